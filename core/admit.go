@@ -1,0 +1,187 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A Proposal is lines that a writer wants appended to a head.
+type Proposal struct {
+	Head   string
+	Writer string
+	// Holds says that the writer speaks from a claim: unless the head is still
+	// its own, it is fenced, even where the head is free by now.
+	Holds bool
+	// Loose admits what a file may contain and an API caller may not send: a
+	// line without an id, a parent that is nowhere, an id used twice.
+	Loose bool
+	// After, where it is not nil, is where the caller saw the session last:
+	// the head must not have moved since.
+	After *Cursor
+	// Pending are entries admitted already to the record that these would be
+	// part of.
+	Pending []Entry
+	// Entries are the lines, as the log would keep them.
+	Entries []Entry
+}
+
+// Admit checks p against s and returns the entries that remain to be stored,
+// in order; none when all are there already. It changes nothing. The errors:
+//
+//	ErrDeleted, ErrTooNew   nothing can be appended to this session
+//	*FencedError            another writer holds the head
+//	*ConflictError          the head moved since p.After
+//	*LineError              a line breaks a rule (ErrInvalid), or its id is
+//	                        there with other bytes (ErrConflict)
+func (s *State) Admit(p Proposal) ([]Entry, error) {
+	if s.hasAll(&p) { // a writer that was fenced since may still ask
+		return nil, nil
+	}
+	if err := s.Writable(); err != nil {
+		return nil, err
+	}
+	if err := s.MayWrite(p.Head, p.Writer, p.Holds); err != nil {
+		return nil, err
+	}
+	fresh, err := s.admitLines(p)
+	if err != nil || len(fresh) == 0 {
+		return nil, err
+	}
+	if p.After != nil {
+		if err := s.unmoved(p.Head, *p.After); err != nil {
+			return nil, err
+		}
+	}
+	return fresh, nil
+}
+
+// hasAll reports whether the session has every line of p under its id.
+func (s *State) hasAll(p *Proposal) bool {
+	for i := range p.Entries {
+		old, ok := s.Entry(p.Entries[i].ID)
+		if !ok || !bytes.Equal(old.Line, p.Entries[i].Line) {
+			return false
+		}
+	}
+	return len(p.Entries) > 0
+}
+
+// Writable returns why nothing may be written to the session, or nil.
+func (s *State) Writable() error {
+	switch {
+	case s.Seq == 0:
+		return fmt.Errorf("session %s: %w", s.ID, ErrNotFound)
+	case s.Erased != nil:
+		return fmt.Errorf("session %s was erased by %s, its id is never used again: %w", s.ID, by(s.Erased), ErrDeleted)
+	case s.Alien != "":
+		return fmt.Errorf("session %s has a record of kind %q, upgrade this node to write to it: %w", s.ID, clip(string(s.Alien), 40), ErrTooNew)
+	case s.Deleted != nil:
+		return fmt.Errorf("session %s was deleted by %s (undo with: sessctl rm --undo %s): %w", s.ID, by(s.Deleted), s.ID, ErrDeleted)
+	}
+	return nil
+}
+
+// MayWrite returns a *FencedError unless writer may write to head: nobody else
+// holds it, and where holds is set the writer itself does.
+func (s *State) MayWrite(head, writer string, holds bool) error {
+	if err := CheckHead(head); err != nil {
+		return err
+	}
+	var claim *Claim
+	if h, ok := s.Heads[head]; ok {
+		claim = h.Claim
+	}
+	if claim == nil && !holds || claim != nil && claim.Writer == writer {
+		return nil
+	}
+	return &FencedError{Session: s.ID, Head: head, Holder: claim}
+}
+
+// unmoved returns a *ConflictError unless head stands where it stood at after.
+// A head that nobody made moves with main.
+func (s *State) unmoved(head string, after Cursor) error {
+	h, ok := s.Heads[head]
+	if !ok {
+		h = s.head(MainHead)
+	}
+	if h.Seq <= after.Seq && after.Seq < s.Seq || after == s.Cursor() {
+		return nil
+	}
+	return &ConflictError{Session: s.ID, Head: head, Want: after, Have: s.Cursor(), Leaf: s.Leaf(head)}
+}
+
+func (s *State) admitLines(p Proposal) ([]Entry, error) {
+	var fresh []Entry
+	mine := make(map[string]*Entry, len(p.Pending)+len(p.Entries))
+	for i := range p.Pending {
+		mine[p.Pending[i].ID] = &p.Pending[i]
+	}
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		old, taken := s.Entry(e.ID)
+		if m := mine[e.ID]; m != nil && e.ID != "" {
+			old, taken = *m, true
+		}
+		if taken && bytes.Equal(old.Line, e.Line) {
+			continue
+		}
+		if err := s.admitLine(p, e, taken, mine); err != nil {
+			return nil, &LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		mine[e.ID] = e
+		fresh = append(fresh, *e)
+	}
+	return fresh, nil
+}
+
+func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Entry) error {
+	if bytes.IndexByte(e.Line, '\n') >= 0 {
+		return fmt.Errorf("it is more than one line: %w", ErrInvalid)
+	}
+	if s.Redacted[e.ID] {
+		return fmt.Errorf("this entry was redacted, its id takes no other bytes: %w", ErrConflict)
+	}
+	if p.Loose {
+		return nil
+	}
+	if taken {
+		return fmt.Errorf("this id is there already with other bytes: %w", ErrConflict)
+	}
+	if e.ID == "" {
+		return fmt.Errorf("it has no id: %w", ErrInvalid)
+	}
+	if len(e.ID) > MaxEntryID {
+		return fmt.Errorf("its id is %d bytes long, %d are allowed: %w", len(e.ID), MaxEntryID, ErrInvalid)
+	}
+	if e.Parent == "" {
+		return nil
+	}
+	if _, ok := s.byID[e.Parent]; ok {
+		return nil
+	}
+	if _, ok := mine[e.Parent]; ok {
+		return nil
+	}
+	return fmt.Errorf("its parent %q is nowhere before it: %w", clip(e.Parent, 64), ErrInvalid)
+}
+
+// MaxEntryID is how many bytes an entry's id may have on its way in through
+// the API.
+const MaxEntryID = 256
+
+func by(n *Notice) string {
+	who := n.By
+	if who == "" {
+		who = "somebody"
+	}
+	if n.Host != "" {
+		who += " on " + n.Host
+	}
+	if !n.Time.IsZero() {
+		who += " at " + n.Time.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	if n.Why != "" {
+		who += " (" + clip(n.Why, 200) + ")"
+	}
+	return who
+}

@@ -1,0 +1,131 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The bodies of records. append and amend carry entry lines joined by "\n".
+// open carries an Origin, the header line and entry lines, joined likewise.
+// Every other kind carries one JSON object, described here. Readers ignore
+// members they do not know.
+
+// An Origin says where a session came from. It is the first line of an open.
+type Origin struct {
+	Dialect string `json:"dialect"`
+	// Version is the format version of the file that was imported.
+	Version string `json:"version,omitempty"`
+	// Original is the file as it was, where header and entries are not the
+	// whole of it: it was migrated, or had lines that are no entries.
+	Original Digest `json:"original,omitzero"`
+	// OriginalSize is its length in bytes.
+	OriginalSize int64 `json:"originalSize,omitempty"`
+	// Entries is how many entries the file had.
+	Entries int `json:"entries,omitempty"`
+	// Skipped are the lines of it that are no entries.
+	Skipped []BadLine `json:"skipped,omitempty"`
+	// From is where a fork was taken.
+	From *Lineage `json:"from,omitempty"`
+	// Time, Host and By: when by the writer's clock, on which host, by whom.
+	Time time.Time `json:"time,omitzero"`
+	Host string    `json:"host,omitempty"`
+	By   string    `json:"by,omitempty"`
+}
+
+// A Lineage names the place in another session that this one came from.
+type Lineage struct {
+	Session SessionID `json:"session"`
+	Cursor  Cursor    `json:"cursor"`
+	Entry   string    `json:"entry,omitempty"`
+	Kind    string    `json:"kind"` // "fork"
+}
+
+// A Claim is a writer's exclusive hold on one head. It is the body of a claim
+// record, less Writer, Epoch and Seq, which its headers carry.
+type Claim struct {
+	Agent string    `json:"agent,omitempty"`
+	Host  string    `json:"host,omitempty"`
+	By    string    `json:"by,omitempty"`
+	Since time.Time `json:"since,omitzero"` // by the writer's clock, for people
+
+	Writer string `json:"writer,omitempty"`
+	Epoch  uint64 `json:"epoch,omitempty"`
+	Seq    uint64 `json:"seq,omitempty"`
+}
+
+func (c *Claim) String() string {
+	who := c.Agent
+	if who == "" {
+		who = "writer " + c.Writer
+	}
+	if c.Host != "" {
+		who += " on " + c.Host
+	}
+	if !c.Since.IsZero() {
+		who += " since " + c.Since.UTC().Format(time.RFC3339)
+	}
+	return who
+}
+
+// A Move is the body of a head record: the head named by Sess-Head stands at
+// Leaf from now on.
+type Move struct {
+	Leaf Leaf `json:"leaf"`
+}
+
+// A Notice is the body of release, close, delete, undelete and erase: who did
+// it, when by the writer's clock, and why.
+type Notice struct {
+	By    string    `json:"by,omitempty"`
+	Host  string    `json:"host,omitempty"`
+	Time  time.Time `json:"time,omitzero"`
+	Why   string    `json:"why,omitempty"`
+	Usage *Usage    `json:"usage,omitempty"`
+}
+
+// OpenBody returns the body of an open record.
+func OpenBody(o Origin, h Header, es []Entry) ([]byte, error) {
+	first, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	n := len(first) + 1 + len(h.Line)
+	for i := range es {
+		n += 1 + len(es[i].Line)
+	}
+	b := make([]byte, 0, n)
+	b = append(b, first...)
+	b = append(b, '\n')
+	b = append(b, h.Line...)
+	for i := range es {
+		b = append(b, '\n')
+		b = append(b, es[i].Line...)
+	}
+	return b, nil
+}
+
+// LinesBody returns the body of an append or amend record.
+func LinesBody(es []Entry) []byte {
+	lines := make([][]byte, len(es))
+	for i := range es {
+		lines[i] = es[i].Line
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// bodyLines splits a body into its lines. An empty body has none.
+func bodyLines(b []byte) [][]byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return bytes.Split(b, []byte("\n"))
+}
+
+func readBody(r *Record, v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("body of %s record %d is not what it should be: %v: %w", r.Kind, r.Seq, err, ErrCorrupt)
+	}
+	return nil
+}

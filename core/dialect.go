@@ -1,0 +1,115 @@
+package core
+
+import "encoding/json"
+
+// A Dialect reads sessions by the rules of the agent that wrote them. All its
+// methods are pure and keep nothing; what they return may share memory with
+// what they were given. No input makes them panic.
+type Dialect interface {
+	// Name is the dialect's name in the log, such as "pi".
+	Name() string
+
+	// Detect reports whether data begins like a file of this dialect.
+	Detect(data []byte) bool
+
+	// File reads a whole session file, migrating an old format as the agent
+	// does. Ids that migration makes are derived from the content, so that
+	// every reading gives the same. ErrInvalid when the file is no session of
+	// this dialect; a bad line is no error, it is skipped and reported.
+	File(data []byte) (*File, error)
+
+	// Header reads a header line, Entry any other line. ErrInvalid when the
+	// line is not one JSON object, or (Header) does not begin a session.
+	Header(line []byte) (Header, error)
+	Entry(line []byte) (Entry, error)
+
+	// Fill returns line with those of the fields that it lacks added at its
+	// end, otherwise unchanged, and the entry that makes.
+	Fill(line []byte, f Fields) (Entry, error)
+
+	// Leaf is where the agent itself would go on after reading es as a file.
+	Leaf(es []Entry) Leaf
+
+	// Info, Tree and Context read a session whose leaf is leaf.
+	Info(h Header, es []Entry, leaf Leaf) (Info, error)
+	Tree(es []Entry) []TreeNode
+	// Context returns the object that the agent's own context builder returns,
+	// as JSON. ErrNotFound when leaf names an entry that is not there.
+	Context(es []Entry, leaf Leaf) (json.RawMessage, error)
+	// Path returns the entries from the root to leaf.
+	Path(es []Entry, leaf Leaf) ([]Entry, error)
+	// Summary is what a listing shows.
+	Summary(h Header, es []Entry) Summary
+
+	// NewHeader makes the header line of a new session.
+	NewHeader(f HeaderFields) []byte
+	// NewLabel and NewName make lines without id, parent and time, for Fill.
+	// An empty label or name clears.
+	NewLabel(target, label string) []byte
+	NewName(name string) []byte
+
+	// FileName is where the agent looks for the session: a directory below
+	// the agent's root of sessions, and a name in it. Both are safe to join.
+	FileName(h Header) (dir, name string)
+}
+
+// Fields are what Fill adds to a line that lacks them.
+type Fields struct {
+	ID     string
+	Parent Leaf // LeafAt, or NoLeaf for a root; the default adds no parent
+	Time   string
+}
+
+// HeaderFields are what a new session's header says.
+type HeaderFields struct {
+	ID     string
+	Time   string // ISO 8601 with milliseconds and Z
+	CWD    string
+	Parent string // empty for none
+}
+
+// Info is a session at a glance, the contract of `sessctl info -o json`.
+type Info struct {
+	Header     json.RawMessage   `json:"header"`
+	Version    json.RawMessage   `json:"version"`
+	SessionID  string            `json:"sessionId"`
+	CWD        string            `json:"cwd"`
+	EntryCount int               `json:"entryCount"`
+	Types      map[string]int    `json:"types"`
+	LeafID     *string           `json:"leafId"`
+	Name       *string           `json:"name"`
+	Labels     map[string]string `json:"labels"`
+}
+
+// A TreeNode is one entry in display order: parents before children, children
+// oldest first. Depth is 0 for a root.
+type TreeNode struct {
+	ID             string  `json:"id"`
+	Type           string  `json:"type"`
+	Depth          int     `json:"depth"`
+	Label          *string `json:"label,omitempty"`
+	LabelTimestamp *string `json:"labelTimestamp,omitempty"`
+}
+
+// A Summary is what a listing shows of a session.
+type Summary struct {
+	Name     string `json:"name,omitempty"`
+	First    string `json:"first,omitempty"` // the first user message, cut at 200 characters
+	Messages int    `json:"messages"`
+	Created  string `json:"created,omitempty"`
+	Modified string `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
+	Usage    Usage  `json:"usage"`
+}
+
+// Usage is what a session has cost its owner. Tokens are counts, Cost is in the
+// provider's currency as the agent wrote it.
+type Usage struct {
+	Input      int64   `json:"input"`
+	Output     int64   `json:"output"`
+	CacheRead  int64   `json:"cacheRead"`
+	CacheWrite int64   `json:"cacheWrite"`
+	Cost       float64 `json:"cost"`
+}
+
+// Dialects are the dialects a program knows, by name.
+type Dialects map[string]Dialect

@@ -1,0 +1,41 @@
+package core
+
+// An Entry is one line of a session and what the log needs to know of it. The
+// line is whole and unchanged, without its newline. Nobody may change Line's
+// bytes: entries share them.
+type Entry struct {
+	Line   []byte
+	ID     string // empty where the line has none
+	Parent string // empty for a root
+	Type   string
+	Time   string // the line's own timestamp as written, empty where it is no string
+}
+
+// A Header is the line that begins a session and what the log needs to know of
+// it. Line may not be changed.
+type Header struct {
+	Line   []byte
+	ID     string // the agent's own name of the session
+	CWD    string // the directory the agent worked in, as the agent wrote it
+	Time   string
+	Parent string // the agent's own link to the session this one came from
+}
+
+// A File is an agent's session file, read by its dialect.
+type File struct {
+	Dialect string
+	Header  Header
+	Entries []Entry   // every valid line behind the header, in order, migrated where the file was old
+	Lines   []int     // the line number in the file of each entry
+	Skipped []BadLine // lines that are no entry, in order
+	Version string    // the format version the file had, as its header says; for people
+	// Exact says that the header and the entries, each followed by a newline,
+	// are the file's bytes. Where it is false the original is worth keeping.
+	Exact bool
+}
+
+// A BadLine is a line of a file that is no entry.
+type BadLine struct {
+	Line  int    `json:"line"` // counted from 1
+	Error string `json:"error"`
+}

@@ -1,0 +1,88 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can go wrong, told apart by what the caller does next.
+var (
+	// ErrNotFound: there is no such session, entry, head or blob.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: the session is there already; append to it instead.
+	ErrExists = errors.New("already exists")
+	// ErrInvalid: the input breaks a rule; sending it again will not help.
+	ErrInvalid = errors.New("invalid")
+	// ErrConflict: the log holds something else at that place; read it and
+	// decide anew.
+	ErrConflict = errors.New("conflict")
+	// ErrFenced: another writer holds the head; stop writing to it.
+	ErrFenced = errors.New("fenced")
+	// ErrDeleted: the session is in the trash, or was erased.
+	ErrDeleted = errors.New("deleted")
+	// ErrUncertain: the answer was lost; the same lines again are the way to
+	// learn it.
+	ErrUncertain = errors.New("outcome unknown")
+	// ErrUnavailable: no quorum, no connection, no object store; back off and
+	// try again.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrFull: the log refuses new records for want of room.
+	ErrFull = errors.New("log is full")
+	// ErrTooLarge: larger than the configured limit.
+	ErrTooLarge = errors.New("too large")
+	// ErrCorrupt: bytes are not what was promised; keep the evidence.
+	ErrCorrupt = errors.New("corrupt")
+	// ErrLost: the log no longer holds a record that it once acknowledged.
+	ErrLost = errors.New("lost")
+	// ErrTooNew: a newer version wrote a record this one does not know; it
+	// reads on and writes nothing.
+	ErrTooNew = errors.New("written by a newer version")
+)
+
+// A LineError says which line of the caller's input is at fault.
+type LineError struct {
+	Line int    // counted from 1 in what the caller sent
+	ID   string // the entry's id, where the line has one
+	Err  error
+}
+
+func (e *LineError) Error() string {
+	if e.ID != "" {
+		return fmt.Sprintf("line %d (entry %q): %v", e.Line, clip(e.ID, 64), e.Err)
+	}
+	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+}
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// A FencedError says who holds the head. It is an ErrFenced.
+type FencedError struct {
+	Session SessionID
+	Head    string
+	Holder  *Claim // nil when the head is free again: the writer's claim is over
+}
+
+func (e *FencedError) Error() string {
+	if e.Holder == nil {
+		return fmt.Sprintf("head %q of session %s is no longer held by this writer, its claim is over", e.Head, e.Session)
+	}
+	return fmt.Sprintf("head %q of session %s is held by %s", e.Head, e.Session, e.Holder)
+}
+
+func (e *FencedError) Unwrap() error { return ErrFenced }
+
+// A ConflictError says that a head is not where its writer thought. It is an
+// ErrConflict.
+type ConflictError struct {
+	Session SessionID
+	Head    string
+	Want    Cursor // where the caller thought the session was
+	Have    Cursor // where it is
+	Leaf    Leaf   // where the head stands now
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have)
+}
+
+func (e *ConflictError) Unwrap() error { return ErrConflict }

@@ -1,0 +1,247 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// ErrStray is a record that does not follow the one before it in the chain.
+// After a broker forgot its tail, a reader meets such records; see
+// docs/ARCHITECTURE.md.
+var ErrStray = errors.New("record does not follow the chain")
+
+// Follows reports whether r is the next record of s: its seq is the next and
+// its chain is right.
+func (s *State) Follows(r *Record) bool {
+	return r.Seq == s.Seq+1 && s.Chain.Next(r) == r.Chain
+}
+
+// Apply folds r into s. An error leaves s as it was: ErrStray when r does not
+// follow, ErrCorrupt when its body is not what its kind asks for, ErrNotFound
+// when its dialect is unknown here.
+func (s *State) Apply(r *Record) error {
+	if !s.Follows(r) {
+		return fmt.Errorf("record %d (%s) behind record %d: %w", r.Seq, r.Kind, s.Seq, ErrStray)
+	}
+	if err := s.fold(r); err != nil {
+		return err
+	}
+	s.Seq, s.Chain, s.Pos = r.Seq, r.Chain, r.Pos
+	if r.Epoch > s.Epoch {
+		s.Epoch = r.Epoch
+	}
+	if r.Kind == KindOpen || r.Kind == KindCheckpoint || r.Kind == KindErase {
+		s.Base = r.Pos
+	}
+	if r.Kind != KindCheckpoint {
+		s.Bytes += int64(len(r.Body))
+		s.Tail += int64(len(r.Body))
+	}
+	return nil
+}
+
+// fold is Apply for a record that follows: it changes s or returns an error.
+func (s *State) fold(r *Record) error {
+	if (s.Seq == 0) != (r.Kind == KindOpen) {
+		return fmt.Errorf("%s as record %d: %w", r.Kind, r.Seq, ErrCorrupt)
+	}
+	if err := checkNames(r); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case KindOpen:
+		return s.foldOpen(r)
+	case KindAppend:
+		return s.foldAppend(r)
+	case KindAmend:
+		return s.foldAmend(r)
+	case KindHead:
+		return s.foldHead(r)
+	case KindClaim:
+		return s.foldClaim(r)
+	case KindRelease:
+		return s.foldRelease(r)
+	case KindCheckpoint:
+		return s.foldCheckpoint(r)
+	case KindClose:
+		return readInto(r, &s.Closed)
+	case KindDelete:
+		return readInto(r, &s.Deleted)
+	case KindUndelete:
+		s.Deleted = nil
+		return nil
+	case KindErase:
+		return s.foldErase(r)
+	}
+	if s.Alien == "" {
+		s.Alien = r.Kind
+	}
+	return nil
+}
+
+// checkNames refuses the record of a head or a writer whose name a manifest
+// could not give back.
+func checkNames(r *Record) error {
+	switch r.Kind {
+	case KindAppend, KindHead, KindClaim, KindRelease:
+		if err := CheckHead(r.Head); err != nil {
+			return fmt.Errorf("%s record %d: %v: %w", r.Kind, r.Seq, err, ErrCorrupt)
+		}
+	}
+	if r.Kind == KindClaim && (r.Writer == "" || !utf8.ValidString(r.Writer)) {
+		return fmt.Errorf("claim record %d: writer %q: %w", r.Seq, clip(r.Writer, 40), ErrCorrupt)
+	}
+	return nil
+}
+
+func (s *State) foldOpen(r *Record) error {
+	lines := bodyLines(r.Body)
+	if len(lines) < 2 {
+		return fmt.Errorf("open record has %d lines, it needs an origin and a header: %w", len(lines), ErrCorrupt)
+	}
+	var o Origin
+	if err := readBody(&Record{Kind: r.Kind, Seq: r.Seq, Body: lines[0]}, &o); err != nil {
+		return err
+	}
+	d, ok := s.dialects[o.Dialect]
+	if !ok {
+		return fmt.Errorf("dialect %q of session %s is unknown here: %w", clip(o.Dialect, 40), s.ID, ErrNotFound)
+	}
+	h, err := d.Header(lines[1])
+	if err != nil {
+		return fmt.Errorf("header of session %s: %v: %w", s.ID, err, ErrCorrupt)
+	}
+	es, err := readEntries(d, lines[2:])
+	if err != nil {
+		return err
+	}
+	s.Origin, s.Dialect, s.Header = o, d, h
+	s.add(es)
+	s.Heads[MainHead] = &Head{Leaf: d.Leaf(es), Seq: r.Seq}
+	return nil
+}
+
+func (s *State) foldAppend(r *Record) error {
+	es, err := readEntries(s.Dialect, bodyLines(r.Body))
+	if err != nil {
+		return err
+	}
+	s.add(es)
+	s.Closed = nil
+	if len(es) > 0 {
+		s.move(r, s.Dialect.Leaf(es))
+	}
+	return nil
+}
+
+func (s *State) foldAmend(r *Record) error {
+	es, err := readEntries(s.Dialect, bodyLines(r.Body))
+	if err != nil {
+		return err
+	}
+	for i := range es {
+		if _, ok := s.Entry(es[i].ID); !ok {
+			return fmt.Errorf("amend record %d names entry %q, which is not there: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
+		}
+	}
+	// A new slice: readers may hold the old one.
+	entries := make([]Entry, len(s.Entries), len(s.Entries)+64)
+	copy(entries, s.Entries)
+	for i := range es {
+		entries[s.byID[es[i].ID]] = es[i]
+	}
+	s.Entries = entries
+	return nil
+}
+
+func (s *State) foldHead(r *Record) error {
+	var m Move
+	if err := readBody(r, &m); err != nil {
+		return err
+	}
+	s.move(r, m.Leaf)
+	return nil
+}
+
+func (s *State) foldClaim(r *Record) error {
+	var c Claim
+	if err := readBody(r, &c); err != nil {
+		return err
+	}
+	c.Writer, c.Epoch, c.Seq = r.Writer, r.Epoch, r.Seq
+	h := s.head(r.Head)
+	s.Heads[r.Head] = &Head{Leaf: h.Leaf, Seq: h.Seq, Claim: &c}
+	return nil
+}
+
+func (s *State) foldRelease(r *Record) error {
+	h, ok := s.Heads[r.Head]
+	if !ok || h.Claim == nil || h.Claim.Writer != r.Writer {
+		return nil // its claim was over already
+	}
+	s.Heads[r.Head] = &Head{Leaf: h.Leaf, Seq: h.Seq}
+	return nil
+}
+
+func (s *State) foldCheckpoint(r *Record) error {
+	var m Manifest
+	if err := readBody(r, &m); err != nil {
+		return err
+	}
+	if m.Seq > s.Seq {
+		return fmt.Errorf("checkpoint record %d covers record %d, which is not before it: %w", r.Seq, m.Seq, ErrCorrupt)
+	}
+	s.Checkpointed, s.SnapshotSize, s.Tail = m.Seq, m.Size, max(0, s.Bytes-m.Bytes)
+	return nil
+}
+
+func (s *State) foldErase(r *Record) error {
+	if err := readInto(r, &s.Erased); err != nil {
+		return err
+	}
+	s.Entries, s.byID = nil, map[string]int{}
+	return nil
+}
+
+// add appends es to the live lines. Readers that hold the old slice do not see
+// them: the elements are behind its end.
+func (s *State) add(es []Entry) {
+	n := len(s.Entries)
+	s.Entries = append(s.Entries, es...)
+	s.index(n)
+}
+
+// head returns the head called name, or what it would begin as.
+func (s *State) head(name string) *Head {
+	if h, ok := s.Heads[name]; ok {
+		return h
+	}
+	return &Head{Leaf: s.Leaf(name), Seq: s.Seq}
+}
+
+func (s *State) move(r *Record, leaf Leaf) {
+	s.Heads[r.Head] = &Head{Leaf: leaf, Seq: r.Seq, Claim: s.head(r.Head).Claim}
+}
+
+func readEntries(d Dialect, lines [][]byte) ([]Entry, error) {
+	es := make([]Entry, len(lines))
+	for i, line := range lines {
+		e, err := d.Entry(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d of a body: %v: %w", i+1, err, ErrCorrupt)
+		}
+		es[i] = e
+	}
+	return es, nil
+}
+
+// readInto sets *to to the notice in r's body.
+func readInto(r *Record, to **Notice) error {
+	var n Notice
+	if err := readBody(r, &n); err != nil {
+		return err
+	}
+	*to = &n
+	return nil
+}

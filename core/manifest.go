@@ -1,0 +1,118 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A Manifest is the body of a checkpoint record: it names a snapshot and holds
+// all of the State that is not in the snapshot's lines.
+type Manifest struct {
+	Fold    int       `json:"fold"` // FoldVersion of the node that wrote it
+	Log     string    `json:"log"`
+	Session SessionID `json:"session"`
+	Seq     uint64    `json:"seq"`   // of the last record the snapshot covers
+	Chain   Chain     `json:"chain"` // of that record
+
+	Object  string `json:"object"`  // the snapshot's key in the object store
+	Size    int64  `json:"size"`    // bytes of the plain canonical JSONL
+	SHA256  Digest `json:"sha256"`  // of the same
+	Entries int    `json:"entries"` // lines behind the header
+	Bytes   int64  `json:"bytes"`   // State.Bytes
+
+	Origin   Origin           `json:"origin"`
+	Heads    map[string]*Head `json:"heads"`
+	Epoch    uint64           `json:"epoch"`
+	Closed   *Notice          `json:"closed,omitempty"`
+	Deleted  *Notice          `json:"deleted,omitempty"`
+	Redacted []string         `json:"redacted,omitempty"`
+
+	// For listings and for the collector of blobs; not part of the fold.
+	Title string   `json:"title,omitempty"`
+	CWD   string   `json:"cwd,omitempty"`
+	Usage Usage    `json:"usage"`
+	Blobs []Digest `json:"blobs,omitempty"`
+}
+
+// Manifest returns the manifest of a snapshot of s whose plain bytes are plain
+// and which lies at object. plain is s.Render().
+func (s *State) Manifest(plain []byte, object string) *Manifest {
+	sum := s.Dialect.Summary(s.Header, s.Entries)
+	heads := make(map[string]*Head, len(s.Heads))
+	maps.Copy(heads, s.Heads)
+	return &Manifest{
+		Fold:     FoldVersion,
+		Log:      s.Log,
+		Session:  s.ID,
+		Seq:      s.Seq,
+		Chain:    s.Chain,
+		Object:   object,
+		Size:     int64(len(plain)),
+		SHA256:   DigestOf(plain),
+		Entries:  len(s.Entries),
+		Bytes:    s.Bytes,
+		Origin:   s.Origin,
+		Heads:    heads,
+		Epoch:    s.Epoch,
+		Closed:   s.Closed,
+		Deleted:  s.Deleted,
+		Redacted: slices.Sorted(maps.Keys(s.Redacted)),
+		Title:    sum.Name,
+		CWD:      s.Header.CWD,
+		Usage:    sum.Usage,
+		Blobs:    s.Blobs(),
+	}
+}
+
+// Restore returns the State that a manifest and its snapshot's plain bytes
+// stand for, as it was when record m.Seq had been folded; at is that record's
+// place in the log. ErrCorrupt when the bytes are not those of the manifest.
+// The State keeps plain.
+func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
+	if int64(len(plain)) != m.Size || DigestOf(plain) != m.SHA256 {
+		return nil, fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, ErrCorrupt)
+	}
+	if m.Fold > FoldVersion {
+		return nil, fmt.Errorf("snapshot %s was folded by rules %d, this version knows %d: %w", m.Object, m.Fold, FoldVersion, ErrTooNew)
+	}
+	d, ok := dialects[m.Origin.Dialect]
+	if !ok {
+		return nil, fmt.Errorf("dialect %q of session %s is unknown here: %w", clip(m.Origin.Dialect, 40), m.Session, ErrNotFound)
+	}
+	head, rest, _ := bytes.Cut(plain, []byte("\n"))
+	h, err := d.Header(head)
+	if err != nil {
+		return nil, fmt.Errorf("header in snapshot %s: %v: %w", m.Object, err, ErrCorrupt)
+	}
+	es, err := readEntries(d, bodyLines(bytes.TrimSuffix(rest, []byte("\n"))))
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
+	}
+	s := NewState(m.Log, m.Session, dialects)
+	s.Dialect, s.Origin, s.Header = d, m.Origin, h
+	s.add(es)
+	for name, head := range m.Heads {
+		if head == nil || CheckHead(name) != nil {
+			return nil, fmt.Errorf("manifest of snapshot %s has no head at %q: %w", m.Object, clip(name, 64), ErrCorrupt)
+		}
+		s.Heads[name] = head
+	}
+	for _, id := range m.Redacted {
+		s.Redacted[id] = true
+	}
+	s.Epoch, s.Closed, s.Deleted = m.Epoch, m.Closed, m.Deleted
+	s.Seq, s.Chain, s.Pos = m.Seq, m.Chain, at
+	s.Checkpointed, s.SnapshotSize, s.Bytes = m.Seq, m.Size, m.Bytes
+	return s, nil
+}
+
+// ReadManifest reads the body of a checkpoint record.
+func ReadManifest(r *Record) (*Manifest, error) {
+	var m Manifest
+	if err := readBody(r, &m); err != nil {
+		return nil, err
+	}
+	return &m, nil
+}

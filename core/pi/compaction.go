@@ -1,0 +1,60 @@
+package pi
+
+import "github.com/sesslog/sesslog/core"
+
+// choose returns the entries of path that make the context. Without a
+// compaction that is all of them. Otherwise it is the last compaction, then
+// what it kept, which is everything between its first kept entry and itself
+// but system messages, then what follows it. A first kept entry that is not
+// on the path before the compaction means that it kept nothing.
+func choose(path []core.Entry) ([]core.Entry, error) {
+	at := len(path) - 1
+	for at >= 0 && path[at].Type != "compaction" {
+		at--
+	}
+	if at < 0 {
+		return path, nil
+	}
+	o, err := object(path[at])
+	if err != nil {
+		return nil, err
+	}
+	chosen := append(make([]core.Entry, 0, len(path)), path[at])
+	if first, ok := text(o.Get("firstKeptEntryId")); ok {
+		if chosen, err = appendKept(chosen, path[:at], first); err != nil {
+			return nil, err
+		}
+	}
+	return append(chosen, path[at+1:]...), nil
+}
+
+// appendKept appends the entries of path from first on.
+func appendKept(chosen, path []core.Entry, first string) ([]core.Entry, error) {
+	i := 0
+	for i < len(path) && (path[i].ID == "" || path[i].ID != first) {
+		i++
+	}
+	for _, e := range path[i:] {
+		system, err := isSystem(e)
+		if err != nil {
+			return nil, err
+		}
+		if !system {
+			chosen = append(chosen, e)
+		}
+	}
+	return chosen, nil
+}
+
+// isSystem reports whether e is a message of the role system.
+func isSystem(e core.Entry) (bool, error) {
+	if e.Type != "message" {
+		return false, nil
+	}
+	o, err := object(e)
+	if err != nil {
+		return false, err
+	}
+	m, ok := nested(o.Get("message"))
+	return ok && m.Get("role").Is("system"), nil
+}

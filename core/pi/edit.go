@@ -1,0 +1,64 @@
+package pi
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/esjson"
+)
+
+// editsIn returns the replacements that the context_edit entries in chosen ask
+// for, by the id of their target; the last one of a target counts. A missing
+// replacement, for which pi fails, is undefined and edits nothing.
+func editsIn(chosen []core.Entry) (map[string]esjson.Value, error) {
+	edits := map[string]esjson.Value{}
+	for _, e := range chosen {
+		if e.Type != "context_edit" {
+			continue
+		}
+		o, err := object(e)
+		if err != nil {
+			return nil, err
+		}
+		if target, ok := text(o.Get("targetId")); ok {
+			edits[target] = o.Get("replacement")
+		}
+	}
+	return edits, nil
+}
+
+// edit returns message with the content of replacement in place of its own.
+// A replacement of null leaves the message out. Messages that are not the
+// user's, the assistant's, a tool's or an extension's stay as they are.
+func edit(message, replacement esjson.Value) (esjson.Value, error) {
+	switch replacement.Kind() {
+	case 0:
+		return message, nil
+	case 'n':
+		return nil, nil
+	}
+	m, ok := nested(message)
+	if !ok {
+		return message, nil
+	}
+	role := m.Get("role")
+	blocks := role.Is("assistant") || role.Is("toolResult")
+	if !blocks && !role.Is("user") && !role.Is("custom") {
+		return message, nil
+	}
+	m.Set("content", newContent(replacement, blocks))
+	return build(&m)
+}
+
+// newContent returns the content in replacement; where blocks are wanted, a
+// string becomes a text block.
+func newContent(replacement esjson.Value, blocks bool) esjson.Value {
+	r, ok := nested(replacement)
+	if !ok {
+		return nil
+	}
+	content := r.Get("content")
+	if content.Kind() != '"' || !blocks {
+		return content
+	}
+	b := append([]byte(`[{"type":"text","text":`), content...)
+	return append(b, `}]`...)
+}

@@ -1,0 +1,116 @@
+package pi
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/esjson"
+)
+
+// messagesOf returns what e adds to the context: one message for most, none
+// for settings, labels and the like, one or two for a compaction.
+func messagesOf(e core.Entry) ([]esjson.Value, error) {
+	switch e.Type {
+	case "message", "custom_message", "branch_summary", "compaction":
+	default:
+		return nil, nil
+	}
+	o, err := object(e)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Type {
+	case "message":
+		return one(storedMessage(o.Get("message")))
+	case "custom_message":
+		return one(customMessage(&o))
+	case "branch_summary":
+		if !o.Get("summary").Truthy() {
+			return nil, nil
+		}
+		return one(branchSummary(&o))
+	}
+	summary, err := compactionSummary(&o)
+	if system := o.Get("systemMessage"); system.Truthy() {
+		return []esjson.Value{system, summary}, err
+	}
+	return one(summary, err)
+}
+
+func one(v esjson.Value, err error) ([]esjson.Value, error) {
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return []esjson.Value{v}, nil
+}
+
+// storedMessage returns m with empty content where it has none.
+func storedMessage(m esjson.Value) (esjson.Value, error) {
+	if m.IsNullish() {
+		return nil, nil
+	}
+	o, ok := nested(m)
+	if !ok || !o.Get("content").IsNullish() {
+		return m, nil
+	}
+	switch role := o.Get("role"); {
+	case role.Is("system"):
+		o.Set("content", esjson.Value(`""`))
+	case role.Is("user"), role.Is("assistant"), role.Is("toolResult"):
+		o.Set("content", esjson.Value("[]"))
+	default:
+		return m, nil
+	}
+	return build(&o)
+}
+
+func customMessage(e *esjson.Object) (esjson.Value, error) {
+	content := e.Get("content")
+	if content.IsNullish() {
+		content = esjson.Value("[]")
+	}
+	var m esjson.Object
+	m.Set("role", esjson.Value(`"custom"`))
+	m.Set("customType", e.Get("customType"))
+	m.Set("content", content)
+	m.Set("display", e.Get("display"))
+	m.Set("details", e.Get("details"))
+	m.Set("timestamp", millis(e.Get("timestamp")))
+	return build(&m)
+}
+
+func branchSummary(e *esjson.Object) (esjson.Value, error) {
+	var m esjson.Object
+	m.Set("role", esjson.Value(`"branchSummary"`))
+	m.Set("summary", e.Get("summary"))
+	m.Set("fromId", e.Get("fromId"))
+	m.Set("timestamp", millis(e.Get("timestamp")))
+	return build(&m)
+}
+
+func compactionSummary(e *esjson.Object) (esjson.Value, error) {
+	var m esjson.Object
+	m.Set("role", esjson.Value(`"compactionSummary"`))
+	m.Set("summary", e.Get("summary"))
+	m.Set("tokensBefore", e.Get("tokensBefore"))
+	m.Set("timestamp", millis(e.Get("timestamp")))
+	return build(&m)
+}
+
+// build returns the text of o.
+func build(o *esjson.Object) (esjson.Value, error) {
+	b, err := o.Append(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}
+
+// appendValue appends v as JSON.stringify writes it.
+func appendValue(b []byte, v esjson.Value) ([]byte, error) {
+	b, err := esjson.Append(b, v)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}

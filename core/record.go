@@ -1,0 +1,169 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Version is the protocol version that records carry.
+const Version = 1
+
+// A Kind says what a record did. A kind that this version does not know is
+// chained and otherwise ignored, and stops it from writing to that session.
+type Kind string
+
+// The kinds of version 1.
+const (
+	KindOpen       Kind = "open"
+	KindAppend     Kind = "append"
+	KindAmend      Kind = "amend"
+	KindHead       Kind = "head"
+	KindClaim      Kind = "claim"
+	KindRelease    Kind = "release"
+	KindCheckpoint Kind = "checkpoint"
+	KindClose      Kind = "close"
+	KindDelete     Kind = "delete"
+	KindUndelete   Kind = "undelete"
+	KindErase      Kind = "erase"
+)
+
+// A Pos is a place in a log's storage (in JetStream: the stream sequence). It
+// orders the records of a session and means nothing elsewhere. Pos 0 is before
+// everything.
+type Pos uint64
+
+// A Record is one step in the life of a session, stored whole or not at all.
+type Record struct {
+	Kind   Kind
+	Seq    uint64 // dense, from 1
+	Chain  Chain
+	Base   Pos    // where reading starts, see DESIGN of the format in docs/FORMAT.md; 0 on open
+	Head   string // the head it speaks of
+	Writer string // a ULID, new for every opening
+	Epoch  uint64 // claims the session has had, this record included
+	Count  int    // entry lines in the body
+	Body   []byte // plain: neither compressed nor spilled. Not to be changed
+
+	// Given by the log, not part of the chain.
+	Pos  Pos
+	Time time.Time // when the log stored it, by the log's clock
+}
+
+// A Chain is the hash that a record and all records before it come to.
+type Chain [sha256.Size]byte
+
+// ChainStart is the chain before a session's first record.
+func ChainStart(log string, id SessionID) Chain {
+	h := sha256.New()
+	for _, f := range []string{log, string(id)} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
+		h.Write([]byte(f))
+	}
+	return Chain(h.Sum(nil))
+}
+
+// Next returns the chain of r when the record before it has chain c. It covers
+// kind, seq, head, epoch, writer and body, each behind its length as eight
+// bytes, big-endian; numbers in decimal, the body as its SHA-256. Base, Count,
+// Pos and Time stay outside: the log may store the same record again elsewhere.
+func (c Chain) Next(r *Record) Chain {
+	body := sha256.Sum256(r.Body)
+	h := sha256.New()
+	for _, f := range [][]byte{
+		c[:],
+		[]byte(r.Kind),
+		strconv.AppendUint(nil, r.Seq, 10),
+		[]byte(r.Head),
+		strconv.AppendUint(nil, r.Epoch, 10),
+		[]byte(r.Writer),
+		body[:],
+	} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
+		h.Write(f)
+	}
+	return Chain(h.Sum(nil))
+}
+
+func (c Chain) String() string { return hex.EncodeToString(c[:]) }
+
+// ParseChain reads 64 lowercase hex digits.
+func ParseChain(s string) (Chain, error) {
+	var c Chain
+	if len(s) != 2*len(c) || strings.ToLower(s) != s {
+		return c, fmt.Errorf("chain %q is no 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
+	}
+	if _, err := hex.Decode(c[:], []byte(s)); err != nil {
+		return Chain{}, fmt.Errorf("chain %q is no 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
+	}
+	return c, nil
+}
+
+// MarshalText gives 64 hex digits.
+func (c Chain) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (c *Chain) UnmarshalText(b []byte) error {
+	p, err := ParseChain(string(b))
+	if err == nil {
+		*c = p
+	}
+	return err
+}
+
+// A Cursor names a place in a session's history on any node: the number of its
+// last record and the first eight bytes of that record's chain. The zero Cursor
+// is before the first record.
+type Cursor struct {
+	Seq   uint64
+	Chain [8]byte
+}
+
+// CursorOf returns the cursor of a record with that seq and chain.
+func CursorOf(seq uint64, c Chain) Cursor {
+	cur := Cursor{Seq: seq}
+	copy(cur.Chain[:], c[:])
+	return cur
+}
+
+// String gives "<seq>-<16 hex>", or "0" for the zero Cursor.
+func (c Cursor) String() string {
+	if c == (Cursor{}) {
+		return "0"
+	}
+	return fmt.Sprintf("%d-%x", c.Seq, c.Chain)
+}
+
+// ParseCursor reads what String gives, and the empty string as the zero Cursor.
+func ParseCursor(s string) (Cursor, error) {
+	if s == "0" || s == "" {
+		return Cursor{}, nil
+	}
+	var c Cursor
+	num, tail, _ := strings.Cut(s, "-")
+	seq, err := strconv.ParseUint(num, 10, 64)
+	if err == nil && len(tail) == 2*len(c.Chain) {
+		_, err = hex.Decode(c.Chain[:], []byte(tail))
+	}
+	c.Seq = seq
+	if err != nil || seq == 0 || c.String() != s {
+		return Cursor{}, fmt.Errorf("cursor %q is no <number>-<16 hex digits>: %w", clip(s, 60), ErrInvalid)
+	}
+	return c, nil
+}
+
+// MarshalText gives String.
+func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is ParseCursor.
+func (c *Cursor) UnmarshalText(b []byte) error {
+	p, err := ParseCursor(string(b))
+	if err == nil {
+		*c = p
+	}
+	return err
+}

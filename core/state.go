@@ -1,0 +1,134 @@
+package core
+
+import (
+	"maps"
+	"slices"
+)
+
+// FoldVersion names the rules of Apply. It changes when the same records would
+// give another State.
+const FoldVersion = 1
+
+// A State is a session as its records left it. Make one with NewState, or with
+// Restore from a snapshot. The zero State is of no use. A State is not safe
+// for use by several goroutines while one of them calls Apply; what its
+// methods return shares its memory and may not be changed.
+type State struct {
+	Log     string
+	ID      SessionID
+	Dialect Dialect // nil before the first record, or when it is unknown here
+	Origin  Origin
+	Header  Header
+	Entries []Entry // live lines in first-appearance order
+	Heads   map[string]*Head
+	Epoch   uint64
+	Closed  *Notice // set by close, cleared by the next append
+	Deleted *Notice // set while the session is in the trash
+	Erased  *Notice // set for good
+	// Redacted entries may never be given other bytes again.
+	Redacted map[string]bool
+	// Alien is the first kind met that this version does not know.
+	Alien Kind
+
+	Seq   uint64
+	Chain Chain
+	Pos   Pos // of the last record folded
+	Base  Pos // of the latest open or checkpoint record
+	// Checkpointed is the seq that the latest checkpoint's snapshot covers and
+	// SnapshotSize its plain size. Bytes is how many body bytes were folded
+	// since the first record, those of checkpoints apart; Tail is how many of
+	// them the snapshot does not cover, which is what a new one would save.
+	Checkpointed uint64
+	SnapshotSize int64
+	Bytes        int64
+	Tail         int64
+
+	dialects Dialects
+	byID     map[string]int
+}
+
+// A Head is a named place in the tree where a writer continues.
+type Head struct {
+	Leaf  Leaf   `json:"leaf"`
+	Seq   uint64 `json:"seq"` // of the record that last moved it
+	Claim *Claim `json:"claim,omitempty"`
+}
+
+// NewState returns the state before a session's first record.
+func NewState(log string, id SessionID, dialects Dialects) *State {
+	return &State{
+		Log:      log,
+		ID:       id,
+		Chain:    ChainStart(log, id),
+		Heads:    map[string]*Head{},
+		Redacted: map[string]bool{},
+		dialects: dialects,
+		byID:     map[string]int{},
+	}
+}
+
+// Cursor names the last record folded.
+func (s *State) Cursor() Cursor {
+	if s.Seq == 0 {
+		return Cursor{}
+	}
+	return CursorOf(s.Seq, s.Chain)
+}
+
+// Entry returns the live entry called id; the last, where a file had several.
+func (s *State) Entry(id string) (Entry, bool) {
+	i, ok := s.byID[id]
+	if !ok || id == "" {
+		return Entry{}, false
+	}
+	return s.Entries[i], true
+}
+
+// Leaf returns where head stands. A head nobody made stands where main does.
+func (s *State) Leaf(head string) Leaf {
+	if h, ok := s.Heads[head]; ok {
+		return h.Leaf
+	}
+	if h, ok := s.Heads[MainHead]; ok {
+		return h.Leaf
+	}
+	return Leaf{}
+}
+
+// HeadNames returns the names of the heads, main first, the others by name.
+func (s *State) HeadNames() []string {
+	names := slices.Sorted(maps.Keys(s.Heads))
+	if i := slices.Index(names, MainHead); i > 0 {
+		names = append([]string{MainHead}, slices.Delete(names, i, i+1)...)
+	}
+	return names
+}
+
+// Render returns the canonical JSONL: the header line and every live entry
+// line, "\n" behind each. The caller owns the result.
+func (s *State) Render() []byte { return Render(s.Header, s.Entries) }
+
+// Render returns the lines of h and es, "\n" behind each.
+func Render(h Header, es []Entry) []byte {
+	n := len(h.Line) + 1
+	for i := range es {
+		n += len(es[i].Line) + 1
+	}
+	b := make([]byte, 0, n)
+	b = append(b, h.Line...)
+	b = append(b, '\n')
+	for i := range es {
+		b = append(b, es[i].Line...)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// index notes es[i:] in byID.
+func (s *State) index(from int) {
+	for i := from; i < len(s.Entries); i++ {
+		if id := s.Entries[i].ID; id != "" {
+			s.byID[id] = i
+		}
+	}
+}
