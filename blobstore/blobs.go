@@ -1,0 +1,126 @@
+package blobstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+)
+
+// BlobInfo describes a blob.
+type BlobInfo struct {
+	Ref      Ref
+	Size     int64
+	Modified time.Time // when it was last written, by the backend's clock
+}
+
+// Blobs keeps blobs in a Bucket, each under the Ref of its bytes. Its methods
+// may be called from several goroutines. Blobs never change, so every call may
+// be repeated.
+type Blobs struct {
+	bucket Bucket
+	cache  *cache // nil without one
+}
+
+// New returns the blobs kept in bucket. Nothing is read or written by it.
+func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket} }
+
+// NewCached is New with up to size bytes of the blobs last got kept in memory.
+// Only bytes that were checked are kept. A blob that somebody deletes from the
+// Bucket may still be got while it is in the cache.
+func NewCached(bucket Bucket, size int64) *Blobs {
+	return &Blobs{bucket: bucket, cache: newCache(size)}
+}
+
+// Put keeps p and returns its Ref. Once it returns nil the blob is durable. A
+// blob of that size that is there already is not written again; one of another
+// size is damaged and is replaced. Whether a blob of the right size is also
+// sound only a read can tell, see Rewrite. Put does not keep or change p.
+func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
+	ref := RefOf(p)
+	info, err := b.bucket.Stat(ctx, ref.Key())
+	switch {
+	case err == nil && info.Size == int64(len(p)):
+		return ref, nil
+	case err == nil, errors.Is(err, ErrNotFound):
+		return ref, b.write(ctx, ref, p)
+	default:
+		return Ref{}, err
+	}
+}
+
+// Rewrite is Put that writes the blob even if it is there: to repair one that
+// is ErrCorrupt, or to make an old one young again before its bytes are relied
+// on anew.
+func (b *Blobs) Rewrite(ctx context.Context, p []byte) (Ref, error) {
+	ref := RefOf(p)
+	return ref, b.write(ctx, ref, p)
+}
+
+func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) error {
+	return b.bucket.Put(ctx, ref.Key(), bytes.NewReader(p), int64(len(p)))
+}
+
+// Get returns the bytes that ref names, ErrNotFound, or ErrCorrupt when what is
+// stored is something else. The slice is the caller's.
+func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, opError("get", ref, err)
+	}
+	if p, ok := b.cache.get(ref); ok {
+		return bytes.Clone(p), nil
+	}
+	r, err := b.Open(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	p, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	b.cache.add(ref, p)
+	return p, nil
+}
+
+// Open returns a reader of the bytes that ref names, or ErrNotFound. A reader
+// of anything else ends with ErrCorrupt, and the last byte is held back until
+// all are checked: who has read to io.EOF has the true bytes, and who has not
+// knows that bytes are missing. The caller closes it.
+func (b *Blobs) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
+	src, err := b.bucket.Get(ctx, ref.Key())
+	if err != nil {
+		return nil, err
+	}
+	return newVerifier(src, ref), nil
+}
+
+// Stat describes the blob that ref names, or returns ErrNotFound. It does not
+// look at the bytes.
+func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
+	info, err := b.bucket.Stat(ctx, ref.Key())
+	if err != nil {
+		return BlobInfo{}, err
+	}
+	return BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil
+}
+
+// List yields all blobs in the order of their Refs. Objects among them whose
+// keys no Ref has are passed over. An error is yielded once, last, with a zero
+// BlobInfo.
+func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
+	return func(yield func(BlobInfo, error) bool) {
+		for info, err := range b.bucket.List(ctx, blobPrefix) {
+			if err != nil {
+				yield(BlobInfo{}, err)
+				return
+			}
+			ref, ok := refOfKey(info.Key)
+			if ok && !yield(BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil) {
+				return
+			}
+		}
+	}
+}

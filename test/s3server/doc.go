@@ -1,0 +1,10 @@
+// Package s3server runs a real S3 server, versitygw, for tests: over TLS, on a
+// free port of the loopback interface, with its data in a temporary directory.
+//
+// The server is built from the module in tools, which pins its version, once
+// per version and machine; the binary is kept in the user's cache directory.
+// The first build downloads its sources and takes a minute or two.
+//
+// What the server stores is good for tests and for nothing else: it does not
+// flush what it acknowledges.
+package s3server

@@ -1,0 +1,12 @@
+package s3server
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// dieWithParent has the kernel kill the server when a test binary ends without
+// cleaning up: by a panic in a goroutine, a timeout or a signal.
+func dieWithParent(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
