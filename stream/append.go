@@ -1,0 +1,297 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	// maxWaiting bounds the appends that wait for a session's turn.
+	maxWaiting = 256
+	// maxLines bounds the lines of one append.
+	maxLines = 100_000
+)
+
+// An Append is lines for a head.
+type Append struct {
+	Head   string // default core.MainHead
+	Writer string // of the claim it speaks from; empty for none
+	Loose  bool   // see core.Proposal
+	After  *core.Cursor
+	Lines  [][]byte
+	// ID returns the id of the line at i where it has none; default new ids.
+	// An append that may be repeated must give the same ids again.
+	ID func(i int) string
+	// Time is the time of lines that have none; default now.
+	Time string
+}
+
+// A Receipt says where an append is.
+type Receipt struct {
+	IDs    []string    // of each line, in order
+	Stored int         // lines that were not there before
+	Blobs  int         // images kept as blobs
+	Cursor core.Cursor // of the record that holds them, or of a later one
+}
+
+// A request is an Append on its way.
+type request struct {
+	Append
+	lines   [][]byte // as the log keeps them
+	ids     []string // given to lines that have none, on every try the same
+	done    chan struct{}
+	entries []core.Entry // admitted
+	receipt Receipt
+	err     error
+}
+
+// Append stores lines and returns when they are durable. A line's absent id,
+// parent and time are filled in: the parent is the head's leaf, or the line
+// before. Lines that are there already with the same bytes are not stored
+// again. On error nothing was stored, but for core.ErrUncertain. The errors are
+// those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
+// ErrFull.
+func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
+	q, err := s.prepare(ctx, a)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := s.enqueue(q); err != nil {
+		return Receipt{}, err
+	}
+	select {
+	case <-q.done:
+		return q.receipt, q.err
+	case <-ctx.Done():
+		return Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
+	}
+}
+
+// prepare checks what can be checked without the state, and makes the lines'
+// images durable.
+func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
+	if a.Head == "" {
+		a.Head = core.MainHead
+	}
+	if err := core.CheckHead(a.Head); err != nil {
+		return nil, err
+	}
+	if len(a.Lines) == 0 || len(a.Lines) > maxLines {
+		return nil, fmt.Errorf("append of %d lines, 1 to %d are allowed: %w", len(a.Lines), maxLines, core.ErrInvalid)
+	}
+	if a.Time == "" {
+		a.Time = s.ss.cfg.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	if a.ID == nil {
+		a.ID = func(int) string { return s.ss.cfg.NewID() }
+	}
+	q := &request{Append: a, done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
+	d := s.dialect()
+	for i, line := range a.Lines {
+		e, err := d.Entry(line)
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, Err: err}
+		}
+		kept, n, err := s.ss.Keep(ctx, []core.Entry{e})
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		q.lines[i] = kept[0].Line
+		q.receipt.Blobs += n
+		if e.ID == "" && !a.Loose {
+			q.ids[i] = a.ID(i)
+		}
+	}
+	return q, nil
+}
+
+func (s *Session) dialect() core.Dialect {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.st.Dialect
+}
+
+// enqueue puts q in line, and starts the goroutine that serves the line where
+// none is at it.
+func (s *Session) enqueue(q *request) error {
+	s.qmu.Lock()
+	defer s.qmu.Unlock()
+	if len(s.queue) >= maxWaiting {
+		return fmt.Errorf("session %s has %d appends waiting, try again: %w", s.id, len(s.queue), core.ErrUnavailable)
+	}
+	s.queue = append(s.queue, q)
+	if !s.serving {
+		s.serving = true
+		go s.serve()
+	}
+	return nil
+}
+
+// serve stores what waits, a record at a time, until nothing does. An append
+// is seen through even when its caller has gone.
+func (s *Session) serve() {
+	for {
+		batch := s.take()
+		if batch == nil {
+			return
+		}
+		s.serveBatch(batch)
+		for _, q := range batch {
+			close(q.done)
+		}
+	}
+}
+
+// take removes from the queue the requests that may share a record with its
+// first. It returns none, and ends the service, when the queue is empty.
+func (s *Session) take() []*request {
+	s.qmu.Lock()
+	defer s.qmu.Unlock()
+	if len(s.queue) == 0 {
+		s.serving = false
+		return nil
+	}
+	n, size := 0, 0
+	for _, q := range s.queue {
+		if n > 0 && !q.joins(s.queue[0]) {
+			break
+		}
+		for _, line := range q.lines {
+			size += len(line) + 1
+		}
+		if n > 0 && size > SpillSize {
+			break
+		}
+		n++
+	}
+	batch := s.queue[:n:n]
+	s.queue = append([]*request(nil), s.queue[n:]...)
+	return batch
+}
+
+// joins reports whether q may share a record with first.
+func (q *request) joins(first *request) bool {
+	return q.Head == first.Head && q.Writer == first.Writer && q.After == nil && first.After == nil
+}
+
+// serveBatch stores one record of all the requests that pass their checks.
+func (s *Session) serveBatch(batch []*request) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
+	defer cancel()
+	err := s.lock(ctx)
+	if err == nil {
+		defer s.unlock()
+		err = s.commit(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+			return s.record(st, batch, fresh)
+		})
+	}
+	for _, q := range batch {
+		switch {
+		case q.err != nil:
+		case err != nil:
+			q.err = err
+		default:
+			q.receipt.Cursor = s.st.Cursor()
+		}
+	}
+}
+
+// record makes the record of a batch. A request that fails fails alone, once
+// the state is fresh.
+func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Record, error) {
+	var pending []core.Entry
+	for _, q := range batch {
+		q.err = s.admit(st, q, pending)
+		if q.err != nil && !fresh {
+			return nil, q.err
+		}
+		if q.err == nil {
+			pending = append(pending, q.entries...)
+		}
+	}
+	if len(pending) == 0 {
+		return nil, nil
+	}
+	writer := batch[0].Writer
+	if writer == "" {
+		writer = s.writer
+	}
+	return &core.Record{
+		Kind:   core.KindAppend,
+		Head:   batch[0].Head,
+		Writer: writer,
+		Count:  len(pending),
+		Body:   core.LinesBody(pending),
+	}, nil
+}
+
+// admit fills in q's lines and checks them against the state and the entries
+// that go before them in the same record.
+func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error {
+	if err := st.Writable(); err != nil {
+		return err
+	}
+	es, err := q.fill(st, pending)
+	if err != nil {
+		return err
+	}
+	q.entries, err = st.Admit(core.Proposal{
+		Head: q.Head, Writer: q.Writer, Holds: q.Writer != "", Loose: q.Loose, After: q.After,
+		Pending: pending, Entries: es,
+	})
+	q.receipt.Stored = len(q.entries)
+	q.receipt.IDs = make([]string, len(es))
+	for i := range es {
+		q.receipt.IDs[i] = es[i].ID
+	}
+	return err
+}
+
+// fill returns q's lines as entries with an id, a parent and a time. A line
+// whose id is there already takes the parent and the time it has there, so that
+// a repeated append gives the same bytes.
+func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
+	leaf := st.Leaf(q.Head)
+	if n := len(pending); n > 0 {
+		leaf = core.LeafAt(pending[n-1].ID)
+	}
+	es := make([]core.Entry, len(q.lines))
+	for i, line := range q.lines {
+		if q.Loose {
+			e, err := st.Dialect.Entry(line)
+			if err != nil {
+				return nil, &core.LineError{Line: i + 1, Err: err}
+			}
+			es[i] = e
+			continue
+		}
+		e, err := q.fillLine(st, i, line, leaf)
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, Err: err}
+		}
+		es[i] = e
+		leaf = core.LeafAt(e.ID)
+	}
+	return es, nil
+}
+
+func (q *request) fillLine(st *core.State, i int, line []byte, leaf core.Leaf) (core.Entry, error) {
+	id := q.ids[i]
+	if id == "" {
+		e, err := st.Dialect.Entry(line)
+		if err != nil {
+			return e, err
+		}
+		id = e.ID
+	}
+	f := core.Fields{ID: id, Parent: leaf, Time: q.Time}
+	if old, ok := st.Entry(id); ok {
+		f.Parent, f.Time = core.NoLeaf, old.Time
+		if old.Parent != "" {
+			f.Parent = core.LeafAt(old.Parent)
+		}
+	}
+	return st.Dialect.Fill(line, f)
+}

@@ -1,0 +1,158 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Metadata that every stream of a log carries, so that whoever opens it agrees
+// on where a session lives.
+const (
+	metaVersion = "sesslog.version"
+	metaShards  = "sesslog.shards"
+)
+
+const defaultShards = 4
+
+// bind makes or checks the streams of the log. Several nodes may do it at the
+// same time.
+func (l *Log) bind(ctx context.Context) error {
+	have, err := l.shardsThere(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case have != 0 && l.cfg.Shards != 0 && have != l.cfg.Shards:
+		return fmt.Errorf("it was made with %d shards, the configuration says %d; the number cannot change: %w", have, l.cfg.Shards, core.ErrInvalid)
+	case have != 0:
+		l.cfg.Shards = have
+	case l.cfg.Shards == 0:
+		l.cfg.Shards = defaultShards
+	}
+	for i := range l.cfg.Shards {
+		if err := l.bindShard(ctx, l.shardConfig(i)); err != nil {
+			return fmt.Errorf("stream %s: %w", streamName(l.cfg.Name, i), err)
+		}
+	}
+	return nil
+}
+
+// shardsThere returns how many shards the log has, 0 when it is not made yet.
+func (l *Log) shardsThere(ctx context.Context) (int, error) {
+	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		return l.js.Stream(ctx, streamName(l.cfg.Name, 0))
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, readEdge(err)
+	}
+	n, err := strconv.Atoi(s.CachedInfo().Config.Metadata[metaShards])
+	if err != nil || n < 1 || n > MaxShards {
+		return 0, fmt.Errorf("stream %s was not made by this program: its metadata has no %s: %w", streamName(l.cfg.Name, 0), metaShards, core.ErrInvalid)
+	}
+	return n, nil
+}
+
+func (l *Log) shardConfig(i int) jetstream.StreamConfig {
+	prefix := shardSubject(l.cfg.Name, i)
+	maxBytes := l.cfg.MaxBytes
+	if maxBytes == 0 {
+		maxBytes = -1
+	}
+	return jetstream.StreamConfig{
+		Name:        streamName(l.cfg.Name, i),
+		Description: "records of sesslog sessions; do not purge or edit by hand",
+		Subjects:    []string{prefix + "*"},
+		Retention:   jetstream.LimitsPolicy,
+		Storage:     jetstream.FileStorage,
+		Discard:     jetstream.DiscardNew, // a full log refuses, it never forgets
+		MaxBytes:    maxBytes,
+		Replicas:    l.cfg.Replicas,
+		AllowDirect: true,
+		DenyDelete:  true,
+		RePublish:   &jetstream.RePublish{Source: prefix + ">", Destination: livePrefix + prefix + ">"},
+		Metadata: map[string]string{
+			metaVersion: strconv.Itoa(core.Version),
+			metaShards:  strconv.Itoa(l.cfg.Shards),
+		},
+	}
+}
+
+// bindShard makes the stream, or checks the one that is there.
+func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig) error {
+	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		s, err := l.js.Stream(ctx, want.Name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return s, err
+		}
+		s, err = l.js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was first
+			return l.js.Stream(ctx, want.Name)
+		}
+		return s, err
+	})
+	if err != nil {
+		return readEdge(err)
+	}
+	return checkShard(s.CachedInfo().Config, want)
+}
+
+// checkShard refuses a stream that would break a promise.
+func checkShard(have, want jetstream.StreamConfig) error {
+	bad := func(what string) error {
+		return fmt.Errorf("%s; mend the stream's settings or choose another log name: %w", what, core.ErrInvalid)
+	}
+	switch {
+	case have.Metadata[metaShards] != want.Metadata[metaShards]:
+		return bad("it says the log has " + have.Metadata[metaShards] + " shards, others say " + want.Metadata[metaShards])
+	case have.Storage != jetstream.FileStorage:
+		return bad("it is kept in memory")
+	case have.Retention != jetstream.LimitsPolicy:
+		return bad("its retention is not limits")
+	case have.Discard != jetstream.DiscardNew:
+		return bad("it discards old records when it is full")
+	case have.MaxAge != 0, have.MaxMsgsPerSubject > 0:
+		return bad("it forgets records by age or number")
+	case !have.AllowDirect:
+		return bad("it does not allow direct get")
+	case have.RePublish == nil || have.RePublish.HeadersOnly:
+		return bad("it does not republish records to followers")
+	}
+	return nil
+}
+
+// retry calls f until it answers, while the cluster has no leader yet or no
+// peers, and until ctx ends.
+func retry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	for {
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		v, err := f(try)
+		cancel()
+		if err == nil || !isPassing(err) {
+			return v, err
+		}
+		if pause(ctx) != nil {
+			return v, err
+		}
+	}
+}
+
+// isPassing reports whether err may go away by itself.
+func isPassing(err error) bool {
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return false
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.Code == 503 || api.Code == 429 || api.ErrorCode == codeNoPeers
+	}
+	return !errors.Is(err, context.Canceled)
+}

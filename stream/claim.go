@@ -1,0 +1,154 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A ClaimRequest asks for a head.
+type ClaimRequest struct {
+	Head  string // default core.MainHead
+	Agent string // who asks, for people to read: a program, a host, a person
+	Host  string
+	By    string
+	// TakeOver claims a head that another writer holds, and so fences it.
+	TakeOver bool
+}
+
+// Claim makes a new writer the holder of a head, and returns its claim and the
+// one that it ended, if any. From then on every append of the former holder is
+// refused with a *core.FencedError. Without TakeOver, a head that is held gives
+// that error to the caller instead.
+func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
+	if q.Head == "" {
+		q.Head = core.MainHead
+	}
+	writer := s.ss.cfg.NewID()
+	body, err := json.Marshal(core.Claim{Agent: q.Agent, Host: q.Host, By: q.By, Since: s.ss.cfg.Now().UTC()})
+	if err != nil {
+		return mine, nil, err
+	}
+	err = s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
+		if h := st.Heads[q.Head]; h != nil && h.Claim != nil {
+			if h.Claim.Writer == writer { // an earlier try was stored
+				return nil, nil
+			}
+			if !q.TakeOver {
+				return nil, &core.FencedError{Session: s.id, Head: q.Head, Holder: h.Claim}
+			}
+			former = h.Claim
+		}
+		if err := core.CheckHead(q.Head); err != nil {
+			return nil, err
+		}
+		return &core.Record{Kind: core.KindClaim, Head: q.Head, Writer: writer, Epoch: st.Epoch + 1, Body: body}, st.Writable()
+	}, func(st *core.State) { mine = *st.Heads[q.Head].Claim })
+	return mine, former, err
+}
+
+// Release gives up the claim of writer on head. It is no error when the claim
+// was over already.
+func (s *Session) Release(ctx context.Context, head, writer string, n core.Notice) error {
+	return s.notice(ctx, core.KindRelease, head, writer, n, func(st *core.State) bool {
+		h := st.Heads[head]
+		return h == nil || h.Claim == nil || h.Claim.Writer != writer
+	})
+}
+
+// Move makes head stand at leaf, without an entry. A head that nobody made yet
+// is made by it. writer is the claim it speaks from, empty for none.
+func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf) error {
+	body, err := json.Marshal(core.Move{Leaf: leaf})
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
+		if err := st.Writable(); err != nil {
+			return nil, err
+		}
+		if err := st.MayWrite(head, writer, writer != ""); err != nil {
+			return nil, err
+		}
+		if id, ok := leaf.ID(); ok {
+			if _, ok := st.Entry(id); !ok {
+				return nil, fmt.Errorf("entry %q of session %s: %w", id, s.id, core.ErrNotFound)
+			}
+		}
+		if h := st.Heads[head]; h != nil && h.Leaf == leaf {
+			return nil, nil
+		}
+		return &core.Record{Kind: core.KindHead, Head: head, Writer: s.writerOr(writer), Body: body}, nil
+	}, nil)
+}
+
+// Finish marks the graceful end of a run. A later append reopens the session.
+func (s *Session) Finish(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindClose, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Closed != nil })
+}
+
+// Delete puts the session in the trash: it is refused every write until
+// Undelete.
+func (s *Session) Delete(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindDelete, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Deleted != nil })
+}
+
+// Undelete takes the session out of the trash.
+func (s *Session) Undelete(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindUndelete, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Deleted == nil })
+}
+
+// notice stores a record of who, when and why, unless done says that the state
+// shows it already.
+func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer string, n core.Notice, done func(*core.State) bool) error {
+	if n.Time.IsZero() {
+		n.Time = s.ss.cfg.Now().UTC()
+	}
+	if n.Host == "" {
+		n.Host = s.ss.cfg.Host
+	}
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	// Whether it is done already is asked of a fresh state only.
+	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+		if !fresh {
+			return nil, errNotFresh
+		}
+		if done(st) {
+			return nil, nil
+		}
+		if err := st.Writable(); err != nil && kind != core.KindUndelete {
+			return nil, err
+		}
+		return &core.Record{Kind: kind, Head: head, Writer: writer, Body: body}, nil
+	}, nil)
+}
+
+// write is commit for one that waits for its turn. done, where there is one,
+// sees the state right after.
+func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
+	defer cancel()
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := s.commit(ctx, build); err != nil {
+		return err
+	}
+	if done != nil {
+		done(s.st)
+	}
+	return nil
+}
+
+func (s *Session) writerOr(writer string) string {
+	if writer != "" {
+		return writer
+	}
+	return s.writer
+}

@@ -1,0 +1,187 @@
+package stream
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Headers of a record's message. docs/FORMAT.md describes them.
+const (
+	hdrVersion  = "Sess-V"
+	hdrKind     = "Sess-Kind"
+	hdrSeq      = "Sess-Seq"
+	hdrChain    = "Sess-Chain"
+	hdrBase     = "Sess-Base"
+	hdrHead     = "Sess-Head"
+	hdrWriter   = "Sess-Writer"
+	hdrEpoch    = "Sess-Epoch"
+	hdrCount    = "Sess-Count"
+	hdrEncoding = "Sess-Encoding"
+	hdrSpill    = "Sess-Spill"
+)
+
+const (
+	// SpillSize is how many bytes of body, compressed where that helps, a
+	// message may have. A larger body becomes a blob.
+	SpillSize = 256 << 10
+	// MaxBody is how many bytes a plain body may have.
+	MaxBody = 512 << 20
+	// compressFrom is where compressing a body begins to pay.
+	compressFrom = 512
+)
+
+// A frame is a record as its message carries it: the body may be compressed,
+// or be elsewhere.
+type frame struct {
+	rec   core.Record // without body
+	data  []byte
+	zstd  bool
+	spill core.Digest
+}
+
+// pack chooses how r's body travels. A body that is to be spilled is not put
+// anywhere yet: f.spill says that it must be.
+func pack(r *core.Record) (frame, error) {
+	f := frame{rec: *r, data: r.Body}
+	f.rec.Body = nil
+	if len(r.Body) > MaxBody {
+		return f, fmt.Errorf("record body of %d bytes, %d are allowed: %w", len(r.Body), MaxBody, core.ErrTooLarge)
+	}
+	if len(r.Body) >= compressFrom {
+		if c := encoder().EncodeAll(r.Body, nil); len(c) < len(r.Body) {
+			f.data, f.zstd = c, true
+		}
+	}
+	if len(f.data) > SpillSize {
+		f.data, f.zstd, f.spill = nil, false, core.DigestOf(r.Body)
+	}
+	return f, nil
+}
+
+// message returns the frame as a message on subject.
+func (f *frame) message(subject string) *nats.Msg {
+	m := nats.NewMsg(subject)
+	h := m.Header
+	h.Set(hdrVersion, strconv.Itoa(core.Version))
+	h.Set(hdrKind, string(f.rec.Kind))
+	h.Set(hdrSeq, strconv.FormatUint(f.rec.Seq, 10))
+	h.Set(hdrChain, f.rec.Chain.String())
+	if f.rec.Base != 0 {
+		h.Set(hdrBase, strconv.FormatUint(uint64(f.rec.Base), 10))
+	}
+	h.Set(hdrHead, f.rec.Head)
+	h.Set(hdrWriter, f.rec.Writer)
+	h.Set(hdrEpoch, strconv.FormatUint(f.rec.Epoch, 10))
+	h.Set(hdrCount, strconv.Itoa(f.rec.Count))
+	if f.zstd {
+		h.Set(hdrEncoding, "zstd")
+	}
+	if !f.spill.IsZero() {
+		h.Set(hdrSpill, f.spill.String())
+	}
+	m.Data = f.data
+	return m
+}
+
+// readFrame reads a message's headers. core.ErrCorrupt when they are not those
+// of a record, core.ErrTooNew when a later version wrote them.
+func readFrame(h nats.Header, data []byte) (frame, error) {
+	f := frame{data: data}
+	v, err := strconv.Atoi(h.Get(hdrVersion))
+	if err != nil || v < 1 {
+		return f, fmt.Errorf("%s is %q: %w", hdrVersion, h.Get(hdrVersion), core.ErrCorrupt)
+	}
+	if v > core.Version {
+		return f, fmt.Errorf("a record of protocol version %d, this node reads %d: %w", v, core.Version, core.ErrTooNew)
+	}
+	r := &f.rec
+	r.Kind, r.Head, r.Writer = core.Kind(h.Get(hdrKind)), h.Get(hdrHead), h.Get(hdrWriter)
+	if r.Kind == "" {
+		return f, fmt.Errorf("%s is missing: %w", hdrKind, core.ErrCorrupt)
+	}
+	if r.Chain, err = core.ParseChain(h.Get(hdrChain)); err != nil {
+		return f, fmt.Errorf("%s: %v: %w", hdrChain, err, core.ErrCorrupt)
+	}
+	var base, count uint64
+	for _, n := range []struct {
+		name string
+		to   *uint64
+	}{{hdrSeq, &r.Seq}, {hdrEpoch, &r.Epoch}, {hdrBase, &base}, {hdrCount, &count}} {
+		if err := readUint(h, n.name, n.to); err != nil {
+			return f, err
+		}
+	}
+	if r.Seq == 0 || count > MaxBody {
+		return f, fmt.Errorf("%s is %d, %s is %d: %w", hdrSeq, r.Seq, hdrCount, count, core.ErrCorrupt)
+	}
+	r.Base, r.Count = core.Pos(base), int(count)
+	return f, f.readEncoding(h)
+}
+
+func (f *frame) readEncoding(h nats.Header) error {
+	switch e := h.Get(hdrEncoding); e {
+	case "":
+	case "zstd":
+		f.zstd = true
+	default:
+		return fmt.Errorf("%s is %q: %w", hdrEncoding, e, core.ErrTooNew)
+	}
+	s := h.Get(hdrSpill)
+	if s == "" {
+		return nil
+	}
+	d, err := core.ParseDigest(s)
+	if err != nil {
+		return fmt.Errorf("%s: %v: %w", hdrSpill, err, core.ErrCorrupt)
+	}
+	f.spill = d
+	return nil
+}
+
+// readUint reads a number that may be absent, which is 0.
+func readUint(h nats.Header, name string, to *uint64) error {
+	s := h.Get(name)
+	if s == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s is %q: %w", name, s, core.ErrCorrupt)
+	}
+	*to = n
+	return nil
+}
+
+// plain returns the body that travelled in the message.
+func (f *frame) plain() ([]byte, error) {
+	if !f.zstd {
+		return f.data, nil
+	}
+	b, err := decoder().DecodeAll(f.data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("body of record %d does not decompress: %v: %w", f.rec.Seq, err, core.ErrCorrupt)
+	}
+	return b, nil
+}
+
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(MaxBody))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})

@@ -1,0 +1,49 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// A serverLog passes the server's log lines on to slog. Notices, of which a
+// healthy server has a screenful, go to Debug; its debug and trace lines, which
+// tell of every message, are dropped.
+//
+// The server calls Fatalf where its own program would exit. Here the first such
+// line is kept for whoever asks why the server does not run.
+type serverLog struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	first error
+}
+
+func (l *serverLog) Noticef(format string, args ...any) { l.emit(slog.LevelDebug, format, args) }
+func (l *serverLog) Warnf(format string, args ...any)   { l.emit(slog.LevelWarn, format, args) }
+func (l *serverLog) Errorf(format string, args ...any)  { l.emit(slog.LevelError, format, args) }
+func (l *serverLog) Debugf(string, ...any)              {}
+func (l *serverLog) Tracef(string, ...any)              {}
+
+func (l *serverLog) Fatalf(format string, args ...any) {
+	l.mu.Lock()
+	if l.first == nil {
+		l.first = fmt.Errorf(format, args...)
+	}
+	l.mu.Unlock()
+	l.emit(slog.LevelError, format, args)
+}
+
+// fatal returns what made the server give up, or nil.
+func (l *serverLog) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+func (l *serverLog) emit(level slog.Level, format string, args []any) {
+	if ctx := context.Background(); l.log.Enabled(ctx, level) {
+		l.log.Log(ctx, level, fmt.Sprintf(format, args...))
+	}
+}

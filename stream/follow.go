@@ -1,0 +1,133 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	// silence is how long a follower hears nothing before it asks the leader
+	// whether it missed something: republishing is at most once.
+	silence = 3 * time.Second
+	// followPending bounds what may wait for a slow follower. What does not
+	// fit is dropped by the client and read from the stream later.
+	followPending = 64
+)
+
+// Follow implements core.Log. It hears of new records on the live subject and
+// fills every gap by reading, so a lost message costs time and nothing else.
+func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Record, error] {
+	return func(yield func(*core.Record, error) bool) {
+		f := follower{log: l, id: id, at: after, yield: yield}
+		if err := f.run(ctx); err != nil && !f.stopped {
+			yield(nil, fmt.Errorf("follow session %s: %w", id, err))
+		}
+	}
+}
+
+// errStop ends a follower whose caller has stopped ranging.
+var errStop = errors.New("stop")
+
+type follower struct {
+	log     *Log
+	id      core.SessionID
+	at      core.Pos // of the last record yielded
+	yield   func(*core.Record, error) bool
+	stopped bool
+}
+
+func (f *follower) run(ctx context.Context) error {
+	sub, err := f.log.nc.SubscribeSync(livePrefix + f.log.subject(f.id))
+	if err != nil {
+		return readEdge(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
+	if err := sub.SetPendingLimits(followPending, followPending*SpillSize); err != nil {
+		return err
+	}
+	// The subscription must be at the server before the first read.
+	if err := f.log.nc.FlushWithContext(ctx); err != nil {
+		return readEdge(err)
+	}
+	if err := f.catchUp(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := f.step(ctx, sub); err != nil {
+			return err
+		}
+	}
+}
+
+// step takes in one live message, or what a silence hid.
+func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
+	wait, cancel := context.WithTimeout(ctx, silence)
+	m, err := sub.NextMsgWithContext(wait)
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrSlowConsumer):
+		return f.catchUp(ctx)
+	case err != nil:
+		return readEdge(err)
+	}
+	pos, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil || core.Pos(pos) <= f.at {
+		return nil // not a record, or one we have
+	}
+	before, err := strconv.ParseUint(m.Header.Get("Nats-Last-Sequence"), 10, 64)
+	if err != nil || core.Pos(before) != f.at {
+		return f.catchUp(ctx)
+	}
+	r, err := f.log.direct(ctx, f.id, m)
+	if err != nil {
+		return err
+	}
+	return f.give(r)
+}
+
+// catchUp yields what lies between f.at and the leader's last record.
+func (f *follower) catchUp(ctx context.Context) error {
+	last, err := f.log.Last(ctx, f.id)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for f.at < last.Pos {
+		before := f.at
+		for r, err := range f.log.Read(ctx, f.id, f.at, last.Pos) {
+			if err != nil {
+				return err
+			}
+			if err := f.give(r); err != nil {
+				return err
+			}
+		}
+		if f.at == before { // the replica that answered lags
+			if err := pause(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *follower) give(r *core.Record) error {
+	f.at = r.Pos
+	if !f.yield(r, nil) {
+		f.stopped = true
+		return errStop
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Imported says what became of a file.
+type Imported struct {
+	Session *Session
+	Created bool // the session was not in the log before
+	Entries int  // lines that were not there before
+	Blobs   int  // images of the file that are kept as blobs
+}
+
+// Import brings a session file into the log: the whole file in one record where
+// the session is new, else what the log lacks of it. raw is the file's bytes;
+// they are kept as a blob where f says that its entries are not the whole of
+// them. who is for the record. A file that contradicts the log is a
+// *core.LineError with core.ErrConflict and changes nothing. writer is the
+// claim to speak from, empty for none.
+func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, writer string) (Imported, error) {
+	id := core.SessionIDFor(f.Dialect, f.Header.ID)
+	kept, blobs, err := ss.Keep(ctx, f.Entries)
+	if err != nil {
+		return Imported{}, err
+	}
+	file := *f
+	file.Entries = kept
+	// The session may be made by somebody else at the same time, hence twice.
+	for range 2 {
+		var res Imported
+		s, err := ss.Open(ctx, id)
+		switch {
+		case err == nil:
+			res, err = ss.importInto(ctx, s, &file, writer)
+		case errors.Is(err, core.ErrNotFound):
+			res, err = ss.importNew(ctx, id, &file, raw, who)
+		}
+		if errors.Is(err, core.ErrExists) {
+			continue
+		}
+		res.Blobs = blobs
+		return res, err
+	}
+	return Imported{}, fmt.Errorf("session %s appears and disappears: %w", id, core.ErrUnavailable)
+}
+
+func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.File, raw []byte, who core.Origin) (Imported, error) {
+	who.Dialect, who.Version, who.Entries, who.Skipped = f.Dialect, f.Version, len(f.Entries), f.Skipped
+	if !f.Exact {
+		d, err := ss.cfg.Blobs.Put(ctx, raw)
+		if err != nil {
+			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+		}
+		who.Original, who.OriginalSize = d, int64(len(raw))
+	}
+	s, err := ss.Create(ctx, Birth{ID: id, Origin: who, Header: f.Header, Entries: f.Entries})
+	if err != nil {
+		return Imported{}, err
+	}
+	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
+}
+
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, writer string) (Imported, error) {
+	var fresh []core.Entry
+	err := s.View(func(st *core.State) (err error) {
+		if err := st.Writable(); err != nil {
+			return err
+		}
+		fresh, err = st.Missing(f)
+		return err
+	})
+	if err != nil || len(fresh) == 0 {
+		return Imported{Session: s}, err
+	}
+	lines := make([][]byte, len(fresh))
+	for i := range fresh {
+		lines[i] = fresh[i].Line
+	}
+	rec, err := s.Append(ctx, Append{Lines: lines, Loose: true, Writer: writer})
+	return Imported{Session: s, Entries: rec.Stored}, err
+}

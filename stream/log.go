@@ -1,0 +1,236 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Blobs keeps bytes under their digest: bodies too large for a message, images,
+// and files as they were. It is declared where it is used; cmd/sessnode fits a
+// blob store to it.
+type Blobs interface {
+	// Put keeps b. When it returns nil, b outlives a crash of this host.
+	Put(ctx context.Context, b []byte) (core.Digest, error)
+	// Get returns the bytes whose digest is d, checked. core.ErrNotFound when
+	// there are none, core.ErrCorrupt when they are others.
+	Get(ctx context.Context, d core.Digest) ([]byte, error)
+}
+
+// LogConfig is what a Log needs to know. The zero value of a field means its
+// default.
+type LogConfig struct {
+	Name     string        // default "main"
+	Shards   int           // streams the log is spread over, fixed when it is made; default 4 (or what the log has)
+	Replicas int           // servers that hold each record: 1, 3 or 5; default 1
+	MaxBytes int64         // bytes each shard may take; default no limit
+	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
+	Blobs    Blobs         // where bodies above SpillSize go; required
+}
+
+// A Log is a core.Log kept in JetStream: one stream per shard, one subject per
+// session. Its sequence checks are the server's own.
+type Log struct {
+	cfg LogConfig
+	nc  *nats.Conn
+	js  jetstream.JetStream
+}
+
+var _ core.Log = (*Log)(nil)
+
+// OpenLog binds to the log named in cfg over nc, making its streams where they
+// are absent. It is an error when streams are there that would break a promise
+// of core.Log, such as one that forgets old records. The caller keeps nc and
+// closes it after the last use of the Log.
+func OpenLog(ctx context.Context, nc *nats.Conn, cfg LogConfig) (*Log, error) {
+	if cfg.Name == "" {
+		cfg.Name = "main"
+	}
+	if cfg.Replicas == 0 {
+		cfg.Replicas = 1
+	}
+	if cfg.AckWait == 0 {
+		cfg.AckWait = 2 * time.Second
+	}
+	if err := checkLogName(cfg.Name); err != nil {
+		return nil, err
+	}
+	if cfg.Shards < 0 || cfg.Shards > MaxShards {
+		return nil, fmt.Errorf("log %s: %d shards, 1 to %d are allowed: %w", cfg.Name, cfg.Shards, MaxShards, core.ErrInvalid)
+	}
+	if cfg.Blobs == nil {
+		return nil, fmt.Errorf("log %s: no place for large bodies: %w", cfg.Name, core.ErrInvalid)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{cfg: cfg, nc: nc, js: js}
+	if err := l.bind(ctx); err != nil {
+		return nil, fmt.Errorf("log %s: %w", cfg.Name, err)
+	}
+	return l, nil
+}
+
+// Name is the log's name.
+func (l *Log) Name() string { return l.cfg.Name }
+
+// Shards is how many streams the log is spread over.
+func (l *Log) Shards() int { return l.cfg.Shards }
+
+// Shard is the shard that a session lives in.
+func (l *Log) Shard(id core.SessionID) int { return shardOf(id, l.cfg.Shards) }
+
+func (l *Log) subject(id core.SessionID) string {
+	return shardSubject(l.cfg.Name, l.Shard(id)) + string(id)
+}
+
+// Append implements core.Log. Answers that only ask for patience (a subject
+// with a record on its way, a stream without a leader, a full queue) are met
+// with the same record again, until ctx ends.
+func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	f, err := pack(r)
+	if err != nil {
+		return 0, err
+	}
+	if !f.spill.IsZero() {
+		if _, err := l.cfg.Blobs.Put(ctx, r.Body); err != nil {
+			return 0, fmt.Errorf("body of %d bytes: %w", len(r.Body), err)
+		}
+	}
+	m := f.message(l.subject(id))
+	opts := []jetstream.PublishOpt{
+		jetstream.WithExpectStream(streamName(l.cfg.Name, l.Shard(id))),
+		jetstream.WithExpectLastSequencePerSubject(uint64(after)),
+		jetstream.WithRetryAttempts(0),
+	}
+	for {
+		pos, err := l.publish(ctx, m, opts)
+		if err == nil || !errors.Is(err, errBusy) {
+			return pos, err
+		}
+		if pause(ctx) != nil {
+			return 0, err
+		}
+	}
+}
+
+func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (core.Pos, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+	defer cancel()
+	ack, err := l.js.PublishMsg(ctx, m, opts...)
+	if err != nil {
+		return 0, edge(err)
+	}
+	return core.Pos(ack.Sequence), nil
+}
+
+// pause waits 2 to 50 ms before the next try.
+func pause(ctx context.Context) error {
+	t := time.NewTimer(2*time.Millisecond + rand.N(48*time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Last implements core.Log: it asks the stream's leader.
+func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)})
+}
+
+// At implements core.Log: it asks the stream's leader.
+func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	if pos == 0 {
+		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
+	}
+	return l.get(ctx, id, map[string]any{"seq": uint64(pos)})
+}
+
+// storedMsg is the server's answer to STREAM.MSG.GET.
+type storedMsg struct {
+	Message *struct {
+		Subject string    `json:"subject"`
+		Seq     uint64    `json:"seq"`
+		Header  []byte    `json:"hdrs"`
+		Data    []byte    `json:"data"`
+		Time    time.Time `json:"time"`
+	} `json:"message"`
+	Error *struct {
+		Code        int    `json:"code"`
+		ErrCode     int    `json:"err_code"`
+		Description string `json:"description"`
+	} `json:"error"`
+}
+
+// get asks the leader for one message, again and again while the stream has no
+// leader, until ctx ends.
+func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*core.Record, error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	subject := "$JS.API.STREAM.MSG.GET." + streamName(l.cfg.Name, l.Shard(id))
+	for {
+		r, err := l.getOnce(ctx, id, subject, body)
+		if err == nil || !errors.Is(err, core.ErrUnavailable) {
+			return r, err
+		}
+		if pause(ctx) != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*core.Record, error) {
+	rctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+	defer cancel()
+	reply, err := l.nc.RequestWithContext(rctx, subject, body)
+	if err != nil {
+		return nil, readEdge(err)
+	}
+	var got storedMsg
+	if err := json.Unmarshal(reply.Data, &got); err != nil {
+		return nil, fmt.Errorf("the server's answer to %s: %v: %w", subject, err, core.ErrUnavailable)
+	}
+	if got.Error != nil {
+		return nil, fmt.Errorf("session %s: %w", id, apiEdge(got.Error.ErrCode, got.Error.Code, got.Error.Description))
+	}
+	if got.Message == nil || got.Message.Subject != l.subject(id) {
+		return nil, fmt.Errorf("session %s has no record there: %w", id, core.ErrNotFound)
+	}
+	h, err := nats.DecodeHeadersMsg(got.Message.Header)
+	if err != nil {
+		return nil, fmt.Errorf("session %s, message %d: headers: %v: %w", id, got.Message.Seq, err, core.ErrCorrupt)
+	}
+	return l.record(ctx, id, h, got.Message.Data, core.Pos(got.Message.Seq), got.Message.Time)
+}
+
+// record makes a Record of a message, fetching a spilled body.
+func (l *Log) record(ctx context.Context, id core.SessionID, h nats.Header, data []byte, pos core.Pos, at time.Time) (*core.Record, error) {
+	f, err := readFrame(h, data)
+	if err != nil {
+		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
+	}
+	if f.spill.IsZero() {
+		f.rec.Body, err = f.plain()
+	} else {
+		f.rec.Body, err = l.cfg.Blobs.Get(ctx, f.spill)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
+	}
+	f.rec.Pos, f.rec.Time = pos, at
+	return &f.rec, nil
+}

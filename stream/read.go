@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// One round trip of a read asks for at most this much.
+const (
+	readBatch = 256
+	readBytes = 8 << 20
+)
+
+// Read implements core.Log with the server's batched direct get: any replica
+// answers, so the end it meets may lag behind the leader's.
+func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return func(yield func(*core.Record, error) bool) {
+		for after < upTo {
+			msgs, more, err := l.batch(ctx, id, after)
+			if err != nil {
+				yield(nil, fmt.Errorf("read session %s after %d: %w", id, after, err))
+				return
+			}
+			for _, m := range msgs {
+				r, err := l.direct(ctx, id, m)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if r.Pos > upTo || !yield(r, nil) {
+					return
+				}
+				after = r.Pos
+			}
+			if !more || len(msgs) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// batch fetches the session's next messages behind after. more says that the
+// replica has others behind them.
+func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos) (msgs []*nats.Msg, more bool, err error) {
+	ask, err := json.Marshal(map[string]any{
+		"seq": uint64(after) + 1, "next_by_subj": l.subject(id),
+		"batch": readBatch, "max_bytes": readBytes,
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	inbox := l.nc.NewRespInbox()
+	sub, err := l.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, false, readEdge(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
+	subject := "$JS.API.DIRECT.GET." + streamName(l.cfg.Name, l.Shard(id))
+	if err := l.nc.PublishRequest(subject, inbox, ask); err != nil {
+		return nil, false, readEdge(err)
+	}
+	for {
+		m, err := l.next(ctx, sub)
+		if err != nil {
+			return nil, false, readEdge(err)
+		}
+		switch status := m.Header.Get("Status"); status {
+		case "":
+			msgs = append(msgs, m)
+		case "204": // end of batch
+			pending, _ := strconv.Atoi(m.Header.Get("Nats-Num-Pending"))
+			return msgs, pending > 0, nil
+		case "404":
+			return msgs, false, nil
+		default:
+			return nil, false, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
+		}
+	}
+}
+
+func (l *Log) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+	defer cancel()
+	return sub.NextMsgWithContext(ctx)
+}
+
+// direct makes a Record of a message of direct get or of the live subject.
+func (l *Log) direct(ctx context.Context, id core.SessionID, m *nats.Msg) (*core.Record, error) {
+	if got := m.Header.Get("Nats-Subject"); got != l.subject(id) {
+		return nil, fmt.Errorf("a message of %q among those of session %s: %w", got, id, core.ErrCorrupt)
+	}
+	pos, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("a message of session %s without a sequence: %w", id, core.ErrCorrupt)
+	}
+	at, _ := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
+	return l.record(ctx, id, m.Header, m.Data, core.Pos(pos), at)
+}

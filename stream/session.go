@@ -1,0 +1,201 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Session is an open session: its state in memory, and the way to write to
+// it. Its methods may be called from several goroutines. It holds no claim and
+// needs no closing; the goroutine that sends appends ends by itself.
+type Session struct {
+	ss     *Sessions
+	id     core.SessionID
+	writer string // of appends that speak from no claim
+
+	turn chan struct{} // held by whoever writes or catches up: one record in flight
+	mu   sync.RWMutex  // guards what st points to, held for writing in fold alone
+	st   *core.State
+	gen  atomic.Uint64 // how often st was loaded anew
+	size atomic.Int64  // bytes of st, roughly
+
+	qmu     sync.Mutex
+	queue   []*request
+	serving bool
+}
+
+// ID is the session's name in the log.
+func (s *Session) ID() core.SessionID { return s.id }
+
+// Size is about how many bytes of memory the session takes.
+func (s *Session) Size() int64 { return s.size.Load() }
+
+// Refresh brings the session up to the leader's last record. After it returns
+// nil, every append that was acknowledged before the call is in the state.
+func (s *Session) Refresh(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	return s.catchUp(ctx)
+}
+
+// View calls f with the session's state, which stands still meanwhile. f may
+// not keep the state, nor change it; lines it may keep.
+func (s *Session) View(f func(*core.State) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return f(s.st)
+}
+
+func (s *Session) lock(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("session %s is busy: %w: %w", s.id, ctx.Err(), core.ErrUnavailable)
+	}
+}
+
+func (s *Session) unlock() { <-s.turn }
+
+// fold takes r into the state.
+func (s *Session) fold(r *core.Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.st.Apply(r); err != nil {
+		return err
+	}
+	s.size.Add(int64(len(r.Body)) + int64(r.Count)*entryOverhead)
+	return nil
+}
+
+// entryOverhead is about what an entry takes in memory besides its line.
+const entryOverhead = 300
+
+// measure sets size from the state.
+func (s *Session) measure() {
+	n := int64(4 << 10)
+	for i := range s.st.Entries {
+		n += int64(len(s.st.Entries[i].Line)) + entryOverhead
+	}
+	s.size.Store(n)
+}
+
+// catchUp folds what the leader has beyond the state. The turn is held. Where
+// the log does not go on from what the state knows, the session is loaded anew.
+func (s *Session) catchUp(ctx context.Context) error {
+	last, err := s.ss.cfg.Log.Last(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	if last.Seq == s.st.Seq && last.Chain == s.st.Chain {
+		return nil
+	}
+	if last.Seq > s.st.Seq && last.Pos > s.st.Pos {
+		err := s.ss.readOn(ctx, s.st, last, s.fold)
+		if !errors.Is(err, core.ErrStray) {
+			return err
+		}
+	}
+	return s.reload(ctx, last)
+}
+
+// reload replaces a state that the log does not bear out.
+func (s *Session) reload(ctx context.Context, last *core.Record) error {
+	s.ss.cfg.Logger.Warn("the log does not go on from what this node knew of the session; loading it anew",
+		"session", s.id, "known", s.st.Cursor(), "log", core.CursorOf(last.Seq, last.Chain))
+	st, err := s.ss.load(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.st = st
+	s.gen.Add(1)
+	s.measure()
+	return nil
+}
+
+// commit stores the record that build makes of the state, and folds it. build
+// returns no record when there is nothing to store. Its error counts once the
+// state is as fresh as the leader's; fresh tells it so. It must find out from
+// the state alone when its work is done: it is called again whenever another
+// record came between, or when only reading can tell what became of its own.
+func (s *Session) commit(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
+	fresh := false
+	for {
+		r, err := build(s.st, fresh)
+		if err == nil && r == nil {
+			return nil
+		}
+		if err != nil && fresh {
+			return err
+		}
+		if err != nil {
+			if err := s.catchUp(ctx); err != nil {
+				return err
+			}
+			fresh = true
+			continue
+		}
+		s.link(r)
+		stored, err := s.put(ctx, r)
+		if err != nil || stored {
+			return err
+		}
+		fresh = true // put has caught up
+	}
+}
+
+// link makes r the record behind the state's last.
+func (s *Session) link(r *core.Record) {
+	r.Seq = s.st.Seq + 1
+	if r.Kind != core.KindCheckpoint {
+		r.Base = s.st.Base
+	}
+	if r.Kind != core.KindClaim {
+		r.Epoch = s.st.Epoch
+	}
+	r.Chain = s.st.Chain.Next(r)
+}
+
+// put stores r behind the state's last record and folds it. It returns false
+// when another record came first; the state holds that one then.
+func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err error) {
+	for {
+		before := s.st.Cursor()
+		pos, err := s.ss.cfg.Log.Append(ctx, s.id, s.st.Pos, r)
+		switch {
+		case err == nil:
+			r.Pos = pos
+			return true, s.fold(r)
+		case errors.Is(err, core.ErrConflict):
+			if cerr := s.catchUp(ctx); cerr != nil {
+				return false, s.unknown(r, cerr)
+			}
+			if s.st.Chain == r.Chain {
+				return true, nil // it was ours: an earlier try, whose answer was lost
+			}
+			if s.st.Cursor() != before {
+				return false, nil
+			}
+			// The server refused for a record that is not there: its own read
+			// failed. The same again.
+		case !errors.Is(err, core.ErrUncertain):
+			return false, err
+		}
+		if pause(ctx) != nil {
+			return false, s.unknown(r, err)
+		}
+	}
+}
+
+func (s *Session) unknown(r *core.Record, err error) error {
+	return fmt.Errorf("%s record %d of session %s: %v; the same again tells: %w", r.Kind, r.Seq, s.id, err, core.ErrUncertain)
+}

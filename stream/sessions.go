@@ -1,0 +1,170 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Snapshots fetches what checkpoints name.
+type Snapshots interface {
+	// Load returns the plain canonical JSONL of m's snapshot. core.ErrNotFound
+	// when it is gone, core.ErrCorrupt when it is not the bytes m names.
+	Load(ctx context.Context, m *core.Manifest) ([]byte, error)
+}
+
+// Config is what Sessions needs to know. A nil or zero optional field means its
+// default.
+type Config struct {
+	Log       core.Log
+	Blobs     Blobs
+	Snapshots Snapshots
+	Dialects  core.Dialects
+
+	Host    string           // this node, as claims and notices name it
+	Timeout time.Duration    // how long a record is tried before its outcome is unknown; default 30 s
+	Now     func() time.Time // default time.Now
+	NewID   func() string    // default a new ULID
+	Logger  *slog.Logger     // default slog.Default()
+}
+
+// Sessions opens and makes the sessions of one log. It keeps none of them: see
+// materializer.Cache.
+type Sessions struct{ cfg Config }
+
+// NewSessions returns the sessions of cfg.Log.
+func NewSessions(cfg Config) *Sessions {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return ulid.Make().String() }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &Sessions{cfg: cfg}
+}
+
+// Open loads a session as its log's leader has it. core.ErrNotFound when there
+// is none, core.ErrCorrupt when its records or its snapshot are damaged.
+func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, error) {
+	st, err := ss.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return ss.session(st), nil
+}
+
+// A Birth is a session to be made.
+type Birth struct {
+	ID      core.SessionID
+	Origin  core.Origin // Time, Host and By are filled in where they are empty
+	Header  core.Header
+	Entries []core.Entry // as the log keeps them, see Keep
+}
+
+// Create makes a session. core.ErrExists when there is one of that id already,
+// whatever it holds; when the answer was lost and the log now has this very
+// session, that is success.
+func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
+	o := b.Origin
+	if o.Time.IsZero() {
+		o.Time = ss.cfg.Now().UTC()
+	}
+	if o.Host == "" {
+		o.Host = ss.cfg.Host
+	}
+	body, err := core.OpenBody(o, b.Header, b.Entries)
+	if err != nil {
+		return nil, err
+	}
+	st := core.NewState(ss.cfg.Log.Name(), b.ID, ss.cfg.Dialects)
+	r := &core.Record{
+		Kind: core.KindOpen, Seq: 1, Head: core.MainHead, Writer: ss.cfg.NewID(),
+		Count: len(b.Entries), Body: body,
+	}
+	r.Chain = st.Chain.Next(r)
+	if err := st.Apply(r); err != nil { // before it is stored: what is in the log can be read
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
+	defer cancel()
+	pos, err := ss.putFirst(ctx, b.ID, r)
+	if err != nil {
+		return nil, err
+	}
+	st.Pos, st.Base = pos, pos
+	return ss.session(st), nil
+}
+
+// putFirst stores a session's first record.
+func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Record) (core.Pos, error) {
+	for {
+		pos, err := ss.cfg.Log.Append(ctx, id, 0, r)
+		switch {
+		case errors.Is(err, core.ErrConflict):
+			last, lerr := ss.cfg.Log.Last(ctx, id)
+			if errors.Is(lerr, core.ErrNotFound) { // the server could not read its own last record
+				break
+			}
+			if lerr != nil {
+				return 0, lerr
+			}
+			if last.Chain == r.Chain {
+				return last.Pos, nil
+			}
+			return 0, fmt.Errorf("session %s: %w", id, core.ErrExists)
+		case !errors.Is(err, core.ErrUncertain):
+			return pos, err
+		}
+		if pause(ctx) != nil {
+			return 0, fmt.Errorf("make session %s: %w", id, err)
+		}
+	}
+}
+
+// Keep returns es as the log keeps them: images of core.MinBlob characters and
+// more are blobs, durable before Keep returns. n is how many images that were.
+func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
+	kept = make([]core.Entry, len(es))
+	for i := range es {
+		kept[i] = es[i]
+		line, blobs := core.Externalize(es[i].Line)
+		kept[i].Line = line
+		for _, b := range blobs {
+			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
+				return nil, 0, fmt.Errorf("image %s of entry %q: %w", b.Digest, es[i].ID, err)
+			}
+			n++
+		}
+	}
+	return kept, n, nil
+}
+
+// Inline returns a line, or any other JSON made of entries, with its images put
+// back.
+func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
+	return core.Inline(line, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
+}
+
+func (ss *Sessions) session(st *core.State) *Session {
+	s := &Session{
+		ss:     ss,
+		id:     st.ID,
+		st:     st,
+		turn:   make(chan struct{}, 1),
+		writer: ss.cfg.NewID(),
+	}
+	s.measure()
+	return s
+}

@@ -1,0 +1,116 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Change says that a record was stored, without its body.
+type Change struct {
+	Session core.SessionID
+	Kind    core.Kind
+	Seq     uint64
+	Pos     core.Pos
+}
+
+// Watch yields a Change for every record of a shard behind after, in order, and
+// waits for more. It ends when the caller stops ranging, or with an error,
+// ctx's included. Messages that are no records are passed over.
+func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		name := streamName(l.cfg.Name, shard)
+		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+			OptStartSeq:   uint64(after) + 1,
+			HeadersOnly:   true,
+		})
+		if err != nil {
+			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			return
+		}
+		msgs, err := c.Messages()
+		if err != nil {
+			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			return
+		}
+		defer msgs.Stop()
+		stop := context.AfterFunc(ctx, msgs.Stop)
+		defer stop()
+		for {
+			m, err := msgs.Next()
+			if ctx.Err() != nil {
+				yield(Change{}, ctx.Err())
+				return
+			}
+			if err != nil {
+				yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+				return
+			}
+			if ch, ok := change(m); ok && !yield(ch, nil) {
+				return
+			}
+		}
+	}
+}
+
+func change(m jetstream.Msg) (Change, bool) {
+	id, err := sessionOf(m.Subject())
+	if err != nil {
+		return Change{}, false
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return Change{}, false
+	}
+	seq, err := strconv.ParseUint(m.Headers().Get(hdrSeq), 10, 64)
+	if err != nil {
+		return Change{}, false
+	}
+	return Change{
+		Session: id,
+		Kind:    core.Kind(m.Headers().Get(hdrKind)),
+		Seq:     seq,
+		Pos:     core.Pos(meta.Sequence.Stream),
+	}, true
+}
+
+// ShardState is how much a shard holds.
+type ShardState struct {
+	Stream   string   `json:"stream"`
+	First    core.Pos `json:"first"`
+	Last     core.Pos `json:"last"`
+	Messages uint64   `json:"messages"`
+	Bytes    uint64   `json:"bytes"`
+	Sessions uint64   `json:"sessions"`
+	Leader   string   `json:"leader,omitempty"`
+	Replicas int      `json:"replicas"`
+}
+
+// State asks the shard's leader how much it holds.
+func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
+	name := streamName(l.cfg.Name, shard)
+	s, err := l.js.Stream(ctx, name)
+	if err != nil {
+		return ShardState{}, fmt.Errorf("state of %s: %w", name, readEdge(err))
+	}
+	info := s.CachedInfo()
+	st := ShardState{
+		Stream:   name,
+		First:    core.Pos(info.State.FirstSeq),
+		Last:     core.Pos(info.State.LastSeq),
+		Messages: info.State.Msgs,
+		Bytes:    info.State.Bytes,
+		Sessions: info.State.NumSubjects,
+		Replicas: info.Config.Replicas,
+	}
+	if info.Cluster != nil {
+		st.Leader = info.Cluster.Leader
+	}
+	return st, nil
+}
