@@ -1,0 +1,71 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+func (s *Server) blobs(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	limit, err := limitOf(q.Get("limit"))
+	if err != nil {
+		return err
+	}
+	out := BlobList{Blobs: []BlobInfo{}}
+	for b, err := range s.cfg.Blobs.List(r.Context()) {
+		if err != nil {
+			return err
+		}
+		d := core.Digest(b.Ref)
+		if d.String() <= q.Get("after") {
+			continue
+		}
+		if len(out.Blobs) == limit {
+			out.Next = out.Blobs[limit-1].Digest.String()
+			break
+		}
+		out.Blobs = append(out.Blobs, BlobInfo{Digest: d, Size: b.Size, Modified: b.Modified})
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+func (s *Server) blob(w http.ResponseWriter, r *http.Request) error {
+	d, err := core.ParseDigest(r.PathValue("digest"))
+	if err != nil {
+		return err
+	}
+	return s.writeBlob(w, r, d)
+}
+
+// writeBlob answers with a blob's bytes. They are checked on the way: an answer
+// that does not break off is whole.
+func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {
+	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+	if errors.Is(err, blobstore.ErrNotFound) {
+		return fmt.Errorf("blob %s: %w", d, core.ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	body, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+d.String()+`"`)
+	if _, err := io.Copy(w, body); err != nil {
+		s.cfg.Logger.Warn("blob broke off", "blob", d, "err", err)
+		return errBroken
+	}
+	return nil
+}

@@ -1,0 +1,500 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Client speaks to a node. The zero HTTP client is http.DefaultClient; Base
+// is the node's URL, such as http://127.0.0.1:7433. Its methods may be called
+// from several goroutines. Their errors are *Error where the node answered, and
+// core.ErrUnavailable or core.ErrUncertain where it did not.
+type Client struct {
+	Base  string
+	Token string
+	HTTP  *http.Client
+}
+
+// Session returns the calls about one session.
+func (c *Client) session(id string, rest string) string {
+	return "/v1/sessions/" + url.PathEscape(id) + rest
+}
+
+// Status returns the node at a glance.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var out Status
+	return out, c.getJSON(ctx, "/v1/status", nil, &out)
+}
+
+// ListOptions narrow a listing.
+type ListOptions struct {
+	Prefix  string // of the session's id
+	Deleted bool   // list the trash instead
+	Limit   int
+	After   string
+}
+
+// List returns a page of sessions, newest first.
+func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
+	q := url.Values{}
+	setIf(q, "prefix", o.Prefix)
+	setIf(q, "after", o.After)
+	if o.Deleted {
+		q.Set("deleted", "true")
+	}
+	if o.Limit > 0 {
+		q.Set("limit", strconv.Itoa(o.Limit))
+	}
+	var out List
+	return out, c.getJSON(ctx, "/v1/sessions", q, &out)
+}
+
+// Create makes an empty session.
+func (c *Client) Create(ctx context.Context, r Create) (Created, error) {
+	var out Created
+	return out, c.sendJSON(ctx, http.MethodPost, "/v1/sessions", nil, r, &out)
+}
+
+// ImportOptions are what may be said with a file.
+type ImportOptions struct {
+	Dialect string // default: found out from the file
+	Writer  string // the claim to speak from
+	By      string
+}
+
+// Import brings a session file into the log; size is its length, or -1 where it
+// is not known.
+func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o ImportOptions) (Imported, error) {
+	q := url.Values{}
+	setIf(q, "dialect", o.Dialect)
+	setIf(q, "by", o.By)
+	h := http.Header{"Content-Type": {"application/x-ndjson"}}
+	headIf(h, HeaderWriter, o.Writer)
+	var out Imported
+	return out, c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
+}
+
+// Info returns a session at a glance.
+func (c *Client) Info(ctx context.Context, id string) (Info, error) {
+	var out Info
+	return out, c.getJSON(ctx, c.session(id, ""), nil, &out)
+}
+
+// Tree returns the session's entries in display order.
+func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
+	var out []core.TreeNode
+	return out, c.getJSON(ctx, c.session(id, "/tree"), nil, &out)
+}
+
+// A View says from where a session is read: a leaf, or a head; by default the
+// head main.
+type View struct {
+	Leaf string // an entry's id, or "null" for before all entries
+	Head string
+}
+
+func (v View) query() url.Values {
+	q := url.Values{}
+	setIf(q, "leaf", v.Leaf)
+	setIf(q, "head", v.Head)
+	return q
+}
+
+// Context returns the object that the session's agent would build.
+func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
+	var out json.RawMessage
+	return out, c.getJSON(ctx, c.session(id, "/context"), v.query(), &out)
+}
+
+// Entries returns the session's entry lines, one per line: all of them, or with
+// path only those from the root to v.
+func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.ReadCloser, error) {
+	q := v.query()
+	if path {
+		q.Set("path", "true")
+	}
+	r, err := c.get(ctx, c.session(id, "/entries"), q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+// Export returns the session as its agent's file, byte for byte; with original,
+// the file that was imported as it was. The caller closes the reader.
+func (c *Client) Export(ctx context.Context, id string, original bool) (io.ReadCloser, error) {
+	q := url.Values{}
+	if original {
+		q.Set("original", "true")
+	}
+	r, err := c.get(ctx, c.session(id, "/export"), q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+// A Place is where an agent looks for a session's file.
+type Place struct {
+	Dir    string // below the agent's root of sessions
+	Name   string
+	Cursor core.Cursor
+}
+
+// File returns the session as its agent has to find it to go on where head
+// stands: the leaf's line is the last. The caller closes the reader.
+func (c *Client) File(ctx context.Context, id, head string) (io.ReadCloser, Place, error) {
+	r, err := c.get(ctx, c.session(id, "/file"), View{Head: head}.query())
+	if err != nil {
+		return nil, Place{}, err
+	}
+	p := Place{Dir: r.Header.Get(HeaderDir), Name: r.Header.Get(HeaderFile)}
+	p.Cursor, err = core.ParseCursor(r.Header.Get(HeaderCursor))
+	if err != nil {
+		_ = r.Body.Close()
+		return nil, Place{}, err
+	}
+	return r.Body, p, nil
+}
+
+// AppendOptions are what may be said with lines.
+type AppendOptions struct {
+	Head   string
+	Writer string // the claim to speak from
+	After  string // a cursor: the head must not have moved since
+	Key    string // Idempotency-Key: makes the ids of lines that have none
+}
+
+// Append stores entry lines, joined by newlines, and returns when they are
+// durable. A request without an answer is sent again while ctx lasts; without
+// a Key that is done only where every line has its id.
+func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (Appended, error) {
+	h := http.Header{"Content-Type": {"application/x-ndjson"}}
+	headIf(h, HeaderHead, o.Head)
+	headIf(h, HeaderWriter, o.Writer)
+	headIf(h, HeaderIdempotency, o.Key)
+	headIf(h, "If-Match", o.After)
+	for {
+		var out Appended
+		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), nil, h, bytes.NewReader(lines), int64(len(lines)), &out)
+		if err == nil || o.Key == "" || !errors.Is(err, core.ErrUncertain) && !errors.Is(err, core.ErrUnavailable) {
+			return out, err
+		}
+		if sleep(ctx, 300*time.Millisecond) != nil {
+			return out, err
+		}
+	}
+}
+
+// Label sets an entry's label, or clears it.
+func (c *Client) Label(ctx context.Context, id string, r LabelRequest, o AppendOptions) (Appended, error) {
+	var out Appended
+	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/labels"), o.header(), r, &out)
+}
+
+// Name names the session.
+func (c *Client) Name(ctx context.Context, id string, r NameRequest, o AppendOptions) (Appended, error) {
+	var out Appended
+	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/name"), o.header(), r, &out)
+}
+
+func (o AppendOptions) header() http.Header {
+	h := http.Header{}
+	headIf(h, HeaderHead, o.Head)
+	headIf(h, HeaderWriter, o.Writer)
+	headIf(h, HeaderIdempotency, o.Key)
+	return h
+}
+
+// Move makes a head stand at an entry; a head that is not there is made.
+func (c *Client) Move(ctx context.Context, id, head string, r MoveRequest, writer string) (Info, error) {
+	h := http.Header{}
+	headIf(h, HeaderWriter, writer)
+	var out Info
+	return out, c.sendJSON(ctx, http.MethodPut, c.session(id, "/heads/"+url.PathEscape(head)), h, r, &out)
+}
+
+// Claim asks for a head.
+func (c *Client) Claim(ctx context.Context, id string, r ClaimRequest) (Claimed, error) {
+	var out Claimed
+	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/claims"), nil, r, &out)
+}
+
+// Release gives up a claim.
+func (c *Client) Release(ctx context.Context, id, head, writer string) error {
+	return c.do(ctx, http.MethodDelete, c.session(id, "/claims/"+url.PathEscape(writer)), View{Head: head}.query(), nil, nil, 0, nil)
+}
+
+// Fork makes a new session of a path of this one.
+func (c *Client) Fork(ctx context.Context, id string, r ForkRequest) (Created, error) {
+	var out Created
+	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/fork"), nil, r, &out)
+}
+
+// Delete puts the session in the trash, Undelete takes it out.
+func (c *Client) Delete(ctx context.Context, id string, n Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/delete"), nil, n, nil)
+}
+
+// Undelete takes the session out of the trash.
+func (c *Client) Undelete(ctx context.Context, id string, n Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/undelete"), nil, n, nil)
+}
+
+// Finish marks the end of a run.
+func (c *Client) Finish(ctx context.Context, id string, n Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/close"), nil, n, nil)
+}
+
+// Checkpoint has the node write a snapshot now, and names it.
+func (c *Client) Checkpoint(ctx context.Context, id string) (Snapshot, error) {
+	var out Snapshot
+	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/checkpoint"), nil, struct{}{}, &out)
+}
+
+// Snapshot returns the plain bytes of the latest snapshot, and its key.
+func (c *Client) Snapshot(ctx context.Context, id string) (plain []byte, object string, err error) {
+	r, err := c.get(ctx, c.session(id, "/snapshot"), nil)
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Body.Close()
+	plain, err = io.ReadAll(r.Body)
+	return plain, r.Header.Get(HeaderSnapshot), err
+}
+
+// Verify walks a session's records, snapshot and blobs.
+func (c *Client) Verify(ctx context.Context, id string) (Report, error) {
+	var out Report
+	return out, c.getJSON(ctx, c.session(id, "/verify"), nil, &out)
+}
+
+// Blobs returns a page of the blobs.
+func (c *Client) Blobs(ctx context.Context, after string, limit int) (BlobList, error) {
+	q := url.Values{}
+	setIf(q, "after", after)
+	if limit > 0 {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+	var out BlobList
+	return out, c.getJSON(ctx, "/v1/blobs", q, &out)
+}
+
+// Blob returns the bytes of a blob. The caller closes the reader.
+func (c *Client) Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error) {
+	r, err := c.get(ctx, "/v1/blobs/"+d.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+// Follow calls f with the session's records behind after as they are stored,
+// reconnecting when the stream breaks, until f or ctx ends it. With wait false
+// it ends at the last record there is.
+func (c *Client) Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(Event) error) error {
+	for {
+		err := c.followOnce(ctx, id, &after, wait, f)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && !wait {
+			return nil
+		}
+		if err != nil && !errors.Is(err, core.ErrUnavailable) {
+			return err
+		}
+		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) followOnce(ctx context.Context, id string, after *core.Cursor, wait bool, f func(Event) error) error {
+	q := url.Values{}
+	if !wait {
+		q.Set("wait", "false")
+	}
+	h := http.Header{"Accept": {"text/event-stream"}}
+	if *after != (core.Cursor{}) {
+		h.Set("Last-Event-ID", after.String())
+	}
+	r, err := c.send(ctx, http.MethodGet, c.session(id, "/events"), q, h, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return readEvents(r.Body, func(ev Event) error {
+		if err := f(ev); err != nil {
+			return err
+		}
+		*after = ev.Cursor
+		return nil
+	})
+}
+
+// readEvents reads server-sent events. A stream that breaks is
+// core.ErrUnavailable, one that ends is no error.
+func readEvents(body io.Reader, f func(Event) error) error {
+	r := bufio.NewReaderSize(body, 64<<10)
+	var data, kind []byte
+	for {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the stream of events broke: %v: %w", err, core.ErrUnavailable)
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		switch {
+		case bytes.HasPrefix(line, []byte("event: ")):
+			kind = append(kind[:0], line[len("event: "):]...)
+		case bytes.HasPrefix(line, []byte("data: ")):
+			data = append(data, line[len("data: "):]...)
+		case len(line) == 0 && len(data) > 0:
+			if err := handleEvent(string(kind), data, f); err != nil {
+				return err
+			}
+			data, kind = data[:0], kind[:0]
+		}
+	}
+}
+
+func handleEvent(kind string, data []byte, f func(Event) error) error {
+	if kind == "problem" {
+		var d Detail
+		if err := json.Unmarshal(data, &d); err != nil {
+			return err
+		}
+		return &Error{Detail: d}
+	}
+	var ev Event
+	if err := json.Unmarshal(data, &ev); err != nil {
+		return fmt.Errorf("an event that is no JSON: %w", err)
+	}
+	return f(ev)
+}
+
+func (c *Client) getJSON(ctx context.Context, path string, q url.Values, out any) error {
+	return c.do(ctx, http.MethodGet, path, q, nil, nil, 0, out)
+}
+
+func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Header, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Content-Type", "application/json")
+	return c.do(ctx, method, path, nil, h, bytes.NewReader(b), int64(len(b)), out)
+}
+
+func (c *Client) get(ctx context.Context, path string, q url.Values) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, path, q, nil, nil, 0)
+}
+
+// do sends a request and reads the answer into out, raw where out is a
+// *json.RawMessage.
+func (c *Client) do(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64, out any) error {
+	r, err := c.send(ctx, method, path, q, h, body, size)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: the answer broke off: %v: %w", method, path, err, unanswered(method))
+	}
+	switch to := out.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*to = bytes.TrimSpace(b)
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("%s %s: the answer is not what this program expects: %w", method, path, err)
+	}
+	return nil
+}
+
+// send sends a request. An answer that is none of success is an error.
+func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
+	u := strings.TrimSuffix(c.Base, "/") + path
+	if len(q) > 0 {
+		u += "?" + q.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", c.Base, err, core.ErrInvalid)
+	}
+	if body != nil {
+		req.ContentLength = size
+	}
+	for k, v := range h {
+		req.Header[k] = v
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	r, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no answer from %s: %v: %w", c.Base, err, unanswered(method))
+	}
+	if r.StatusCode >= 300 {
+		defer r.Body.Close()
+		return nil, readProblem(r)
+	}
+	return r, nil
+}
+
+// unanswered is what a request without an answer comes to: a read did nothing,
+// a write may have.
+func unanswered(method string) error {
+	if method == http.MethodGet {
+		return core.ErrUnavailable
+	}
+	return core.ErrUncertain
+}
+
+func setIf(q url.Values, k, v string) {
+	if v != "" {
+		q.Set(k, v)
+	}
+}
+
+func headIf(h http.Header, k, v string) {
+	if v != "" {
+		h.Set(k, v)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

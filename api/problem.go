@@ -1,0 +1,129 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Detail is an error as it crosses the wire: a problem document of RFC 9457.
+type Detail struct {
+	Type   string       `json:"type"` // "urn:sesslog:" and Code
+	Title  string       `json:"title"`
+	Status int          `json:"status"`
+	Detail string       `json:"detail"`
+	Code   string       `json:"code"`
+	Next   string       `json:"next,omitempty"`   // what the caller does now
+	Line   int          `json:"line,omitempty"`   // of the request's body, from 1
+	Entry  string       `json:"entry,omitempty"`  // the entry at fault
+	Head   string       `json:"head,omitempty"`   // the head at fault
+	Holder *core.Claim  `json:"holder,omitempty"` // who holds it
+	Cursor *core.Cursor `json:"cursor,omitempty"` // where the session is
+}
+
+// problems are the errors of core as HTTP knows them. Where an error is several
+// of them, the first counts.
+var problems = []struct {
+	err    error
+	code   string
+	status int
+	title  string
+	next   string
+}{
+	{core.ErrUncertain, "uncertain", 503, "The answer was lost", "Send the same request again, with the same ids or Idempotency-Key: it is stored once."},
+	{core.ErrFenced, "fenced", 409, "Another writer holds the head", "Stop writing to this head; claim it with takeOver, or append to a head of your own."},
+	{core.ErrConflict, "conflict", 409, "The log holds something else there", "Read the session and decide anew."},
+	{core.ErrExists, "exists", 409, "The session is there already", "Append to it, or choose another id."},
+	{core.ErrDeleted, "deleted", 410, "The session is deleted", "Undelete it first, if it is in the trash."},
+	{core.ErrTooNew, "too-new", 501, "Written by a newer version", "Upgrade this node."},
+	{core.ErrTooLarge, "too-large", 413, "Too large", "Send less at a time, or raise the limit in the node's configuration."},
+	{core.ErrFull, "full", 507, "The log is full", "Give the log more room, or delete what is no longer needed; reading goes on."},
+	{core.ErrInvalid, "invalid", 400, "The request is not valid", "Correct it; sending it again will not help."},
+	{core.ErrNotFound, "not-found", 404, "Not found", "List what there is with GET /v1/sessions."},
+	{core.ErrCorrupt, "corrupt", 500, "Damaged data", "Keep it as it is and run: sessctl verify"},
+	{core.ErrLost, "lost", 410, "The log no longer holds that record", "Read the session from the start."},
+	{core.ErrUnavailable, "unavailable", 503, "Not available now", "Try again after a moment."},
+}
+
+// detailOf returns err as it crosses the wire.
+func detailOf(err error) Detail {
+	d := Detail{Status: 500, Code: "internal", Title: "Internal error", Detail: err.Error(), Next: "See the node's log."}
+	for _, p := range problems {
+		if errors.Is(err, p.err) {
+			d.Status, d.Code, d.Title, d.Next = p.status, p.code, p.title, p.next
+			break
+		}
+	}
+	d.Type = "urn:sesslog:" + d.Code
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		d.Line, d.Entry = e.Line, e.ID
+	}
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		d.Head, d.Holder = e.Head, e.Holder
+	}
+	if e, ok := errors.AsType[*core.ConflictError](err); ok {
+		d.Head, d.Cursor = e.Head, &e.Have
+	}
+	return d
+}
+
+// writeProblem answers with err.
+func writeProblem(w http.ResponseWriter, err error) Detail {
+	d := detailOf(err)
+	writeDetail(w, d)
+	return d
+}
+
+func writeDetail(w http.ResponseWriter, d Detail) {
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if d.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(d.Status)
+	_ = json.NewEncoder(w).Encode(d) // a caller that has gone is no error of ours
+}
+
+// An Error is a problem that a node answered with. errors.Is finds the error of
+// core that it stands for.
+type Error struct{ Detail Detail }
+
+func (e *Error) Error() string {
+	if e.Detail.Detail != "" {
+		return e.Detail.Detail
+	}
+	return e.Detail.Title
+}
+
+// Unwrap returns the error of core that the code stands for, or nil.
+func (e *Error) Unwrap() error {
+	for _, p := range problems {
+		if p.code == e.Detail.Code {
+			return p.err
+		}
+	}
+	return nil
+}
+
+// readProblem makes an error of an answer that is none of success.
+func readProblem(r *http.Response) error {
+	b, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10))
+	var d Detail
+	if json.Unmarshal(b, &d) == nil && d.Code != "" {
+		return &Error{Detail: d}
+	}
+	text := strings.TrimSpace(string(b))
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	err := fmt.Errorf("the node answered %s: %s", r.Status, text)
+	if r.StatusCode >= 500 {
+		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+	}
+	return err
+}

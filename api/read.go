@@ -1,0 +1,311 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// Bounds of a listing.
+const (
+	defaultPage = 1000
+	maxPage     = 10_000
+)
+
+// listWait is how long a listing waits for the directory to have all that was
+// stored before it was asked for.
+const listWait = 2 * time.Second
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	limit, err := limitOf(q.Get("limit"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), listWait)
+	defer cancel()
+	if err := s.cfg.Materializer.CatchUp(ctx); err != nil && r.Context().Err() == nil {
+		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
+	}
+	rows, next := s.cfg.Directory.List(materializer.Filter{
+		Prefix: q.Get("prefix"), Deleted: q.Get("deleted") == "true", After: q.Get("after"), Limit: limit,
+	})
+	return answer(w, http.StatusOK, List{Sessions: rows, Next: next})
+}
+
+func limitOf(s string) (int, error) {
+	if s == "" {
+		return defaultPage, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxPage {
+		return 0, fmt.Errorf("limit %q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
+	}
+	return n, nil
+}
+
+func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var info Info
+	err = sess.View(func(st *core.State) (err error) {
+		info, err = infoOf(st)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, info)
+}
+
+func infoOf(st *core.State) (Info, error) {
+	info, err := st.Dialect.Info(st.Header, st.Entries, st.Leaf(core.MainHead))
+	if err != nil {
+		return Info{}, err
+	}
+	heads := make(map[string]*core.Head, len(st.Heads))
+	for name, h := range st.Heads {
+		copied := *h
+		heads[name] = &copied
+	}
+	return Info{Info: info, Log: LogInfo{
+		Session:    st.ID,
+		Dialect:    st.Dialect.Name(),
+		Cursor:     st.Cursor(),
+		Heads:      heads,
+		Epoch:      st.Epoch,
+		Origin:     st.Origin,
+		Checkpoint: st.Checkpointed,
+		Closed:     st.Closed,
+		Deleted:    st.Deleted,
+		Erased:     st.Erased,
+		Usage:      st.Dialect.Summary(st.Header, st.Entries).Usage,
+	}}, nil
+}
+
+func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var tree []core.TreeNode
+	_ = sess.View(func(st *core.State) error {
+		tree = st.Dialect.Tree(st.Entries)
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	if tree == nil {
+		tree = []core.TreeNode{}
+	}
+	return answer(w, http.StatusOK, tree)
+}
+
+func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var built json.RawMessage
+	err = sess.View(func(st *core.State) error {
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		built, err = st.Dialect.Context(st.Entries, leaf)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out, err := s.cfg.Sessions.Inline(r.Context(), built)
+	if err != nil {
+		return err
+	}
+	return answerRaw(w, http.StatusOK, out)
+}
+
+// leafOf is where the request wants to read from: ?leaf=ID, ?leaf=null, or
+// where ?head= stands.
+func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
+	q := r.URL.Query()
+	switch leaf := q.Get("leaf"); leaf {
+	case "":
+	case "null":
+		return core.NoLeaf, nil
+	default:
+		return core.LeafAt(leaf), nil
+	}
+	head := q.Get("head")
+	if head == "" {
+		return st.Leaf(core.MainHead), nil
+	}
+	if _, ok := st.Heads[head]; !ok {
+		return core.Leaf{}, fmt.Errorf("session %s has no head %q: %w", st.ID, head, core.ErrNotFound)
+	}
+	return st.Leaf(head), nil
+}
+
+func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var es []core.Entry
+	err = sess.View(func(st *core.State) (err error) {
+		es = st.Entries
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		if r.URL.Query().Get("path") != "true" {
+			return nil
+		}
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		es, err = st.Dialect.Path(st.Entries, leaf)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.lines(w, r, es)
+}
+
+func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var h core.Header
+	var es []core.Entry
+	var o core.Origin
+	_ = sess.View(func(st *core.State) error {
+		h, es, o = st.Header, st.Entries, st.Origin
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	if r.URL.Query().Get("original") != "true" {
+		return s.lines(w, r, withHeader(h, es))
+	}
+	if !o.Original.IsZero() {
+		return s.writeBlob(w, r, o.Original)
+	}
+	// The file was its lines and nothing else: the first ones there are.
+	return s.lines(w, r, withHeader(h, es[:min(o.Entries, len(es))]))
+}
+
+// withHeader is the header and es as lines.
+func withHeader(h core.Header, es []core.Entry) []core.Entry {
+	return append([]core.Entry{{Line: h.Line}}, es...)
+}
+
+func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var lines []core.Entry
+	err = sess.View(func(st *core.State) error {
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		es, err := endingAt(st, leaf)
+		if err != nil {
+			return err
+		}
+		lines = withHeader(st.Header, es)
+		dir, name := st.Dialect.FileName(st.Header)
+		w.Header().Set(HeaderDir, dir)
+		w.Header().Set(HeaderFile, name)
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.lines(w, r, lines)
+}
+
+// endingAt returns the session's entries such that an agent that reads them as
+// a file goes on at leaf: most take the last line for the leaf.
+func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
+	id, ok := leaf.ID()
+	if leaf.IsNone() && len(st.Entries) > 0 {
+		return nil, fmt.Errorf("session %s stands before its first entry, which a %s file cannot say; move it with: sessctl branch: %w",
+			st.ID, st.Dialect.Name(), core.ErrInvalid)
+	}
+	if !ok || st.Dialect.Leaf(st.Entries) == leaf {
+		return st.Entries, nil
+	}
+	es := make([]core.Entry, 0, len(st.Entries))
+	var last []core.Entry
+	for _, e := range st.Entries {
+		if e.ID == id {
+			last = append(last, e)
+			continue
+		}
+		es = append(es, e)
+	}
+	if last == nil {
+		return nil, fmt.Errorf("entry %q of session %s: %w", id, st.ID, core.ErrNotFound)
+	}
+	return append(es, last...), nil
+}
+
+// lines writes es as JSONL with their images put back. A failure after the
+// first byte breaks the answer off.
+func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	var buf bytes.Buffer
+	begun := false
+	for i := range es {
+		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
+		if err != nil && begun {
+			s.cfg.Logger.Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
+			return errBroken
+		}
+		if err != nil {
+			return fmt.Errorf("entry %q: %w", es[i].ID, err)
+		}
+		buf.Write(line)
+		buf.WriteByte('\n')
+		if buf.Len() < 1<<20 && i+1 < len(es) {
+			continue
+		}
+		begun = true
+		if _, err := buf.WriteTo(w); err != nil {
+			return errBroken
+		}
+	}
+	return nil
+}
+
+func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	m, err := s.manifest(r.Context(), sess)
+	if err != nil {
+		return err
+	}
+	plain, err := s.cfg.Snapshots.Load(r.Context(), m)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set(HeaderSnapshot, m.Object)
+	w.Header().Set(HeaderCursor, core.CursorOf(m.Seq, m.Chain).String())
+	_, _ = w.Write(plain) // a caller that has gone is no error of ours
+	return nil
+}

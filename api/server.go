@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Config is what a Server needs to know.
+type Config struct {
+	Log          *stream.Log
+	Sessions     *stream.Sessions
+	Cache        *materializer.Cache
+	Materializer *materializer.Materializer
+	Directory    *materializer.Directory
+	Snapshots    *materializer.Snapshots
+	Blobs        *blobstore.Blobs
+
+	Token   string // that requests must carry; empty for none
+	Node    string // this node's name
+	Version string // of the program
+	BlobsAt string // where blobs are kept, for status
+	// Ready says why the node cannot serve now, or nil.
+	Ready func(context.Context) error
+	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
+	// default 256 MiB and 64 MiB.
+	MaxBody int64
+	MaxLine int
+	Logger  *slog.Logger // default slog.Default()
+}
+
+// A Server answers HTTP for one log.
+type Server struct {
+	cfg     Config
+	started time.Time
+	drain   context.Context // ends when the server is about to
+	stop    context.CancelFunc
+}
+
+// New returns a Server. It listens nowhere until Run.
+func New(cfg Config) *Server {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = 256 << 20
+	}
+	if cfg.MaxLine == 0 {
+		cfg.MaxLine = 64 << 20
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Server{cfg: cfg, started: time.Now()}
+	s.drain, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// drainTime is how long requests may take to finish once the server stops.
+const drainTime = 10 * time.Second
+
+// Run answers on ln until ctx ends, then lets requests finish. It closes ln.
+// The error is never nil.
+func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("http server on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.stop() // followers end now, the others have drainTime
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := srv.Shutdown(last); err != nil {
+		_ = srv.Close()
+	}
+	<-failed
+	return ctx.Err()
+}
+
+// Handler returns the server's handler, for use without Run.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"GET /v1/status":                         s.status,
+		"GET /v1/sessions":                       s.list,
+		"POST /v1/sessions":                      s.create,
+		"POST /v1/import":                        s.importFile,
+		"GET /v1/sessions/{id}":                  s.info,
+		"GET /v1/sessions/{id}/tree":             s.tree,
+		"GET /v1/sessions/{id}/context":          s.context,
+		"GET /v1/sessions/{id}/entries":          s.entries,
+		"GET /v1/sessions/{id}/export":           s.export,
+		"GET /v1/sessions/{id}/file":             s.file,
+		"GET /v1/sessions/{id}/snapshot":         s.snapshot,
+		"GET /v1/sessions/{id}/events":           s.events,
+		"GET /v1/sessions/{id}/verify":           s.verify,
+		"POST /v1/sessions/{id}/entries":         s.append,
+		"POST /v1/sessions/{id}/labels":          s.label,
+		"POST /v1/sessions/{id}/name":            s.name,
+		"PUT /v1/sessions/{id}/heads/{head}":     s.move,
+		"POST /v1/sessions/{id}/claims":          s.claim,
+		"DELETE /v1/sessions/{id}/claims/{name}": s.release,
+		"POST /v1/sessions/{id}/fork":            s.fork,
+		"POST /v1/sessions/{id}/delete":          s.delete,
+		"POST /v1/sessions/{id}/undelete":        s.undelete,
+		"POST /v1/sessions/{id}/close":           s.finish,
+		"POST /v1/sessions/{id}/checkpoint":      s.checkpoint,
+		"GET /v1/blobs":                          s.blobs,
+		"GET /v1/blobs/{digest}":                 s.blob,
+	} {
+		mux.Handle(pattern, s.serve(h))
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("/", s.serve(func(_ http.ResponseWriter, r *http.Request) error {
+		return fmt.Errorf("there is no %s %s: %w", r.Method, r.URL.Path, core.ErrNotFound)
+	}))
+	return mux
+}
+
+// A handler answers a request, or returns the error to answer with.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// serve is what every call has in common: the token, the size of the body, the
+// error as a problem document.
+func (s *Server) serve(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.allowed(r) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeDetail(w, Detail{
+				Type: "urn:sesslog:unauthorized", Code: "unauthorized", Status: http.StatusUnauthorized, Title: "No valid token",
+				Detail: "this node asks for a token", Next: "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN).",
+			})
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		err := h(w, r)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, errBroken) {
+			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
+		}
+		d := writeProblem(w, err)
+		if d.Status >= 500 && r.Context().Err() == nil {
+			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
+		}
+	})
+}
+
+func (s *Server) allowed(r *http.Request) bool {
+	if s.cfg.Token == "" {
+		return true
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) == 1
+}
+
+// errBroken is a failure after the answer has begun.
+var errBroken = errors.New("the answer broke off")
+
+// session returns the session that the request's path names, as fresh as the
+// log's leader has it.
+func (s *Server) session(r *http.Request) (*stream.Session, error) {
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	sess, err := s.cfg.Cache.Fresh(r.Context(), id)
+	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
+		return nil, fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
+	}
+	return sess, err
+}
+
+// readBody returns the request's body.
+func readBody(r *http.Request) ([]byte, error) {
+	var b []byte
+	var err error
+	if r.ContentLength > 0 {
+		b = make([]byte, 0, min(r.ContentLength+1, 64<<20))
+	}
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		var n int
+		n, err = r.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err != nil {
+			break
+		}
+	}
+	if err == io.EOF {
+		return b, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, fmt.Errorf("the body has more than %d bytes (limits.body): %w", len(b), core.ErrTooLarge)
+	}
+	return nil, fmt.Errorf("the body broke off after %d bytes: %v: %w", len(b), err, core.ErrInvalid)
+}
+
+// readJSON reads the request's body into v. Members that v does not have are an
+// error: a misspelt one would be ignored.
+func readJSON(r *http.Request, v any) error {
+	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("the body is not the JSON that %s %s asks for: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
+	}
+	return nil
+}
+
+// answer writes v as JSON.
+func answer(w http.ResponseWriter, status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return answerRaw(w, status, b)
+}
+
+// answerRaw writes JSON that is made already.
+func answerRaw(w http.ResponseWriter, status int, b []byte) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
+	return nil
+}

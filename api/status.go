@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// readyWait is how long a readiness check may take.
+const readyWait = 3 * time.Second
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if err := s.ready(r.Context()); err != nil {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "not ready: %v\n", err)
+		return
+	}
+	_, _ = io.WriteString(w, "ready\n")
+}
+
+// ready says why the node cannot serve now, or nil.
+func (s *Server) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	if s.drain.Err() != nil {
+		return fmt.Errorf("stopping")
+	}
+	if s.cfg.Ready != nil {
+		if err := s.cfg.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := s.cfg.Log.State(ctx, 0)
+	return err
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
+	st := Status{
+		Node:     s.cfg.Node,
+		Version:  s.cfg.Version,
+		Log:      s.cfg.Log.Name(),
+		Healthy:  true,
+		Summary:  "all is well",
+		Uptime:   time.Since(s.started).Round(time.Millisecond).Seconds(),
+		Sessions: s.cfg.Directory.Len(),
+		Blobs:    s.cfg.BlobsAt,
+		Shards:   []ShardStatus{},
+	}
+	if err := s.ready(r.Context()); err != nil {
+		st.Healthy, st.Summary = false, "not ready: "+err.Error()
+	}
+	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
+	for i := range s.cfg.Log.Shards() {
+		sh, err := s.cfg.Log.State(r.Context(), i)
+		if err != nil {
+			st.Healthy, st.Summary = false, err.Error()
+			continue
+		}
+		st.Shards = append(st.Shards, ShardStatus{
+			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Seen(i)) - s.cfg.Materializer.Seen(i)),
+		})
+	}
+	return answer(w, http.StatusOK, st)
+}

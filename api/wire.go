@@ -1,0 +1,228 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// Headers of requests and answers beyond HTTP's own.
+const (
+	// HeaderWriter names the claim that a write speaks from.
+	HeaderWriter = "Sess-Writer"
+	// HeaderHead names the head that a request is about; default "main".
+	HeaderHead = "Sess-Head"
+	// HeaderCursor is where the session stood when it was answered.
+	HeaderCursor = "Sess-Cursor"
+	// HeaderDir and HeaderFile say where the agent looks for the file, below
+	// its own root of sessions.
+	HeaderDir  = "Sess-Dir"
+	HeaderFile = "Sess-File"
+	// HeaderSnapshot is the object key of a snapshot.
+	HeaderSnapshot = "Sess-Snapshot"
+	// HeaderIdempotency makes the ids of lines that have none.
+	HeaderIdempotency = "Idempotency-Key"
+)
+
+// Row is one session in a listing.
+type Row = materializer.Row
+
+// List is an answer of GET /v1/sessions, newest first.
+type List struct {
+	Sessions []Row  `json:"sessions"`
+	Next     string `json:"next,omitempty"` // pass as ?after= for the next page
+}
+
+// Info is a session at a glance: what its agent would say, and what the log
+// knows beyond that.
+type Info struct {
+	core.Info
+	Log LogInfo `json:"log"`
+}
+
+// LogInfo is what the log knows of a session beyond its lines.
+type LogInfo struct {
+	Session    core.SessionID        `json:"session"`
+	Dialect    string                `json:"dialect"`
+	Cursor     core.Cursor           `json:"cursor"`
+	Heads      map[string]*core.Head `json:"heads"`
+	Epoch      uint64                `json:"epoch"`
+	Origin     core.Origin           `json:"origin"`
+	Checkpoint uint64                `json:"checkpoint"` // seq that the latest snapshot covers, 0 for none
+	Closed     *core.Notice          `json:"closed,omitempty"`
+	Deleted    *core.Notice          `json:"deleted,omitempty"`
+	Erased     *core.Notice          `json:"erased,omitempty"`
+	Usage      core.Usage            `json:"usage"`
+}
+
+// Create asks for a new, empty session.
+type Create struct {
+	ID      string `json:"id,omitempty"` // default a new one
+	Dialect string `json:"dialect,omitempty"`
+	CWD     string `json:"cwd,omitempty"`
+	Parent  string `json:"parent,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
+// Created names the session that was made, or was there.
+type Created struct {
+	ID     core.SessionID `json:"id"`
+	Cursor core.Cursor    `json:"seq"`
+}
+
+// Imported says what became of a file.
+type Imported struct {
+	ID      string         `json:"id"`      // the file's own session id
+	Session core.SessionID `json:"session"` // its name in the log; the same, where that id is fit for it
+	Created bool           `json:"created"`
+	Entries int            `json:"entries"` // lines that were not there before
+	Blobs   int            `json:"blobs"`
+	Skipped []core.BadLine `json:"skipped"`
+	Version string         `json:"version"`           // the format version of the file
+	Kept    core.Digest    `json:"original,omitzero"` // the file as it was, where it is kept
+	Cursor  core.Cursor    `json:"seq"`
+}
+
+// Appended says where an append is.
+type Appended struct {
+	IDs    []string    `json:"ids"`
+	Cursor core.Cursor `json:"seq"`
+	Stored int         `json:"stored"`
+	Blobs  int         `json:"blobs"`
+}
+
+// LabelRequest sets an entry's label; an empty one clears it.
+type LabelRequest struct {
+	Target string `json:"target"`
+	Label  string `json:"label"`
+}
+
+// NameRequest names the session; an empty name clears it.
+type NameRequest struct {
+	Name string `json:"name"`
+}
+
+// MoveRequest makes a head stand at an entry, or before all of them.
+type MoveRequest struct {
+	Leaf core.Leaf `json:"leaf"`
+}
+
+// ClaimRequest asks for a head.
+type ClaimRequest struct {
+	Head     string `json:"head,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+	Host     string `json:"host,omitempty"`
+	By       string `json:"by,omitempty"`
+	TakeOver bool   `json:"takeOver,omitempty"`
+}
+
+// Claimed is a claim that was granted, and the one that it ended.
+type Claimed struct {
+	core.Claim
+	Head   string      `json:"head"`
+	Former *core.Claim `json:"former,omitempty"`
+}
+
+// ForkRequest asks for a new session that begins as a path of this one.
+type ForkRequest struct {
+	At  string `json:"at,omitempty"` // default where main stands
+	ID  string `json:"id,omitempty"`
+	CWD string `json:"cwd,omitempty"`
+	By  string `json:"by,omitempty"`
+}
+
+// Notice says who does something that others will want to know of, and why.
+type Notice struct {
+	By   string `json:"by,omitempty"`
+	Host string `json:"host,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+// Snapshot names a snapshot.
+type Snapshot struct {
+	Object  string      `json:"object"`
+	Seq     uint64      `json:"covers"`
+	Chain   core.Chain  `json:"chain"`
+	Size    int64       `json:"size"`
+	SHA256  core.Digest `json:"sha256"`
+	Entries int         `json:"entries"`
+}
+
+// Event is one record as a follower sees it.
+type Event struct {
+	Seq     uint64            `json:"seq"`
+	Cursor  core.Cursor       `json:"cursor"`
+	Kind    core.Kind         `json:"kind"`
+	Head    string            `json:"head"`
+	Writer  string            `json:"writer"`
+	Epoch   uint64            `json:"epoch"`
+	Time    time.Time         `json:"time"`
+	Entries []json.RawMessage `json:"entries,omitempty"` // lines of open, append and amend, images put back
+	Body    json.RawMessage   `json:"body,omitempty"`    // of every other kind
+}
+
+// Report is what verify found.
+type Report struct {
+	Session  core.SessionID `json:"session"`
+	Records  int            `json:"records"`
+	Entries  int            `json:"entries"`
+	Blobs    int            `json:"blobs"`
+	Snapshot *Snapshot      `json:"snapshot,omitempty"`
+	Cursor   core.Cursor    `json:"cursor"`
+	Problems []Problem      `json:"problems"`
+}
+
+// A Problem is one thing that is not as promised.
+type Problem struct {
+	Kind   string `json:"kind"` // "record", "chain", "snapshot", "blob", "directory"
+	What   string `json:"what"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // what to do about it
+}
+
+// Status is a node at a glance.
+type Status struct {
+	Node     string        `json:"node"`
+	Version  string        `json:"version"`
+	Log      string        `json:"log"`
+	Healthy  bool          `json:"healthy"`
+	Summary  string        `json:"summary"` // one line: all is well, or what is not
+	Uptime   float64       `json:"uptimeSeconds"`
+	Sessions int           `json:"sessions"`
+	Shards   []ShardStatus `json:"shards"`
+	Cache    CacheStatus   `json:"cache"`
+	Blobs    string        `json:"blobs"` // where they are kept
+}
+
+// ShardStatus is one stream of the log.
+type ShardStatus struct {
+	Stream   string `json:"stream"`
+	Leader   string `json:"leader,omitempty"`
+	Replicas int    `json:"replicas"`
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	Sessions uint64 `json:"sessions"`
+	Lag      uint64 `json:"lag"` // records this node's materializer has yet to see
+}
+
+// CacheStatus is a node's cache of sessions.
+type CacheStatus struct {
+	Sessions int   `json:"sessions"`
+	Bytes    int64 `json:"bytes"`
+	Limit    int64 `json:"limit"`
+}
+
+// BlobInfo is one blob in a listing.
+type BlobInfo struct {
+	Digest   core.Digest `json:"digest"`
+	Size     int64       `json:"size"`
+	Modified time.Time   `json:"modified"`
+}
+
+// BlobList is an answer of GET /v1/blobs.
+type BlobList struct {
+	Blobs []BlobInfo `json:"blobs"`
+	Next  string     `json:"next,omitempty"`
+}

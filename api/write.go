@@ -1,0 +1,434 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// maxText bounds what a caller may say in one word or sentence: labels, names,
+// reasons, directories.
+const maxText = 4 << 10
+
+func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
+	var q Create
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.CWD, q.Parent, q.By); err != nil {
+		return err
+	}
+	if q.ID == "" {
+		q.ID = ulid.Make().String()
+	}
+	id, err := core.ParseSessionID(q.ID)
+	if err != nil {
+		return err
+	}
+	if q.Dialect == "" {
+		q.Dialect = "pi"
+	}
+	d, err := dialect.Named(q.Dialect)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: q.ID, Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}))
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: core.Origin{Dialect: q.Dialect, Time: now, By: q.By}, Header: h})
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+func (s *Server) created(w http.ResponseWriter, sess *stream.Session) error {
+	c := Created{ID: sess.ID(), Cursor: cursorOf(sess)}
+	w.Header().Set("Location", "/v1/sessions/"+string(c.ID))
+	return answer(w, http.StatusCreated, c)
+}
+
+func cursorOf(sess *stream.Session) (c core.Cursor) {
+	_ = sess.View(func(st *core.State) error {
+		c = st.Cursor()
+		return nil
+	})
+	return c
+}
+
+func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
+	raw, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := checkText(q.Get("by")); err != nil {
+		return err
+	}
+	if err := s.checkLines(raw); err != nil {
+		return err
+	}
+	f, _, err := dialect.Read(q.Get("dialect"), raw)
+	if err != nil {
+		return err
+	}
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, core.Origin{By: q.Get("by")}, r.Header.Get(HeaderWriter))
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(res.Session)
+	out := Imported{
+		ID:      f.Header.ID,
+		Session: res.Session.ID(),
+		Created: res.Created,
+		Entries: res.Entries,
+		Blobs:   res.Blobs,
+		Skipped: f.Skipped,
+		Version: f.Version,
+		Cursor:  cursorOf(res.Session),
+	}
+	if out.Skipped == nil {
+		out.Skipped = []core.BadLine{}
+	}
+	_ = res.Session.View(func(st *core.State) error {
+		out.Kept = st.Origin.Original
+		return nil
+	})
+	return answer(w, http.StatusOK, out)
+}
+
+// checkLines returns core.ErrTooLarge naming the first line that is longer than
+// the limit.
+func (s *Server) checkLines(b []byte) error {
+	for n := 1; len(b) > 0; n++ {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		if len(line) > s.cfg.MaxLine {
+			return &core.LineError{Line: n, Err: fmt.Errorf("it has %d bytes, %d are allowed (limits.line): %w", len(line), s.cfg.MaxLine, core.ErrTooLarge)}
+		}
+		b = rest
+	}
+	return nil
+}
+
+func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
+	body, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	if err := s.checkLines(body); err != nil {
+		return err
+	}
+	var after *core.Cursor
+	if m := strings.Trim(r.Header.Get("If-Match"), `"`); m != "" {
+		c, err := core.ParseCursor(m)
+		if err != nil {
+			return err
+		}
+		after = &c
+	}
+	lines, numbers := entryLines(body)
+	sess, rec, err := s.appendTo(r, lines, after)
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		return &core.LineError{Line: numbers[e.Line-1], ID: e.ID, Err: e.Err}
+	}
+	if err != nil {
+		return err
+	}
+	return s.appended(w, sess, rec)
+}
+
+// entryLines splits a body into its lines, blank ones left out, and says which
+// line of the body each is.
+func entryLines(body []byte) (lines [][]byte, numbers []int) {
+	for n := 1; len(body) > 0; n++ {
+		line, rest, _ := bytes.Cut(body, []byte("\n"))
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines = append(lines, line)
+			numbers = append(numbers, n)
+		}
+		body = rest
+	}
+	return lines, numbers
+}
+
+// appendTo appends lines to the session and the head that the request names.
+func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (*stream.Session, stream.Receipt, error) {
+	key := r.Header.Get(HeaderIdempotency)
+	if err := checkText(key, r.Header.Get(HeaderWriter)); err != nil {
+		return nil, stream.Receipt{}, err
+	}
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return nil, stream.Receipt{}, err
+	}
+	// What is in memory will do: the append itself finds out where the log is.
+	sess, err := s.cfg.Cache.Get(r.Context(), id)
+	if err != nil {
+		return nil, stream.Receipt{}, err
+	}
+	a := stream.Append{
+		Head:   r.Header.Get(HeaderHead),
+		Writer: r.Header.Get(HeaderWriter),
+		After:  after,
+		Lines:  lines,
+	}
+	if key != "" {
+		a.ID = func(i int) string { return derivedID(id, key, i) }
+	}
+	rec, err := sess.Append(r.Context(), a)
+	return sess, rec, err
+}
+
+// derivedID is the id of the line at i that a caller sent without one: the same
+// for the same Idempotency-Key, on any node.
+func derivedID(id core.SessionID, key string, i int) string {
+	sum := sha256.Sum256([]byte(string(id) + "\x00" + key + "\x00" + strconv.Itoa(i)))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s *Server) appended(w http.ResponseWriter, sess *stream.Session, rec stream.Receipt) error {
+	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)
+	return answer(w, http.StatusOK, Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs})
+}
+
+func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
+	var q LabelRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Target, q.Label); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	err = sess.View(func(st *core.State) error {
+		if _, ok := st.Entry(q.Target); !ok {
+			return fmt.Errorf("session %s has no entry %q: %w", st.ID, q.Target, core.ErrNotFound)
+		}
+		line = st.Dialect.NewLabel(q.Target, q.Label)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.appendLine(w, r, line)
+}
+
+func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
+	var q NameRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Name); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	_ = sess.View(func(st *core.State) error {
+		line = st.Dialect.NewName(q.Name)
+		return nil
+	})
+	return s.appendLine(w, r, line)
+}
+
+func (s *Server) appendLine(w http.ResponseWriter, r *http.Request, line []byte) error {
+	sess, rec, err := s.appendTo(r, [][]byte{line}, nil)
+	if err != nil {
+		return err
+	}
+	return s.appended(w, sess, rec)
+}
+
+func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
+	var q MoveRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if q.Leaf.IsDefault() {
+		return fmt.Errorf(`the body names no leaf; send {"leaf":{"id":"…"}} or {"leaf":{"none":true}}: %w`, core.ErrInvalid)
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if err := sess.Move(r.Context(), r.PathValue("head"), r.Header.Get(HeaderWriter), q.Leaf); err != nil {
+		return err
+	}
+	return s.info(w, r)
+}
+
+func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
+	var q ClaimRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Agent, q.Host, q.By); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	mine, former, err := sess.Claim(r.Context(), stream.ClaimRequest(q))
+	if err != nil {
+		return err
+	}
+	head := q.Head
+	if head == "" {
+		head = core.MainHead
+	}
+	return answer(w, http.StatusCreated, Claimed{Claim: mine, Head: head, Former: former})
+}
+
+func (s *Server) release(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	head := r.URL.Query().Get("head")
+	if head == "" {
+		head = core.MainHead
+	}
+	if err := sess.Release(r.Context(), head, r.PathValue("name"), core.Notice{}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
+	var q ForkRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.At, q.CWD, q.By); err != nil {
+		return err
+	}
+	f := stream.Fork{CWD: q.CWD, By: q.By}
+	if q.At != "" {
+		f.At = core.LeafAt(q.At)
+	}
+	if q.ID != "" {
+		id, err := core.ParseSessionID(q.ID)
+		if err != nil {
+			return err
+		}
+		f.ID = id
+	}
+	src, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Fork(r.Context(), src, f)
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, (*stream.Session).Delete)
+}
+
+func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, (*stream.Session).Undelete)
+}
+
+func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, (*stream.Session).Finish)
+}
+
+func (s *Server) notice(w http.ResponseWriter, r *http.Request, do func(*stream.Session, context.Context, core.Notice) error) error {
+	var q Notice
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.By, q.Host, q.Why); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if err := do(sess, r.Context(), core.Notice{By: q.By, Host: q.Host, Why: q.Why}); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, Created{ID: sess.ID(), Cursor: cursorOf(sess)})
+}
+
+func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var behind bool
+	_ = sess.View(func(st *core.State) error {
+		behind = st.Checkpointed == 0 || st.Tail > 0
+		return nil
+	})
+	if behind {
+		if _, err := s.cfg.Materializer.Checkpoint(r.Context(), sess); err != nil {
+			return err
+		}
+	}
+	m, err := s.manifest(r.Context(), sess)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, snapshotOf(m))
+}
+
+// manifest returns the session's latest checkpoint.
+func (s *Server) manifest(ctx context.Context, sess *stream.Session) (*core.Manifest, error) {
+	var base core.Pos
+	var covered uint64
+	_ = sess.View(func(st *core.State) error {
+		base, covered = st.Base, st.Checkpointed
+		return nil
+	})
+	if covered == 0 {
+		return nil, fmt.Errorf("session %s has no snapshot yet (make one with: sessctl checkpoint %s): %w", sess.ID(), sess.ID(), core.ErrNotFound)
+	}
+	r, err := s.cfg.Log.At(ctx, sess.ID(), base)
+	if err != nil {
+		return nil, err
+	}
+	return core.ReadManifest(r)
+}
+
+func snapshotOf(m *core.Manifest) Snapshot {
+	return Snapshot{Object: m.Object, Seq: m.Seq, Chain: m.Chain, Size: m.Size, SHA256: m.SHA256, Entries: m.Entries}
+}
+
+// checkText bounds a caller's words.
+func checkText(words ...string) error {
+	for _, s := range words {
+		if len(s) > maxText {
+			return fmt.Errorf("a text of %d bytes, %d are allowed: %w", len(s), maxText, core.ErrInvalid)
+		}
+	}
+	return nil
+}

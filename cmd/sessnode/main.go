@@ -1,0 +1,164 @@
+// Command sessnode is a node of a log of agents' sessions.
+//
+// Alone it is everything: an embedded JetStream that flushes before every
+// answer, blobs in files, an HTTP API on loopback. With cluster: set, several
+// form one replicated log; with nats.url, it serves a log on servers that are
+// there already. `sessnode config` prints every setting with its meaning.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/config"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sessnode:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program: main alone knows of the process around it.
+func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
+	var file string
+	host, _ := os.Hostname()
+	cfg := config.Default(defaultData(), orElse(host, "sessnode"))
+	root := &cobra.Command{
+		Use:           "sessnode",
+		Short:         "A node of a replicated log of agents' sessions",
+		Args:          cobra.NoArgs,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return load(&cfg, file, env, cmd)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), cfg, out, logger(cfg.Logging, errOut))
+		},
+	}
+	root.PersistentFlags().StringVar(&file, "config", "", "YAML file with settings (SESS_CONFIG)")
+	flags := config.Default("", "")
+	for _, f := range config.Fields(&flags) {
+		if f.IsBool() {
+			root.PersistentFlags().Bool(f.Flag(), f.String() == "true", f.Doc)
+			continue
+		}
+		root.PersistentFlags().String(f.Flag(), "", f.Doc)
+	}
+	root.AddCommand(&cobra.Command{
+		Use:   "config",
+		Short: "Print the effective configuration, every setting with its meaning",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := out.Write(config.Write(cfg))
+			return err
+		},
+	})
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	return root.ExecuteContext(ctx)
+}
+
+// load fills cfg from the file, the environment and the flags, and checks it.
+func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) error {
+	if file == "" {
+		file = lookup(env, "SESS_CONFIG")
+	}
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("configuration: %w", err)
+		}
+		if err := config.Read(cfg, b); err != nil {
+			return fmt.Errorf("configuration %s: %w", file, err)
+		}
+	}
+	// Settings of sessctl may stand in the same environment.
+	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_WRITER", "SESS_CORPUS"); err != nil {
+		return fmt.Errorf("environment: %w", err)
+	}
+	for _, f := range config.Fields(cfg) {
+		flag := cmd.Flags().Lookup(f.Flag())
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		if err := f.Set(flag.Value.String()); err != nil {
+			return fmt.Errorf("--%s: %w", f.Flag(), err)
+		}
+	}
+	if err := config.Check(*cfg); err != nil {
+		return fmt.Errorf("configuration (print it with: sessnode config):\n%w", err)
+	}
+	return nil
+}
+
+// defaultData is where a node that was told nothing keeps its data.
+func defaultData() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sesslog")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "share", "sesslog")
+	}
+	return "sesslog-data"
+}
+
+func lookup(env []string, name string) string {
+	for _, kv := range env {
+		if len(kv) > len(name) && kv[:len(name)] == name && kv[len(name)] == '=' {
+			return kv[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+func logger(cfg config.Logging, w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.Level)) // Check has read it
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// version is the module's, as the build recorded it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// stopped is what a node ends with when it was asked to.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

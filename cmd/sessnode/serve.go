@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/blobstore/s3blob"
+	"github.com/sesslog/sesslog/config"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+)
+
+// serve runs a node until ctx ends.
+func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+	ln, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen (another node may run there; choose with --listen): %w", err)
+	}
+	defer ln.Close()
+
+	broker, err := startBroker(ctx, cfg, logger)
+	if err != nil {
+		return err
+	}
+	defer broker.close()
+
+	bucket, err := openBucket(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if c, ok := bucket.(io.Closer); ok {
+		defer c.Close()
+	}
+	blobs := blobstore.NewCached(bucket, int64(cfg.Blobs.Cache))
+	snapshots := materializer.NewSnapshots(bucket)
+
+	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
+	if err != nil {
+		return err
+	}
+	sessions := stream.NewSessions(stream.Config{
+		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
+		Dialects: dialect.All(), Host: cfg.Node, Logger: logger,
+	})
+	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
+	js, err := jetstream.New(broker.conn)
+	if err != nil {
+		return err
+	}
+	replicas := replicasOf(cfg)
+	directory, err := materializer.OpenDirectory(ctx, js, log.Name(), replicas, logger)
+	if err != nil {
+		return err
+	}
+	mat := materializer.New(materializer.Config{
+		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger,
+		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
+		Spread: spreadOf(replicas),
+	})
+	server := api.New(api.Config{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Snapshots: snapshots, Blobs: blobs,
+		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: blobsAt(cfg), Ready: broker.check,
+		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
+	})
+
+	fmt.Fprintf(out, "sessnode ready: http://%s (data %s, log %s)\n", ln.Addr(), cfg.Data, log.Name())
+	if broker.url != "" {
+		fmt.Fprintf(out, "nats: %s\n", broker.url)
+	}
+	// The materializer outlives the API: what callers are promised is in the log
+	// by then, and the directory saves its rows last.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer stopWork()
+		return server.Run(ctx, ln)
+	})
+	g.Go(func() error { return mat.Run(work) })
+	err = stopped(ctx, g.Wait())
+	logger.Info("node stopped", "node", cfg.Node)
+	return err
+}
+
+// A broker is the NATS that the node uses: its own, or somebody else's.
+type broker struct {
+	conn   *nats.Conn
+	server *embedded.Server // nil where the server is external
+	url    string           // for clients, "" where there is none
+}
+
+func (b *broker) close() {
+	b.conn.Close()
+	if b.server != nil {
+		_ = b.server.Close()
+	}
+}
+
+// check says why the broker cannot serve now, or nil.
+func (b *broker) check(context.Context) error {
+	if b.server != nil {
+		return b.server.Check()
+	}
+	if !b.conn.IsConnected() {
+		return fmt.Errorf("no connection to NATS: %s", b.conn.Status())
+	}
+	return nil
+}
+
+func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*broker, error) {
+	if cfg.NATS.URL != "" {
+		return dialBroker(cfg, logger)
+	}
+	ec := embedded.Config{
+		Dir: filepath.Join(cfg.Data, "nats"), Listen: cfg.NATS.Listen, Token: cfg.NATS.Token,
+		SyncEvery: time.Duration(cfg.NATS.Sync), MaxStore: int64(cfg.NATS.MaxStore), Logger: logger,
+	}
+	if cfg.Cluster.Name != "" {
+		ec.Name = cfg.Node
+		ec.Cluster = &embedded.Cluster{
+			Name: cfg.Cluster.Name, Listen: cfg.Cluster.Listen, Routes: cfg.Cluster.Routes, Secret: cfg.Cluster.Secret,
+		}
+	}
+	server, err := embedded.Start(ctx, ec)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := server.Connect()
+	if err != nil {
+		_ = server.Close()
+		return nil, fmt.Errorf("connect to the embedded server: %w", err)
+	}
+	if server.IsClustered() {
+		logger.Info("waiting for the cluster", "routes", cfg.Cluster.Routes)
+		if err := server.Ready(ctx); err != nil {
+			conn.Close()
+			_ = server.Close()
+			return nil, fmt.Errorf("cluster %s: %w", cfg.Cluster.Name, err)
+		}
+	}
+	return &broker{conn: conn, server: server, url: server.ClientURL()}, nil
+}
+
+func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
+	opts := []nats.Option{
+		nats.Name("sessnode " + cfg.Node),
+		nats.MaxReconnects(-1),
+		nats.Timeout(5 * time.Second),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				logger.Warn("NATS connection lost; reconnecting", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) { logger.Info("NATS connection back", "server", c.ConnectedUrlRedacted()) }),
+	}
+	if cfg.NATS.Creds != "" {
+		opts = append(opts, nats.UserCredentials(cfg.NATS.Creds))
+	}
+	if cfg.NATS.CA != "" {
+		opts = append(opts, nats.RootCAs(cfg.NATS.CA))
+	}
+	conn, err := nats.Connect(cfg.NATS.URL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", cfg.NATS.URL, err)
+	}
+	return &broker{conn: conn}, nil
+}
+
+func openBucket(ctx context.Context, cfg config.Config) (blobstore.Bucket, error) {
+	if cfg.Blobs.Store == "fs" {
+		return fsblob.Open(filepath.Join(cfg.Data, "blobs"))
+	}
+	s := cfg.Blobs.S3
+	b, err := s3blob.New(s3blob.Config{
+		Endpoint: s.Endpoint, Region: s.Region, Bucket: s.Bucket, Prefix: s.Prefix,
+		AccessKey: s.AccessKey, SecretKey: s.SecretKey, CAFile: s.CA, PathStyle: s.PathStyle, Create: s.Create,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Ready(ctx); err != nil {
+		return nil, fmt.Errorf("object store %s: %w", s.Endpoint, err)
+	}
+	return b, nil
+}
+
+// openLog opens the log. A cluster that has just formed may need a moment
+// before it can place streams.
+func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, logger *slog.Logger) (*stream.Log, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	lc := stream.LogConfig{
+		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+	}
+	log, err := stream.OpenLog(ctx, b.conn, lc)
+	if errors.Is(err, context.DeadlineExceeded) {
+		logger.Error("the log's streams have no leader; are enough nodes of the cluster up?")
+	}
+	return log, err
+}
+
+func replicasOf(cfg config.Config) int {
+	switch {
+	case cfg.Log.Replicas != 0:
+		return cfg.Log.Replicas
+	case cfg.Cluster.Name != "":
+		return 3
+	}
+	return 1
+}
+
+// spreadOf is how far nodes that share a log put off their checkpoints.
+func spreadOf(replicas int) time.Duration {
+	if replicas == 1 {
+		return 0
+	}
+	return 2 * time.Second
+}
+
+func blobsAt(cfg config.Config) string {
+	if cfg.Blobs.Store == "fs" {
+		return filepath.Join(cfg.Data, "blobs")
+	}
+	return cfg.Blobs.S3.Endpoint + "/" + cfg.Blobs.S3.Bucket + "/" + cfg.Blobs.S3.Prefix
+}

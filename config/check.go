@@ -1,0 +1,138 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Check returns every fault of c at once, each under its key, or nil.
+func Check(c Config) error {
+	var errs []error
+	bad := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	if c.Data == "" {
+		bad("data", "it is empty; name a directory")
+	}
+	host := checkAddr(c.Listen, "listen", bad)
+	if host != "" && !isLoopback(host) && c.Token == "" {
+		bad("token", "listen is %s, which others can reach; set a token (or listen on 127.0.0.1)", c.Listen)
+	}
+	if c.Node == "" {
+		bad("node", "it is empty")
+	}
+	checkLog(c, bad)
+	checkNATS(c, bad)
+	checkBlobs(c, bad)
+	if c.Limits.Body < 1<<20 || c.Limits.Body > 512<<20 {
+		bad("limits.body", "%s; use 1MiB to 512MiB", c.Limits.Body)
+	}
+	if c.Limits.Line < 64<<10 || c.Limits.Line > c.Limits.Body {
+		bad("limits.line", "%s; use 64KiB to limits.body", c.Limits.Line)
+	}
+	if c.Snapshots.Cache < 1<<20 {
+		bad("snapshots.cache", "%s; use 1MiB or more", c.Snapshots.Cache)
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Logging.Level) {
+		bad("logging.level", "%q; use debug, info, warn or error", c.Logging.Level)
+	}
+	if c.Logging.Format != "text" && c.Logging.Format != "json" {
+		bad("logging.format", "%q; use text or json", c.Logging.Format)
+	}
+	return errors.Join(errs...)
+}
+
+type reporter func(key, format string, args ...any)
+
+func checkLog(c Config, bad reporter) {
+	if !slices.Contains([]int{0, 1, 3, 5}, c.Log.Replicas) {
+		bad("log.replicas", "%d; use 1, 3 or 5", c.Log.Replicas)
+	}
+	if c.Log.Replicas > 1 && c.Cluster.Name == "" && c.NATS.URL == "" {
+		bad("log.replicas", "%d, but this is a single server; set cluster or nats.url", c.Log.Replicas)
+	}
+	if c.Log.Shards < 0 || c.Log.Shards > 64 {
+		bad("log.shards", "%d; use 1 to 64", c.Log.Shards)
+	}
+}
+
+func checkNATS(c Config, bad reporter) {
+	n := c.NATS
+	if n.URL == "" {
+		if n.Creds != "" {
+			bad("nats.creds", "it is for nats.url, which is empty")
+		}
+	} else {
+		if n.Listen != "" || c.Cluster.Name != "" {
+			bad("nats.url", "with an external server, nats.listen and cluster have no meaning")
+		}
+		for part := range strings.SplitSeq(n.URL, ",") {
+			if u, err := url.Parse(part); err != nil || u.Host == "" {
+				bad("nats.url", "%q is no URL such as nats://host:4222", part)
+			}
+		}
+	}
+	if n.Listen != "" {
+		checkAddr(n.Listen, "nats.listen", bad)
+	}
+	if c.Cluster.Name == "" {
+		if c.Cluster.Listen != "" || len(c.Cluster.Routes) > 0 {
+			bad("cluster.name", "it is empty, but other settings of the cluster are not")
+		}
+		return
+	}
+	checkAddr(c.Cluster.Listen, "cluster.listen", bad)
+	for _, r := range c.Cluster.Routes {
+		checkAddr(r, "cluster.routes", bad)
+	}
+	if len(c.Cluster.Routes) < 3 {
+		bad("cluster.routes", "%d nodes; name all of them, three or more", len(c.Cluster.Routes))
+	}
+	if c.Blobs.Store == "fs" {
+		bad("blobs.store", "fs is on one node alone; a cluster needs s3, which all its nodes reach")
+	}
+}
+
+func checkBlobs(c Config, bad reporter) {
+	switch c.Blobs.Store {
+	case "fs":
+		if c.NATS.URL != "" {
+			bad("blobs.store", "fs is on this node alone; with nats.url use s3, which every node of the log reaches")
+		}
+	case "s3":
+		if c.Blobs.S3.Endpoint == "" {
+			bad("blobs.s3.endpoint", "it is empty")
+		}
+		if c.Blobs.S3.Bucket == "" {
+			bad("blobs.s3.bucket", "it is empty")
+		}
+	default:
+		bad("blobs.store", "%q; use fs or s3", c.Blobs.Store)
+	}
+}
+
+// checkAddr reports an address that is no HOST:PORT, and returns its host.
+func checkAddr(addr, key string, bad reporter) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		bad(key, "%q is no HOST:PORT", addr)
+		return ""
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		bad(key, "%q: the port is no number from 0 to 65535", addr)
+	}
+	if host == "" {
+		return "0.0.0.0" // every address of the machine
+	}
+	return host
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,101 @@
+package config
+
+import "time"
+
+// Config is the whole configuration of a node. Its doc tags are what
+// `sessnode config` prints.
+type Config struct {
+	Data   string `yaml:"data" doc:"directory of everything this node keeps on its own disk"`
+	Listen string `yaml:"listen" doc:"HOST:PORT of the HTTP API; port 0 picks a free one. Beyond loopback a token is required"`
+	Token  string `yaml:"token" doc:"token that every request must carry; empty for none" secret:"true"`
+	Node   string `yaml:"node" doc:"this node's name, unique in its cluster; default the host's name"`
+
+	Log       Log       `yaml:"log"`
+	NATS      NATS      `yaml:"nats"`
+	Cluster   Cluster   `yaml:"cluster"`
+	Blobs     Blobs     `yaml:"blobs"`
+	Snapshots Snapshots `yaml:"snapshots"`
+	Limits    Limits    `yaml:"limits"`
+	Logging   Logging   `yaml:"logging"`
+}
+
+// Log is the log that the node serves.
+type Log struct {
+	Name     string `yaml:"name" doc:"the log's name: 1 to 32 of A-Z a-z 0-9 _ -"`
+	Shards   int    `yaml:"shards" doc:"streams it is spread over, fixed when it is made; 0: 4 on a single server, 8 in a cluster"`
+	Replicas int    `yaml:"replicas" doc:"servers that hold each record: 1, 3 or 5; 0: 1 on a single server, 3 in a cluster"`
+	MaxBytes Size   `yaml:"max_bytes" doc:"room for each shard; when it is full, appends are refused and reads go on; 0: no limit"`
+}
+
+// NATS is the server that the log is kept in.
+type NATS struct {
+	URL      string   `yaml:"url" doc:"an existing NATS server or cluster (nats://…); empty: embed one"`
+	Creds    string   `yaml:"creds" doc:"credentials file for url"`
+	CA       string   `yaml:"ca" doc:"file of certificate authorities for url, where they are not the system's"`
+	Listen   string   `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
+	Token    string   `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
+	Sync     Duration `yaml:"sync" doc:"how often the embedded server flushes to disk; 0: before every answer. Anything else can lose acknowledged records at a power cut"`
+	MaxStore Size     `yaml:"max_store" doc:"disk that the embedded server may use; 0: three quarters of what is free"`
+}
+
+// Cluster makes the embedded server one of several.
+type Cluster struct {
+	Name   string `yaml:"name" doc:"the cluster's name, the same on all its nodes; empty: a single server"`
+	Listen string `yaml:"listen" doc:"HOST:PORT where the other nodes of the cluster reach this one"`
+	Routes List   `yaml:"routes" doc:"HOST:PORT of every node of the cluster, this one included"`
+	Secret string `yaml:"secret" doc:"what nodes show each other; required beyond loopback" secret:"true"`
+}
+
+// Blobs is where images, large bodies and snapshots are kept.
+type Blobs struct {
+	Store string `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
+	Cache Size   `yaml:"cache" doc:"memory for blobs read lately"`
+	S3    S3     `yaml:"s3"`
+}
+
+// S3 is a bucket on any compatible server.
+type S3 struct {
+	Endpoint  string `yaml:"endpoint" doc:"URL of the server, such as https://s3.example.com"`
+	Region    string `yaml:"region" doc:"region, where the server has any"`
+	Bucket    string `yaml:"bucket" doc:"name of the bucket"`
+	Prefix    string `yaml:"prefix" doc:"put before every key, to share a bucket with others"`
+	AccessKey string `yaml:"access_key" doc:"access key; empty: from the environment (AWS_ACCESS_KEY_ID, …)"`
+	SecretKey string `yaml:"secret_key" doc:"secret key" secret:"true"`
+	CA        string `yaml:"ca" doc:"file of certificate authorities, where they are not the system's"`
+	PathStyle bool   `yaml:"path_style" doc:"address the bucket in the path, not in the host's name"`
+	Create    bool   `yaml:"create" doc:"make the bucket where it is absent"`
+}
+
+// Snapshots says when sessions are snapshotted, and what stays in memory.
+type Snapshots struct {
+	Cache   Size     `yaml:"cache" doc:"memory for open sessions"`
+	MinTail Size     `yaml:"min_tail" doc:"how much must have been appended since the last snapshot (a quarter of that snapshot, where that is more)"`
+	Idle    Duration `yaml:"idle" doc:"a session left alone for this long is snapshotted whatever its tail"`
+}
+
+// Limits bound what callers may send.
+type Limits struct {
+	Body Size `yaml:"body" doc:"bytes of one request, so of one imported file"`
+	Line Size `yaml:"line" doc:"bytes of one entry line"`
+}
+
+// Logging is what the node says of itself.
+type Logging struct {
+	Level  string `yaml:"level" doc:"debug, info, warn or error"`
+	Format string `yaml:"format" doc:"text or json"`
+}
+
+// Default returns the configuration of a node that was told nothing: it runs on
+// a laptop. data is where its directory goes.
+func Default(data, host string) Config {
+	return Config{
+		Data:      data,
+		Listen:    "127.0.0.1:7433",
+		Node:      host,
+		Log:       Log{Name: "main"},
+		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, S3: S3{PathStyle: true}},
+		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second)},
+		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
+		Logging:   Logging{Level: "info", Format: "text"},
+	}
+}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Size is a number of bytes, written as "256MiB", "64KiB", "1GiB" or "4096".
+type Size int64
+
+var units = []struct {
+	name string
+	size Size
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+func (s Size) String() string {
+	for _, u := range units {
+		if s != 0 && s%u.size == 0 {
+			return strconv.FormatInt(int64(s/u.size), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// MarshalText gives String.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what String gives.
+func (s *Size) UnmarshalText(b []byte) error {
+	text, unit := strings.TrimSpace(string(b)), Size(1)
+	for _, u := range units {
+		if n, ok := strings.CutSuffix(text, u.name); ok {
+			text, unit = strings.TrimSpace(n), u.size
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/int64(unit) {
+		return fmt.Errorf("%q is no size; write it like 256MiB", b)
+	}
+	*s = Size(n) * unit
+	return nil
+}
+
+// Duration is a time.Duration, written as "30s" or "0".
+type Duration time.Duration
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText gives String.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads, but nothing negative.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration; write it like 30s", b)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// List is several words, parted by commas in the environment and in flags.
+type List []string
+
+func (l List) String() string { return strings.Join(l, ",") }
+
+// UnmarshalText reads what String gives.
+func (l *List) UnmarshalText(b []byte) error {
+	*l = nil
+	for w := range strings.SplitSeq(string(b), ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			*l = append(*l, w)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package materializer
+
+import (
+	"container/list"
+	"context"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A Cache keeps open sessions, the least recently used of which it forgets when
+// they take more than its limit. A session grows while it is kept, which is why
+// this is no library's cache: they weigh an item once. Its methods may be called
+// from several goroutines.
+type Cache struct {
+	sessions *stream.Sessions
+	limit    int64
+	loads    singleflight.Group
+
+	mu    sync.Mutex
+	byID  map[core.SessionID]*list.Element
+	order *list.List // of *stream.Session, the latest used first
+}
+
+// NewCache returns an empty cache of up to limit bytes. One session is kept
+// even when it is larger.
+func NewCache(sessions *stream.Sessions, limit int64) *Cache {
+	return &Cache{sessions: sessions, limit: limit, byID: map[core.SessionID]*list.Element{}, order: list.New()}
+}
+
+// Fresh returns the session as its log's leader has it.
+func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+	if s := c.lookup(id); s != nil {
+		return s, s.Refresh(ctx)
+	}
+	return c.load(ctx, id)
+}
+
+// Get returns the session as it is in memory, loaded where it is not. Its state
+// may lag behind the log's.
+func (c *Cache) Get(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+	if s := c.lookup(id); s != nil {
+		return s, nil
+	}
+	return c.load(ctx, id)
+}
+
+func (c *Cache) lookup(id core.SessionID) *stream.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byID[id]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*stream.Session)
+}
+
+// load opens a session once however many ask for it. Who asked first may go
+// away without harm to the others.
+func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+	ch := c.loads.DoChan(string(id), func() (any, error) {
+		s, err := c.sessions.Open(context.WithoutCancel(ctx), id)
+		if err == nil {
+			c.Put(s)
+		}
+		return s, err
+	})
+	select {
+	case r := <-ch:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*stream.Session), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Put keeps a session that somebody opened or made.
+func (c *Cache) Put(s *stream.Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byID[s.ID()]; ok {
+		e.Value = s
+		c.order.MoveToFront(e)
+	} else {
+		c.byID[s.ID()] = c.order.PushFront(s)
+	}
+	c.trim()
+}
+
+// trim forgets the oldest sessions until the rest fit. Each is asked for its
+// size anew: the sum is what they take now.
+func (c *Cache) trim() {
+	var sum int64
+	for e := c.order.Front(); e != nil; {
+		next := e.Next()
+		s := e.Value.(*stream.Session)
+		sum += s.Size()
+		if sum > c.limit && e != c.order.Front() {
+			c.order.Remove(e)
+			delete(c.byID, s.ID())
+		}
+		e = next
+	}
+}
+
+// Stats returns how many sessions are kept and what they take.
+func (c *Cache) Stats() (sessions int, bytes, limit int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		bytes += e.Value.(*stream.Session).Size()
+	}
+	return len(c.byID), bytes, c.limit
+}

@@ -1,0 +1,302 @@
+package materializer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Row is one session in a listing.
+type Row struct {
+	ID       core.SessionID `json:"id"`
+	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, where it is another
+	Dialect  string         `json:"dialect"`
+	CWD      string         `json:"cwd"`
+	Entries  int            `json:"entries"`
+	Seq      uint64         `json:"seq"` // records
+	Holder   *core.Claim    `json:"holder,omitempty"`
+	Closed   bool           `json:"closed,omitempty"`
+	Deleted  bool           `json:"deleted,omitempty"`
+	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	core.Summary
+}
+
+// rowOf makes the row of a state.
+func rowOf(st *core.State) Row {
+	r := Row{
+		ID:       st.ID,
+		Dialect:  st.Dialect.Name(),
+		CWD:      st.Header.CWD,
+		Entries:  len(st.Entries),
+		Seq:      st.Seq,
+		Closed:   st.Closed != nil,
+		Deleted:  st.Deleted != nil || st.Erased != nil,
+		Snapshot: st.Checkpointed,
+		Summary:  st.Dialect.Summary(st.Header, st.Entries),
+	}
+	if string(st.ID) != st.Header.ID {
+		r.AgentID = st.Header.ID
+	}
+	if h := st.Heads[core.MainHead]; h != nil {
+		r.Holder = h.Claim
+	}
+	return r
+}
+
+// Keys of the directory's bucket.
+const (
+	rowPrefix   = "s."
+	floorPrefix = "f."
+)
+
+// flushEvery is how long a row or a floor may be in memory alone. What a crash
+// loses of them is made again from the log.
+const flushEvery = time.Second
+
+// A Directory is a table of one row per session, held in memory and kept in a
+// KV bucket so that a start need not read every session. Rows are replaced only
+// by rows of a higher seq. Its methods may be called from several goroutines.
+type Directory struct {
+	kv     jetstream.KeyValue
+	logger *slog.Logger
+
+	mu     sync.RWMutex
+	rows   map[core.SessionID]Row
+	dirty  map[core.SessionID]bool
+	floors map[int]core.Pos // of each shard: every record up to there is in the rows
+	saved  map[int]core.Pos
+}
+
+// OpenDirectory reads the directory of a log, making its bucket where it is
+// absent.
+func OpenDirectory(ctx context.Context, js jetstream.JetStream, log string, replicas int, logger *slog.Logger) (*Directory, error) {
+	cfg := jetstream.KeyValueConfig{
+		Bucket:      "SESSDIR_" + log,
+		Description: "one row per sesslog session; can be deleted, it is rebuilt from the log",
+		Storage:     jetstream.FileStorage,
+		Replicas:    max(replicas, 1),
+	}
+	kv, err := js.KeyValue(ctx, cfg.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = js.CreateOrUpdateKeyValue(ctx, cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("directory bucket %s: %v: %w", cfg.Bucket, err, core.ErrUnavailable)
+	}
+	d := &Directory{
+		kv:     kv,
+		logger: logger,
+		rows:   map[core.SessionID]Row{},
+		dirty:  map[core.SessionID]bool{},
+		floors: map[int]core.Pos{},
+		saved:  map[int]core.Pos{},
+	}
+	return d, d.read(ctx)
+}
+
+// read takes in what the bucket holds.
+func (d *Directory) read(ctx context.Context) error {
+	w, err := d.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return fmt.Errorf("read the directory: %v: %w", err, core.ErrUnavailable)
+	}
+	defer func() { _ = w.Stop() }() // it ends with the connection anyway
+	for {
+		select {
+		case e := <-w.Updates():
+			if e == nil { // all there was
+				return nil
+			}
+			d.take(e.Key(), e.Value())
+		case <-ctx.Done():
+			return fmt.Errorf("read the directory: %w", ctx.Err())
+		}
+	}
+}
+
+// take takes in one key of the bucket. What cannot be read is passed over: it
+// will be made again.
+func (d *Directory) take(key string, value []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if strings.HasPrefix(key, rowPrefix) {
+		var r Row
+		if json.Unmarshal(value, &r) == nil && string(r.ID) == key[len(rowPrefix):] {
+			d.rows[r.ID] = r
+		}
+		return
+	}
+	var shard int
+	var pos core.Pos
+	if _, err := fmt.Sscanf(key, floorPrefix+"%d", &shard); err == nil && json.Unmarshal(value, &pos) == nil {
+		d.floors[shard], d.saved[shard] = pos, pos
+	}
+}
+
+// Put replaces a session's row, unless the one that is there is newer.
+func (d *Directory) Put(r Row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old, ok := d.rows[r.ID]; ok && old.Seq >= r.Seq {
+		return
+	}
+	d.rows[r.ID] = r
+	d.dirty[r.ID] = true
+}
+
+// Seq is the seq of a session's row, 0 where it has none.
+func (d *Directory) Seq(id core.SessionID) uint64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.rows[id].Seq
+}
+
+// behind returns the sessions with records that no snapshot covers.
+func (d *Directory) behind() []core.SessionID {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var ids []core.SessionID
+	for id, r := range d.rows {
+		if r.Snapshot+1 < r.Seq { // the checkpoint itself is a record
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Floor is up to where a shard's records are in the rows.
+func (d *Directory) Floor(shard int) core.Pos {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.floors[shard]
+}
+
+func (d *Directory) setFloor(shard int, pos core.Pos) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.floors[shard] = pos
+}
+
+// A Filter narrows a listing.
+type Filter struct {
+	Prefix  string // of the id, or of the agent's own id
+	Deleted bool   // the trash, and only that
+	After   string // the last id of the page before
+	Limit   int    // rows at most
+}
+
+// List returns rows, the latest modified first, and the id to pass as After for
+// more, empty at the end.
+func (d *Directory) List(f Filter) (rows []Row, next string) {
+	d.mu.RLock()
+	all := make([]Row, 0, len(d.rows))
+	for id, r := range d.rows {
+		if r.Deleted == f.Deleted && (strings.HasPrefix(string(id), f.Prefix) || strings.HasPrefix(r.AgentID, f.Prefix) && r.AgentID != "") {
+			all = append(all, r)
+		}
+	}
+	d.mu.RUnlock()
+	slices.SortFunc(all, func(a, b Row) int {
+		if c := strings.Compare(b.Modified, a.Modified); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	if f.After != "" {
+		i := slices.IndexFunc(all, func(r Row) bool { return string(r.ID) == f.After })
+		all = all[i+1:]
+	}
+	if f.Limit > 0 && len(all) > f.Limit {
+		all = all[:f.Limit]
+		next = string(all[f.Limit-1].ID)
+	}
+	return all, next
+}
+
+// Len is how many sessions there are, the trash left out.
+func (d *Directory) Len() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	n := 0
+	for _, r := range d.rows {
+		if !r.Deleted {
+			n++
+		}
+	}
+	return n
+}
+
+// Run keeps the bucket in step until ctx ends, and once more then.
+func (d *Directory) Run(ctx context.Context) error {
+	t := time.NewTicker(flushEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			d.flush(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			d.flush(last)
+			return ctx.Err()
+		}
+	}
+}
+
+// flush writes what changed. Floors go last: they speak for the rows.
+func (d *Directory) flush(ctx context.Context) {
+	rows, floors := d.changed()
+	for _, r := range rows {
+		b, err := json.Marshal(r)
+		if err == nil {
+			_, err = d.kv.Put(ctx, rowPrefix+string(r.ID), b)
+		}
+		if err != nil {
+			d.logger.Warn("directory row not saved; the next flush tries again", "session", r.ID, "err", err)
+			d.mark(rows)
+			return
+		}
+	}
+	for shard, pos := range floors {
+		b, _ := json.Marshal(pos)
+		if _, err := d.kv.Put(ctx, fmt.Sprintf("%s%d", floorPrefix, shard), b); err != nil {
+			return // the next flush writes a later one
+		}
+		d.mu.Lock()
+		d.saved[shard] = pos
+		d.mu.Unlock()
+	}
+}
+
+// changed takes the rows and floors that are to be written.
+func (d *Directory) changed() ([]Row, map[int]core.Pos) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var rows []Row
+	for id := range d.dirty {
+		rows = append(rows, d.rows[id])
+	}
+	clear(d.dirty)
+	floors := maps.Clone(d.floors)
+	maps.DeleteFunc(floors, func(shard int, pos core.Pos) bool { return d.saved[shard] >= pos })
+	return rows, floors
+}
+
+func (d *Directory) mark(rows []Row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range rows {
+		d.dirty[r.ID] = true
+	}
+}

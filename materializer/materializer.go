@@ -1,0 +1,370 @@
+package materializer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Config is what a Materializer needs to know.
+type Config struct {
+	Log       *stream.Log
+	Cache     *Cache
+	Snapshots *Snapshots
+	Directory *Directory
+	Policy    Policy
+	// Spread is how long a checkpoint may be put off at random, so that of
+	// several nodes that see the same session one is first and the others find
+	// the work done. 0 where there is one node.
+	Spread time.Duration
+	Logger *slog.Logger // default slog.Default()
+}
+
+// A Materializer keeps the rows and the snapshots of a log up to date.
+type Materializer struct {
+	cfg   Config
+	tasks sync.WaitGroup
+
+	mu    sync.Mutex
+	seen  map[int]core.Pos // by shard: records taken in
+	tails map[core.SessionID]*tail
+	late  map[*tail]bool // those whose row is late
+	grew  chan struct{} // closed and replaced when seen moves
+}
+
+// A tail is a session with something left to do for it.
+type tail struct {
+	shard   int
+	changed time.Time
+	rowDue  time.Time // before then its row costs too much to make again
+	late    core.Pos  // of the first record that is not in its row; 0 for none
+	busy    bool      // a checkpoint is on its way
+	retry   time.Time // a checkpoint failed; not again before then
+}
+
+// retryAfter is how long a checkpoint that failed is left alone.
+const retryAfter = 20 * time.Second
+
+// New returns a Materializer. It does nothing until Run.
+func New(cfg Config) *Materializer {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	cfg.Policy = cfg.Policy.withDefaults()
+	m := &Materializer{
+		cfg:   cfg,
+		seen:  map[int]core.Pos{},
+		tails: map[core.SessionID]*tail{},
+		late:  map[*tail]bool{},
+		grew:  make(chan struct{}),
+	}
+	for shard := range cfg.Log.Shards() {
+		m.seen[shard] = cfg.Directory.Floor(shard)
+	}
+	// What the last run left without a snapshot gets one when it stays idle.
+	for _, id := range cfg.Directory.behind() {
+		m.tails[id] = &tail{shard: cfg.Log.Shard(id), changed: time.Now()}
+	}
+	return m
+}
+
+// Run works until ctx ends. When it returns, none of its goroutines is left and
+// what is cheap to save is saved. The error is never nil.
+func (m *Materializer) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for shard := range m.cfg.Log.Shards() {
+		g.Go(func() error { return m.follow(ctx, shard) })
+	}
+	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.cfg.Directory.Run(ctx) })
+	err := g.Wait()
+	m.tasks.Wait()
+	return err
+}
+
+// follow takes in a shard's records, and starts over where it was when the
+// stream breaks.
+func (m *Materializer) follow(ctx context.Context, shard int) error {
+	for {
+		err := m.followOnce(ctx, shard)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m.cfg.Logger.Warn("shard cannot be followed; trying again", "shard", shard, "err", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Materializer) followOnce(ctx context.Context, shard int) error {
+	for ch, err := range m.cfg.Log.Watch(ctx, shard, m.Seen(shard)) {
+		if err != nil {
+			return err
+		}
+		if err := m.take(ctx, shard, ch); err != nil {
+			return err
+		}
+		m.advance(shard, ch.Pos)
+	}
+	return nil
+}
+
+// take brings a changed session up to date. A session that cannot be read is
+// named and passed over: one bad session never stops a node.
+func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) error {
+	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
+		return nil
+	}
+	s, err := m.cfg.Cache.Get(ctx, ch.Session)
+	if err == nil && seqOf(s) < ch.Seq {
+		err = s.Refresh(ctx)
+	}
+	switch {
+	case err == nil:
+		m.update(ctx, shard, s, ch.Pos)
+		return nil
+	case ctx.Err() != nil, errors.Is(err, core.ErrUnavailable):
+		return err // the log, not the session
+	}
+	m.cfg.Logger.Error("session cannot be read; look with: sessctl verify "+string(ch.Session),
+		"session", ch.Session, "pos", ch.Pos, "err", err)
+	return nil
+}
+
+// update renews a session's row and has its snapshot written where that is due.
+// Making the row of a long session takes a while, so it is made again only
+// after twenty times as long.
+func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session, pos core.Pos) {
+	now := time.Now()
+	m.mu.Lock()
+	t := m.tails[s.ID()]
+	if t == nil {
+		t = &tail{}
+		m.tails[s.ID()] = t
+	}
+	t.shard, t.changed = shard, now
+	if t.late == 0 {
+		t.late = pos
+		m.late[t] = true
+	}
+	due := !now.Before(t.rowDue)
+	m.mu.Unlock()
+	if due {
+		m.renew(s)
+	}
+	m.consider(ctx, s, 0)
+}
+
+// renew makes a session's row.
+func (m *Materializer) renew(s *stream.Session) {
+	start := time.Now()
+	_ = s.View(func(st *core.State) error {
+		m.cfg.Directory.Put(rowOf(st))
+		return nil
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tails[s.ID()]; t != nil {
+		t.late = 0
+		delete(m.late, t)
+		t.rowDue = time.Now().Add(20 * time.Since(start))
+	}
+}
+
+// consider starts a checkpoint where one is due and none is on its way.
+func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle time.Duration) {
+	due := false
+	_ = s.View(func(st *core.State) error {
+		due = m.cfg.Policy.due(st, idle)
+		return nil
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.tails[s.ID()]
+	if t == nil || t.busy || !due || time.Now().Before(t.retry) {
+		return
+	}
+	t.busy = true
+	m.tasks.Go(func() {
+		err := m.checkpoint(ctx, s, idle)
+		m.mu.Lock()
+		t.busy = false
+		if err != nil {
+			t.retry = time.Now().Add(retryAfter)
+		}
+		m.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn("snapshot not written; the session stays in the log as it is", "session", s.ID(), "err", err)
+		}
+	})
+}
+
+// checkpoint writes a session's snapshot and the record that names it, unless
+// another node has done so meanwhile.
+func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle time.Duration) error {
+	if m.cfg.Spread > 0 {
+		select {
+		case <-time.After(rand.N(m.cfg.Spread)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := s.Refresh(ctx); err != nil {
+		return err
+	}
+	due := false
+	_ = s.View(func(st *core.State) error {
+		due = m.cfg.Policy.due(st, idle)
+		return nil
+	})
+	if !due {
+		return nil
+	}
+	_, err := m.Checkpoint(ctx, s)
+	return err
+}
+
+// Checkpoint writes a snapshot of s as it is in memory and the record that
+// names it, and returns the manifest. Where the latest checkpoint covers as
+// much, nothing is stored.
+func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
+	d := s.Draft(func(seq uint64, sum core.Digest) string {
+		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
+	})
+	if err := m.cfg.Snapshots.Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
+	}
+	if err := s.Checkpoint(ctx, d); err != nil {
+		return nil, fmt.Errorf("checkpoint of session %s: %w", s.ID(), err)
+	}
+	return d.Manifest, nil
+}
+
+// sweep looks after sessions that fell idle, once a second.
+func (m *Materializer) sweep(ctx context.Context) error {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			m.sweepOnce(ctx)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Materializer) sweepOnce(ctx context.Context) {
+	now := time.Now()
+	for id, idle := range m.left(now) {
+		s, err := m.cfg.Cache.Get(ctx, id)
+		if err != nil {
+			continue // take has named it, or will
+		}
+		m.renew(s)
+		m.consider(ctx, s, idle)
+		m.forget(s)
+	}
+}
+
+// left returns the sessions whose row is late, or that fell idle, and for how
+// long each was left alone.
+func (m *Materializer) left(now time.Time) map[core.SessionID]time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[core.SessionID]time.Duration{}
+	for id, t := range m.tails {
+		idle := now.Sub(t.changed)
+		if !t.busy && (idle >= m.cfg.Policy.Idle || t.late != 0 && !now.Before(t.rowDue)) {
+			out[id] = idle
+		}
+	}
+	return out
+}
+
+// forget drops a session for which nothing is left to do.
+func (m *Materializer) forget(s *stream.Session) {
+	left := true
+	_ = s.View(func(st *core.State) error {
+		left = m.cfg.Policy.due(st, m.cfg.Policy.Idle)
+		return nil
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tails[s.ID()]; t != nil && !left && !t.busy && t.late == 0 {
+		delete(m.tails, s.ID())
+	}
+}
+
+// Seen is up to where a shard's records are taken in.
+func (m *Materializer) Seen(shard int) core.Pos {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen[shard]
+}
+
+func (m *Materializer) advance(shard int, pos core.Pos) {
+	m.mu.Lock()
+	m.seen[shard] = pos
+	close(m.grew)
+	m.grew = make(chan struct{})
+	floor := pos
+	for t := range m.late {
+		if t.shard == shard {
+			floor = min(floor, t.late-1)
+		}
+	}
+	m.mu.Unlock()
+	m.cfg.Directory.setFloor(shard, floor)
+}
+
+// CatchUp returns when every record that was in the log when it was called is
+// taken in, or with ctx's error.
+func (m *Materializer) CatchUp(ctx context.Context) error {
+	for shard := range m.cfg.Log.Shards() {
+		st, err := m.cfg.Log.State(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if err := m.waitFor(ctx, shard, st.Last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {
+	for {
+		m.mu.Lock()
+		done, grew := m.seen[shard] >= pos, m.grew
+		m.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-grew:
+		case <-ctx.Done():
+			return fmt.Errorf("shard %d is taken in up to %d, its end is %d: %w", shard, m.Seen(shard), pos, ctx.Err())
+		}
+	}
+}
+
+func seqOf(s *stream.Session) (seq uint64) {
+	_ = s.View(func(st *core.State) error {
+		seq = st.Seq
+		return nil
+	})
+	return seq
+}

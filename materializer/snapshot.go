@@ -1,0 +1,127 @@
+package materializer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+// frameSize is how many plain bytes one zstd frame of a snapshot holds, so a
+// part of a large snapshot can be read without the rest.
+const frameSize = 256 << 10
+
+// Snapshots keeps snapshots in a bucket.
+type Snapshots struct{ bucket blobstore.Bucket }
+
+// NewSnapshots returns the snapshots kept in bucket.
+func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket} }
+
+// SnapshotKey is the key of the snapshot of a session that covers its record
+// seq and whose plain bytes have the digest sum. Two nodes that write the same
+// snapshot write the same object.
+func SnapshotKey(log string, id core.SessionID, seq uint64, sum core.Digest) string {
+	return fmt.Sprintf("snapshots/%s/%s/%020d-%x.jsonl.zst", log, id, seq, sum[:8])
+}
+
+// Save writes plain under key as seekable zstd. It is durable when Save returns
+// nil.
+func (s *Snapshots) Save(ctx context.Context, key string, plain []byte) error {
+	packed, err := packSnapshot(plain)
+	if err != nil {
+		return fmt.Errorf("compress snapshot %s: %w", key, err)
+	}
+	return blobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
+}
+
+// Load implements stream.Snapshots.
+func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	r, err := s.bucket.Get(ctx, m.Object)
+	if err != nil {
+		return nil, blobError(err)
+	}
+	defer r.Close()
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// One byte more than there may be, to see that there is none.
+	plain := make([]byte, 0, m.Size+1)
+	buf := bytes.NewBuffer(plain)
+	n, err := io.Copy(buf, io.LimitReader(d, m.Size+1))
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
+	}
+	if n != m.Size || core.DigestOf(buf.Bytes()) != m.SHA256 {
+		return nil, fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, core.ErrCorrupt)
+	}
+	return buf.Bytes(), nil
+}
+
+func packSnapshot(plain []byte) ([]byte, error) {
+	e, err := seekable.NewEncoder(snapshotEncoder())
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for len(plain) > 0 {
+		n := min(frameSize, len(plain))
+		frame, err := e.Encode(plain[:n])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, frame...)
+		plain = plain[n:]
+	}
+	table, err := e.EndStream()
+	return append(out, table...), err
+}
+
+var snapshotEncoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+// Blobs fits a blob store to stream.Blobs.
+type Blobs struct{ store *blobstore.Blobs }
+
+// NewBlobs returns the blobs of store.
+func NewBlobs(store *blobstore.Blobs) *Blobs { return &Blobs{store} }
+
+// Put implements stream.Blobs.
+func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
+	ref, err := b.store.Put(ctx, p)
+	return core.Digest(ref), blobError(err)
+}
+
+// Get implements stream.Blobs.
+func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
+	p, err := b.store.Get(ctx, blobstore.Ref(d))
+	return p, blobError(err)
+}
+
+// blobError turns the errors of blobstore into those of core.
+func blobError(err error) error {
+	for from, to := range map[error]error{
+		blobstore.ErrNotFound:    core.ErrNotFound,
+		blobstore.ErrCorrupt:     core.ErrCorrupt,
+		blobstore.ErrUnavailable: core.ErrUnavailable,
+	} {
+		if errors.Is(err, from) {
+			return fmt.Errorf("%w: %w", err, to)
+		}
+	}
+	return err
+}
