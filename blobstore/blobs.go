@@ -45,7 +45,7 @@ func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	case err == nil && info.Size == int64(len(p)):
 		return ref, nil
 	case err == nil, errors.Is(err, ErrNotFound):
-		return ref, b.write(ctx, ref, p)
+		return b.write(ctx, ref, p)
 	default:
 		return Ref{}, err
 	}
@@ -55,12 +55,14 @@ func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 // is ErrCorrupt, or to make an old one young again before its bytes are relied
 // on anew.
 func (b *Blobs) Rewrite(ctx context.Context, p []byte) (Ref, error) {
-	ref := RefOf(p)
-	return ref, b.write(ctx, ref, p)
+	return b.write(ctx, RefOf(p), p)
 }
 
-func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) error {
-	return b.bucket.Put(ctx, ref.Key(), bytes.NewReader(p), int64(len(p)))
+func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) (Ref, error) {
+	if err := b.bucket.Put(ctx, ref.Key(), bytes.NewReader(p), int64(len(p))); err != nil {
+		return Ref{}, err
+	}
+	return ref, nil
 }
 
 // Get returns the bytes that ref names, ErrNotFound, or ErrCorrupt when what is

@@ -345,8 +345,8 @@ func longKeys(t *testing.T, b blobstore.Bucket) {
 	remove(t, b, long)
 }
 
-// HostileKeys are keys that every Bucket refuses, none of which begins a key.
-var HostileKeys = []string{
+// hostile are keys that every Bucket refuses, none of which begins a key.
+var hostile = []string{
 	"..", ".", "../x", "a/../b", "a/..", "a/./b", "/a", "/", "//", "a//b", "a/.hidden", ".tmp/x", ".lock",
 	"a b", "a\x00b", "a\nb", `a\b`, "a:b", "ä", "a\xffb", "a?b", "a#b", "a%2e%2e/b", "a*", "~/a", "a+b", "C:/a",
 	strings.Repeat("x", blobstore.MaxSegment+1),
@@ -355,7 +355,7 @@ var HostileKeys = []string{
 }
 
 func hostileKeys(t *testing.T, b blobstore.Bucket) {
-	for _, key := range slices.Concat(HostileKeys, []string{"", "a/"}) {
+	for _, key := range slices.Concat(hostile, []string{"", "a/"}) {
 		name := key[:min(len(key), 40)]
 		if err := b.Put(t.Context(), key, strings.NewReader("x"), 1); !errors.Is(err, blobstore.ErrBadKey) {
 			t.Errorf("Put(%q) = %v; want ErrBadKey", name, err)
@@ -372,7 +372,7 @@ func hostileKeys(t *testing.T, b blobstore.Bucket) {
 			t.Errorf("Delete(%q) = %v; want ErrBadKey", name, err)
 		}
 	}
-	for _, prefix := range HostileKeys {
+	for _, prefix := range hostile {
 		if _, err := list(t.Context(), b, prefix); !errors.Is(err, blobstore.ErrBadKey) {
 			t.Errorf("List(%q) = %v; want ErrBadKey", prefix[:min(len(prefix), 40)], err)
 		}

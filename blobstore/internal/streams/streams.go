@@ -112,4 +112,3 @@ func Body(ctx context.Context, src io.ReadCloser, name func(error) error) io.Rea
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
