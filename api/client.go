@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -418,7 +419,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return fmt.Errorf("%s %s: the answer broke off: %v: %w", method, path, err, unanswered(method))
+		return fmt.Errorf("%s %s: the answer broke off: %w: %w", method, path, err, unanswered(method))
 	}
 	switch to := out.(type) {
 	case nil:
@@ -458,7 +459,10 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 	}
 	r, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("no answer from %s: %v: %w", c.Base, err, unanswered(method))
+		if unsent(err) {
+			method = http.MethodGet
+		}
+		return nil, fmt.Errorf("no answer from %s: %w: %w", c.Base, err, unanswered(method))
 	}
 	if r.StatusCode >= 300 {
 		defer r.Body.Close()
@@ -474,6 +478,12 @@ func unanswered(method string) error {
 		return core.ErrUnavailable
 	}
 	return core.ErrUncertain
+}
+
+// unsent reports whether err came before anything of a request was sent.
+func unsent(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
 }
 
 func setIf(q url.Values, k, v string) {

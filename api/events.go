@@ -143,7 +143,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, rec *core.Reco
 	if err != nil {
 		return out.problem(err)
 	}
-	data, err := json.Marshal(ev)
+	data, err := marshal(ev)
 	if err != nil {
 		return out.problem(err)
 	}

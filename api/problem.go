@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ var problems = []struct {
 	{core.ErrCorrupt, "corrupt", 500, "Damaged data", "Keep it as it is and run: sessctl verify"},
 	{core.ErrLost, "lost", 410, "The log no longer holds that record", "Read the session from the start."},
 	{core.ErrUnavailable, "unavailable", 503, "Not available now", "Try again after a moment."},
+	{context.DeadlineExceeded, "unavailable", 503, "Not available now", "Try again after a moment."},
 }
 
 // detailOf returns err as it crosses the wire.

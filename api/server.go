@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -186,11 +187,22 @@ func (s *Server) session(r *http.Request) (*stream.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	sess, err := s.cfg.Cache.Fresh(r.Context(), id)
+	ctx, cancel := context.WithTimeout(r.Context(), openWait)
+	defer cancel()
+	sess, err := s.cfg.Cache.Fresh(ctx, id)
+	return sess, s.missing(id, err)
+}
+
+// openWait is how long a request waits for its session: longer than a cluster
+// takes to elect a leader.
+const openWait = 15 * time.Second
+
+// missing says of a session that is not there what the caller asked for.
+func (s *Server) missing(id core.SessionID, err error) error {
 	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
-		return nil, fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
+		return fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
 	}
-	return sess, err
+	return err
 }
 
 // readBody returns the request's body.
@@ -233,11 +245,23 @@ func readJSON(r *http.Request, v any) error {
 
 // answer writes v as JSON.
 func answer(w http.ResponseWriter, status int, v any) error {
-	b, err := json.Marshal(v)
+	b, err := marshal(v)
 	if err != nil {
 		return err
 	}
 	return answerRaw(w, status, b)
+}
+
+// marshal is json.Marshal that leaves <, > and & as they are: agents' lines are
+// shown as they were written.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // answerRaw writes JSON that is made already.

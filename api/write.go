@@ -178,9 +178,11 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 		return nil, stream.Receipt{}, err
 	}
 	// What is in memory will do: the append itself finds out where the log is.
-	sess, err := s.cfg.Cache.Get(r.Context(), id)
+	ctx, cancel := context.WithTimeout(r.Context(), openWait)
+	defer cancel()
+	sess, err := s.cfg.Cache.Get(ctx, id)
 	if err != nil {
-		return nil, stream.Receipt{}, err
+		return nil, stream.Receipt{}, s.missing(id, err)
 	}
 	a := stream.Append{
 		Head:   r.Header.Get(HeaderHead),

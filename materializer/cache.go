@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -59,11 +60,17 @@ func (c *Cache) lookup(id core.SessionID) *stream.Session {
 	return e.Value.(*stream.Session)
 }
 
+// loadTime is how long a session may take to load: a large snapshot from a slow
+// store.
+const loadTime = time.Minute
+
 // load opens a session once however many ask for it. Who asked first may go
 // away without harm to the others.
 func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, error) {
 	ch := c.loads.DoChan(string(id), func() (any, error) {
-		s, err := c.sessions.Open(context.WithoutCancel(ctx), id)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		s, err := c.sessions.Open(ctx, id)
 		if err == nil {
 			c.Put(s)
 		}

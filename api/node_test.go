@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+// A node is a whole node in this process: a real server, real files.
+type node struct {
+	*api.Client
+	server *api.Server
+	bucket blobstore.Bucket
+	stop   func()
+}
+
+type nodeOption func(*api.Config)
+
+// startNode runs a node on a server of its own until the test ends.
+func startNode(t *testing.T, opts ...nodeOption) *node {
+	t.Helper()
+	ctx := t.Context()
+	broker := embeddedtest.Start(t)
+	conn, err := broker.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	bucket, err := fsblob.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	blobs := blobstore.New(bucket)
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots := materializer.NewSnapshots(bucket)
+	sessions := stream.NewSessions(stream.Config{
+		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
+	})
+	cache := materializer.NewCache(sessions, 64<<20)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory, err := materializer.OpenDirectory(ctx, js, log.Name(), 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat := materializer.New(materializer.Config{Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet})
+	cfg := api.Config{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Snapshots: snapshots, Blobs: blobs, Node: "test", Version: "test", Logger: quiet,
+	}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{server: api.New(cfg), bucket: bucket}
+	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{}, 2)
+	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
+	go func() { _ = mat.Run(work); done <- struct{}{} }()
+	n.stop = func() {
+		cancel()
+		<-done
+		<-done
+	}
+	t.Cleanup(n.stop)
+	return n
+}
+
+// importText imports a file, which must go well.
+func (n *node) importText(t *testing.T, file string) api.Imported {
+	t.Helper()
+	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), api.ImportOptions{})
+	if err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	return res
+}
+
+// read reads all of what a call of the client returned.
+func read(t *testing.T, r io.ReadCloser, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// detail is the problem document that err carries.
+func detail(t *testing.T, err error) api.Detail {
+	t.Helper()
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		t.Fatalf("error is %v, want a problem document", err)
+	}
+	return e.Detail
+}
+
+// request sends a request that the client would not send.
+func (n *node) request(t *testing.T, method, path, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, n.Base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(b)
+}
+
+// mustJSON decodes b.
+func mustJSON[T any](t *testing.T, b string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(b), &v); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return v
+}
