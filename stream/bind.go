@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,10 +20,16 @@ const (
 	metaShards  = "sesslog.shards"
 )
 
-const defaultShards = 4
+// A stream on a single server flushes alone, so shards are its parallelism; in
+// a cluster they spread the leaders.
+const (
+	singleShards  = 4
+	clusterShards = 8
+)
 
 // bind makes or checks the streams of the log. Several nodes may do it at the
-// same time.
+// same time. Stream 0 is made last: where it is there and another is not, that
+// one was lost, and an empty one in its place would hide it.
 func (l *Log) bind(ctx context.Context) error {
 	have, err := l.shardsThere(ctx)
 	if err != nil {
@@ -33,11 +40,13 @@ func (l *Log) bind(ctx context.Context) error {
 		return fmt.Errorf("it was made with %d shards, the configuration says %d; the number cannot change: %w", have, l.cfg.Shards, core.ErrInvalid)
 	case have != 0:
 		l.cfg.Shards = have
+	case l.cfg.Shards == 0 && l.cfg.Replicas > 1:
+		l.cfg.Shards = clusterShards
 	case l.cfg.Shards == 0:
-		l.cfg.Shards = defaultShards
+		l.cfg.Shards = singleShards
 	}
-	for i := range l.cfg.Shards {
-		if err := l.bindShard(ctx, l.shardConfig(i)); err != nil {
+	for i := l.cfg.Shards - 1; i >= 0; i-- {
+		if err := l.bindShard(ctx, l.shardConfig(i), have == 0); err != nil {
 			return fmt.Errorf("stream %s: %w", streamName(l.cfg.Name, i), err)
 		}
 	}
@@ -87,11 +96,12 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 	}
 }
 
-// bindShard makes the stream, or checks the one that is there.
-func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig) error {
+// bindShard makes the stream where mayMake is set, or checks the one that is
+// there.
+func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMake bool) error {
 	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := l.js.Stream(ctx, want.Name)
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if !mayMake || !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
 		}
 		s, err = l.js.CreateStream(ctx, want)
@@ -100,6 +110,9 @@ func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig) error 
 		}
 		return s, err
 	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("it was made and is not there any more; restore it from a backup: %w", core.ErrLost)
+	}
 	if err != nil {
 		return readEdge(err)
 	}
@@ -116,6 +129,16 @@ func checkShard(have, want jetstream.StreamConfig) error {
 		return bad("it says the log has " + have.Metadata[metaShards] + " shards, others say " + want.Metadata[metaShards])
 	case have.Storage != jetstream.FileStorage:
 		return bad("it is kept in memory")
+	case have.PersistMode != jetstream.DefaultPersistMode:
+		return bad("it acknowledges records before they are written")
+	case have.NoAck:
+		return bad("it acknowledges nothing")
+	case have.Mirror != nil, len(have.Sources) > 0, have.SubjectTransform != nil, have.Sealed:
+		return bad("it takes its records from elsewhere, or takes none")
+	case !slices.Equal(have.Subjects, want.Subjects):
+		return bad(fmt.Sprintf("it captures %q, not %q", have.Subjects, want.Subjects))
+	case have.Replicas < want.Replicas:
+		return bad(fmt.Sprintf("it keeps %d replicas, the configuration asks for %d", have.Replicas, want.Replicas))
 	case have.Retention != jetstream.LimitsPolicy:
 		return bad("its retention is not limits")
 	case have.Discard != jetstream.DiscardNew:
@@ -124,7 +147,7 @@ func checkShard(have, want jetstream.StreamConfig) error {
 		return bad("it forgets records by age or number")
 	case !have.AllowDirect:
 		return bad("it does not allow direct get")
-	case have.RePublish == nil || have.RePublish.HeadersOnly:
+	case have.RePublish == nil || *have.RePublish != *want.RePublish:
 		return bad("it does not republish records to followers")
 	}
 	return nil
@@ -152,7 +175,7 @@ func isPassing(err error) bool {
 		return false
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.Code == 503 || api.Code == 429 || api.ErrorCode == codeNoPeers
+		return api.Code == 503 || api.Code == 429 || api.ErrorCode == codeNoPeers || api.ErrorCode == codeNotLeader
 	}
-	return !errors.Is(err, context.Canceled)
+	return errors.Is(readEdge(err), errBusy)
 }

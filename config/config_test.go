@@ -1,0 +1,136 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDefaultsRunOnALaptop(t *testing.T) {
+	t.Parallel()
+	if err := Check(Default("/data", "host")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsPrintedReadsBackTheSame(t *testing.T) {
+	t.Parallel()
+	c := Default("/data", "host")
+	c.Cluster.Routes = List{"127.0.0.1:1", "127.0.0.1:2"}
+	c.Limits.Line = 3 << 20
+	c.Blobs.S3.Create = true
+	var back Config
+	if err := Read(&back, Write(c)); err != nil {
+		t.Fatalf("%v in\n%s", err, Write(c))
+	}
+	if diff := cmp.Diff(c, back); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	c := Default("/data", "host")
+	c.Token, c.Cluster.Secret, c.Blobs.S3.SecretKey, c.NATS.Token = "hush1", "hush2", "hush3", "hush4"
+	if out := string(Write(c)); strings.Contains(out, "hush") {
+		t.Errorf("printed:\n%s", out)
+	}
+}
+
+func TestUnknownKeysAreErrors(t *testing.T) {
+	t.Parallel()
+	c := Default("/data", "host")
+	if err := Read(&c, []byte("listen: 127.0.0.1:1\nnats:\n  lisen: x\n")); err == nil || !strings.Contains(err.Error(), "lisen") || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("a misspelt key in the file: %v", err)
+	}
+	if err := ReadEnv(&c, []string{"SESS_LISEN=x", "HOME=/"}); err == nil || !strings.Contains(err.Error(), "SESS_LISEN") {
+		t.Errorf("a misspelt name in the environment: %v", err)
+	}
+	if err := ReadEnv(&c, []string{"SESS_URL=x"}, "SESS_URL"); err != nil {
+		t.Errorf("a name that is somebody else's: %v", err)
+	}
+	if err := Read(&c, []byte("# nothing\n")); err != nil {
+		t.Errorf("an empty file: %v", err)
+	}
+}
+
+func TestTheEnvironmentGoesOverTheFile(t *testing.T) {
+	t.Parallel()
+	c := Default("/data", "host")
+	if err := Read(&c, []byte("nats:\n  listen: 127.0.0.1:1\nlimits:\n  line: 1MiB\n")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"SESS_NATS_LISTEN=127.0.0.1:2", "SESS_CLUSTER_ROUTES=a:1, b:2", "SESS_BLOBS_S3_CREATE=true", "SESS_SNAPSHOTS_IDLE=5s", "SESS_LOG_SHARDS=7"}
+	if err := ReadEnv(&c, env); err != nil {
+		t.Fatal(err)
+	}
+	if c.NATS.Listen != "127.0.0.1:2" || c.Limits.Line != 1<<20 || len(c.Cluster.Routes) != 2 || c.Cluster.Routes[1] != "b:2" ||
+		!c.Blobs.S3.Create || c.Snapshots.Idle.String() != "5s" || c.Log.Shards != 7 {
+		t.Errorf("%+v", c)
+	}
+	for _, bad := range []string{"SESS_LOG_SHARDS=many", "SESS_LIMITS_LINE=big", "SESS_SNAPSHOTS_IDLE=-5s", "SESS_BLOBS_S3_CREATE=maybe"} {
+		if err := ReadEnv(&c, []string{bad}); err == nil || !strings.Contains(err.Error(), bad[:strings.IndexByte(bad, '=')]) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
+	t.Parallel()
+	c := Default("", "")
+	c.Listen = "0.0.0.0:7433"
+	c.Log.Replicas = 2
+	c.Log.Shards = 1000
+	c.Blobs.Store = "tape"
+	c.Logging.Level = "loud"
+	c.Cluster = Cluster{Name: "c", Listen: "nowhere", Routes: List{"a:1"}}
+	c.Limits.Line = 1 << 40
+	err := Check(c)
+	if err == nil {
+		t.Fatal("no fault was found")
+	}
+	for _, key := range []string{"data:", "token:", "node:", "log.replicas:", "log.shards:", "blobs.store:", "logging.level:", "cluster.listen:", "cluster.routes:", "limits.line:"} {
+		if !strings.Contains(err.Error(), key) {
+			t.Errorf("%s is not named in\n%v", key, err)
+		}
+	}
+}
+
+func TestCheckRefusesWhatLosesData(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"file blobs in a cluster": func(c *Config) {
+			c.Cluster = Cluster{Name: "c", Listen: "127.0.0.1:1", Routes: List{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}
+		},
+		"file blobs with an external server": func(c *Config) { c.NATS.URL = "nats://127.0.0.1:4222" },
+		"an open address without a token":    func(c *Config) { c.Listen = ":7433" },
+		"replicas on a single server":        func(c *Config) { c.Log.Replicas = 3 },
+	} {
+		c := Default("/data", "host")
+		change(&c)
+		if Check(c) == nil {
+			t.Errorf("%s is allowed", name)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Size{"0": 0, "4096": 4096, "64KiB": 64 << 10, "256 MiB": 256 << 20, "1GiB": 1 << 30, "2TiB": 2 << 40} {
+		var s Size
+		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
+			t.Errorf("%s is %d, %v", text, s, err)
+		}
+		var back Size
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || back != s {
+			t.Errorf("%s prints as %s", text, s)
+		}
+	}
+	for _, text := range []string{"", "MiB", "-1", "1.5GiB", "9999999999TiB", "1MB"} {
+		var s Size
+		if s.UnmarshalText([]byte(text)) == nil {
+			t.Errorf("%q is a size", text)
+		}
+	}
+}

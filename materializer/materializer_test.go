@@ -1,0 +1,423 @@
+package materializer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/memblob"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+// A rig is a log with what a materializer needs around it.
+type rig struct {
+	conn      *nats.Conn
+	bucket    blobstore.Bucket
+	log       *stream.Log
+	sessions  *stream.Sessions
+	cache     *materializer.Cache
+	snapshots *materializer.Snapshots
+	quiet     *slog.Logger
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	conn, err := embeddedtest.Start(t).Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	r := &rig{conn: conn, bucket: memblob.New(), quiet: slog.New(slog.DiscardHandler)}
+	blobs := materializer.NewBlobs(blobstore.New(r.bucket))
+	if r.log, err = stream.OpenLog(t.Context(), conn, stream.LogConfig{Blobs: blobs}); err != nil {
+		t.Fatal(err)
+	}
+	r.snapshots = materializer.NewSnapshots(r.bucket)
+	r.sessions = stream.NewSessions(stream.Config{Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
+	r.cache = materializer.NewCache(r.sessions, 64<<20)
+	return r
+}
+
+// run runs a materializer until stop is called or the test ends.
+func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Materializer, d *materializer.Directory, stop func()) {
+	t.Helper()
+	js, err := jetstream.New(r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err = materializer.OpenDirectory(t.Context(), js, r.log.Name(), 1, r.quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = materializer.New(materializer.Config{Log: r.log, Cache: r.cache, Snapshots: r.snapshots, Directory: d, Policy: p, Logger: r.quiet})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return m, d, stop
+}
+
+func (r *rig) create(t *testing.T, id string) *stream.Session {
+	t.Helper()
+	d := dialect.All()["pi"]
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.sessions.Create(t.Context(), stream.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// add appends a message of about size bytes.
+func add(t *testing.T, s *stream.Session, size int) {
+	t.Helper()
+	line := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":%q}}`, strings.Repeat("x", size))
+	if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits for what it asks to become true.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func checkpointed(s *stream.Session) (seq, covered uint64) {
+	_ = s.View(func(st *core.State) error {
+		seq, covered = st.Seq, st.Checkpointed
+		return nil
+	})
+	return seq, covered
+}
+
+func TestDirectoryHasARowForEverySession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, d, _ := r.run(t, materializer.Policy{})
+	for i := range 20 {
+		add(t, r.create(t, fmt.Sprintf("session-%02d", i)), 10)
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows, _ := d.List(materializer.Filter{})
+	if len(rows) != 20 || d.Len() != 20 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	await(t, "every row to be that of the second record", func() bool {
+		rows, _ = d.List(materializer.Filter{})
+		return !slices.ContainsFunc(rows, func(r materializer.Row) bool { return r.Seq < 2 || r.Entries != 1 || r.Messages != 1 })
+	})
+}
+
+func TestDirectoryIsThereAfterARestartAndAfterItsLoss(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, stop := r.run(t, materializer.Policy{})
+	for i := range 5 {
+		r.create(t, fmt.Sprintf("session-%02d", i))
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+
+	r.create(t, "while-nobody-ran")
+	m, d, stop := r.run(t, materializer.Policy{})
+	if d.Len() != 5 {
+		t.Errorf("before it has read anything a new run knows %d sessions", d.Len())
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 6 {
+		t.Errorf("then it knows %d sessions", d.Len())
+	}
+	stop()
+
+	js, err := jetstream.New(r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(t.Context(), "SESSDIR_main"); err != nil {
+		t.Fatal(err)
+	}
+	m, d, _ = r.run(t, materializer.Policy{})
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 6 {
+		t.Errorf("rebuilt from the log it knows %d sessions", d.Len())
+	}
+}
+
+func TestATailThatHasGrownIsSnapshotted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t, materializer.Policy{MinTail: 10 << 10, Idle: time.Hour})
+	s := r.create(t, "session-one")
+	add(t, s, 1000)
+	for range 12 {
+		add(t, s, 1000)
+	}
+	await(t, "a snapshot", func() bool {
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, covered := checkpointed(s)
+		return covered > 0
+	})
+	fresh, err := r.sessions.Open(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := rendered(s), rendered(fresh); !bytes.Equal(a, b) {
+		t.Errorf("loaded from the snapshot the session is\n%s\nwant\n%s", b, a)
+	}
+}
+
+func rendered(s *stream.Session) (b []byte) {
+	_ = s.View(func(st *core.State) error {
+		b = st.Render()
+		return nil
+	})
+	return b
+}
+
+func TestAnIdleSessionIsSnapshottedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t, materializer.Policy{Idle: time.Second})
+	s := r.create(t, "session-one")
+	add(t, s, 10)
+	await(t, "a snapshot", func() bool {
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		seq, covered := checkpointed(s)
+		return covered == 2 && seq == 3
+	})
+	add(t, s, 10)
+	await(t, "another", func() bool {
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		seq, covered := checkpointed(s)
+		return covered == 4 && seq == 5
+	})
+}
+
+func TestWhatTheLastRunLeftIsSnapshotted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, stop := r.run(t, materializer.Policy{Idle: time.Hour})
+	s := r.create(t, "session-one")
+	add(t, s, 10)
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	r.run(t, materializer.Policy{Idle: time.Second})
+	await(t, "a snapshot", func() bool {
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, covered := checkpointed(s)
+		return covered == 2
+	})
+}
+
+func TestTwoMaterializersWriteTheSameSnapshot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, _ := r.run(t, materializer.Policy{Idle: time.Hour})
+	s := r.create(t, "session-one")
+	add(t, s, 10)
+	other, err := r.sessions.Open(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := m.Checkpoint(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := m.Checkpoint(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Object != two.Object || one.SHA256 != two.SHA256 {
+		t.Errorf("the objects are %s and %s", one.Object, two.Object)
+	}
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seq, covered := checkpointed(s); seq != 3 || covered != 2 {
+		t.Errorf("after both the session is at record %d, covered up to %d", seq, covered)
+	}
+}
+
+func TestASnapshotLandsWhileAWriterIsBusy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, _ := r.run(t, materializer.Policy{Idle: time.Hour, MinTail: 1 << 30})
+	s := r.create(t, "session-one")
+	writing, enough := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		n := 0
+		for writing.Err() == nil {
+			if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(`{"type":"message","message":{"role":"user","content":"x"}}`)}}); err != nil {
+				t.Errorf("append: %v", err)
+				break
+			}
+			n++
+		}
+		done <- n
+	}()
+	other, err := r.sessions.Open(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := other.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Checkpoint(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enough()
+	appended := <-done
+	fresh, err := r.sessions.Open(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(rendered(fresh), []byte("\n")) - 1; n != appended {
+		t.Errorf("%d entries are there, %d were acknowledged", n, appended)
+	}
+	if _, covered := checkpointed(fresh); covered == 0 {
+		t.Error("no snapshot landed")
+	}
+}
+
+func TestCacheForgetsTheOldestAndKeepsItsBound(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 8 {
+		add(t, r.create(t, fmt.Sprintf("session-%02d", i)), 100<<10)
+	}
+	c := materializer.NewCache(r.sessions, 350<<10)
+	for i := range 8 {
+		if _, err := c.Get(t.Context(), core.SessionID(fmt.Sprintf("session-%02d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, size, limit := c.Stats()
+	if n == 0 || n > 3 || size > limit {
+		t.Errorf("the cache keeps %d sessions of %d bytes, its limit is %d", n, size, limit)
+	}
+	one, err := c.Get(t.Context(), "session-07")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, _ := c.Get(t.Context(), "session-07"); two != one {
+		t.Error("the latest session was loaded again")
+	}
+	if _, err := c.Get(t.Context(), "not-there"); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+}
+
+func TestASessionThatCannotBeReadStopsNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	// A record of a dialect that nobody knows, put there by somebody else.
+	body := []byte(`{"dialect":"klingon"}` + "\n" + `{"type":"session"}`)
+	rec := &core.Record{Kind: core.KindOpen, Seq: 1, Head: core.MainHead, Writer: "w", Body: body}
+	rec.Chain = core.ChainStart(r.log.Name(), "bad-session").Next(rec)
+	if _, err := r.log.Append(t.Context(), "bad-session", 0, rec); err != nil {
+		t.Fatal(err)
+	}
+	m, d, _ := r.run(t, materializer.Policy{})
+	r.create(t, "good-session")
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d.Len() != 1 {
+		t.Errorf("the directory has %d rows", d.Len())
+	}
+}
+
+func TestSnapshotsAreSeekableZstdOfThePlainBytes(t *testing.T) {
+	t.Parallel()
+	bucket := memblob.New()
+	s := materializer.NewSnapshots(bucket)
+	for _, size := range []int{0, 1, 256 << 10, 700 << 10} {
+		plain := bytes.Repeat([]byte("line\n"), size/5+1)[:size]
+		m := &core.Manifest{Object: fmt.Sprintf("snapshots/x/%d", size), Size: int64(size), SHA256: core.DigestOf(plain)}
+		if err := s.Save(t.Context(), m.Object, plain); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Load(t.Context(), m)
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes come back as %d, %v", size, len(got), err)
+		}
+		wrong := *m
+		wrong.SHA256 = core.Digest{1}
+		if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+			t.Errorf("bytes that are others: %v", err)
+		}
+		wrong = *m
+		wrong.Size++
+		if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+			t.Errorf("bytes that are fewer: %v", err)
+		}
+		if size > 0 {
+			wrong.Size = m.Size - 1
+			if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+				t.Errorf("bytes that are more: %v", err)
+			}
+		}
+	}
+	if _, err := s.Load(t.Context(), &core.Manifest{Object: "snapshots/none"}); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("a snapshot that is not there: %v", err)
+	}
+}
