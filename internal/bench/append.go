@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/stream"
+)
+
+// lineSize is about how many bytes an appended entry line has.
+const lineSize = 1 << 10
+
+// A Result is what one workload came to.
+type Result struct {
+	Name     string        `json:"name"`
+	Writers  int           `json:"writers"`
+	Appends  int           `json:"appends"`
+	PerSec   float64       `json:"perSecond"`
+	P50      time.Duration `json:"p50"`
+	P99      time.Duration `json:"p99"`
+	Baseline string        `json:"baseline,omitempty"`
+	Ratio    float64       `json:"ratio,omitempty"` // PerSec to the baseline's
+}
+
+// Appends measures appending for a while with 1 and with 64 writers: raw
+// publishing with a sequence check, then sessions with one writer each, then
+// one session that all write to.
+func (r *Rig) Appends(ctx context.Context, d time.Duration) ([]Result, error) {
+	var out []Result
+	for _, writers := range []int{1, 64} {
+		raw, err := measure(ctx, "raw JetStream publish", writers, d, r.rawWriter)
+		if err != nil {
+			return nil, err
+		}
+		own, err := measure(ctx, "append, a session each", writers, d, r.sessionWriter(fmt.Sprintf("own-%d", writers), true))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, raw, own.beside(raw))
+		if writers == 1 {
+			continue
+		}
+		shared, err := measure(ctx, "append, one session for all", writers, d, r.sessionWriter(fmt.Sprintf("shared-%d", writers), false))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shared.beside(raw))
+	}
+	return out, nil
+}
+
+func (a Result) beside(base Result) Result {
+	a.Baseline, a.Ratio = base.Name, a.PerSec/base.PerSec
+	return a
+}
+
+// A writer makes one append.
+type writer func(ctx context.Context) error
+
+// measure runs writers side by side for d, each as fast as it is answered.
+func measure(ctx context.Context, name string, writers int, d time.Duration, open func(ctx context.Context, i int) (writer, error)) (Result, error) {
+	ws := make([]writer, writers)
+	for i := range ws {
+		w, err := open(ctx, i)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := w(ctx); err != nil { // the first one warms up
+			return Result{}, fmt.Errorf("%s: %w", name, err)
+		}
+		ws[i] = w
+	}
+	times := make([][]time.Duration, writers)
+	g, ctx := errgroup.WithContext(ctx)
+	start := time.Now()
+	for i, w := range ws {
+		g.Go(func() error {
+			for time.Since(start) < d {
+				t := time.Now()
+				if err := w(ctx); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				times[i] = append(times[i], time.Since(t))
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return Result{}, err
+	}
+	took := time.Since(start)
+	all := slices.Concat(times...)
+	slices.Sort(all)
+	return Result{
+		Name: name, Writers: writers, Appends: len(all), PerSec: float64(len(all)) / took.Seconds(),
+		P50: quantile(all, 0.50), P99: quantile(all, 0.99),
+	}, nil
+}
+
+// quantile returns the q-quantile of sorted times.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// rawWriter publishes bare messages, each expecting the one before it.
+func (r *Rig) rawWriter(_ context.Context, i int) (writer, error) {
+	subject := fmt.Sprintf("raw.%d.%d-%d", i%rawShards, i, time.Now().UnixNano())
+	body := []byte(line())
+	var last uint64
+	return func(ctx context.Context) error {
+		ack, err := r.js.Publish(ctx, subject, body, jetstream.WithExpectLastSequencePerSubject(last))
+		if err == nil {
+			last = ack.Sequence
+		}
+		return err
+	}, nil
+}
+
+func (r *Rig) sessionWriter(prefix string, own bool) func(context.Context, int) (writer, error) {
+	var shared *stream.Session
+	return func(ctx context.Context, i int) (writer, error) {
+		s := shared
+		if s == nil {
+			var err error
+			if s, err = r.session(ctx, fmt.Sprintf("bench-%s-%d-%d", prefix, i, time.Now().UnixNano()), nil); err != nil {
+				return nil, err
+			}
+			if !own {
+				shared = s
+			}
+		}
+		lines := [][]byte{[]byte(line())}
+		return func(ctx context.Context) error {
+			_, err := s.Append(ctx, stream.Append{Lines: lines})
+			return err
+		}, nil
+	}
+}
+
+// line is an entry line of about lineSize bytes that does not compress to
+// nothing.
+func line() string {
+	var b strings.Builder
+	for i := 0; b.Len() < lineSize-120; i++ {
+		fmt.Fprintf(&b, "word%x ", i*2654435761%1000003)
+	}
+	return fmt.Sprintf(`{"type":"message","message":{"role":"user","content":%q,"timestamp":1767323045000}}`, b.String())
+}

@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+)
+
+// A Rig is a server with a log on it, and streams of the same settings for raw
+// publishing beside it.
+type Rig struct {
+	dir      string
+	server   *embedded.Server
+	conn     *nats.Conn
+	bucket   *fsblob.Bucket
+	log      *stream.Log
+	sessions *stream.Sessions
+	js       jetstream.JetStream
+}
+
+// rawShards is how many streams raw publishing is spread over: as many as a
+// log on a single server has.
+const rawShards = 4
+
+// NewRig starts a server in a new directory below dir.
+func NewRig(ctx context.Context, dir string) (*Rig, error) {
+	dir, err := os.MkdirTemp(dir, "sesslog-bench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &Rig{dir: dir}
+	if err := r.start(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Rig) start(ctx context.Context) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	if r.server, err = embedded.Start(ctx, embedded.Config{Dir: filepath.Join(r.dir, "nats"), Logger: quiet}); err != nil {
+		return err
+	}
+	if r.conn, err = r.server.Connect(); err != nil {
+		return err
+	}
+	if r.js, err = jetstream.New(r.conn); err != nil {
+		return err
+	}
+	if r.bucket, err = fsblob.Open(filepath.Join(r.dir, "blobs")); err != nil {
+		return err
+	}
+	blobs := materializer.NewBlobs(blobstore.New(r.bucket))
+	if r.log, err = stream.OpenLog(ctx, r.conn, stream.LogConfig{Name: "bench", Blobs: blobs}); err != nil {
+		return err
+	}
+	r.sessions = stream.NewSessions(stream.Config{
+		Log: r.log, Blobs: blobs, Snapshots: materializer.NewSnapshots(r.bucket), Dialects: dialect.All(), Logger: quiet,
+	})
+	for i := range rawShards {
+		_, err := r.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: fmt.Sprintf("RAW_%d", i), Subjects: []string{fmt.Sprintf("raw.%d.*", i)},
+			Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, AllowDirect: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close stops the server and removes its directory.
+func (r *Rig) Close() {
+	if r.conn != nil {
+		r.conn.Close()
+	}
+	if r.server != nil {
+		_ = r.server.Close()
+	}
+	if r.bucket != nil {
+		_ = r.bucket.Close()
+	}
+	_ = os.RemoveAll(r.dir)
+}
+
+// session makes a session of the pi dialect.
+func (r *Rig) session(ctx context.Context, id string, es []core.Entry) (*stream.Session, error) {
+	d := dialect.All()["pi"]
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))
+	if err != nil {
+		return nil, err
+	}
+	return r.sessions.Create(ctx, stream.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h, Entries: es})
+}
