@@ -68,8 +68,9 @@ const flushEvery = time.Second
 // KV bucket so that a start need not read every session. Rows are replaced only
 // by rows of a higher seq. Its methods may be called from several goroutines.
 type Directory struct {
-	kv     jetstream.KeyValue
-	logger *slog.Logger
+	kv      jetstream.KeyValue
+	logger  *slog.Logger
+	failing bool // the last flush did; Run alone looks at it
 
 	mu     sync.RWMutex
 	rows   map[core.SessionID]Row
@@ -79,8 +80,36 @@ type Directory struct {
 }
 
 // OpenDirectory reads the directory of a log, making its bucket where it is
-// absent.
+// absent. While the bucket has no leader, as after a node died, it tries again
+// until ctx ends.
 func OpenDirectory(ctx context.Context, js jetstream.JetStream, log string, replicas int, logger *slog.Logger) (*Directory, error) {
+	for {
+		d := &Directory{
+			logger: logger,
+			rows:   map[core.SessionID]Row{},
+			dirty:  map[core.SessionID]bool{},
+			floors: map[int]core.Pos{},
+			saved:  map[int]core.Pos{},
+		}
+		err := d.open(ctx, js, log, replicas)
+		if err == nil {
+			return d, nil
+		}
+		logger.Debug("directory not open yet", "err", err)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+		}
+	}
+}
+
+// openTry is how long one try to open may take.
+const openTry = 10 * time.Second
+
+func (d *Directory) open(ctx context.Context, js jetstream.JetStream, log string, replicas int) error {
+	ctx, cancel := context.WithTimeout(ctx, openTry)
+	defer cancel()
 	cfg := jetstream.KeyValueConfig{
 		Bucket:      "SESSDIR_" + log,
 		Description: "one row per sesslog session; can be deleted, it is rebuilt from the log",
@@ -92,24 +121,17 @@ func OpenDirectory(ctx context.Context, js jetstream.JetStream, log string, repl
 		kv, err = js.CreateOrUpdateKeyValue(ctx, cfg)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("directory bucket %s: %v: %w", cfg.Bucket, err, core.ErrUnavailable)
+		return fmt.Errorf("directory bucket %s: %w", cfg.Bucket, err)
 	}
-	d := &Directory{
-		kv:     kv,
-		logger: logger,
-		rows:   map[core.SessionID]Row{},
-		dirty:  map[core.SessionID]bool{},
-		floors: map[int]core.Pos{},
-		saved:  map[int]core.Pos{},
-	}
-	return d, d.read(ctx)
+	d.kv = kv
+	return d.read(ctx)
 }
 
 // read takes in what the bucket holds.
 func (d *Directory) read(ctx context.Context) error {
 	w, err := d.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
-		return fmt.Errorf("read the directory: %v: %w", err, core.ErrUnavailable)
+		return fmt.Errorf("read the directory: %w", err)
 	}
 	defer func() { _ = w.Stop() }() // it ends with the connection anyway
 	for {
@@ -263,10 +285,17 @@ func (d *Directory) flush(ctx context.Context) {
 			_, err = d.kv.Put(ctx, rowPrefix+string(r.ID), b)
 		}
 		if err != nil {
-			d.logger.Warn("directory row not saved; the next flush tries again", "session", r.ID, "err", err)
+			if !d.failing {
+				d.logger.Warn("directory not saved; trying again every second", "bucket", d.kv.Bucket(), "err", err)
+			}
+			d.failing = true
 			d.mark(rows)
 			return
 		}
+	}
+	if d.failing && len(rows) > 0 {
+		d.failing = false
+		d.logger.Info("directory saved again", "bucket", d.kv.Bucket())
 	}
 	for shard, pos := range floors {
 		b, _ := json.Marshal(pos)

@@ -38,7 +38,7 @@ type Materializer struct {
 	seen  map[int]core.Pos // by shard: records taken in
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
-	grew  chan struct{} // closed and replaced when seen moves
+	grew  chan struct{}  // closed and replaced when seen moves
 }
 
 // A tail is a session with something left to do for it.

@@ -63,7 +63,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	replicas := replicasOf(cfg)
-	directory, err := materializer.OpenDirectory(ctx, js, log.Name(), replicas, logger)
+	opening, cancel := context.WithTimeout(ctx, startTime)
+	directory, err := materializer.OpenDirectory(opening, js, log.Name(), replicas, logger)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -200,10 +202,13 @@ func openBucket(ctx context.Context, cfg config.Config) (blobstore.Bucket, error
 	return b, nil
 }
 
-// openLog opens the log. A cluster that has just formed may need a moment
-// before it can place streams.
+// startTime is how long a node waits at its start for the streams to have
+// leaders: a cluster that has just formed, or lost a node, needs a moment.
+const startTime = 2 * time.Minute
+
+// openLog opens the log.
 func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, logger *slog.Logger) (*stream.Log, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,

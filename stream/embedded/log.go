@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // A serverLog passes the server's log lines on to slog. Notices, of which a
 // healthy server has a screenful, go to Debug; its debug and trace lines, which
 // tell of every message, are dropped.
+//
+// A warning or an error of the same kind is passed on once in repeatAfter; what
+// comes between goes to Debug. A member that is away makes the others complain
+// several times a second.
 //
 // The server calls Fatalf where its own program would exit. Here the first such
 // line is kept for whoever asks why the server does not run.
@@ -18,11 +23,15 @@ type serverLog struct {
 
 	mu    sync.Mutex
 	first error
+	said  map[string]time.Time // by format, of which the server has a fixed number
 }
 
+// repeatAfter is how long the same complaint is kept from being repeated.
+const repeatAfter = 30 * time.Second
+
 func (l *serverLog) Noticef(format string, args ...any) { l.emit(slog.LevelDebug, format, args) }
-func (l *serverLog) Warnf(format string, args ...any)   { l.emit(slog.LevelWarn, format, args) }
-func (l *serverLog) Errorf(format string, args ...any)  { l.emit(slog.LevelError, format, args) }
+func (l *serverLog) Warnf(format string, args ...any)   { l.complain(slog.LevelWarn, format, args) }
+func (l *serverLog) Errorf(format string, args ...any)  { l.complain(slog.LevelError, format, args) }
 func (l *serverLog) Debugf(string, ...any)              {}
 func (l *serverLog) Tracef(string, ...any)              {}
 
@@ -40,6 +49,21 @@ func (l *serverLog) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first
+}
+
+// complain emits a warning or an error, unless it was emitted a moment ago.
+func (l *serverLog) complain(level slog.Level, format string, args []any) {
+	l.mu.Lock()
+	if l.said == nil {
+		l.said = map[string]time.Time{}
+	}
+	if now := time.Now(); now.Sub(l.said[format]) < repeatAfter {
+		level = slog.LevelDebug
+	} else {
+		l.said[format] = now
+	}
+	l.mu.Unlock()
+	l.emit(level, format, args)
 }
 
 func (l *serverLog) emit(level slog.Level, format string, args []any) {
