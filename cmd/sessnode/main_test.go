@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func TestConfigPrintsEverySetting(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"config", "--nats-listen", "127.0.0.1:4333"}, []string{"SESS_LISTEN=127.0.0.1:1", "SESS_TOKEN=hush"}, &out, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"listen: 127.0.0.1:1\n", "  listen: 127.0.0.1:4333\n", "SESS_BLOBS_S3_BUCKET", "--cluster-routes"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "hush") {
+		t.Error("the token is printed")
+	}
+	// What was printed is a configuration.
+	file := filepath.Join(t.TempDir(), "sessnode.yaml")
+	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	if err := run(t.Context(), []string{"config", "--config", file, "--token", "x"}, nil, &again, io.Discard); err != nil || again.String() != out.String() {
+		t.Errorf("read back it prints\n%s\n%v", again.String(), err)
+	}
+}
+
+func TestBadSettingsAreNamed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(file, []byte("lisen: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args, env []string
+		want      string
+	}{
+		"an unknown key":       {[]string{"--config", file}, nil, "lisen"},
+		"a file that is not":   {[]string{"--config", "/no/such"}, nil, "/no/such"},
+		"an unknown variable":  {nil, []string{"SESS_LISTN=x"}, "SESS_LISTN"},
+		"an unknown flag":      {[]string{"--listn", "x"}, nil, "listn"},
+		"a bad value":          {[]string{"--log-shards", "many"}, nil, "log-shards"},
+		"a bad address":        {[]string{"--listen", "here"}, nil, "listen"},
+		"an argument too many": {[]string{"now"}, nil, "now"},
+		"open to the world":    {[]string{"--listen", "0.0.0.0:1"}, nil, "token"},
+	} {
+		err := run(t.Context(), append([]string{"--data", t.TempDir()}, c.args...), c.env, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want it to name %s", name, err, c.want)
+		}
+	}
+}
+
+func TestANodeStartsServesAndStops(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 { // the second start finds what the first left
+		ctx, stop := context.WithCancel(t.Context())
+		r, w := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			done <- run(ctx, []string{"--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0", "--logging-level", "warn"}, nil, w, t.Output())
+			_ = w.Close()
+		}()
+		out := bufio.NewReader(r)
+		ready, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no word of being ready: %v, %v", err, <-done)
+		}
+		go io.Copy(io.Discard, out)
+		url := strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]
+		for _, path := range []string{"/healthz", "/readyz", "/v1/status"} {
+			res, err := http.Get(url + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("%s answers %s", path, res.Status)
+			}
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	}
+}
+
+// The manifests are what operators run: their arguments and environment must
+// be a configuration.
+func TestManifestsAreConfigurations(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../deploy/k8s/single/statefulset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Args []string
+						Env  []struct{ Name string }
+					}
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(b, &set); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range set.Spec.Template.Spec.Containers {
+		var env []string
+		for _, e := range c.Env {
+			env = append(env, e.Name+"=x")
+		}
+		if err := run(t.Context(), append([]string{"config"}, c.Args...), env, io.Discard, io.Discard); err != nil {
+			t.Error(err)
+		}
+	}
+}
