@@ -51,7 +51,7 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 		}
 		replacement, edited := edits[e.ID]
 		for _, m := range messages {
-			if edited && e.ID != "" {
+			if edited {
 				if m, err = edit(m, replacement); err != nil {
 					return nil, err
 				}

@@ -6,8 +6,9 @@ import (
 )
 
 // editsIn returns the replacements that the context_edit entries in chosen ask
-// for, by the id of their target; the last one of a target counts. A missing
-// replacement, for which pi fails, is undefined and edits nothing.
+// for, by the id of their target; the last one of a target counts. As in pi,
+// an edit without a target edits an entry without an id. A missing replacement,
+// for which pi fails, is undefined and edits nothing.
 func editsIn(chosen []core.Entry) (map[string]esjson.Value, error) {
 	edits := map[string]esjson.Value{}
 	for _, e := range chosen {
@@ -18,7 +19,8 @@ func editsIn(chosen []core.Entry) (map[string]esjson.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if target, ok := text(o.Get("targetId")); ok {
+		v := o.Get("targetId")
+		if target, ok := text(v); ok || v == nil {
 			edits[target] = o.Get("replacement")
 		}
 	}

@@ -33,7 +33,8 @@ func (Dialect) FileName(h core.Header) (dir, name string) {
 	if len(when) > longestTime {
 		when = clean(when[:longestTime])
 	}
-	id := safe(strings.ReplaceAll(h.ID, "..", "--"))
+	id := strings.ReplaceAll(h.ID+".", "..", "--") // a point follows it
+	id = safe(id[:len(id)-1])
 	return bounded("--", safe(cwd), "--"), bounded(when+"_", id, ".jsonl")
 }
 

@@ -34,8 +34,9 @@ func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 			}
 		}
 	}
-	if s.Modified = s.Created; s.latest > 0 {
-		s.Modified = toISO(s.latest)
+	s.Modified = s.Created
+	if at := toISO(s.latest); s.latest > 0 && at != "" {
+		s.Modified = at
 	}
 	return s.Summary
 }

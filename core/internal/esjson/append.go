@@ -1,9 +1,12 @@
 package esjson
 
+import "slices"
+
 // Append appends to dst what JSON.stringify(JSON.parse(src)) gives. On error,
 // which is an ErrSyntax, it returns nil.
 func Append(dst, src []byte) ([]byte, error) {
 	c := coder{scanner: scanner{src: src}}
+	base := len(dst)
 	dst, err := c.append(dst)
 	if err != nil {
 		return nil, err
@@ -11,13 +14,14 @@ func Append(dst, src []byte) ([]byte, error) {
 	if err := c.end(); err != nil {
 		return nil, err
 	}
-	return dst, nil
+	return c.reordered(dst, base), nil
 }
 
 // A coder writes again what its scanner reads.
 type coder struct {
 	scanner
-	spans []span // of the members of the objects being read
+	spans []span  // of the members of the objects being read
+	mixed []mixed // objects whose members are not in JavaScript's order
 }
 
 // A span is where in the output a member is: its name begins at name, its
@@ -93,10 +97,10 @@ func (c *coder) appendObject(dst []byte) ([]byte, error) {
 	dst = append(dst, '}')
 	spans := c.spans[base:]
 	c.spans = c.spans[:base]
-	if inOrder(dst, spans) {
-		return dst, nil
+	if !inOrder(dst, spans) {
+		c.mixed = append(c.mixed, mixed{start, len(dst), slices.Clone(spans)})
 	}
-	return reorder(dst, start, spans), nil
+	return dst, nil
 }
 
 func (c *coder) appendMember(dst []byte) ([]byte, error) {
@@ -146,14 +150,4 @@ func inOrder(b []byte, spans []span) bool {
 		}
 	}
 	return true
-}
-
-// reorder writes the object at b[start:] anew, as JavaScript would.
-func reorder(b []byte, start int, spans []span) []byte {
-	old := append([]byte(nil), b[start:]...)
-	var o Object
-	for _, m := range spans {
-		o.set(old[m.name-start:m.value-1-start], old[m.value-start:m.end-start])
-	}
-	return o.write(b[:start], func(dst []byte, v Value) []byte { return append(dst, v...) })
 }

@@ -2,6 +2,7 @@ package esjson
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -185,23 +186,6 @@ func (o *Object) find(name []byte) int {
 // Append appends what JSON.stringify gives for o. The error is an ErrSyntax:
 // a value that was set is no JSON.
 func (o *Object) Append(dst []byte) ([]byte, error) {
-	var failed error
-	dst = o.write(dst, func(dst []byte, v Value) []byte {
-		b, err := Append(dst, v)
-		if err != nil {
-			failed = err
-			return dst
-		}
-		return b
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return dst, nil
-}
-
-// write appends o in JavaScript's order; value appends a value.
-func (o *Object) write(dst []byte, value func(dst []byte, v Value) []byte) []byte {
 	dst = append(dst, '{')
 	first := true
 	for _, m := range o.sorted() {
@@ -212,10 +196,12 @@ func (o *Object) write(dst []byte, value func(dst []byte, v Value) []byte) []byt
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(append(dst, m.name...), ':')
-		dst = value(dst, m.value)
+		var err error
+		if dst, err = Append(append(append(dst, m.name...), ':'), m.value); err != nil {
+			return nil, err
+		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // sorted returns the members with the array indices first, in ascending order.
@@ -224,18 +210,18 @@ func (o *Object) sorted() []member {
 		return o.members
 	}
 	ms := slices.Clone(o.members)
-	slices.SortStableFunc(ms, func(a, b member) int { return order(a.name) - order(b.name) })
+	slices.SortStableFunc(ms, func(a, b member) int { return cmp.Compare(order(a.name), order(b.name)) })
 	return ms
 }
 
 // order is the place of a name: its value for an array index, behind all of
 // them for any other.
-func order(name []byte) int {
+func order(name []byte) uint64 {
 	if !isIndex(name) {
 		return 1 << 32
 	}
 	n, _ := strconv.ParseUint(string(name[1:len(name)-1]), 10, 32)
-	return int(n)
+	return n
 }
 
 // isIndex reports whether a quoted name is an array index: a whole number

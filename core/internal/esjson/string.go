@@ -19,16 +19,38 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// stop are the bytes at which reading a string has to look closer.
+var stop = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
+	}
+	t['"'], t['\\'] = true, true
+	return t
+}()
+
+// short are the letters of the escapes that JSON.stringify writes too.
+var short = [256]bool{'"': true, '\\': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
 // skipString reads a string.
 func (s *scanner) skipString() error {
-	for s.pos++; s.pos < len(s.src); {
-		switch c := s.src[s.pos]; {
-		case plain[c] || c >= 0x80:
-			s.pos++
-		case c == '"':
+	for s.pos++; ; {
+		rest := s.src[min(s.pos, len(s.src)):]
+		n := 0
+		for n < len(rest) && !stop[rest[n]] {
+			n++
+		}
+		if s.pos += n; s.pos >= len(s.src) {
+			return s.fail("a string without an end")
+		}
+		switch rest[n] {
+		case '"':
 			s.pos++
 			return nil
-		case c == '\\':
+		case '\\':
+			if n+1 < len(rest) && short[rest[n+1]] {
+				s.pos += 2
+				continue
+			}
 			if _, err := s.escape(); err != nil {
 				return err
 			}
@@ -36,16 +58,21 @@ func (s *scanner) skipString() error {
 			return s.fail("a control character in a string")
 		}
 	}
-	return s.fail("a string without an end")
 }
 
 // appendString reads a string and appends it as JavaScript would write it.
 func (s *scanner) appendString(dst []byte) ([]byte, error) {
 	start := s.pos // of what is copied as it stands
 	for s.pos++; s.pos < len(s.src); {
-		switch c := s.src[s.pos]; {
-		case plain[c]:
-			s.pos++
+		rest := s.src[s.pos:]
+		n := 0
+		for n < len(rest) && plain[rest[n]] {
+			n++
+		}
+		if s.pos += n; n == len(rest) {
+			break
+		}
+		switch c := rest[n]; {
 		case c == '"':
 			s.pos++
 			return append(dst, s.src[start:s.pos]...), nil
@@ -57,6 +84,8 @@ func (s *scanner) appendString(dst []byte) ([]byte, error) {
 			dst = append(append(dst, s.src[start:s.pos]...), replacement...)
 			s.pos += badLen(s.src[s.pos:])
 			start = s.pos
+		case c == '\\' && n+1 < len(rest) && short[rest[n+1]]:
+			s.pos += 2
 		case c == '\\':
 			dst = append(dst, s.src[start:s.pos]...)
 			u, err := s.escape()
