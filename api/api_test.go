@@ -529,6 +529,10 @@ func TestCreateThenAppend(t *testing.T) {
 	if err != nil || len(got.IDs) != 2 {
 		t.Fatalf("append: %+v, %v", got, err)
 	}
+	r, err := n.Entries(t.Context(), string(c.ID), false, api.View{})
+	if lines := read(t, r, err); !strings.Contains(lines, `"id":"`+got.IDs[0]+`","parentId":null,"timestamp":"`) || !strings.Contains(lines, `"parentId":"`+got.IDs[0]+`"`) {
+		t.Errorf("the entries are\n%s", lines)
+	}
 	tree, err := n.Tree(t.Context(), string(c.ID))
 	if err != nil || len(tree) != 2 || tree[1].Depth != 1 {
 		t.Errorf("the tree is %+v, %v", tree, err)

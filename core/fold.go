@@ -118,7 +118,11 @@ func (s *State) foldOpen(r *Record) error {
 	}
 	s.Origin, s.Dialect, s.Header = o, d, h
 	s.add(es)
-	s.Heads[MainHead] = &Head{Leaf: d.Leaf(es), Seq: r.Seq}
+	leaf := NoLeaf
+	if len(es) > 0 {
+		leaf = d.Leaf(es)
+	}
+	s.Heads[MainHead] = &Head{Leaf: leaf, Seq: r.Seq}
 	return nil
 }
 
