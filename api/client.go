@@ -35,8 +35,7 @@ func (c *Client) session(id string, rest string) string {
 
 // Status returns the node at a glance.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	var out Status
-	return out, c.getJSON(ctx, "/v1/status", nil, &out)
+	return get[Status](ctx, c, "/v1/status", nil)
 }
 
 // ListOptions narrow a listing.
@@ -58,14 +57,12 @@ func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
 	if o.Limit > 0 {
 		q.Set("limit", strconv.Itoa(o.Limit))
 	}
-	var out List
-	return out, c.getJSON(ctx, "/v1/sessions", q, &out)
+	return get[List](ctx, c, "/v1/sessions", q)
 }
 
 // Create makes an empty session.
 func (c *Client) Create(ctx context.Context, r Create) (Created, error) {
-	var out Created
-	return out, c.sendJSON(ctx, http.MethodPost, "/v1/sessions", nil, r, &out)
+	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", nil, r)
 }
 
 // ImportOptions are what may be said with a file.
@@ -84,19 +81,18 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderWriter, o.Writer)
 	var out Imported
-	return out, c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
+	err := c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
+	return out, err
 }
 
 // Info returns a session at a glance.
 func (c *Client) Info(ctx context.Context, id string) (Info, error) {
-	var out Info
-	return out, c.getJSON(ctx, c.session(id, ""), nil, &out)
+	return get[Info](ctx, c, c.session(id, ""), nil)
 }
 
 // Tree returns the session's entries in display order.
 func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
-	var out []core.TreeNode
-	return out, c.getJSON(ctx, c.session(id, "/tree"), nil, &out)
+	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
 }
 
 // A View says from where a session is read: a leaf, or a head; by default the
@@ -115,8 +111,7 @@ func (v View) query() url.Values {
 
 // Context returns the object that the session's agent would build.
 func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
-	var out json.RawMessage
-	return out, c.getJSON(ctx, c.session(id, "/context"), v.query(), &out)
+	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }
 
 // Entries returns the session's entry lines, one per line: all of them, or with
@@ -126,7 +121,7 @@ func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.
 	if path {
 		q.Set("path", "true")
 	}
-	r, err := c.get(ctx, c.session(id, "/entries"), q)
+	r, err := c.fetch(ctx, c.session(id, "/entries"), q)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +135,7 @@ func (c *Client) Export(ctx context.Context, id string, original bool) (io.ReadC
 	if original {
 		q.Set("original", "true")
 	}
-	r, err := c.get(ctx, c.session(id, "/export"), q)
+	r, err := c.fetch(ctx, c.session(id, "/export"), q)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +152,7 @@ type Place struct {
 // File returns the session as its agent has to find it to go on where head
 // stands: the leaf's line is the last. The caller closes the reader.
 func (c *Client) File(ctx context.Context, id, head string) (io.ReadCloser, Place, error) {
-	r, err := c.get(ctx, c.session(id, "/file"), View{Head: head}.query())
+	r, err := c.fetch(ctx, c.session(id, "/file"), View{Head: head}.query())
 	if err != nil {
 		return nil, Place{}, err
 	}
@@ -201,14 +196,12 @@ func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOp
 
 // Label sets an entry's label, or clears it.
 func (c *Client) Label(ctx context.Context, id string, r LabelRequest, o AppendOptions) (Appended, error) {
-	var out Appended
-	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/labels"), o.header(), r, &out)
+	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/labels"), o.header(), r)
 }
 
 // Name names the session.
 func (c *Client) Name(ctx context.Context, id string, r NameRequest, o AppendOptions) (Appended, error) {
-	var out Appended
-	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/name"), o.header(), r, &out)
+	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/name"), o.header(), r)
 }
 
 func (o AppendOptions) header() http.Header {
@@ -223,14 +216,12 @@ func (o AppendOptions) header() http.Header {
 func (c *Client) Move(ctx context.Context, id, head string, r MoveRequest, writer string) (Info, error) {
 	h := http.Header{}
 	headIf(h, HeaderWriter, writer)
-	var out Info
-	return out, c.sendJSON(ctx, http.MethodPut, c.session(id, "/heads/"+url.PathEscape(head)), h, r, &out)
+	return send[Info](ctx, c, http.MethodPut, c.session(id, "/heads/"+url.PathEscape(head)), h, r)
 }
 
 // Claim asks for a head.
 func (c *Client) Claim(ctx context.Context, id string, r ClaimRequest) (Claimed, error) {
-	var out Claimed
-	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/claims"), nil, r, &out)
+	return send[Claimed](ctx, c, http.MethodPost, c.session(id, "/claims"), nil, r)
 }
 
 // Release gives up a claim.
@@ -240,8 +231,7 @@ func (c *Client) Release(ctx context.Context, id, head, writer string) error {
 
 // Fork makes a new session of a path of this one.
 func (c *Client) Fork(ctx context.Context, id string, r ForkRequest) (Created, error) {
-	var out Created
-	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/fork"), nil, r, &out)
+	return send[Created](ctx, c, http.MethodPost, c.session(id, "/fork"), nil, r)
 }
 
 // Delete puts the session in the trash, Undelete takes it out.
@@ -261,13 +251,12 @@ func (c *Client) Finish(ctx context.Context, id string, n Notice) error {
 
 // Checkpoint has the node write a snapshot now, and names it.
 func (c *Client) Checkpoint(ctx context.Context, id string) (Snapshot, error) {
-	var out Snapshot
-	return out, c.sendJSON(ctx, http.MethodPost, c.session(id, "/checkpoint"), nil, struct{}{}, &out)
+	return send[Snapshot](ctx, c, http.MethodPost, c.session(id, "/checkpoint"), nil, struct{}{})
 }
 
 // Snapshot returns the plain bytes of the latest snapshot, and its key.
 func (c *Client) Snapshot(ctx context.Context, id string) (plain []byte, object string, err error) {
-	r, err := c.get(ctx, c.session(id, "/snapshot"), nil)
+	r, err := c.fetch(ctx, c.session(id, "/snapshot"), nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -278,8 +267,7 @@ func (c *Client) Snapshot(ctx context.Context, id string) (plain []byte, object 
 
 // Verify walks a session's records, snapshot and blobs.
 func (c *Client) Verify(ctx context.Context, id string) (Report, error) {
-	var out Report
-	return out, c.getJSON(ctx, c.session(id, "/verify"), nil, &out)
+	return get[Report](ctx, c, c.session(id, "/verify"), nil)
 }
 
 // Blobs returns a page of the blobs.
@@ -289,13 +277,12 @@ func (c *Client) Blobs(ctx context.Context, after string, limit int) (BlobList, 
 	if limit > 0 {
 		q.Set("limit", strconv.Itoa(limit))
 	}
-	var out BlobList
-	return out, c.getJSON(ctx, "/v1/blobs", q, &out)
+	return get[BlobList](ctx, c, "/v1/blobs", q)
 }
 
 // Blob returns the bytes of a blob. The caller closes the reader.
 func (c *Client) Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error) {
-	r, err := c.get(ctx, "/v1/blobs/"+d.String(), nil)
+	r, err := c.fetch(ctx, "/v1/blobs/"+d.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -389,8 +376,18 @@ func handleEvent(kind string, data []byte, f func(Event) error) error {
 	return f(ev)
 }
 
-func (c *Client) getJSON(ctx context.Context, path string, q url.Values, out any) error {
-	return c.do(ctx, http.MethodGet, path, q, nil, nil, 0, out)
+// get asks for a JSON answer of type T.
+func get[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
+	var out T
+	err := c.do(ctx, http.MethodGet, path, q, nil, nil, 0, &out)
+	return out, err
+}
+
+// send sends in as JSON and reads a JSON answer of type T.
+func send[T any](ctx context.Context, c *Client, method, path string, h http.Header, in any) (T, error) {
+	var out T
+	err := c.sendJSON(ctx, method, path, h, in, &out)
+	return out, err
 }
 
 func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Header, in, out any) error {
@@ -405,7 +402,7 @@ func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Heade
 	return c.do(ctx, method, path, nil, h, bytes.NewReader(b), int64(len(b)), out)
 }
 
-func (c *Client) get(ctx context.Context, path string, q url.Values) (*http.Response, error) {
+func (c *Client) fetch(ctx context.Context, path string, q url.Values) (*http.Response, error) {
 	return c.send(ctx, http.MethodGet, path, q, nil, nil, 0)
 }
 

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// defaultURL is where sessnode listens unless it is told otherwise.
+const defaultURL = "http://127.0.0.1:7433"
+
+// short is how long most verbs wait for a node. Verbs whose work grows with
+// the session wait for ever; --timeout overrides both.
+const (
+	short   = 30 * time.Second
+	forever = 0
+)
+
+// verbs makes the commands. Commands keep their flags, so they are made anew
+// for each run.
+var verbs = []func(*app) *cobra.Command{
+	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
+	appendCmd, labelCmd, nameCmd, branchCmd, forkCmd, tailCmd,
+	resumeCmd, claimCmd, releaseCmd,
+	rmCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, versionCmd,
+}
+
+// An app is one run of the program: its flags and the world around it.
+type app struct {
+	env    func(string) string
+	stdin  io.Reader
+	stdout screen
+	stderr screen
+	now    func() time.Time
+
+	url     string
+	token   string
+	format  format
+	timeout time.Duration
+
+	maxFile int64 // bytes of a session file that are read at most
+	started bool  // arguments were fine: what fails from here on is no misuse
+}
+
+func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{
+		env:     env,
+		stdin:   stdin,
+		stdout:  newScreen(stdout),
+		stderr:  newScreen(stderr),
+		now:     time.Now,
+		format:  table,
+		maxFile: 512 << 20,
+	}
+}
+
+// root makes the command that all verbs hang on.
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "sessctl",
+		Short:         "Read, write and move agents' sessions",
+		Long:          "sessctl reads, writes and moves agents' sessions that are kept in a log.\n\n" + sessionHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				cmd.SetOut(a.stderr)
+				_ = cmd.Help()
+				return usagef("no verb given")
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return usagef("there is no verb %q; did you mean %q?", args[0], near[0])
+			}
+			return usagef("there is no verb %q", args[0])
+		},
+		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+	}
+	cmd.SetIn(a.stdin)
+	cmd.SetOut(a.stdout)
+	cmd.SetErr(a.stderr)
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.SuggestionsMinimumDistance = 2
+	f := cmd.PersistentFlags()
+	f.StringVar(&a.url, "url", "", "the node's `URL` (SESS_URL; default "+defaultURL+")")
+	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
+	f.VarP(&a.format, "output", "o", "`FORMAT`: table, for people, or json, for programs")
+	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
+	for _, verb := range verbs {
+		cmd.AddCommand(verb(a))
+	}
+	return cmd
+}
+
+// within returns cmd's context, bounded by --timeout or else by limit.
+func (a *app) within(cmd *cobra.Command, limit time.Duration) (context.Context, context.CancelFunc) {
+	if a.timeout > 0 {
+		limit = a.timeout
+	}
+	if limit == forever {
+		return context.WithCancel(cmd.Context())
+	}
+	return context.WithTimeout(cmd.Context(), limit)
+}
+
+// client returns the client for the node that flags and environment name.
+func (a *app) client() (*api.Client, error) {
+	base, err := a.base()
+	if err != nil {
+		return nil, err
+	}
+	token := cmp.Or(a.token, a.env("SESS_TOKEN"))
+	return &api.Client{Base: base, Token: strings.TrimSpace(token)}, nil
+}
+
+func (a *app) base() (string, error) {
+	base := cmp.Or(a.url, a.env("SESS_URL"), defaultURL)
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", usagef("%q is no node's URL, write it like %s", base, defaultURL)
+	}
+	return base, nil
+}
+
+// whoami is who and where this is, for those who read the log.
+func (a *app) whoami() (by, host string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	return cmp.Or(a.env("SESS_BY"), a.env("USER"), a.env("LOGNAME")), host
+}
+
+// input returns standard input. A read of it ends with ctx, which a read from
+// a terminal would not.
+func (a *app) input(ctx context.Context) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(w, a.stdin)
+		_ = w.CloseWithError(err)
+	}()
+	return r
+}
+
+// notef tells people something beside the result; programs are not told.
+func (a *app) notef(form string, args ...any) {
+	if a.format == table {
+		fmt.Fprintf(a.stderr, "sessctl: %s\n", plain(fmt.Sprintf(form, args...)))
+	}
+}
+
+// parseDigest reads a blob's name, with or without "sha256:" in front.
+func parseDigest(s string) (core.Digest, error) {
+	if !strings.HasPrefix(s, "sha256:") {
+		s = "sha256:" + s
+	}
+	return core.ParseDigest(s)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func appendCmd(a *app) *cobra.Command {
+	var f appendFlags
+	cmd := &cobra.Command{
+		Use:   "append SESSION",
+		Short: "Append entry lines from standard input",
+		Long: `Reads entry lines from standard input, one JSON object per line, and appends
+them to a head, all of them or none. Blank lines do not count. Where a line
+lacks id, parentId or timestamp, they are filled in. It ends once the lines are
+durable.
+
+Should the answer be lost, the same lines with the same --key are stored once,
+through whatever node.
+
+With -o json: one object with ids (of each line, in order), seq (the cursor),
+stored (lines that were not there before) and blobs.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.append(cmd, args[0], f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
+	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
+	return cmd
+}
+
+type appendFlags struct {
+	writerFlags
+	key   string
+	after string
+}
+
+func (f *appendFlags) check() error {
+	if _, err := core.ParseCursor(f.after); err != nil {
+		return fmt.Errorf("--after: %w", err)
+	}
+	return f.writerFlags.check()
+}
+
+// append appends. The time that the lines take to come is nobody's timeout.
+func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
+	node, id, err := a.appendTo(cmd, arg)
+	if err != nil {
+		return err
+	}
+	data, err := a.readBytes(cmd.Context(), "-")
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
+			"give it entry lines: sessctl append %s < lines.jsonl", arg)
+	}
+	if f.key == "" {
+		f.key = ulid.Make().String()
+	}
+	v, err := a.voice(id, f.writerFlags)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	done, err := node.Append(ctx, string(id), data, api.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key})
+	if err != nil {
+		return keyHint(a.heard(v, err), f.key)
+	}
+	return a.printAppended(done)
+}
+
+// appendTo finds the session, and so learns before anybody types a line whether
+// there is one.
+func (a *app) appendTo(cmd *cobra.Command, arg string) (*api.Client, core.SessionID, error) {
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	return a.inLog(ctx, arg)
+}
+
+func (a *app) printAppended(done api.Appended) error {
+	done.IDs = notNil(done.IDs)
+	return a.print(done, func() error {
+		what := count(done.Stored, "line", "lines") + " stored"
+		if left := len(done.IDs) - done.Stored; left > 0 {
+			what += fmt.Sprintf(", %d there already", left)
+		}
+		if err := a.printf("%s, at %s", join(", ", what, blobsText(done.Blobs)), done.Cursor); err != nil {
+			return err
+		}
+		for _, id := range done.IDs {
+			if err := a.printf("  %s", plain(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// keyHint says how to go on when it is not known what became of an append.
+func keyHint(err error, key string) error {
+	if !unanswered(err) {
+		return err
+	}
+	return hintf(err, "append the same lines again with: --key %s (they are stored once)", key)
+}

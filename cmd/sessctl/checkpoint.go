@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func checkpointCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "checkpoint SESSION",
+		Short: "Have a snapshot written now",
+		Long: `Has the node write the session's snapshot and checkpoint now, rather than when
+it would by itself.
+
+With -o json: one object with object (the snapshot's key), covers (records),
+chain, size, sha256 and entries.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.checkpoint(ctx, args[0])
+		},
+	}
+}
+
+func (a *app) checkpoint(ctx context.Context, arg string) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	s, err := node.Checkpoint(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	return a.print(s, func() error {
+		return a.printf("%s  %s, %s, covers the first %s", plain(s.Object),
+			bytesText(s.Size), count(s.Entries, "entry", "entries"), count(s.Seq, "record", "records"))
+	})
+}

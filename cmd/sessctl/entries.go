@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func entriesCmd(a *app) *cobra.Command {
+	var v viewFlags
+	var path bool
+	cmd := &cobra.Command{
+		Use:   "entries SESSION",
+		Short: "Print a session's entry lines",
+		Long: `Prints the entries as their agent wrote them, one per line, in the order in
+which they came: all of them, or with --path those from the root to where a
+head stands. --leaf and --head imply --path.
+
+With -o json: a list of the entries, each byte for byte.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.check(); err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.entries(ctx, args[0], path || v.given(), v)
+		},
+	}
+	cmd.Flags().BoolVar(&path, "path", false, "print only the entries from the root to the leaf")
+	v.add(cmd)
+	return cmd
+}
+
+func (a *app) entries(ctx context.Context, arg string, path bool, v viewFlags) error {
+	src, err := a.find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	out := a.newLineWriter()
+	if src.file != nil {
+		if err := a.fileEntries(src.file, path, v, out.add); err != nil {
+			return err
+		}
+		return out.end()
+	}
+	body, err := src.node.Entries(ctx, src.id, path, v.api())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := eachLine(body, out.add); err != nil {
+		return err
+	}
+	return out.end()
+}
+
+func (a *app) fileEntries(f *sessionFile, path bool, v viewFlags, add func([]byte) error) error {
+	es := f.Entries
+	if path {
+		leaf, err := f.view(v)
+		if err != nil {
+			return err
+		}
+		if es, err = f.dialect.Path(f.Entries, leaf); err != nil {
+			return err
+		}
+	}
+	a.noteSkipped(f)
+	return addLines(es, add)
+}
+
+func addLines(es []core.Entry, add func([]byte) error) error {
+	for i := range es {
+		if err := add(es[i].Line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A lineWriter prints entry lines: as they are, or with -o json as one list.
+type lineWriter struct {
+	w    *bufio.Writer
+	tty  bool
+	list bool
+	some bool
+}
+
+func (a *app) newLineWriter() *lineWriter {
+	return &lineWriter{w: bufio.NewWriterSize(a.stdout, 64<<10), tty: a.stdout.tty, list: a.format == asJSON}
+}
+
+func (l *lineWriter) add(line []byte) error {
+	if l.tty {
+		line = escapeJSON(line)
+	}
+	if l.list {
+		line = bytes.TrimSpace(line)
+		_, _ = io.WriteString(l.w, map[bool]string{false: "[", true: ","}[l.some])
+	}
+	l.some = true
+	_, _ = l.w.Write(line) // the writer keeps its first error for Flush
+	if !l.list {
+		return l.w.WriteByte('\n')
+	}
+	return nil
+}
+
+func (l *lineWriter) end() error {
+	if l.list && !l.some {
+		_, _ = io.WriteString(l.w, "[")
+	}
+	if l.list {
+		_, _ = io.WriteString(l.w, "]\n")
+	}
+	return l.w.Flush()
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func forkCmd(a *app) *cobra.Command {
+	var r api.ForkRequest
+	cmd := &cobra.Command{
+		Use:   "fork SESSION",
+		Short: "Begin a new session with a path of this one",
+		Long: `Makes a new session of the entries from the root to an entry, and prints its id.
+The new session remembers where it came from; the old one does not change.
+
+With -o json: one object with id and seq (the cursor).`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.fork(ctx, args[0], r)
+		},
+	}
+	cmd.Flags().StringVar(&r.At, "at", "", "the last `ENTRY` to take along (default where the head main stands)")
+	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
+	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default as before)")
+	return cmd
+}
+
+func (a *app) fork(ctx context.Context, arg string, r api.ForkRequest) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if r.ID == "" { // chosen here, so that a lost answer leaves no unknown session
+		r.ID = ulid.Make().String()
+	}
+	r.By, _ = a.whoami()
+	made, err := node.Fork(ctx, string(id), r)
+	if err != nil {
+		return lostAnswer(err, r.ID)
+	}
+	return a.print(made, func() error { return a.printf("%s", made.ID) })
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A brief is what people want to see of an entry. It is read with no agent's
+// rules but by the names that agents have in common; what is elsewhere, or of
+// another type than expected, is just not shown.
+type brief struct {
+	ID            string          `json:"id"`
+	Type          string          `json:"type"`
+	Role          string          `json:"role"`
+	Message       json.RawMessage `json:"message"`
+	Content       json.RawMessage `json:"content"`
+	Text          string          `json:"text"`
+	Thinking      string          `json:"thinking"`
+	Name          string          `json:"name"`
+	ToolName      string          `json:"toolName"`
+	Arguments     json.RawMessage `json:"arguments"`
+	Command       string          `json:"command"`
+	Summary       string          `json:"summary"`
+	Label         string          `json:"label"`
+	TargetID      string          `json:"targetId"`
+	Provider      string          `json:"provider"`
+	ModelID       string          `json:"modelId"`
+	Model         string          `json:"model"`
+	ThinkingLevel string          `json:"thinkingLevel"`
+	CustomType    string          `json:"customType"`
+}
+
+func readBrief(line []byte) brief {
+	var b brief
+	_ = json.Unmarshal(line, &b) // members of the wrong type are skipped
+	return b
+}
+
+// gistLength is how much of an entry's text is kept at most: enough for any
+// screen.
+const gistLength = 400
+
+// gist is an entry line in a few words.
+func gist(line []byte) string {
+	b := readBrief(line)
+	if b.Type == "label" {
+		if b.Label == "" {
+			return "no label on " + b.TargetID
+		}
+		return fmt.Sprintf("%q on %s", b.Label, b.TargetID)
+	}
+	if len(b.Message) > 0 {
+		m := readBrief(b.Message)
+		return join(": ", roleOf(m), m.words())
+	}
+	return b.words()
+}
+
+// roleOf is who speaks, and for a tool, which.
+func roleOf(m brief) string { return join(" ", m.Role, m.ToolName) }
+
+// words is the text of a message, a block or an entry.
+func (b brief) words() string {
+	switch {
+	case b.Type == "toolCall" || b.Type == "tool_use":
+		return clipText(b.Name + " " + string(b.Arguments))
+	case b.Type == "image":
+		return "(image)"
+	case b.Provider != "" || b.ModelID != "":
+		if len(b.Content) == 0 && b.Role == "" {
+			return join("/", b.Provider, b.ModelID)
+		}
+	}
+	said := contentText(b.Content)
+	if b.Role != "" {
+		b.Model = "" // a message without words is not its model
+	}
+	for _, s := range []string{said, b.Text, b.Summary, b.Command, b.Thinking, b.Name, b.Model, b.ThinkingLevel} {
+		if s != "" {
+			return clipText(join(": ", b.CustomType, s))
+		}
+	}
+	return b.CustomType
+}
+
+// contentText is the text of a content, which is a string or a list of blocks.
+// What is said comes before what is done, and that before what is thought.
+func contentText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return clipText(s)
+	}
+	var blocks []json.RawMessage
+	_ = json.Unmarshal(raw, &blocks)
+	var said, done, thought []string
+	for _, block := range blocks {
+		b := readBrief(block)
+		switch {
+		case b.Thinking != "":
+			thought = append(thought, "("+clipText(b.Thinking)+")")
+		case b.Type == "text":
+			said = append(said, clipText(b.Text))
+		default:
+			done = append(done, "["+b.words()+"]")
+		}
+	}
+	if len(said)+len(done) == 0 {
+		return clipText(join(" ", thought...))
+	}
+	return clipText(join(" ", append(said, done...)...))
+}
+
+func clipText(s string) string {
+	if len(s) <= gistLength {
+		return s
+	}
+	return strings.ToValidUTF8(s[:gistLength], "") + "…"
+}
+
+// join joins those of the parts that are not empty.
+func join(sep string, parts ...string) string {
+	kept := parts[:0:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func infoCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "info SESSION",
+		Short: "Show a session at a glance",
+		Long: `Shows what the session's agent would say of it: header, entries by type, leaf,
+name and labels; and for a session in the log, what the log knows beyond that:
+heads and who holds them, where the session came from, what it has cost.
+
+With -o json: one object with header, version, sessionId, cwd, entryCount,
+types (a count for each type), leafId (null for none), name (null for none)
+and labels (entry id to label). From the log it also has log: session, dialect,
+cursor, heads, epoch, origin, checkpoint, usage, and closed, deleted or erased
+where it is. From a file it also has skipped (line, error), where there are
+lines that are no entries.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.info(ctx, args[0])
+		},
+	}
+}
+
+// fileInfo is what info says of a file.
+type fileInfo struct {
+	core.Info
+	Skipped []core.BadLine `json:"skipped,omitempty"`
+}
+
+func (a *app) info(ctx context.Context, arg string) error {
+	src, err := a.find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if f := src.file; f != nil {
+		info, err := f.dialect.Info(f.Header, f.Entries, f.dialect.Leaf(f.Entries))
+		if err != nil {
+			return err
+		}
+		return a.print(fileInfo{info, f.Skipped}, func() error {
+			g := a.newGrid()
+			addInfo(g, info, string(core.SessionIDFor(f.Dialect, info.SessionID)), f.Dialect)
+			for _, bad := range f.Skipped {
+				g.add("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
+			}
+			return g.flush()
+		})
+	}
+	info, err := src.node.Info(ctx, src.id)
+	if err != nil {
+		return err
+	}
+	return a.print(info, func() error {
+		g := a.newGrid()
+		addInfo(g, info.Info, string(info.Log.Session), info.Log.Dialect)
+		a.addLog(g, info.Log)
+		return g.flush()
+	})
+}
+
+func addInfo(g *grid, info core.Info, session, dialect string) {
+	g.add("session", session)
+	if info.SessionID != session {
+		g.add("agent's id", info.SessionID)
+	}
+	addIf(g, "name", deref(info.Name))
+	g.add("dialect", fmt.Sprintf("%s, version %s", dialect, info.Version))
+	g.add("directory", info.CWD)
+	g.add("entries", join(": ", strconv.Itoa(info.EntryCount), typesText(info.Types)))
+	g.add("leaf", orNone(deref(info.LeafID)))
+	for _, id := range slices.Sorted(maps.Keys(info.Labels)) {
+		g.add("label", fmt.Sprintf("%q on %s", info.Labels[id], id))
+	}
+}
+
+// typesText names the types, the most frequent first.
+func typesText(types map[string]int) string {
+	names := slices.Sorted(maps.Keys(types))
+	slices.SortStableFunc(names, func(a, b string) int { return types[b] - types[a] })
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, types[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *app) addLog(g *grid, l api.LogInfo) {
+	g.add("cursor", l.Cursor.String())
+	for _, name := range slices.Sorted(maps.Keys(l.Heads)) {
+		head := l.Heads[name]
+		if head == nil {
+			continue
+		}
+		text := name + " at " + leafText(head.Leaf)
+		if head.Claim != nil {
+			text += ", held by " + a.claimText(head.Claim)
+		}
+		g.add("head", text)
+	}
+	if from := l.Origin.From; from != nil {
+		g.add("forked", join(" at ", "from "+string(from.Session), from.Entry))
+	}
+	if !l.Origin.Original.IsZero() {
+		g.add("original", fmt.Sprintf("version %s, %s, see: sessctl export --original", orNone(l.Origin.Version), bytesText(l.Origin.OriginalSize)))
+	}
+	for _, bad := range l.Origin.Skipped {
+		g.add("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
+	}
+	if l.Checkpoint > 0 {
+		g.add("snapshot", fmt.Sprintf("covers the first %s", count(l.Checkpoint, "record", "records")))
+	}
+	addIf(g, "usage", usageText(l.Usage))
+	a.addNotice(g, "closed", l.Closed)
+	a.addNotice(g, "deleted", l.Deleted)
+	a.addNotice(g, "erased", l.Erased)
+}
+
+func (a *app) addNotice(g *grid, what string, n *core.Notice) {
+	if n != nil {
+		g.add(what, orNone(join(", ", join(" on ", n.By, n.Host), a.when(n.Time), n.Why)))
+	}
+}
+
+// claimText is who holds a claim, since when.
+func (a *app) claimText(c *core.Claim) string {
+	who := c.Agent
+	if who == "" {
+		who = join(" ", c.By, "(writer "+c.Writer+")")
+	}
+	who = join(" on ", who, c.Host)
+	if !c.Since.IsZero() {
+		who += " since " + a.when(c.Since)
+	}
+	return who
+}
+
+func usageText(u core.Usage) string {
+	if u == (core.Usage{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",
+		u.Input, u.Output, u.CacheRead, u.CacheWrite, strconv.FormatFloat(u.Cost, 'f', 4, 64))
+}
+
+func leafText(l core.Leaf) string {
+	if id, ok := l.ID(); ok {
+		return id
+	}
+	if l.IsNone() {
+		return "nothing"
+	}
+	return "the end"
+}
+
+func addIf(g *grid, name, value string) {
+	if value != "" {
+		g.add(name, value)
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func labelCmd(a *app) *cobra.Command {
+	var w writerFlags
+	var remove bool
+	cmd := &cobra.Command{
+		Use:   "label SESSION ENTRY [LABEL]",
+		Short: "Label an entry, or take its label away",
+		Long: `Gives an entry a label, as its agent would: by an entry of its own. An empty
+LABEL, or --clear, takes the label away.
+
+With -o json: as for append.`,
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			label, err := optional(args[2:], remove, "LABEL")
+			if err != nil {
+				return err
+			}
+			return a.say(cmd, args[0], w, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+				return node.Label(ctx, id, api.LabelRequest{Target: args[1], Label: label}, o)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "clear", false, "take the label away")
+	w.add(cmd)
+	return cmd
+}
+
+// optional returns the argument that is there unless clear is given.
+func optional(args []string, remove bool, name string) (string, error) {
+	switch {
+	case len(args) == 0 && !remove:
+		return "", usagef("%s is missing; take it away with: --clear", name)
+	case len(args) > 0 && remove:
+		return "", usagef("%s and --clear exclude each other", name)
+	case remove:
+		return "", nil
+	}
+	return args[0], nil
+}
+
+// say makes one entry by way of the node. A lost answer is asked for again
+// under the same key, so the entry is stored once.
+func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, call func(context.Context, *api.Client, string, api.AppendOptions) (api.Appended, error)) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	v, err := a.voice(id, w)
+	if err != nil {
+		return err
+	}
+	o := api.AppendOptions{Head: w.head, Writer: v.writer, Key: ulid.Make().String()}
+	done, err := again(ctx, func() (api.Appended, error) { return call(ctx, node, string(id), o) })
+	if err != nil {
+		return a.heard(v, err)
+	}
+	return a.printAppended(done)
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program the hard way.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program but for the process around it. It returns the exit
+// code.
+func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := newApp(env, stdin, stdout, stderr)
+	root := a.root()
+	root.SetArgs(args)
+	if wantsJSON(args) {
+		a.format = asJSON // also for what is wrong with the flags in front of it
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.finish(cmd, err)
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func nameCmd(a *app) *cobra.Command {
+	var w writerFlags
+	var remove bool
+	cmd := &cobra.Command{
+		Use:   "name SESSION [NAME]",
+		Short: "Name a session, or take its name away",
+		Long: `Names the session, as its agent would: by an entry of its own. An empty NAME, or
+--clear, takes the name away.
+
+With -o json: as for append.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := optional(args[1:], remove, "NAME")
+			if err != nil {
+				return err
+			}
+			return a.say(cmd, args[0], w, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+				return node.Name(ctx, id, api.NameRequest{Name: name}, o)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "clear", false, "take the name away")
+	w.add(cmd)
+	return cmd
+}

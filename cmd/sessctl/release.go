@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func releaseCmd(a *app) *cobra.Command {
+	w := writerFlags{}
+	cmd := &cobra.Command{
+		Use:   "release SESSION",
+		Short: "Give a claim up",
+		Long: `Gives up the claim that this host remembers on a head, or that of --writer, so
+that anybody may write to it.
+
+With -o json: one object with session, head and writer.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := w.check(); err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.release(ctx, args[0], w)
+		},
+	}
+	cmd.Flags().StringVar(&w.head, "head", core.MainHead, "release the head `NAME`")
+	cmd.Flags().StringVar(&w.writer, "writer", "", "give up the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
+	return cmd
+}
+
+// released says which claim is over.
+type released struct {
+	Session core.SessionID `json:"session"`
+	Head    string         `json:"head"`
+	Writer  string         `json:"writer"`
+}
+
+func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	v, err := a.voice(id, w)
+	if err != nil {
+		return err
+	}
+	if v.writer == "" {
+		return &hint{usagef("this host remembers no claim on head %q of %s", w.head, id), "name the writer with: --writer ID, as sessctl info shows it"}
+	}
+	err = node.Release(ctx, string(id), w.head, v.writer)
+	if err == nil || errors.Is(err, core.ErrFenced) {
+		if e := a.claims().forget(id, w.head, v.writer); e != nil {
+			a.notef("%v", e)
+		}
+	}
+	if err != nil {
+		return a.heard(v, err)
+	}
+	return a.print(released{id, w.head, v.writer}, func() error {
+		return a.printf("head %s of %s is free", w.head, id)
+	})
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func resumeCmd(a *app) *cobra.Command {
+	var f resumeFlags
+	cmd := &cobra.Command{
+		Use:   "resume SESSION",
+		Short: "Claim a session and write its agent's own file here",
+		Long: `Claims a head, whoever held it before, and writes the file from which the
+session's agent goes on: into --dir, or else where the agent looks for it (pi:
+$PI_CODING_AGENT_DIR or ~/.pi/agent, below sessions). The former holder is
+fenced at its next write.
+
+The file appears whole and durable, or not at all. One that is there already is
+replaced only if every line of it is in the log, or with --force; whether that
+is so is looked at before anything is claimed.
+
+With -o json: one object with id, path, head, writer, epoch, seq (the cursor),
+and former: the claim that this one ended.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := core.CheckHead(f.head); err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.resume(ctx, args[0], f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file into `DIR`, which is made if it is not there")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already, whatever it holds")
+	f.takeOver = true
+	return cmd
+}
+
+type resumeFlags struct {
+	claimFlags
+	dir   string
+	force bool
+}
+
+// resumed is what resume says.
+type resumed struct {
+	ID     core.SessionID `json:"id"`
+	Path   string         `json:"path"`
+	Head   string         `json:"head"`
+	Writer string         `json:"writer"`
+	Epoch  uint64         `json:"epoch"`
+	Cursor core.Cursor    `json:"seq"`
+	Former *core.Claim    `json:"former,omitempty"`
+}
+
+func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	info, err := node.Info(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	if f.agent == "" {
+		f.agent = info.Log.Dialect
+	}
+	// Nobody is fenced for the sake of a file that then cannot be written.
+	if _, err := a.writeAgentFile(ctx, node, id, info.Log.Dialect, f, true); err != nil {
+		return err
+	}
+	mine, _, err := a.claims().load(id, f.head)
+	if err != nil {
+		return err
+	}
+	c, err := a.takeClaim(ctx, node, id, f.claimFlags)
+	if err != nil {
+		return err
+	}
+	a.remember(id, c, "")
+	file, err := a.writeAgentFile(ctx, node, id, info.Log.Dialect, f, false)
+	if err != nil {
+		return err
+	}
+	a.remember(id, c, file.path)
+	out := resumed{id, file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former}
+	return a.print(out, func() error {
+		if err := a.printf("%s", plain(file.path)); err != nil {
+			return err
+		}
+		if err := a.printf("  head %s of %s is held, by writer %s, epoch %d", c.Head, id, c.Writer, c.Epoch); err != nil {
+			return err
+		}
+		return a.printFenced(c.Former, mine.Writer)
+	})
+}
+
+// agentFile is a file that an agent can go on from.
+type agentFile struct {
+	path   string
+	cursor core.Cursor
+}
+
+// writeAgentFile writes the file, or with dry finds out whether it could.
+func (a *app) writeAgentFile(ctx context.Context, node *api.Client, id core.SessionID, dialect string, f resumeFlags, dry bool) (agentFile, error) {
+	body, place, err := node.File(ctx, string(id), f.head)
+	if err != nil {
+		return agentFile{}, err
+	}
+	defer body.Close()
+	dir, err := a.agentDir(dialect, f.dir, place)
+	if err != nil {
+		return agentFile{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return agentFile{}, err
+	}
+	file := agentFile{filepath.Join(dir, place.Name), place.Cursor}
+	if err := makeDir(dir); err != nil {
+		return file, err
+	}
+	d, err := newDraft(file.path)
+	if err != nil {
+		return file, err
+	}
+	defer d.discard()
+	if err := replaceable(file.path); err != nil {
+		return file, err
+	}
+	there := fileExists(file.path)
+	if dry && (f.force || !there) {
+		return file, nil
+	}
+	w := bufio.NewWriterSize(d, 1<<20)
+	if _, err := io.Copy(w, answer{body}); err != nil {
+		return file, err
+	}
+	if err := w.Flush(); err != nil {
+		return file, err
+	}
+	if there && !f.force {
+		if err := losesNothing(d.Name(), file.path); err != nil {
+			return file, err
+		}
+	}
+	if dry {
+		return file, nil
+	}
+	return file, d.keep(there || f.force)
+}
+
+func losesNothing(fresh, old string) error {
+	all, err := holdsAll(fresh, old)
+	if err != nil || all {
+		return err
+	}
+	return hintf(fmt.Errorf("%s is there already and holds lines that the log does not have%w", old, silent{fs.ErrExist}),
+		"bring them in with: sessctl import %s, or replace the file with: --force", old)
+}
+
+// replaceable returns an error if something is at path that is no plain file.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is there already and is no plain file%w", path, silent{fs.ErrExist})
+	}
+	return nil
+}
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// agentDir returns where the file goes. What the node says of it is checked:
+// it names a file in that place and none elsewhere.
+func (a *app) agentDir(dialect, dir string, place api.Place) (string, error) {
+	if place.Name != filepath.Base(place.Name) || !filepath.IsLocal(place.Name) || place.Name == "." || strings.ContainsAny(place.Name, `/\`) {
+		return "", fmt.Errorf("the node says that the file is called %q, which is no file's name%w", place.Name, silent{core.ErrInvalid})
+	}
+	if dir != "" {
+		return dir, nil
+	}
+	root, err := a.agentRoot(dialect)
+	if err != nil {
+		return "", err
+	}
+	if place.Dir == "" {
+		return root, nil
+	}
+	if !filepath.IsLocal(place.Dir) {
+		return "", fmt.Errorf("the node says that the file is in %q, which is not below the agent's directory%w", place.Dir, silent{core.ErrInvalid})
+	}
+	return filepath.Join(root, place.Dir), nil
+}
+
+// agentRoot is where the agent of a dialect keeps its sessions on this host.
+func (a *app) agentRoot(dialect string) (string, error) {
+	home := a.env("HOME")
+	if dialect != "pi" {
+		return "", usagef("it is not known where %q keeps its sessions, say where the file goes: --dir DIR", dialect)
+	}
+	root := a.env("PI_CODING_AGENT_DIR")
+	if rest, ok := strings.CutPrefix(root, "~"); ok && (rest == "" || rest[0] == '/') {
+		root = home + rest // pi takes it for home too
+	}
+	switch {
+	case root != "":
+		return filepath.Join(root, "sessions"), nil
+	case home == "":
+		return "", usagef("HOME is not set, say where the file goes: --dir DIR")
+	}
+	return filepath.Join(home, ".pi", "agent", "sessions"), nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func rmCmd(a *app) *cobra.Command {
+	var undo bool
+	var why string
+	cmd := &cobra.Command{
+		Use:   "rm SESSION",
+		Short: "Put a session in the trash, or take it out",
+		Long: `Puts the session in the trash, from where --undo takes it out again. Nothing is
+erased by this.
+
+With -o json: one object with id and deleted (true or false).`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.rm(ctx, args[0], why, undo)
+		},
+	}
+	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` that the log keeps")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take the session out of the trash")
+	return cmd
+}
+
+// removed says whether a session is in the trash.
+type removed struct {
+	ID      core.SessionID `json:"id"`
+	Deleted bool           `json:"deleted"`
+}
+
+func (a *app) rm(ctx context.Context, arg, why string, undo bool) error {
+	node, id, err := a.inLogOrTrash(ctx, arg, undo)
+	if err != nil {
+		return err
+	}
+	by, host := a.whoami()
+	n := api.Notice{By: by, Host: host, Why: why}
+	if undo {
+		if err := node.Undelete(ctx, string(id), n); err != nil {
+			return err
+		}
+		return a.print(removed{id, false}, func() error { return a.printf("%s is out of the trash", id) })
+	}
+	if err := node.Delete(ctx, string(id), n); err != nil {
+		return err
+	}
+	return a.print(removed{id, true}, func() error {
+		return a.printf("%s is in the trash, take it out with: sessctl rm --undo %s", id, id)
+	})
+}

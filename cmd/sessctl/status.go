@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func statusCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how the node is",
+		Long: `Shows the node at a glance; the first line says whether all is well. Exits with
+7 if it is not.
+
+With -o json: one object with node, version, log, healthy, summary,
+uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
+sessions, lag), cache (sessions, bytes, limit) and blobs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.status(ctx)
+		},
+	}
+}
+
+func (a *app) status(ctx context.Context) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	s, err := node.Status(ctx)
+	if err != nil {
+		return err
+	}
+	s.Shards = notNil(s.Shards)
+	if err := a.print(s, func() error { return a.printStatus(s) }); err != nil {
+		return err
+	}
+	if !s.Healthy {
+		return hintf(fmt.Errorf("the node is not well: %s%w", s.Summary, silent{core.ErrUnavailable}), "see the node's log")
+	}
+	return nil
+}
+
+// mostShards is how many shards fit on a screen.
+const mostShards = 12
+
+func (a *app) printStatus(s api.Status) error {
+	g := a.newGrid()
+	g.add("state", s.Summary)
+	g.add("node", join(", ", s.Node, "version "+s.Version, "up "+(time.Duration(s.Uptime)*time.Second).String()))
+	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
+	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
+	g.add("blobs", s.Blobs)
+	if err := g.flush(); err != nil {
+		return err
+	}
+	if len(s.Shards) == 0 {
+		return nil
+	}
+	g = a.newGrid()
+	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "SESSIONS", "LAG")
+	for i, sh := range s.Shards {
+		if i == mostShards && len(s.Shards) > mostShards+1 {
+			g.add(fmt.Sprintf("and %d more, see: -o json", len(s.Shards)-i))
+			break
+		}
+		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), uintText(sh.Sessions), uintText(sh.Lag))
+	}
+	return g.flush()
+}
+
+func uintText(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func treeCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "tree SESSION",
+		Short: "Show a session's entries as a tree",
+		Long: `Shows the entries in the order in which their agent shows them: parents before
+children, children oldest first. A branch is drawn where an entry has more
+children than one. [label] is the entry's label, and <- marks the leaf, by the
+names of the heads that stand there.
+
+With -o json: a list in that order, each with id, type and depth (0 for a
+root), and label and labelTimestamp where there is one.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.tree(ctx, args[0])
+		},
+	}
+}
+
+func (a *app) tree(ctx context.Context, arg string) error {
+	src, err := a.find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if f := src.file; f != nil {
+		nodes := f.dialect.Tree(f.Entries)
+		if a.format == asJSON {
+			return a.printJSON(notNil(nodes))
+		}
+		marks := map[string][]string{}
+		if id, ok := f.dialect.Leaf(f.Entries).ID(); ok {
+			marks[id] = []string{"leaf"}
+		}
+		a.noteSkipped(f)
+		return a.drawTree(nodes, marks, gistsOf(f.Entries))
+	}
+	nodes, err := src.node.Tree(ctx, src.id)
+	if err != nil {
+		return err
+	}
+	if a.format == asJSON {
+		return a.printJSON(notNil(nodes))
+	}
+	marks, gists, err := describeNodes(ctx, src)
+	if err != nil {
+		return err
+	}
+	return a.drawTree(nodes, marks, gists)
+}
+
+// describeNodes returns which heads stand at which entries, and what the
+// entries say, as a tree that is drawn has both and one in JSON neither.
+func describeNodes(ctx context.Context, src source) (marks map[string][]string, gists map[string]string, err error) {
+	info, err := src.node.Info(ctx, src.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	marks = map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(info.Log.Heads)) {
+		if head := info.Log.Heads[name]; head != nil {
+			if id, ok := head.Leaf.ID(); ok {
+				marks[id] = append(marks[id], name)
+			}
+		}
+	}
+	body, err := src.node.Entries(ctx, src.id, false, api.View{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer body.Close()
+	gists = map[string]string{}
+	err = eachLine(body, func(line []byte) error {
+		gists[readBrief(line).ID] = gist(line)
+		return nil
+	})
+	return marks, gists, err
+}
+
+func gistsOf(es []core.Entry) map[string]string {
+	gists := make(map[string]string, len(es))
+	for _, e := range es {
+		gists[e.ID] = gist(e.Line)
+	}
+	return gists
+}
+
+func (a *app) drawTree(nodes []core.TreeNode, marks map[string][]string, gists map[string]string) error {
+	var b strings.Builder
+	for i, line := range branchLines(nodes) {
+		n := nodes[i]
+		text := join("  ", plain(n.ID), plain(n.Type))
+		if n.Label != nil {
+			text += "  [" + plain(*n.Label) + "]"
+		}
+		if at := marks[n.ID]; len(at) > 0 && n.ID != "" {
+			text += "  <- " + plain(strings.Join(at, ", "))
+		}
+		text = a.stdout.fit(line+join("  ", text, plain(gists[n.ID])), 0)
+		b.WriteString(text + "\n")
+	}
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
+}
+
+// maxBranches bounds how far a line is moved to the right.
+const maxBranches = 24
+
+// branchLines returns what is drawn in front of each node. An entry that is
+// its parent's only child stands below it; where there are more, each begins a
+// branch.
+func branchLines(nodes []core.TreeNode) []string {
+	kids := make([]int, len(nodes)) // children of each node
+	parent := make([]int, len(nodes))
+	var path []int // the node at each depth
+	for i, n := range nodes {
+		depth := min(max(n.Depth, 0), len(path))
+		parent[i] = -1
+		if depth > 0 {
+			parent[i] = path[depth-1]
+			kids[parent[i]]++
+		}
+		path = append(path[:depth], i)
+	}
+	own := make([]string, len(nodes))   // in front of the node itself
+	below := make([]string, len(nodes)) // in front of what hangs on it
+	level := make([]int, len(nodes))
+	shown := make([]int, len(nodes)) // children so far
+	for i := range nodes {
+		p := parent[i]
+		if p < 0 {
+			continue
+		}
+		shown[p]++
+		own[i], below[i], level[i] = below[p], below[p], level[p]
+		if kids[p] < 2 {
+			continue
+		}
+		level[i]++
+		own[i], below[i] = branch(below[p], level[i], shown[p] == kids[p])
+	}
+	return own
+}
+
+func branch(before string, level int, last bool) (own, below string) {
+	switch {
+	case level > maxBranches:
+		return fmt.Sprintf("%s%d: ", before, level), before
+	case last:
+		return before + "└─ ", before + "   "
+	}
+	return before + "├─ ", before + "│  "
+}
+
+// notNil is s as JSON has it: a list, also where there is nothing.
+func notNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

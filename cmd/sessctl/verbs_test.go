@@ -1,0 +1,483 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func mine(writer string) *core.Claim {
+	return &core.Claim{Agent: "pi", Host: "a-host", Writer: writer, Epoch: 2}
+}
+
+// grants has claims on testID granted to writer.
+func (f *fakeNode) grants(writer string, former *core.Claim) {
+	f.answers("POST /v1/sessions/"+testID+"/claims", api.Claimed{Claim: *mine(writer), Head: "main", Former: former})
+}
+
+func TestAppendSendsLinesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var got string
+	var h http.Header
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got, h = string(b), r.Header
+		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"a", "b"}, Stored: 1, Blobs: 2, Cursor: core.Cursor{Seq: 7}})
+	})
+	f.stdin = "{\"n\":1.0}\r\n\n{\"n\": 2}"
+	wantResult(t, f.run("append", "01aa", "--head", "side", "--writer", "w", "--after", "3-0000000000000000"), 0,
+		"1 line stored, 1 there already, 2 blobs, at 7-0000000000000000\n  a\n  b\n", "")
+	if got != f.stdin {
+		t.Errorf("sent %q, want %q", got, f.stdin)
+	}
+	if h.Get(api.HeaderHead) != "side" || h.Get(api.HeaderWriter) != "w" || h.Get("If-Match") != "3-0000000000000000" || len(h.Get(api.HeaderIdempotency)) != 26 {
+		t.Errorf("headers %v", h)
+	}
+	wantResult(t, f.run("append", testID, "--key", "k", "-o", "json"), 0, `{"ids":["a","b"],"seq":"7-0000000000000000","stored":1,"blobs":2}`+"\n", "")
+	if h.Get(api.HeaderIdempotency) != "k" {
+		t.Errorf("headers %v", h)
+	}
+	f.stdin = " \n\n"
+	wantResult(t, f.run("append", testID), exitInvalid, "", "there is nothing on standard input")
+}
+
+// A lost answer is asked for again under the same key; when time runs out, the
+// key is told.
+func TestAppendRetries(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var tries atomic.Int32
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+		if tries.Add(1) == 1 || r.Header.Get(api.HeaderHead) == "lost" {
+			panic(http.ErrAbortHandler)
+		}
+		_ = json.NewEncoder(w).Encode(api.Appended{})
+	})
+	f.stdin = "{}"
+	wantResult(t, f.run("append", testID), 0, "0 lines stored", "")
+	wantResult(t, f.run("append", testID, "--head", "lost", "--key", "my-key", "--timeout", "100ms"), exitUnavailable, "",
+		"next: append the same lines again with: --key my-key (they are stored once)\n")
+}
+
+func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	f.grants("w1", nil)
+	var writer atomic.Value
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/labels", func(w http.ResponseWriter, r *http.Request) {
+		writer.Store(r.Header.Get(api.HeaderWriter))
+		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"x"}, Stored: 1})
+	})
+	label := func(args ...string) string {
+		t.Helper()
+		wantResult(t, f.run(append([]string{"label", testID, "e", "good"}, args...)...), 0, "", "")
+		return writer.Load().(string)
+	}
+	if w := label(); w != "" {
+		t.Errorf("spoke from %q before there was a claim", w)
+	}
+	wantResult(t, f.run("claim", testID), 0, "is held, by writer w1, epoch 2\n", "")
+	if w := label(); w != "w1" {
+		t.Errorf("spoke from %q, want the claim", w)
+	}
+	if w := label("--head", "other"); w != "" {
+		t.Errorf("spoke from %q on another head", w)
+	}
+	if w := label("--no-claim"); w != "" {
+		t.Errorf("spoke from %q in spite of --no-claim", w)
+	}
+	if w := label("--writer", "w9"); w != "w9" {
+		t.Errorf("spoke from %q, want the flag", w)
+	}
+	wantResult(t, f.runWith(map[string]string{"SESS_WRITER": "w8"}, "label", testID, "e", "good"), 0, "", "")
+	if w := writer.Load(); w != "w8" {
+		t.Errorf("spoke from %q, want the environment", w)
+	}
+	f.mux.HandleFunc("DELETE /v1/sessions/"+testID+"/claims/w1", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
+	wantResult(t, f.run("release", testID, "-o", "json"), 0, `{"session":"`+testID+`","head":"main","writer":"w1"}`, "")
+	if w := label(); w != "" {
+		t.Errorf("spoke from %q, which was released", w)
+	}
+	wantResult(t, f.run("release", testID), exitUsage, "", "remembers no claim")
+}
+
+func TestAFencedMemoryIsForgotten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		holder *core.Claim
+		want   string
+	}{
+		{"held", mine("w2"), `it is held now by pi on a-host` + "\nnext: take it back with: sessctl resume " + testID},
+		{"free", nil, "nobody holds it now\nnext: write again, now without a claim"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			f.has([]string{testID})
+			f.grants("w1", nil)
+			f.mux.HandleFunc("POST /v1/sessions/"+testID+"/name", func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get(api.HeaderWriter) == "" {
+					_ = json.NewEncoder(w).Encode(api.Appended{})
+					return
+				}
+				w.WriteHeader(http.StatusConflict)
+				_ = json.NewEncoder(w).Encode(api.Detail{Status: 409, Code: "fenced", Detail: "held", Head: "main", Holder: c.holder})
+			})
+			f.run("claim", testID)
+			wantResult(t, f.run("name", testID, "N"), exitFenced, "", c.want)
+			wantResult(t, f.run("name", testID, "N"), 0, "", "") // the memory is gone
+		})
+	}
+}
+
+func TestClaimAgainIsMine(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var granted atomic.Bool
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, _ *http.Request) {
+		if granted.CompareAndSwap(false, true) {
+			_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: "main"})
+			return
+		}
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(api.Detail{Status: 409, Code: "fenced", Detail: "held", Holder: mine("w1")})
+	})
+	first := f.run("claim", testID, "-o", "json")
+	wantResult(t, first, 0, `"writer":"w1","epoch":2,"head":"main"}`, "")
+	wantResult(t, f.run("claim", testID, "-o", "json"), 0, first.out, "")
+	other := *f
+	other.home = t.TempDir()
+	wantResult(t, other.run("claim", testID), exitFenced, "", "next: take it over with: sessctl claim --take-over "+testID)
+}
+
+// resumable has testID resumed as text.
+func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
+	t.Helper()
+	f := newFake(t)
+	f.has([]string{testID})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(api.HeaderDir, "--lab--")
+		w.Header().Set(api.HeaderFile, "talk.jsonl")
+		if r.URL.Query().Get("head") == "evil" {
+			w.Header().Set(api.HeaderFile, "../talk.jsonl")
+		}
+		w.Header().Set(api.HeaderCursor, "4-0000000000000000")
+		_, _ = io.WriteString(w, text)
+	})
+	var claims atomic.Int32
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
+		claims.Add(1)
+		var q api.ClaimRequest
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !q.TakeOver || q.Agent != "pi" {
+			t.Errorf("asked for %+v, %v", q, err)
+		}
+		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: "main", Former: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}})
+	})
+	return f, &claims
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	f, claims := resumable(t, "head\na\nb\n")
+	dir := filepath.Join(t.TempDir(), "new")
+	path := filepath.Join(dir, "talk.jsonl")
+	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
+		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","former":{"agent":"omp","host":"b-host","writer":"w0"}}`+"\n", testID, path), "")
+	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+
+	// Over an older file of the session, in place.
+	_ = os.WriteFile(path, []byte("head\nb\n"), 0o600)
+	wantResult(t, f.run("resume", testID, "--dir", dir), 0, path+"\n", "")
+	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+
+	// Not over one that has more, and then nobody is fenced.
+	_ = os.WriteFile(path, []byte("head\nc\n"), 0o600)
+	before := claims.Load()
+	wantResult(t, f.run("resume", testID, "--dir", dir), exitConflict, "", "holds lines that the log does not have\nnext: bring them in with: sessctl import "+path)
+	if claims.Load() != before {
+		t.Error("a claim was made for a file that is not written")
+	}
+	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\nc\n"})
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--force"), 0, "taken over from omp on b-host, who is fenced", "")
+	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--head", "evil"), exitInvalid, "", "no file's name")
+}
+
+func TestResumeInTheAgentsOwnPlace(t *testing.T) {
+	t.Parallel()
+	f, _ := resumable(t, "head\n")
+	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")
+	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/--lab--/talk.jsonl"), "")
+	f.answers("GET /v1/sessions/01bbbbbbbbbbbbbbbbbbbbbbbb", api.Info{Log: api.LogInfo{Dialect: "nova"}})
+	if _, err := testApp(nil).agentRoot("nova"); describe(err, "").Exit != exitUsage {
+		t.Errorf("an agent without a place: %v", err)
+	}
+}
+
+func TestAResumeThatBreaksOffLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.grants("w1", nil)
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.HeaderFile, "talk.jsonl")
+		_, _ = io.WriteString(w, "half of it")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	dir := t.TempDir()
+	wantResult(t, f.run("resume", testID, "--dir", dir), exitUnavailable, "", "the node's answer broke off")
+	wantFiles(t, dir, nil)
+}
+
+func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if !strings.HasPrefix(string(b), `{"type":"session"`) {
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(api.Detail{Status: 400, Code: "invalid", Detail: "not a session file: invalid"})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(api.Imported{ID: "agent-id", Session: "agent-id", Created: true, Entries: 3, Blobs: 1, Version: "1", Kept: core.DigestOf(b)})
+	})
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.jsonl"), filepath.Join(dir, "bad.jsonl")
+	_ = os.WriteFile(good, []byte(`{"type":"session","id":"agent-id","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}`+"\n"), 0o600)
+	_ = os.WriteFile(bad, []byte("words"), 0o600)
+	wantResult(t, f.run("import", good), 0,
+		"agent-id  3 new entries, 1 blob  ("+good+")\n  migrated from version 1 to 3; the file as it was: sessctl export --original agent-id\n", "")
+	got := f.run("import", "-o", "json", bad, good, dir, good)
+	wantResult(t, got, exitInvalid, `{"file":"`+good+`","id":"agent-id","session":"agent-id","created":true,"entries":3,"blobs":1,"skipped":[],"version":"1","original":"sha256:`, `"detail":"`+bad+`: not a session file"`)
+	if n := strings.Count(got.out, "\n"); n != 2 {
+		t.Errorf("%d results, want 2:\n%s", n, got.out)
+	}
+	if n := strings.Count(got.err, "\n"); n != 2 {
+		t.Errorf("%d errors, want 2:\n%s", n, got.err)
+	}
+}
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	events := []api.Event{
+		{Seq: 1, Cursor: core.Cursor{Seq: 1}, Kind: core.KindOpen, Head: "main", Entries: []json.RawMessage{
+			[]byte(`{"type":"session"}`), []byte(`{"type":"message","message":{"role":"user","content":"a<b\u001b"}}`),
+		}},
+		{Seq: 2, Cursor: core.Cursor{Seq: 2}, Kind: core.KindClaim, Head: "main", Body: []byte(`{"agent":"pi","host":"h"}`)},
+	}
+	ended := make(chan struct{}, 1)
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/events", func(w http.ResponseWriter, r *http.Request) {
+		for _, ev := range events {
+			_, _ = fmt.Fprintf(w, "id: %s\ndata: ", ev.Cursor)
+			enc := json.NewEncoder(w)
+			enc.SetEscapeHTML(false)
+			_ = enc.Encode(ev)
+			_, _ = io.WriteString(w, "\n")
+		}
+		_ = http.NewResponseController(w).Flush()
+		if r.URL.Query().Get("wait") != "false" {
+			ended <- struct{}{}
+			<-r.Context().Done()
+		}
+	})
+	wantResult(t, f.run("tail", testID), 0, `1-0000000000000000  main  session
+1-0000000000000000  main  message  user: a<b␛
+2-0000000000000000  main  claim  pi on h
+`, "")
+	got := f.run("tail", testID, "-o", "json")
+	wantResult(t, got, 0, `"content":"a<b\u001b"`, "")
+	if n := strings.Count(got.out, "\n"); n != 2 {
+		t.Errorf("%d lines, want 2", n)
+	}
+	wantResult(t, f.run("tail", "-f", testID, "--timeout", "200ms"), 0, "claim  pi on h", "")
+	<-ended
+
+	// An interrupt is how following ends.
+	ctx, cancel := context.WithCancel(t.Context())
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"tail", "-f", testID, "--url", f.url}, func(string) string { return "" }, strings.NewReader(""), io.Discard, io.Discard)
+	}()
+	<-ended
+	cancel()
+	if c := <-code; c != 0 {
+		t.Errorf("exit code %d", c)
+	}
+}
+
+func TestLs(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	row := api.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: core.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
+	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+		list := api.List{Sessions: []api.Row{row}, Next: "2"}
+		if r.URL.Query().Get("after") == "2" {
+			list = api.List{Sessions: []api.Row{{ID: "01bbbbbb", Deleted: true, CWD: "/x"}}}
+		}
+		if r.URL.Query().Get("prefix") == "none" {
+			list = api.List{}
+		}
+		_ = json.NewEncoder(w).Encode(list)
+	})
+	wantResult(t, f.run("ls"), 0, `ID                          MODIFIED    ENTRIES  STATE    TITLE
+01aaaaaaaaaaaaaaaaaaaaaaaa  2001-02-03  3        -        say␛ hi
+01bbbbbb                                0        deleted  /x
+`, "")
+	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
+	wantResult(t, f.run("ls", "none"), 0, "", "no sessions")
+	wantResult(t, f.run("ls", "none", "-o", "json"), 0, "[]\n", "")
+	var rows []api.Row
+	if err := json.Unmarshal([]byte(f.run("ls", "-o", "json").out), &rows); err != nil || len(rows) != 2 {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+func TestRmAndUndo(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{"here-0001"}, "gone-0001")
+	var why string
+	f.mux.HandleFunc("POST /v1/sessions/here-0001/delete", func(w http.ResponseWriter, r *http.Request) {
+		var n api.Notice
+		_ = json.NewDecoder(r.Body).Decode(&n)
+		why = n.By + ": " + n.Why
+		_, _ = io.WriteString(w, "{}")
+	})
+	f.answers("POST /v1/sessions/gone-0001/undelete", struct{}{})
+	wantResult(t, f.run("rm", "here", "--why", "done with"), 0, "take it out with: sessctl rm --undo here-0001", "")
+	if why != "tester: done with" {
+		t.Errorf("the log was told %q", why)
+	}
+	wantResult(t, f.run("rm", "--undo", "gone", "-o", "json"), 0, `{"id":"gone-0001","deleted":false}`, "")
+	wantResult(t, f.run("rm", "--undo", "here"), exitNotFound, "", "next: see the trash with: sessctl ls --deleted")
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{"good-0001", "harm-0001"}, "gone-0001")
+	for _, id := range []string{"good-0001", "gone-0001"} {
+		f.answers("GET /v1/sessions/"+id+"/verify", api.Report{Session: core.SessionID(id), Records: 2, Entries: 1})
+	}
+	f.answers("GET /v1/sessions/harm-0001/verify", api.Report{Session: "harm-0001", Problems: []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}})
+	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
+	wantResult(t, f.run("verify", "harm"), exitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 session\n")
+	got := f.run("verify", "--all", "-o", "json")
+	wantResult(t, got, exitDamaged, `"problems":[]}`, `"code":"corrupt"`)
+	if n := strings.Count(got.out, "\n"); n != 3 {
+		t.Errorf("%d reports, want 3", n)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	s := api.Status{Node: "n1", Version: "v1", Log: "main", Healthy: true, Summary: "all is well", Uptime: 90, Sessions: 1, Blobs: "/data/blobs"}
+	for i := range 40 {
+		s.Shards = append(s.Shards, api.ShardStatus{Stream: fmt.Sprintf("SESS_main_%02d", i), Replicas: 3, Bytes: 2048})
+	}
+	f.mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s) })
+	got := f.run("status")
+	wantResult(t, got, 0, "state  all is well\nnode   n1, version v1, up 1m30s\n", "")
+	if n := strings.Count(got.out, "\n"); n > 24 {
+		t.Errorf("%d lines do not fit a screen", n)
+	}
+	s.Healthy, s.Summary = false, "no quorum"
+	wantResult(t, f.run("status"), exitUnavailable, "no quorum", "the node is not well: no quorum")
+}
+
+func TestBlobsGetChecksWhatItGets(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d := core.DigestOf([]byte("good"))
+	body := "good"
+	f.mux.HandleFunc("GET /v1/blobs/{digest}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	wantResult(t, f.run("blobs", "get", strings.TrimPrefix(d.String(), "sha256:")), 0, "good", "")
+	dir := t.TempDir()
+	body = "bad"
+	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), exitDamaged, "", "the bytes that came are")
+	wantFiles(t, dir, nil)
+}
+
+func TestBranchAndForkAndNew(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var leaf string
+	f.mux.HandleFunc("PUT /v1/sessions/"+testID+"/heads/{head}", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		leaf = string(b)
+		_ = json.NewEncoder(w).Encode(api.Info{Log: api.LogInfo{Cursor: core.Cursor{Seq: 9}}})
+	})
+	made := func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ ID, At, CWD string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		_ = json.NewEncoder(w).Encode(api.Created{ID: core.SessionID(q.ID), Cursor: core.Cursor{Seq: 1}})
+	}
+	f.mux.HandleFunc("POST /v1/sessions", made)
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
+	wantResult(t, f.run("branch", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
+	wantResult(t, f.run("branch", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
+	if leaf != `{"leaf":{"none":true}}` {
+		t.Errorf("sent %s", leaf)
+	}
+	wantResult(t, f.run("fork", testID, "--at", "e1", "--id", "forked-01"), 0, "forked-01\n", "")
+	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000"}`, "")
+	if id := strings.TrimSpace(f.run("new").out); len(id) != 26 {
+		t.Errorf("%q is no new id", id)
+	}
+}
+
+func TestFilesAreLimited(t *testing.T) {
+	t.Parallel()
+	a := testApp(nil)
+	a.maxFile = 10
+	path := filepath.Join(t.TempDir(), "f")
+	_ = os.WriteFile(path, []byte("12345678901"), 0o600)
+	if _, err := a.readBytes(t.Context(), path); describe(err, "").Code != "too-large" {
+		t.Errorf("a file: %v", err)
+	}
+	a.stdin = strings.NewReader("12345678901")
+	if _, err := a.readBytes(t.Context(), "-"); describe(err, "").Code != "too-large" {
+		t.Errorf("standard input: %v", err)
+	}
+}
+
+// Waiting for somebody to type ends with an interrupt.
+func TestReadingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	a := testApp(nil)
+	r, w := io.Pipe()
+	defer w.Close()
+	a.stdin = r
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := a.readBytes(ctx, "-"); err == nil {
+		t.Error("no error")
+	}
+}
