@@ -70,12 +70,12 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 	if f.key == "" {
 		f.key = ulid.Make().String()
 	}
-	v, err := a.voice(id, f.writerFlags)
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	v, err := a.voice(ctx, node, id, f.writerFlags)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.within(cmd, short)
-	defer cancel()
 	done, err := node.Append(ctx, string(id), data, api.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key})
 	if err != nil {
 		return keyHint(a.heard(v, err), f.key)

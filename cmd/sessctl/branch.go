@@ -52,7 +52,7 @@ func (a *app) branch(ctx context.Context, arg, at string, w writerFlags) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(id, w)
+	v, err := a.voice(ctx, node, id, w)
 	if err != nil {
 		return err
 	}

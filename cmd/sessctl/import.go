@@ -97,7 +97,7 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 		return fmt.Errorf("%s: %w", title(name), err)
 	}
 	first := peek(f.dialect, start)
-	v, err := a.voice(first.session, f.writerFlags)
+	v, err := a.voice(ctx, node, first.session, f.writerFlags)
 	if err != nil {
 		return err
 	}

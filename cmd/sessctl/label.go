@@ -60,7 +60,7 @@ func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, call func(conte
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(id, w)
+	v, err := a.voice(ctx, node, id, w)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(id, w)
+	v, err := a.voice(ctx, node, id, w)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -44,7 +45,7 @@ type voice struct {
 }
 
 // voice returns the claim that a write to the head of session id speaks from.
-func (a *app) voice(id core.SessionID, w writerFlags) (voice, error) {
+func (a *app) voice(ctx context.Context, node *api.Client, id core.SessionID, w writerFlags) (voice, error) {
 	v := voice{session: id, head: w.head}
 	if w.noClaim {
 		return v, nil
@@ -56,8 +57,22 @@ func (a *app) voice(id core.SessionID, w writerFlags) (voice, error) {
 	if err != nil || !ok {
 		return v, err
 	}
+	if strange(ctx, node, h) {
+		return v, a.claims().forget(id, w.head, h.Writer)
+	}
 	v.writer, v.memory = h.Writer, true
 	return v, nil
+}
+
+// strange reports whether h was never granted by the log that node serves: that
+// log has the session not at all, or has had fewer claims on it. Then the
+// memory is of another log, in which the session has the same id.
+func strange(ctx context.Context, node *api.Client, h held) bool {
+	info, err := node.Info(ctx, string(h.Session))
+	if err != nil {
+		return errors.Is(err, core.ErrNotFound)
+	}
+	return info.Log.Epoch < h.Epoch
 }
 
 // heard looks at what became of a write that v spoke. When a remembered claim
