@@ -1,0 +1,147 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// get asks for a JSON answer of type T.
+func get[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
+	var out T
+	err := c.do(ctx, http.MethodGet, path, q, nil, nil, 0, &out)
+	return out, err
+}
+
+// send sends in as JSON and reads a JSON answer of type T.
+func send[T any](ctx context.Context, c *Client, method, path string, h http.Header, in any) (T, error) {
+	var out T
+	err := c.sendJSON(ctx, method, path, h, in, &out)
+	return out, err
+}
+
+func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Header, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Content-Type", "application/json")
+	return c.do(ctx, method, path, nil, h, bytes.NewReader(b), int64(len(b)), out)
+}
+
+func (c *Client) fetch(ctx context.Context, path string, q url.Values) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, path, q, nil, nil, 0)
+}
+
+// do sends a request and reads the answer into out, raw where out is a
+// *json.RawMessage.
+func (c *Client) do(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64, out any) error {
+	r, err := c.send(ctx, method, path, q, h, body, size)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: the answer broke off: %w: %w", method, path, err, unanswered(method))
+	}
+	switch to := out.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*to = bytes.TrimSpace(b)
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("%s %s: the answer is not what this program expects: %w", method, path, err)
+	}
+	return nil
+}
+
+// send sends a request. An answer that is none of success is an error.
+func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
+	u := strings.TrimSuffix(c.Base, "/") + path
+	if len(q) > 0 {
+		u += "?" + q.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %v: %w", c.Base, err, core.ErrInvalid)
+	}
+	if body != nil {
+		req.ContentLength = size
+	}
+	for k, v := range h {
+		req.Header[k] = v
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	r, err := client.Do(req)
+	if err != nil {
+		if unsent(err) {
+			method = http.MethodGet
+		}
+		return nil, fmt.Errorf("no answer from %s: %w: %w", c.Base, err, unanswered(method))
+	}
+	if r.StatusCode >= 300 {
+		defer r.Body.Close()
+		return nil, readProblem(r)
+	}
+	return r, nil
+}
+
+// unanswered is what a request without an answer comes to: a read did nothing,
+// a write may have.
+func unanswered(method string) error {
+	if method == http.MethodGet {
+		return core.ErrUnavailable
+	}
+	return core.ErrUncertain
+}
+
+// unsent reports whether err came before anything of a request was sent.
+func unsent(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
+}
+
+func setIf(q url.Values, k, v string) {
+	if v != "" {
+		q.Set(k, v)
+	}
+}
+
+func headIf(h http.Header, k, v string) {
+	if v != "" {
+		h.Set(k, v)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
