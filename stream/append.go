@@ -1,8 +1,10 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -26,6 +28,8 @@ type Append struct {
 	ID func(i int) string
 	// Time is the time of lines that have none; default now.
 	Time string
+
+	kept bool // the lines are as the log keeps them already
 }
 
 // A Receipt says where an append is.
@@ -54,6 +58,9 @@ type request struct {
 // those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
 // ErrFull.
 func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+	}
 	q, err := s.prepare(ctx, a)
 	if err != nil {
 		return Receipt{}, err
@@ -63,7 +70,10 @@ func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 	}
 	select {
 	case <-q.done:
-		return q.receipt, q.err
+		if q.err != nil {
+			return Receipt{}, q.err
+		}
+		return q.receipt, nil
 	case <-ctx.Done():
 		return Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
 	}
@@ -94,12 +104,15 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, Err: err}
 		}
-		kept, n, err := s.ss.Keep(ctx, []core.Entry{e})
-		if err != nil {
-			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		if !a.kept {
+			es, n, err := s.ss.Keep(ctx, []core.Entry{e})
+			if err != nil {
+				return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+			}
+			line = es[0].Line
+			q.receipt.Blobs += n
 		}
-		q.lines[i] = kept[0].Line
-		q.receipt.Blobs += n
+		q.lines[i] = line
 		if e.ID == "" && !a.Loose {
 			q.ids[i] = a.ID(i)
 		}
@@ -173,8 +186,12 @@ func (s *Session) take() []*request {
 
 // joins reports whether q may share a record with first.
 func (q *request) joins(first *request) bool {
-	return q.Head == first.Head && q.Writer == first.Writer && q.After == nil && first.After == nil
+	return q.Head == first.Head && q.Writer == first.Writer && !q.alone() && !first.alone()
 }
+
+// alone reports whether q takes a record of its own: it expects a position, or
+// its lines may lack the ids that others behind it would continue.
+func (q *request) alone() bool { return q.After != nil || q.Loose }
 
 // serveBatch stores one record of all the requests that pass their checks.
 func (s *Session) serveBatch(batch []*request) {
@@ -204,8 +221,9 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 	var pending []core.Entry
 	for _, q := range batch {
 		q.err = s.admit(st, q, pending)
-		if q.err != nil && !fresh {
-			return nil, q.err
+		if err := q.err; err != nil && !fresh {
+			q.err = nil // no verdict yet
+			return nil, err
 		}
 		if q.err == nil {
 			pending = append(pending, q.entries...)
@@ -214,14 +232,10 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 	if len(pending) == 0 {
 		return nil, nil
 	}
-	writer := batch[0].Writer
-	if writer == "" {
-		writer = s.writer
-	}
 	return &core.Record{
 		Kind:   core.KindAppend,
 		Head:   batch[0].Head,
-		Writer: writer,
+		Writer: s.writerOr(batch[0].Writer),
 		Count:  len(pending),
 		Body:   core.LinesBody(pending),
 	}, nil
@@ -230,9 +244,6 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 // admit fills in q's lines and checks them against the state and the entries
 // that go before them in the same record.
 func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error {
-	if err := st.Writable(); err != nil {
-		return err
-	}
 	es, err := q.fill(st, pending)
 	if err != nil {
 		return err
@@ -250,12 +261,13 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 }
 
 // fill returns q's lines as entries with an id, a parent and a time. A line
-// whose id is there already takes the parent and the time it has there, so that
-// a repeated append gives the same bytes.
+// whose id is there already, in the session or in the same record, takes the
+// parent and the time it has there, so that a repeated append gives the same
+// bytes.
 func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
-	if n := len(pending); n > 0 {
-		leaf = core.LeafAt(pending[n-1].ID)
+	if len(pending) > 0 {
+		leaf = st.Dialect.Leaf(pending)
 	}
 	es := make([]core.Entry, len(q.lines))
 	for i, line := range q.lines {
@@ -267,7 +279,7 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 			es[i] = e
 			continue
 		}
-		e, err := q.fillLine(st, i, line, leaf)
+		e, err := q.fillLine(st, pending, i, line, leaf)
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, Err: err}
 		}
@@ -277,7 +289,7 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 	return es, nil
 }
 
-func (q *request) fillLine(st *core.State, i int, line []byte, leaf core.Leaf) (core.Entry, error) {
+func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []byte, leaf core.Leaf) (core.Entry, error) {
 	id := q.ids[i]
 	if id == "" {
 		e, err := st.Dialect.Entry(line)
@@ -286,12 +298,34 @@ func (q *request) fillLine(st *core.State, i int, line []byte, leaf core.Leaf) (
 		}
 		id = e.ID
 	}
-	f := core.Fields{ID: id, Parent: leaf, Time: q.Time}
-	if old, ok := st.Entry(id); ok {
-		f.Parent, f.Time = core.NoLeaf, old.Time
-		if old.Parent != "" {
-			f.Parent = core.LeafAt(old.Parent)
+	old, ok := known(st, pending, id)
+	if !ok {
+		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time})
+	}
+	parents := []core.Leaf{core.LeafAt(old.Parent)}
+	if old.Parent == "" { // a root says so, or says nothing
+		parents = []core.Leaf{core.NoLeaf, {}}
+	}
+	var e core.Entry
+	for _, parent := range parents {
+		var err error
+		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time})
+		if err != nil || bytes.Equal(e.Line, old.Line) {
+			return e, err
 		}
 	}
-	return st.Dialect.Fill(line, f)
+	return e, nil
+}
+
+// known returns the entry called id, of the session or of the record that is
+// being made.
+func known(st *core.State, pending []core.Entry, id string) (core.Entry, bool) {
+	if e, ok := st.Entry(id); ok {
+		return e, true
+	}
+	i := slices.IndexFunc(pending, func(e core.Entry) bool { return e.ID == id })
+	if i < 0 || id == "" {
+		return core.Entry{}, false
+	}
+	return pending[i], true
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
@@ -31,30 +32,46 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 	if err != nil {
 		return mine, nil, err
 	}
+	if err := core.CheckHead(q.Head); err != nil {
+		return mine, nil, err
+	}
 	err = s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
-		if h := st.Heads[q.Head]; h != nil && h.Claim != nil {
-			if h.Claim.Writer == writer { // an earlier try was stored
-				return nil, nil
-			}
-			if !q.TakeOver {
-				return nil, &core.FencedError{Session: s.id, Head: q.Head, Holder: h.Claim}
-			}
-			former = h.Claim
-		}
-		if err := core.CheckHead(q.Head); err != nil {
+		if err := st.Writable(); err != nil {
 			return nil, err
 		}
-		return &core.Record{Kind: core.KindClaim, Head: q.Head, Writer: writer, Epoch: st.Epoch + 1, Body: body}, st.Writable()
-	}, func(st *core.State) { mine = *st.Heads[q.Head].Claim })
+		holder := holderOf(st, q.Head)
+		if holder != nil && holder.Writer == writer {
+			return nil, nil // an earlier try was stored
+		}
+		if holder != nil && !q.TakeOver {
+			return nil, &core.FencedError{Session: s.id, Head: q.Head, Holder: holder}
+		}
+		former = holder
+		return &core.Record{Kind: core.KindClaim, Head: q.Head, Writer: writer, Epoch: st.Epoch + 1, Body: body}, nil
+	}, func(st *core.State) error {
+		holder := holderOf(st, q.Head)
+		if holder == nil || holder.Writer != writer { // stored, and ended by another before its answer came
+			return &core.FencedError{Session: s.id, Head: q.Head, Holder: holder}
+		}
+		mine = *holder
+		return nil
+	})
 	return mine, former, err
+}
+
+func holderOf(st *core.State, head string) *core.Claim {
+	if h := st.Heads[head]; h != nil {
+		return h.Claim
+	}
+	return nil
 }
 
 // Release gives up the claim of writer on head. It is no error when the claim
 // was over already.
 func (s *Session) Release(ctx context.Context, head, writer string, n core.Notice) error {
 	return s.notice(ctx, core.KindRelease, head, writer, n, func(st *core.State) bool {
-		h := st.Heads[head]
-		return h == nil || h.Claim == nil || h.Claim.Writer != writer
+		holder := holderOf(st, head)
+		return holder == nil || holder.Writer != writer
 	})
 }
 
@@ -121,7 +138,9 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 		if done(st) {
 			return nil, nil
 		}
-		if err := st.Writable(); err != nil && kind != core.KindUndelete {
+		err := st.Writable()
+		trashed := errors.Is(err, core.ErrDeleted) && st.Erased == nil
+		if err != nil && (kind != core.KindUndelete || !trashed) {
 			return nil, err
 		}
 		return &core.Record{Kind: kind, Head: head, Writer: writer, Body: body}, nil
@@ -130,7 +149,7 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 
 // write is commit for one that waits for its turn. done, where there is one,
 // sees the state right after.
-func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State)) error {
+func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()
 	if err := s.lock(ctx); err != nil {
@@ -141,7 +160,7 @@ func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bo
 		return err
 	}
 	if done != nil {
-		done(s.st)
+		return done(s.st)
 	}
 	return nil
 }

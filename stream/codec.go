@@ -33,7 +33,10 @@ const (
 	// MaxBody is how many bytes a plain body may have.
 	MaxBody = 512 << 20
 	// compressFrom is where compressing a body begins to pay.
-	compressFrom = 512
+	compressFrom = 4 << 10
+	// maxInflate is how large a compressed body may become. What would be
+	// larger is spilled, so no message takes a reader more memory.
+	maxInflate = 16 << 20
 )
 
 // A frame is a record as its message carries it: the body may be compressed,
@@ -53,7 +56,7 @@ func pack(r *core.Record) (frame, error) {
 	if len(r.Body) > MaxBody {
 		return f, fmt.Errorf("record body of %d bytes, %d are allowed: %w", len(r.Body), MaxBody, core.ErrTooLarge)
 	}
-	if len(r.Body) >= compressFrom {
+	if len(r.Body) >= compressFrom && len(r.Body) <= maxInflate {
 		if c := encoder().EncodeAll(r.Body, nil); len(c) < len(r.Body) {
 			f.data, f.zstd = c, true
 		}
@@ -179,7 +182,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(MaxBody))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxInflate))
 	if err != nil {
 		panic(err) // the options are constants
 	}

@@ -15,14 +15,18 @@ import (
 // are part of the server's API.
 const (
 	codeNoPeers         = 10005 // no suitable peers: a cluster that has just formed
+	codeNotLeader       = 10009 // this server does not lead the cluster any more
 	codeNoMessage       = 10037 // no message found
 	codeTooLarge        = 10054
-	codeWrongStream     = 10060
 	codeWrongLast       = 10071 // another message was last, or the server could not read which
 	codeStoreFailed     = 10077 // a limit was reached, or the disk refused
 	codeWrongLastBusy   = 10164 // another message on the subject is on its way
 	codeDuplicateInProc = 10158
-	codeStreamNotFound  = 10059
+
+	// Limits of the account or the server, not of the stream.
+	codeAccountFull = 10002
+	codeServerFull  = 10023
+	codeStorageFull = 10047
 )
 
 // errBusy is an answer that says: the same again, a little later.
@@ -39,6 +43,8 @@ func edge(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return fmt.Errorf("%w: nobody leads the stream: %w", errBusy, core.ErrUnavailable)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%v: %w", err, core.ErrTooLarge)
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", core.ErrUncertain, err)
 	}
@@ -54,7 +60,7 @@ func apiEdge(code, status int, text string) error {
 		return fmt.Errorf("%s: %w", text, core.ErrConflict)
 	case codeWrongLastBusy, codeDuplicateInProc:
 		return fmt.Errorf("%w: %s: %w", errBusy, text, core.ErrUnavailable)
-	case codeStoreFailed:
+	case codeStoreFailed, codeAccountFull, codeServerFull, codeStorageFull:
 		return fmt.Errorf("%s: %w", text, core.ErrFull)
 	case codeTooLarge:
 		return fmt.Errorf("%s: %w", text, core.ErrTooLarge)
@@ -74,6 +80,9 @@ func readEdge(err error) error {
 		return nil
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
+		errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: nobody answers for the stream: %w", errBusy, core.ErrUnavailable)
 	}
 	return fmt.Errorf("%v: %w", err, core.ErrUnavailable)
 }

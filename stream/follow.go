@@ -54,8 +54,8 @@ func (f *follower) run(ctx context.Context) error {
 		return err
 	}
 	// The subscription must be at the server before the first read.
-	if err := f.log.nc.FlushWithContext(ctx); err != nil {
-		return readEdge(err)
+	if err := f.flush(ctx); err != nil {
+		return err
 	}
 	if err := f.catchUp(ctx); err != nil {
 		return err
@@ -63,6 +63,20 @@ func (f *follower) run(ctx context.Context) error {
 	for {
 		if err := f.step(ctx, sub); err != nil {
 			return err
+		}
+	}
+}
+
+func (f *follower) flush(ctx context.Context) error {
+	for {
+		wait, cancel := context.WithTimeout(ctx, f.log.cfg.AckWait)
+		err := readEdge(f.log.nc.FlushWithContext(wait))
+		cancel()
+		if !errors.Is(err, errBusy) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 }

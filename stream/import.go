@@ -30,8 +30,8 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 	}
 	file := *f
 	file.Entries = kept
-	// The session may be made by somebody else at the same time, hence twice.
-	for range 2 {
+	// Somebody else may make the session, or write to it, at the same time.
+	for range importTries {
 		var res Imported
 		s, err := ss.Open(ctx, id)
 		switch {
@@ -40,14 +40,19 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
-		if errors.Is(err, core.ErrExists) {
+		_, contradicts := errors.AsType[*core.LineError](err)
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts {
 			continue
 		}
 		res.Blobs = blobs
 		return res, err
 	}
-	return Imported{}, fmt.Errorf("session %s appears and disappears: %w", id, core.ErrUnavailable)
+	return Imported{}, fmt.Errorf("session %s changes all the time: %w", id, core.ErrUnavailable)
 }
+
+// importTries is how often an import compares its file with the session anew
+// because another record came between.
+const importTries = 10
 
 func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.File, raw []byte, who core.Origin) (Imported, error) {
 	who.Dialect, who.Version, who.Entries, who.Skipped = f.Dialect, f.Version, len(f.Entries), f.Skipped
@@ -67,10 +72,12 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 
 func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, writer string) (Imported, error) {
 	var fresh []core.Entry
+	var seen core.Cursor
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
 		}
+		seen = st.Cursor()
 		fresh, err = st.Missing(f)
 		return err
 	})
@@ -81,6 +88,6 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, wr
 	for i := range fresh {
 		lines[i] = fresh[i].Line
 	}
-	rec, err := s.Append(ctx, Append{Lines: lines, Loose: true, Writer: writer})
+	rec, err := s.Append(ctx, Append{Lines: lines, Loose: true, Writer: writer, After: &seen, kept: true})
 	return Imported{Session: s, Entries: rec.Stored}, err
 }

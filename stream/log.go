@@ -29,7 +29,7 @@ type Blobs interface {
 // default.
 type LogConfig struct {
 	Name     string        // default "main"
-	Shards   int           // streams the log is spread over, fixed when it is made; default 4 (or what the log has)
+	Shards   int           // streams the log is spread over, fixed when it is made; default what the log has, else 4, or 8 where it is replicated
 	Replicas int           // servers that hold each record: 1, 3 or 5; default 1
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
@@ -147,7 +147,7 @@ func pause(ctx context.Context) error {
 
 // Last implements core.Log: it asks the stream's leader.
 func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)})
+	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)}, false)
 }
 
 // At implements core.Log: it asks the stream's leader.
@@ -155,7 +155,7 @@ func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Re
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
-	return l.get(ctx, id, map[string]any{"seq": uint64(pos)})
+	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, false)
 }
 
 // storedMsg is the server's answer to STREAM.MSG.GET.
@@ -176,15 +176,15 @@ type storedMsg struct {
 
 // get asks the leader for one message, again and again while the stream has no
 // leader, until ctx ends.
-func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*core.Record, error) {
+func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any, tip bool) (*core.Record, error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, err
 	}
 	subject := "$JS.API.STREAM.MSG.GET." + streamName(l.cfg.Name, l.Shard(id))
 	for {
-		r, err := l.getOnce(ctx, id, subject, body)
-		if err == nil || !errors.Is(err, core.ErrUnavailable) {
+		r, err := l.getOnce(ctx, id, subject, body, tip)
+		if err == nil || !errors.Is(err, errBusy) {
 			return r, err
 		}
 		if pause(ctx) != nil {
@@ -193,7 +193,7 @@ func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*
 	}
 }
 
-func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*core.Record, error) {
+func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte, tip bool) (*core.Record, error) {
 	rctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	reply, err := l.nc.RequestWithContext(rctx, subject, body)
@@ -214,23 +214,57 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	if err != nil {
 		return nil, fmt.Errorf("session %s, message %d: headers: %v: %w", id, got.Message.Seq, err, core.ErrCorrupt)
 	}
-	return l.record(ctx, id, h, got.Message.Data, core.Pos(got.Message.Seq), got.Message.Time)
+	f, err := readFrame(h, got.Message.Data)
+	if err != nil {
+		return nil, fmt.Errorf("session %s, message %d: %w", id, got.Message.Seq, err)
+	}
+	return l.record(ctx, id, f, core.Pos(got.Message.Seq), got.Message.Time, !tip)
 }
 
-// record makes a Record of a message, fetching a spilled body.
-func (l *Log) record(ctx context.Context, id core.SessionID, h nats.Header, data []byte, pos core.Pos, at time.Time) (*core.Record, error) {
-	f, err := readFrame(h, data)
-	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
-	}
-	if f.spill.IsZero() {
+// record makes a Record of a message, fetching a spilled body where it is
+// wanted.
+func (l *Log) record(ctx context.Context, id core.SessionID, f frame, pos core.Pos, at time.Time, spilled bool) (*core.Record, error) {
+	var err error
+	switch {
+	case f.spill.IsZero():
 		f.rec.Body, err = f.plain()
-	} else {
-		f.rec.Body, err = l.cfg.Blobs.Get(ctx, f.spill)
+	case spilled:
+		f.rec.Body, err = l.fetch(ctx, f.spill)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
 	}
 	f.rec.Pos, f.rec.Time = pos, at
 	return &f.rec, nil
+}
+
+// fetch gets a spilled body. One that is gone is damage: it must not look as
+// if the record were not there.
+func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
+	b, err := l.cfg.Blobs.Get(ctx, d)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, fmt.Errorf("body %s is gone: %v: %w", d, err, core.ErrCorrupt)
+	}
+	if err == nil && core.DigestOf(b) != d {
+		return nil, fmt.Errorf("body %s is other bytes: %w", d, core.ErrCorrupt)
+	}
+	return b, err
+}
+
+// A tipper tells a session's last record and may leave out its body.
+type tipper interface {
+	tip(ctx context.Context, id core.SessionID) (*core.Record, error)
+}
+
+// lastOf returns the session's last record for who needs not its body, which
+// may be a whole imported file.
+func lastOf(ctx context.Context, l core.Log, id core.SessionID) (*core.Record, error) {
+	if t, ok := l.(tipper); ok {
+		return t.tip(ctx, id)
+	}
+	return l.Last(ctx, id)
+}
+
+func (l *Log) tip(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)}, true)
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -25,6 +26,9 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 	return func(yield func(*core.Record, error) bool) {
 		for after < upTo {
 			msgs, more, err := l.batch(ctx, id, after)
+			if errors.Is(err, errBusy) && pause(ctx) == nil {
+				continue
+			}
 			if err != nil {
 				yield(nil, fmt.Errorf("read session %s after %d: %w", id, after, err))
 				return
@@ -74,14 +78,19 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos) (msg
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
+			if n := len(msgs); n > 0 && m.Header.Get("Nats-Last-Sequence") != msgs[n-1].Header.Get("Nats-Sequence") {
+				return nil, false, fmt.Errorf("%w: a message was lost on its way: %w", errBusy, core.ErrUnavailable)
+			}
 			msgs = append(msgs, m)
 		case "204": // end of batch
 			pending, _ := strconv.Atoi(m.Header.Get("Nats-Num-Pending"))
 			return msgs, pending > 0, nil
 		case "404":
 			return msgs, false, nil
-		default:
+		case "408": // the request is wrong
 			return nil, false, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
+		default:
+			return nil, false, fmt.Errorf("%w: the server answered %s %s: %w", errBusy, status, m.Header.Get("Description"), core.ErrUnavailable)
 		}
 	}
 }
@@ -102,5 +111,9 @@ func (l *Log) direct(ctx context.Context, id core.SessionID, m *nats.Msg) (*core
 		return nil, fmt.Errorf("a message of session %s without a sequence: %w", id, core.ErrCorrupt)
 	}
 	at, _ := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
-	return l.record(ctx, id, m.Header, m.Data, core.Pos(pos), at)
+	f, err := readFrame(m.Header, m.Data)
+	if err != nil {
+		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
+	}
+	return l.record(ctx, id, f, core.Pos(pos), at, true)
 }

@@ -24,6 +24,11 @@ type Session struct {
 	gen  atomic.Uint64 // how often st was loaded anew
 	size atomic.Int64  // bytes of st, roughly
 
+	// Of the record in flight: its chain, and whether it was met in the log.
+	// Guarded by turn.
+	sent core.Chain
+	met  bool
+
 	qmu     sync.Mutex
 	queue   []*request
 	serving bool
@@ -71,9 +76,12 @@ func (s *Session) fold(r *core.Record) error {
 	if err := s.st.Apply(r); err != nil {
 		return err
 	}
+	s.meet(r)
 	s.size.Add(int64(len(r.Body)) + int64(r.Count)*entryOverhead)
 	return nil
 }
+
+func (s *Session) meet(r *core.Record) { s.met = s.met || r.Chain == s.sent }
 
 // entryOverhead is about what an entry takes in memory besides its line.
 const entryOverhead = 300
@@ -90,7 +98,7 @@ func (s *Session) measure() {
 // catchUp folds what the leader has beyond the state. The turn is held. Where
 // the log does not go on from what the state knows, the session is loaded anew.
 func (s *Session) catchUp(ctx context.Context) error {
-	last, err := s.ss.cfg.Log.Last(ctx, s.id)
+	last, err := s.last(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,11 +114,43 @@ func (s *Session) catchUp(ctx context.Context) error {
 	return s.reload(ctx, last)
 }
 
+// lostTries is how often a log must say that it has nothing of a session that
+// it had.
+const lostTries = 5
+
+// last returns the log's last record. An answer that is behind what the log
+// still holds was stale: a leader that was cut off gave it. It is asked again.
+func (s *Session) last(ctx context.Context) (*core.Record, error) {
+	for try := 1; ; try++ {
+		last, err := lastOf(ctx, s.ss.cfg.Log, s.id)
+		if errors.Is(err, core.ErrNotFound) {
+			// A session never becomes empty; a server may fail to read, though.
+			if try < lostTries && pause(ctx) == nil {
+				continue
+			}
+			return nil, fmt.Errorf("session %s had record %d, the log has none of it: %w", s.id, s.st.Seq, core.ErrLost)
+		}
+		if err != nil || last.Seq >= s.st.Seq {
+			return last, err
+		}
+		known, err := s.ss.cfg.Log.At(ctx, s.id, s.st.Pos)
+		if errors.Is(err, core.ErrNotFound) || err == nil && known.Chain != s.st.Chain {
+			return last, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if pause(ctx) != nil {
+			return nil, fmt.Errorf("session %s: the log answers with record %d, it has %d: %w", s.id, last.Seq, known.Seq, core.ErrUnavailable)
+		}
+	}
+}
+
 // reload replaces a state that the log does not bear out.
 func (s *Session) reload(ctx context.Context, last *core.Record) error {
 	s.ss.cfg.Logger.Warn("the log does not go on from what this node knew of the session; loading it anew",
 		"session", s.id, "known", s.st.Cursor(), "log", core.CursorOf(last.Seq, last.Chain))
-	st, err := s.ss.load(ctx, s.id)
+	st, err := s.ss.load(ctx, s.id, s.meet)
 	if err != nil {
 		return err
 	}
@@ -168,6 +208,8 @@ func (s *Session) link(r *core.Record) {
 // put stores r behind the state's last record and folds it. It returns false
 // when another record came first; the state holds that one then.
 func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err error) {
+	s.sent, s.met = r.Chain, false
+	doubt := false // an earlier try may have been stored
 	for {
 		before := s.st.Cursor()
 		pos, err := s.ss.cfg.Log.Append(ctx, s.id, s.st.Pos, r)
@@ -177,25 +219,31 @@ func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err err
 			return true, s.fold(r)
 		case errors.Is(err, core.ErrConflict):
 			if cerr := s.catchUp(ctx); cerr != nil {
-				return false, s.unknown(r, cerr)
+				return false, s.outcome(r, cerr, doubt)
 			}
-			if s.st.Chain == r.Chain {
-				return true, nil // it was ours: an earlier try, whose answer was lost
+			if s.met {
+				return true, nil // an earlier try, whose answer was lost; others may be behind it
 			}
 			if s.st.Cursor() != before {
 				return false, nil
 			}
 			// The server refused for a record that is not there: its own read
 			// failed. The same again.
-		case !errors.Is(err, core.ErrUncertain):
-			return false, err
+		case errors.Is(err, core.ErrUncertain):
+			doubt = true
+		default:
+			return false, s.outcome(r, err, doubt)
 		}
 		if pause(ctx) != nil {
-			return false, s.unknown(r, err)
+			return false, s.outcome(r, fmt.Errorf("%v: %w", err, core.ErrUnavailable), doubt)
 		}
 	}
 }
 
-func (s *Session) unknown(r *core.Record, err error) error {
+// outcome is what to say of r when err is in the way of storing it.
+func (s *Session) outcome(r *core.Record, err error, doubt bool) error {
+	if !doubt {
+		return err
+	}
 	return fmt.Errorf("%s record %d of session %s: %v; the same again tells: %w", r.Kind, r.Seq, s.id, err, core.ErrUncertain)
 }

@@ -58,7 +58,7 @@ func NewSessions(cfg Config) *Sessions {
 // Open loads a session as its log's leader has it. core.ErrNotFound when there
 // is none, core.ErrCorrupt when its records or its snapshot are damaged.
 func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, error) {
-	st, err := ss.load(ctx, id)
+	st, err := ss.load(ctx, id, func(*core.Record) {})
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,9 @@ type Birth struct {
 // whatever it holds; when the answer was lost and the log now has this very
 // session, that is success.
 func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
+	if _, err := core.ParseSessionID(string(b.ID)); err != nil {
+		return nil, err
+	}
 	o := b.Origin
 	if o.Time.IsZero() {
 		o.Time = ss.cfg.Now().UTC()
@@ -109,28 +112,44 @@ func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
 
 // putFirst stores a session's first record.
 func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Record) (core.Pos, error) {
+	doubt := false // an earlier try may have been stored
 	for {
 		pos, err := ss.cfg.Log.Append(ctx, id, 0, r)
 		switch {
+		case err == nil:
+			return pos, nil
 		case errors.Is(err, core.ErrConflict):
-			last, lerr := ss.cfg.Log.Last(ctx, id)
-			if errors.Is(lerr, core.ErrNotFound) { // the server could not read its own last record
-				break
+			var there *core.Record
+			if there, err = ss.first(ctx, id); err == nil && there.Chain == r.Chain {
+				return there.Pos, nil
 			}
-			if lerr != nil {
-				return 0, lerr
+			if err == nil {
+				return 0, fmt.Errorf("session %s: %w", id, core.ErrExists)
 			}
-			if last.Chain == r.Chain {
-				return last.Pos, nil
-			}
-			return 0, fmt.Errorf("session %s: %w", id, core.ErrExists)
-		case !errors.Is(err, core.ErrUncertain):
-			return pos, err
+			// Where nothing is there, the server could not read its own last record.
+		case errors.Is(err, core.ErrUncertain):
+			doubt = true
 		}
-		if pause(ctx) != nil {
-			return 0, fmt.Errorf("make session %s: %w", id, err)
+		if again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound); again && pause(ctx) == nil {
+			continue
 		}
+		if doubt {
+			return 0, fmt.Errorf("make session %s: %v; whether it is there only reading tells: %w", id, err, core.ErrUncertain)
+		}
+		return 0, fmt.Errorf("make session %s: %w", id, err)
 	}
+}
+
+// first returns the first record of a session that is still there.
+func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	last, err := lastOf(ctx, ss.cfg.Log, id)
+	if err != nil {
+		return nil, err
+	}
+	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
+		return r, err
+	}
+	return nil, fmt.Errorf("records of session %s do not arrive: %w", id, core.ErrUnavailable)
 }
 
 // Keep returns es as the log keeps them: images of core.MinBlob characters and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -29,6 +30,8 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 			OptStartSeq:   uint64(after) + 1,
 			HeadersOnly:   true,
+			// What a watcher that died leaves at the server goes soon.
+			InactiveThreshold: time.Minute,
 		})
 		if err != nil {
 			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))

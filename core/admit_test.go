@@ -1,0 +1,141 @@
+package core_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func TestAdmit(t *testing.T) {
+	plain := func(t *testing.T) *core.State { return opened(t, line("a", ""), line("b", "a")) }
+	held := func(t *testing.T) *core.State {
+		s := plain(t)
+		apply(t, s, core.KindClaim, "main", "w1", `{}`)
+		return s
+	}
+	with := func(kind core.Kind, body string) func(*testing.T) *core.State {
+		return func(t *testing.T) *core.State {
+			s := held(t)
+			apply(t, s, kind, "main", "w1", body)
+			return s
+		}
+	}
+	at := func(seq uint64) *core.Cursor { return &core.Cursor{Seq: seq} }
+	for what, c := range map[string]struct {
+		state func(*testing.T) *core.State
+		p     core.Proposal
+		lines []string
+		want  error
+		fresh int
+	}{
+		"a child":                       {plain, core.Proposal{}, []string{line("c", "b")}, nil, 1},
+		"a root":                        {plain, core.Proposal{}, []string{line("c", "")}, nil, 1},
+		"a chain in one body":           {plain, core.Proposal{}, []string{line("c", "b"), line("d", "c")}, nil, 2},
+		"a parent that comes later":     {plain, core.Proposal{}, []string{line("d", "c"), line("c", "b")}, core.ErrInvalid, 0},
+		"a parent that is nowhere":      {plain, core.Proposal{}, []string{line("c", "x")}, core.ErrInvalid, 0},
+		"its own parent":                {plain, core.Proposal{}, []string{line("c", "c")}, core.ErrInvalid, 0},
+		"the same again":                {plain, core.Proposal{}, []string{line("b", "a")}, nil, 0},
+		"the same and another":          {plain, core.Proposal{}, []string{line("b", "a"), line("c", "b")}, nil, 1},
+		"twice in one body":             {plain, core.Proposal{}, []string{line("c", "b"), line("c", "b")}, nil, 1},
+		"other bytes":                   {plain, core.Proposal{}, []string{line("b", "")}, core.ErrConflict, 0},
+		"other bytes in one body":       {plain, core.Proposal{}, []string{line("c", "b"), line("c", "a")}, core.ErrConflict, 0},
+		"no id":                         {plain, core.Proposal{}, []string{`{"parentId":"b"}`}, core.ErrInvalid, 0},
+		"a long id":                     {plain, core.Proposal{}, []string{line(strings.Repeat("x", core.MaxEntryID+1), "b")}, core.ErrInvalid, 0},
+		"a bad head":                    {plain, core.Proposal{Head: "a/b"}, []string{line("c", "b")}, core.ErrInvalid, 0},
+		"a pending parent":              {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("c", "p")}, nil, 1},
+		"pending already":               {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("p", "b")}, nil, 0},
+		"pending with other bytes":      {plain, core.Proposal{Pending: entries(t, plain(t), line("p", "b"))}, []string{line("p", "a")}, core.ErrConflict, 0},
+		"loose: no id":                  {plain, core.Proposal{Loose: true}, []string{`{}`, `{}`}, nil, 2},
+		"loose: an orphan":              {plain, core.Proposal{Loose: true}, []string{line("c", "x")}, nil, 1},
+		"loose: an id used twice":       {plain, core.Proposal{Loose: true}, []string{line("b", "")}, nil, 1},
+		"after the last":                {plain, core.Proposal{After: ptr(plain(t).Cursor())}, []string{line("c", "b")}, nil, 1},
+		"after another history":         {plain, core.Proposal{After: at(1)}, []string{line("c", "b")}, core.ErrConflict, 0},
+		"after what is not there yet":   {plain, core.Proposal{After: at(9)}, []string{line("c", "b")}, core.ErrConflict, 0},
+		"after, the head moved":         {with(core.KindAppend, line("c", "b")), core.Proposal{Writer: "w1", After: at(2)}, []string{line("d", "c")}, core.ErrConflict, 0},
+		"after, a claim came":           {held, core.Proposal{Writer: "w1", After: at(1)}, []string{line("c", "b")}, nil, 1},
+		"after, a head nobody made":     {held, core.Proposal{Head: "side", After: at(1)}, []string{line("c", "b")}, nil, 1},
+		"after, stored already":         {held, core.Proposal{After: at(0)}, []string{line("b", "a")}, nil, 0},
+		"the holder":                    {held, core.Proposal{Writer: "w1", Holds: true}, []string{line("c", "b")}, nil, 1},
+		"another writer":                {held, core.Proposal{Writer: "w2", Holds: true}, []string{line("c", "b")}, core.ErrFenced, 0},
+		"nobody's writer":               {held, core.Proposal{}, []string{line("c", "b")}, core.ErrFenced, 0},
+		"another head":                  {held, core.Proposal{Head: "side"}, []string{line("c", "b")}, nil, 1},
+		"a claim on another head":       {held, core.Proposal{Head: "side", Writer: "w1", Holds: true}, []string{line("c", "b")}, core.ErrFenced, 0},
+		"a claim that is over":          {with(core.KindRelease, `{}`), core.Proposal{Writer: "w1", Holds: true}, []string{line("c", "b")}, core.ErrFenced, 0},
+		"fenced, but stored already":    {held, core.Proposal{Writer: "w2", Holds: true}, []string{line("b", "a")}, nil, 0},
+		"fenced, and half of it stored": {held, core.Proposal{Writer: "w2", Holds: true}, []string{line("b", "a"), line("c", "b")}, core.ErrFenced, 0},
+		"deleted":                       {with(core.KindDelete, `{}`), core.Proposal{Writer: "w1", Holds: true}, []string{line("c", "b")}, core.ErrDeleted, 0},
+		"erased":                        {with(core.KindErase, `{}`), core.Proposal{Writer: "w1", Holds: true}, []string{line("b", "a")}, core.ErrDeleted, 0},
+		"a newer version wrote":         {with("made-up", "x"), core.Proposal{Writer: "w1", Holds: true}, []string{line("c", "b")}, core.ErrTooNew, 0},
+		"closed":                        {with(core.KindClose, `{}`), core.Proposal{Writer: "w1", Holds: true}, []string{line("c", "b")}, nil, 1},
+	} {
+		s := c.state(t)
+		if c.p.Head == "" {
+			c.p.Head = core.MainHead
+		}
+		c.p.Entries = entries(t, opened(t), c.lines...)
+		before := asManifest(t, s)
+		fresh, err := s.Admit(c.p)
+		if !errors.Is(err, c.want) || c.want == nil && err != nil || len(fresh) != c.fresh {
+			t.Errorf("%s: %d lines are admitted, %v; want %d, %v", what, len(fresh), err, c.fresh, c.want)
+		}
+		if asManifest(t, s) != before {
+			t.Errorf("%s: the state was changed", what)
+		}
+	}
+	s := plain(t)
+	s.Redacted["gone"] = true
+	_, err := s.Admit(core.Proposal{Head: core.MainHead, Loose: true, Entries: entries(t, s, line("gone", ""))})
+	wantErr(t, "redacted", err, core.ErrConflict)
+	_, err = s.Admit(core.Proposal{Head: core.MainHead, Loose: true, Entries: []core.Entry{{ID: "x", Line: []byte("{\n}")}}})
+	wantErr(t, "two lines", err, core.ErrInvalid)
+	_, err = core.NewState(logName, session, nil).Admit(core.Proposal{Head: core.MainHead, Entries: entries(t, s, line("x", ""))})
+	wantErr(t, "no session", err, core.ErrNotFound)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestMissing(t *testing.T) {
+	twin, other := `{"type":"custom"}`, `{"type":"custom","n":1}`
+	have := []string{line("a", ""), twin, line("b", "a"), line("dup", "a"), line("dup", "b")}
+	for what, c := range map[string]struct {
+		file []string
+		want []string
+		bad  int // the line that contradicts
+	}{
+		"the same":                     {have, nil, 0},
+		"behind":                       {have[:2], nil, 0},
+		"grown":                        {append(have[:5:5], line("c", "b")), []string{line("c", "b")}, 0},
+		"grown in the middle":          {[]string{have[0], line("c", "a"), have[2]}, []string{line("c", "a")}, 0},
+		"a line without id, once more": {append(have[:5:5], twin), []string{twin}, 0},
+		"another line without id":      {append(have[:5:5], other), []string{other}, 0},
+		"other bytes":                  {append(have[:2:2], line("b", "")), nil, 4},
+		"the first that contradicts":   {[]string{line("c", ""), line("b", ""), line("a", "b")}, nil, 3},
+		"repeated in the file":         {append(have[:5:5], line("b", "a")), nil, 0},
+		"new and repeated in the file": {append(have[:5:5], line("c", "b"), line("c", "b")), []string{line("c", "b"), line("c", "b")}, 0},
+	} {
+		s := opened(t, have...)
+		f := &core.File{Header: s.Header, Entries: entries(t, s, c.file...)}
+		for i := range f.Entries {
+			f.Lines = append(f.Lines, i+2)
+		}
+		fresh, err := s.Missing(f)
+		var got []string
+		for _, e := range fresh {
+			got = append(got, string(e.Line))
+		}
+		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: missing are %q, want %q", what, got, c.want)
+		}
+		le, ok := errors.AsType[*core.LineError](err)
+		if ok != (c.bad > 0) || ok && (le.Line != c.bad || !errors.Is(err, core.ErrConflict)) || !ok && err != nil {
+			t.Errorf("%s: %v, want line %d", what, err, c.bad)
+		}
+	}
+	s := opened(t)
+	_, err := s.Missing(&core.File{Header: core.Header{Line: []byte(`{"type":"session","id":"session1"}`)}})
+	if le, ok := errors.AsType[*core.LineError](err); !ok || le.Line != 1 {
+		t.Errorf("another header: %v", err)
+	}
+}

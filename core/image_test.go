@@ -1,0 +1,103 @@
+package core_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func roundTrip(t *testing.T, in []byte) (kept []byte, n int) {
+	t.Helper()
+	was := string(in)
+	kept, blobs := core.Externalize(in)
+	store := map[core.Digest][]byte{}
+	for _, b := range blobs {
+		if core.DigestOf(b.Bytes) != b.Digest {
+			t.Errorf("blob %s has other bytes", b.Digest)
+		}
+		store[b.Digest] = b.Bytes
+	}
+	used := map[core.Digest]bool{}
+	for _, d := range core.BlobsOf(kept) {
+		used[d] = true
+		if _, ok := store[d]; !ok {
+			t.Errorf("the line names blob %s, which was not taken out of it\n%.300q", d, kept)
+		}
+	}
+	if len(used) != len(store) {
+		t.Errorf("the line names %d blobs, %d were taken out", len(used), len(store))
+	}
+	back, err := core.Inline(kept, func(d core.Digest) ([]byte, error) {
+		b, ok := store[d]
+		if !ok {
+			t.Errorf("blob %s is asked for, which was not taken out", d)
+		}
+		return b, nil
+	})
+	if err != nil || string(back) != was {
+		t.Errorf("%v\n%.300q\ncame back as\n%.300q", err, was, back)
+	}
+	if string(in) != was {
+		t.Errorf("the line itself was changed")
+	}
+	return kept, len(blobs)
+}
+
+var (
+	image    = base64.StdEncoding.EncodeToString([]byte(strings.Repeat("some image ", 100)))
+	blobName = "blob:sha256:" + strings.Repeat("0a", 32)
+)
+
+func TestImagesGoOutAndComeBack(t *testing.T) {
+	for in, blobs := range map[string]int{
+		`{"type":"image","data":"` + image + `"}`:                                             1,
+		`{"data":"` + image + `","type":"image"}`:                                             1,
+		` {"a":[{"type":"image","data":"` + image + `"},{"type":"image","data":"AAAA"}]} `:    1,
+		`[[{"type":"image","data":"` + image + `","x":{"type":"image","data":"AA"}}]]`:        1,
+		`{"type":"image","x":{"type":"image","data":"` + image + `"},"data":"` + image + `"}`: 2,
+		`{"type":"image","data":"` + image + `","data":"` + image[4:] + `"}`:                  2, // duplicate keys
+		`{"type":"image","type":"text","data":"` + image + `"}`:                               0,
+		`{"type":"text","type":"image","data":"` + image + `"}`:                               1,
+		`{"type":"text","data":"` + image + `"}`:                                              0,
+		`{"type":"\u0069mage","data":"` + image + `"}`:                                        1,
+		`{"\u0074ype":"image","d\u0061ta":"` + image + `"}`:                                   1,
+		`{"type":"image","data":"` + blobName + `"}`:                                          0,
+		`{"type":"\u0069mage","data":"` + blobName + `"}`:                                     0,
+		`{"type":"image","data":"blob:keep:` + blobName + `"}`:                                0,
+		`{"type":"image","data":"\u0062lob:sha256:"}`:                                         0,
+		`{"type":"image","data":"blob:"}`:                                                     0,
+		`{"type":"text","data":"` + blobName + `"}`:                                           0,
+		`{"type":"image","data":"` + image[:len(image)-1] + `"}`:                              0, // not whole
+		`{"type":"image","data":"` + strings.Repeat("QQ==", 400) + `"}`:                       0, // padding inside
+		`{"type":"image","data":"` + strings.Repeat("A", 1023) + `B=="}`:                      0, // loose bits
+		`{"type":"image","data":"` + image + `\n"}`:                                           0,
+		`{"type":"image","data":"` + image + "\n" + `"}`:                                      0, // not JSON
+		`{"type":"image","data":"` + image + `","x":"` + "\xff\xfe" + `"}`:                    1,
+		`{"type":"image","data":{"data":"` + image + `"}}`:                                    0,
+		`{"type":"image","data":"` + image + `"`:                                              0, // cut short
+		`{"type":"image","data":"` + blobName + `"`:                                           0,
+		`not JSON, image, ` + blobName:                                                        0,
+		`"image"`:                                                                             0, ``: 0,
+	} {
+		if _, n := roundTrip(t, []byte(in)); n != blobs {
+			t.Errorf("%d images were taken out, want %d\n%.200q", n, blobs, in)
+		}
+	}
+}
+
+func FuzzExternalize(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"image","data":"@"}`, `[{"type":"\u0069mage","data":"blob:@"},{"data":"blob:keep:","type":"image"}]`,
+		`{"type":"image","data":"blob:sha256:@","data":"@","x":[{"type":"image","data":"~"}]}`, `{"type":"image" "data":"~"}`,
+		"{\"type\":\"image\",\"data\":\"\xff\"}", `{"type":"image","type":1,"data":"~","type":"image"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		// Short stand-ins, so that the fuzzer need not find a whole image.
+		s := strings.ReplaceAll(string(in), "~", image)
+		roundTrip(t, []byte(strings.ReplaceAll(s, "@", strings.Repeat("0a", 32))))
+	})
+}
