@@ -300,6 +300,24 @@ func TestSnapshotIsTheSessionAndReadingGoesOnFromIt(t *testing.T) {
 	if err != nil || len(rep.Problems) != 0 || rep.Records != 3 || rep.Entries != 2 {
 		t.Errorf("verify says %+v, %v", rep, err)
 	}
+	if snap, err = n.Checkpoint(t.Context(), "session-one"); err != nil {
+		t.Fatal(err)
+	}
+	rep, err = n.Verify(t.Context(), "session-one")
+	if err != nil || len(rep.Problems) != 0 || rep.Snapshot == nil || *rep.Snapshot != snap {
+		t.Errorf("after a second snapshot verify says %+v, %v", rep, err)
+	}
+}
+
+func TestAFileOfTheSameSessionWithOtherIdsIsRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "1"), message("b", "a", "2")))
+	other := file(header, message("x", "", "1"), message("y", "x", "2"))
+	_, err := n.Import(t.Context(), strings.NewReader(other), -1, api.ImportOptions{})
+	if d := detail(t, err); !errors.Is(err, core.ErrConflict) || d.Line != 2 || d.Entry != "x" {
+		t.Errorf("a file with the same header and none of the entries: %+v", d)
+	}
 }
 
 func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
@@ -459,6 +477,8 @@ func TestBadRequestsGetAProblemThatSaysWhat(t *testing.T) {
 		says               string
 	}{
 		"no such path":         {"GET", "/v2/nothing", "", 404, "/v2/nothing"},
+		"another method":       {"DELETE", "/v1/sessions", "", 405, "DELETE"},
+		"an empty body":        {"POST", "/v1/sessions", "", 400, "{}"},
 		"a bad id":             {"GET", "/v1/sessions/..%2F..%2Fetc", "", 400, "session id"},
 		"a wildcard":           {"GET", "/v1/sessions/aaaaaaaa%3E", "", 400, "session id"},
 		"no such session":      {"GET", "/v1/sessions/nosuchsession", "", 404, "nosuchsession"},

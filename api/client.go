@@ -181,13 +181,23 @@ func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOp
 	for {
 		var out Appended
 		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), nil, h, bytes.NewReader(lines), int64(len(lines)), &out)
-		if err == nil || o.Key == "" || !errors.Is(err, core.ErrUncertain) && !errors.Is(err, core.ErrUnavailable) {
+		if err == nil || o.Key == "" || !unheard(err) {
 			return out, err
 		}
 		if sleep(ctx, 300*time.Millisecond) != nil {
 			return out, err
 		}
 	}
+}
+
+// unheard reports whether err leaves open what became of a request: it was not
+// answered, or the node could not tell.
+func unheard(err error) bool {
+	if errors.Is(err, core.ErrUncertain) {
+		return true
+	}
+	_, answered := errors.AsType[*Error](err)
+	return !answered && errors.Is(err, core.ErrUnavailable)
 }
 
 // Label sets an entry's label, or clears it.

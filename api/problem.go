@@ -88,7 +88,11 @@ func writeDetail(w http.ResponseWriter, d Detail) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(d.Status)
-	_ = json.NewEncoder(w).Encode(d) // a caller that has gone is no error of ours
+	b, err := marshal(d)
+	if err != nil {
+		return // it is made of strings and numbers
+	}
+	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
 }
 
 // An Error is a problem that a node answered with. errors.Is finds the error of

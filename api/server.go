@@ -92,7 +92,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	if err := srv.Shutdown(last); err != nil {
 		_ = srv.Close()
 	}
-	<-failed
+	_ = <-failed // that the server was shut down
 	return ctx.Err()
 }
 
@@ -133,11 +133,38 @@ func (s *Server) Handler() http.Handler {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	mux.HandleFunc("GET /readyz", s.readyz)
-	mux.Handle("/", s.serve(func(_ http.ResponseWriter, r *http.Request) error {
-		return fmt.Errorf("there is no %s %s: %w", r.Method, r.URL.Path, core.ErrNotFound)
-	}))
-	return mux
+	return s.known(mux)
 }
+
+// known answers with a problem document what mux has no handler for: a path
+// that is not there, or a method that the path does not take.
+func (s *Server) known(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		asked := refusal{header: http.Header{}}
+		mux.ServeHTTP(&asked, r)
+		allow := asked.header.Get("Allow")
+		if allow == "" {
+			writeProblem(w, fmt.Errorf("there is no %s: %w", r.URL.Path, core.ErrNotFound))
+			return
+		}
+		w.Header().Set("Allow", allow)
+		writeDetail(w, Detail{
+			Type: "urn:sesslog:method-not-allowed", Code: "method-not-allowed", Status: http.StatusMethodNotAllowed,
+			Title: "Not that method", Detail: fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), Next: "Use one of: " + allow,
+		})
+	})
+}
+
+// refusal takes in what the mux says to a request that it has no handler for.
+type refusal struct{ header http.Header }
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *refusal) WriteHeader(int)             {}
 
 // A handler answers a request, or returns the error to answer with.
 type handler func(w http.ResponseWriter, r *http.Request) error
@@ -237,7 +264,9 @@ func readBody(r *http.Request) ([]byte, error) {
 func readJSON(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	if err := d.Decode(v); err == io.EOF {
+		return fmt.Errorf("the body is empty; %s %s asks for a JSON object, {} at least: %w", r.Method, r.URL.Path, core.ErrInvalid)
+	} else if err != nil {
 		return fmt.Errorf("the body is not the JSON that %s %s asks for: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
 	}
 	return nil

@@ -67,10 +67,10 @@ func (v *verifier) records(ctx context.Context, last *core.Record) error {
 	if v.latest == nil || len(v.report.Problems) > 0 {
 		return nil
 	}
-	end, report := v.state, v.report
-	err := v.fold(ctx, last, v.latest.Seq)
+	end, report, latest := v.state, v.report, v.latest
+	err := v.fold(ctx, last, latest.Seq)
 	v.plain = v.state.Render()
-	v.state, v.report = end, report
+	v.state, v.report, v.latest = end, report, latest
 	return err
 }
 

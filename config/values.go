@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Size is a number of bytes, written as "256MiB", "64KiB", "1GiB" or "4096".
@@ -43,6 +45,22 @@ func (s *Size) UnmarshalText(b []byte) error {
 	}
 	*s = Size(n) * unit
 	return nil
+}
+
+// UnmarshalYAML is UnmarshalText that names the line.
+func (s *Size) UnmarshalYAML(n *yaml.Node) error { return atLine(n, s.UnmarshalText([]byte(n.Value))) }
+
+// UnmarshalYAML is UnmarshalText that names the line.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	return atLine(n, d.UnmarshalText([]byte(n.Value)))
+}
+
+// atLine makes err one of those that the decoder collects.
+func atLine(n *yaml.Node, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", n.Line, err)}}
 }
 
 // Duration is a time.Duration, written as "30s" or "0".

@@ -33,5 +33,12 @@ func (s *State) Missing(f *File) ([]Entry, error) {
 		}
 		fresh = append(fresh, *e)
 	}
+	// Agents add to their files. One that has nothing of what came from it is
+	// another: its entries were given new ids, as when an agent migrates it.
+	if len(fresh) > 0 && len(fresh) == len(f.Entries) && s.Origin.Entries > 0 {
+		return nil, &LineError{Line: f.Lines[0], ID: fresh[0].ID, Err: fmt.Errorf(
+			"neither this entry nor any other of the file is in the log, where the session has %d; it may have been migrated by its agent: %w",
+			len(s.Entries), ErrConflict)}
+	}
 	return fresh, nil
 }

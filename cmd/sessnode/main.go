@@ -90,8 +90,8 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 			return fmt.Errorf("configuration %s: %w", file, err)
 		}
 	}
-	// Settings of sessctl may stand in the same environment.
-	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_WRITER", "SESS_CORPUS"); err != nil {
+	// Settings of sessctl and of the tests may stand in the same environment.
+	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_WRITER", "SESS_BY", "SESS_CORPUS", "SESS_SEEDS"); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
 	for _, f := range config.Fields(cfg) {

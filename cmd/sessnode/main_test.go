@@ -82,7 +82,7 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 		if err != nil {
 			t.Fatalf("no word of being ready: %v, %v", err, <-done)
 		}
-		go io.Copy(io.Discard, out)
+		go func() { _, _ = io.Copy(io.Discard, out) }()
 		url := strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]
 		for _, path := range []string{"/healthz", "/readyz", "/v1/status"} {
 			res, err := http.Get(url + path)
