@@ -92,7 +92,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	if err := srv.Shutdown(last); err != nil {
 		_ = srv.Close()
 	}
-	_ = <-failed // that the server was shut down
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("http server on %s: %w", ln.Addr(), err)
+	}
 	return ctx.Err()
 }
 
