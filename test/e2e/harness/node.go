@@ -1,0 +1,237 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// A Node is a sessnode on a directory of its own, running or not. Its methods
+// are not safe for use by several goroutines; clients are.
+type Node struct {
+	URL   string // where it answers, while it runs and after
+	Data  string
+	Token string // that its clients show
+
+	// ReadyIn is how long the last start took until the node said it is ready.
+	ReadyIn time.Duration
+
+	args, env []string
+	home, log string
+	process   *process // nil while stopped
+}
+
+// StartNode starts a Node and returns once it is ready. args come behind --data
+// and --listen, and win; what looks like NAME=value goes into its environment.
+func StartNode(tb testing.TB, args ...string) *Node {
+	tb.Helper()
+	n := NewNode(tb, args...)
+	n.Start(tb)
+	return n
+}
+
+// NewNode is StartNode without starting it.
+func NewNode(tb testing.TB, args ...string) *Node {
+	tb.Helper()
+	dir := tb.TempDir()
+	n := &Node{
+		Data: filepath.Join(dir, "data"),
+		home: dir,
+		log:  filepath.Join(dir, "node.log"),
+	}
+	addr := FreeAddrs(tb, 1)[0]
+	n.args = []string{"--data", n.Data, "--listen", addr}
+	for _, arg := range args {
+		if name, _, ok := strings.Cut(arg, "="); ok && strings.ToUpper(name) == name && !strings.HasPrefix(name, "-") {
+			n.env = append(n.env, arg)
+			continue
+		}
+		n.args = append(n.args, arg)
+	}
+	tb.Cleanup(func() {
+		n.Kill()
+		if tb.Failed() {
+			tb.Logf("log of the node on %s:\n%s", n.Data, n.Log())
+		}
+	})
+	return n
+}
+
+// Command is the node's program with its settings, and more arguments.
+func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.Command(Binary(tb, "sessnode"), slices.Concat(n.args, more)...)
+	cmd.Env = isolated(n.home, n.env)
+	cmd.Dir = n.home
+	return cmd
+}
+
+// Run runs the node's program with its settings and more arguments to its end:
+// for what does not serve, or refuses to.
+func (n *Node) Run(tb testing.TB, more ...string) Result {
+	tb.Helper()
+	return runProgram(tb, n.Command(tb, more...))
+}
+
+// Start starts the node again, as it was, and returns once it is ready.
+func (n *Node) Start(tb testing.TB) {
+	tb.Helper()
+	if err := n.launch(n.Command(tb)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := n.awaitReady(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// startAll starts nodes that need each other to become ready.
+func startAll(tb testing.TB, nodes []*Node) {
+	tb.Helper()
+	for _, n := range nodes {
+		if err := n.launch(n.Command(tb)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		if err := n.awaitReady(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func (n *Node) launch(cmd *exec.Cmd) (err error) {
+	n.Kill()
+	n.process, err = startProcess(cmd, n.log)
+	return err
+}
+
+func (n *Node) awaitReady() error {
+	p := n.process
+	began := time.Now()
+	err := awaitFor(Patience, func() error {
+		rest, ok := p.find("sessnode ready: ")
+		if ok {
+			n.URL, _, _ = strings.Cut(rest, " ")
+			return nil
+		}
+		return errors.New("no line that says it is ready")
+	}, p.done)
+	n.ReadyIn = time.Since(began)
+	if err != nil {
+		p.goroutines()
+		return fmt.Errorf("start of sessnode on %s: %w\n%s", n.Data, err, n.Log())
+	}
+	return n.answers()
+}
+
+// answers returns once the node's own answer is that it is ready.
+func (n *Node) answers() error {
+	return awaitFor(Patience, func() error {
+		r, err := http.Get(n.URL + "/readyz")
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		if err == nil && r.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s: %s", r.Status, b)
+		}
+		return err
+	}, n.process.done)
+}
+
+// Client speaks to the node over connections of its own.
+func (n *Node) Client() *api.Client {
+	return &api.Client{Base: n.URL, Token: n.Token, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+}
+
+// Pid is the running node's process id.
+func (n *Node) Pid() int { return n.process.cmd.Process.Pid }
+
+// NATSURL is where the node says that NATS clients reach it, if it does.
+func (n *Node) NATSURL() string {
+	url, _ := n.process.find("nats: ")
+	return url
+}
+
+// Kill ends the node the hard way, as kill -9 does, and returns once it is dead.
+func (n *Node) Kill() {
+	if n.process != nil {
+		n.process.kill()
+		n.process = nil
+	}
+}
+
+// Signal sends SIGTERM and does not wait.
+func (n *Node) Signal(tb testing.TB) {
+	tb.Helper()
+	if err := n.process.signal(syscall.SIGTERM); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Wait returns the exit code of a node that was asked to end. A node that does
+// not end fails the test and shows where it hangs.
+func (n *Node) Wait(tb testing.TB) int {
+	tb.Helper()
+	code, err := n.process.wait(Patience)
+	if err != nil {
+		n.process.goroutines()
+		tb.Fatalf("%v\n%s", err, n.Log())
+	}
+	n.process = nil
+	return code
+}
+
+// Done is closed once the running node is dead.
+func (n *Node) Done() <-chan struct{} { return n.process.done }
+
+// Terminate sends SIGTERM and returns the exit code.
+func (n *Node) Terminate(tb testing.TB) int {
+	tb.Helper()
+	n.Signal(tb)
+	return n.Wait(tb)
+}
+
+// Log is what the node wrote to its standard error, of all its runs.
+func (n *Node) Log() string {
+	b, err := os.ReadFile(n.log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err.Error()
+	}
+	const most = 200 << 10
+	if len(b) > most {
+		b = append([]byte("…"), b[len(b)-most:]...)
+	}
+	return string(b)
+}
+
+// Complaints are the lines of the node's log that are warnings or errors.
+func (n *Node) Complaints() []string {
+	var bad []string
+	for line := range strings.Lines(n.Log()) {
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic") {
+			bad = append(bad, strings.TrimSpace(line))
+		}
+	}
+	return bad
+}
+
+// Timeout bounds one call in a test.
+func Timeout(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
+	tb.Cleanup(cancel)
+	return ctx
+}

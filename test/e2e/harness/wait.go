@@ -1,0 +1,76 @@
+package harness
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for what must come before it fails. It is
+// generous: on a loaded machine nothing but the failure gets slower.
+const Patience = time.Minute
+
+// Await returns once met returns nil. After Patience the test fails with the
+// last error.
+func Await(tb testing.TB, what string, met func() error) {
+	tb.Helper()
+	if err := awaitFor(Patience, met, nil); err != nil {
+		tb.Fatalf("%s: %v", what, err)
+	}
+}
+
+// awaitFor returns once met returns nil, or with its last error when dead is
+// closed or patience is over.
+func awaitFor(patience time.Duration, met func() error, dead <-chan struct{}) error {
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := met()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not within %v: %w", patience, err)
+		}
+		select {
+		case <-tick.C:
+		case <-dead:
+			return fmt.Errorf("the process is dead: %w", err)
+		}
+	}
+}
+
+// FreeAddrs returns n loopback addresses that nobody listens on. Their ports
+// lie below those that Linux gives to outgoing connections, so that none is
+// taken while a node restarts.
+func FreeAddrs(tb testing.TB, n int) []string {
+	tb.Helper()
+	var addrs []string
+	for tries := 0; len(addrs) < n; tries++ {
+		addr := fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			if tries > 1000 {
+				tb.Fatalf("no free port: %v", err)
+			}
+			continue
+		}
+		defer l.Close() // all at the end, so that all differ
+		addrs = append(addrs, addr)
+	}
+	return addrs
+}
+
+// Took logs how long a part of a test took, when the part ends:
+//
+//	defer harness.Took(t, "the import")()
+func Took(tb testing.TB, what string) func() {
+	began := time.Now()
+	return func() {
+		tb.Helper()
+		tb.Logf("%s took %v", what, time.Since(began).Round(time.Millisecond))
+	}
+}

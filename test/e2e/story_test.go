@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// What differs between a reader's terminal and the test: the programs are built
+// already, the address is free, and a node is waited for rather than a second.
+const prelude = `
+go() { case "$1" in
+run) shift 2; bin/sessctl "$@" ;;
+build) : ;;
+esac; }
+sleep() { until bin/sessctl status >status 2>&1; do command sleep 0.05; done; }
+kill() { command kill "$@"; for last; do :; done; wait "$last" || :; }
+trap 'command kill -9 ${!:-} 2>/dev/null || :' EXIT
+`
+
+// The blocks of the README are run as they are written, line by line.
+func TestTheReadmeDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := shellBlocks(string(readme))
+	if len(blocks) != 2 {
+		t.Fatalf("the README has %d blocks of commands, this test knows two", len(blocks))
+	}
+
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	out := typed(t, host, blocks[0])
+	for _, want := range []string{"hello-2026", "a1b2c3d4", "Port 8080.", "And the admin page?"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the first block shows no %q:\n%s", want, out)
+		}
+	}
+	went, back := read(t, host.Path("hello.jsonl")), read(t, host.Path("back.jsonl"))
+	if !strings.HasPrefix(back, went) || !strings.Contains(back, "And the admin page?") {
+		t.Errorf("back.jsonl is not hello.jsonl and what was appended:\n%s", back)
+	}
+	resumed, err := filepath.Glob(host.Path("elsewhere", "*hello-2026.jsonl"))
+	if err != nil || len(resumed) != 1 || read(t, resumed[0]) != back {
+		t.Errorf("resume left %v, %v", resumed, err)
+	}
+
+	// The second block starts its own node.
+	addr := harness.FreeAddrs(t, 1)[0]
+	own := &harness.Host{Dir: t.TempDir(), URL: "http://" + addr, Env: []string{"SESS_LISTEN=" + addr}}
+	out = typed(t, own, blocks[1])
+	if strings.Count(out, "sessnode ready: ") != 2 || !strings.Contains(out, "Is this safe?") {
+		t.Errorf("the second block shows:\n%s", out)
+	}
+	resumed, err = filepath.Glob(own.Path("elsewhere", "*kill-me-2026.jsonl"))
+	if err != nil || len(resumed) != 1 || !strings.Contains(read(t, resumed[0]), "Is this safe?") {
+		t.Errorf("resume left %v, %v", resumed, err)
+	}
+}
+
+// shellBlocks returns what stands between ```sh and ```.
+func shellBlocks(text string) []string {
+	var blocks []string
+	for _, part := range strings.Split(text, "\n```sh\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```")
+		blocks = append(blocks, block+"\n")
+	}
+	return blocks
+}
+
+// typed runs a block of commands and returns all that it shows. It must succeed
+// to the last.
+func typed(t *testing.T, host *harness.Host, block string) string {
+	t.Helper()
+	if err := os.Mkdir(host.Path("bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sessctl", "sessnode"} {
+		if err := os.Symlink(harness.Binary(t, name), host.Path("bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-eu", "-c", prelude+block)
+	cmd.Dir = host.Dir
+	cmd.Env = host.Environ()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, block, out)
+	}
+	return string(out)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
