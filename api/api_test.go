@@ -558,3 +558,20 @@ func TestCreateThenAppend(t *testing.T) {
 		t.Errorf("the tree is %+v, %v", tree, err)
 	}
 }
+
+func TestABodyOfJustTheLimitIsReadAndOneMoreByteIsNot(t *testing.T) {
+	t.Parallel()
+	const limit = 4 << 20
+	n := startNode(t, func(c *api.Config) { c.MaxBody, c.MaxLine = limit, limit })
+	pad := func(size int) string {
+		f := file(header, message("a", "", "1"))
+		return f + strings.Repeat(" ", size-len(f)-1) + "\n"
+	}
+	if res := n.importText(t, pad(limit)); res.Entries != 1 {
+		t.Errorf("a body of the limit: %+v", res)
+	}
+	f := pad(limit + 1)
+	if _, err := n.Import(t.Context(), strings.NewReader(f), int64(len(f)), api.ImportOptions{}); !errors.Is(err, core.ErrTooLarge) {
+		t.Errorf("one byte more: %v", err)
+	}
+}

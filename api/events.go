@@ -21,6 +21,9 @@ const (
 	// cursorWait is how long a cursor beyond the end is waited for: the node
 	// that gave it may be ahead of this one.
 	cursorWait = 3 * time.Second
+	// maxFollowers bounds who follows through one node: each takes a
+	// subscription and what is on its way to it.
+	maxFollowers = 1000
 	// writeWait is how long a follower may take to accept one event.
 	writeWait = time.Minute
 )
@@ -36,10 +39,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if s.followers.Add(1) > maxFollowers {
+		s.followers.Add(-1)
+		return fmt.Errorf("this node has %d followers already: %w", maxFollowers, core.ErrUnavailable)
+	}
+	defer s.followers.Add(-1)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.drain, cancel)()
 	pos, err := s.position(ctx, sess, after)
+	if s.drain.Err() != nil { // the follower asks again, here or elsewhere
+		return fmt.Errorf("this node is stopping: %w", core.ErrUnavailable)
+	}
 	if err != nil {
 		return err
 	}
@@ -61,6 +72,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			return out.problem(err)
 		}
 		if err := s.sendEvent(ctx, out, rec); err != nil {
+			if ctx.Err() != nil {
+				return nil // the follower goes on from its cursor
+			}
 			return err
 		}
 	}
@@ -128,6 +142,9 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		return nil
 	})
 	for rec, err := range s.cfg.Log.Read(ctx, sess.ID(), pos, end) {
+		if ctx.Err() != nil {
+			return errBroken // an end would say that these were all
+		}
 		if err != nil {
 			return out.problem(err)
 		}
@@ -139,7 +156,17 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 }
 
 func (s *Server) sendEvent(ctx context.Context, out *eventWriter, rec *core.Record) error {
+	// A large event is several copies of its record for as long as it takes to
+	// send: only so many at a time.
+	release, err := s.large.take(ctx, int64(len(rec.Body)))
+	if err != nil {
+		return errBroken
+	}
+	defer release()
 	ev, err := s.eventOf(ctx, rec)
+	if ctx.Err() != nil {
+		return errBroken
+	}
 	if err != nil {
 		return out.problem(err)
 	}
@@ -147,7 +174,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, rec *core.Reco
 	if err != nil {
 		return out.problem(err)
 	}
-	if out.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", ev.Cursor, ev.Kind, data)) != nil {
+	if out.write(fmt.Sprintf("id: %s\nevent: %s\ndata: ", ev.Cursor, ev.Kind), string(data), "\n\n") != nil {
 		return errBroken
 	}
 	return nil
@@ -188,16 +215,18 @@ type eventWriter struct {
 	rc *http.ResponseController
 }
 
-// write sends text at once. A follower that does not take it in time is given
-// up.
-func (e *eventWriter) write(text string) error {
+// write sends texts at once. A follower that does not take them in time is
+// given up.
+func (e *eventWriter) write(texts ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.rc.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if _, err := io.WriteString(e.w, text); err != nil {
-		return err
+	for _, text := range texts {
+		if _, err := io.WriteString(e.w, text); err != nil {
+			return err
+		}
 	}
 	return e.rc.Flush()
 }

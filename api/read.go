@@ -270,6 +270,9 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 	begun := false
 	for i := range es {
 		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
+		if err != nil && r.Context().Err() != nil {
+			return errBroken
+		}
 		if err != nil && begun {
 			s.cfg.Logger.Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
 			return errBroken

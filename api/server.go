@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sesslog/sesslog/blobstore"
@@ -49,6 +50,9 @@ type Server struct {
 	started time.Time
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
+
+	large     *budget // bytes of bodies and events that are in memory
+	followers atomic.Int64
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -62,7 +66,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now()}
+	s := &Server{cfg: cfg, started: time.Now(), large: newBudget(cfg.MaxBody + budgetFree)}
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -232,33 +236,6 @@ func (s *Server) missing(id core.SessionID, err error) error {
 		return fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
 	}
 	return err
-}
-
-// readBody returns the request's body.
-func readBody(r *http.Request) ([]byte, error) {
-	var b []byte
-	var err error
-	if r.ContentLength > 0 {
-		b = make([]byte, 0, min(r.ContentLength+1, 64<<20))
-	}
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		var n int
-		n, err = r.Body.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err != nil {
-			break
-		}
-	}
-	if err == io.EOF {
-		return b, nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, fmt.Errorf("the body has more than %d bytes (limits.body): %w", len(b), core.ErrTooLarge)
-	}
-	return nil, fmt.Errorf("the body broke off after %d bytes: %v: %w", len(b), err, core.ErrInvalid)
 }
 
 // readJSON reads the request's body into v. Members that v does not have are an

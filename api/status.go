@@ -53,8 +53,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
 	}
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
+	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them
+	defer cancel()
 	for i := range s.cfg.Log.Shards() {
-		sh, err := s.cfg.Log.State(r.Context(), i)
+		sh, err := s.cfg.Log.State(ctx, i)
 		if err != nil {
 			st.Healthy, st.Summary = false, err.Error()
 			continue

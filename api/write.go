@@ -73,10 +73,11 @@ func cursorOf(sess *stream.Session) (c core.Cursor) {
 }
 
 func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
-	raw, err := readBody(r)
+	raw, release, err := s.readBody(w, r)
 	if err != nil {
 		return err
 	}
+	defer release()
 	q := r.URL.Query()
 	if err := checkText(q.Get("by")); err != nil {
 		return err
@@ -127,10 +128,11 @@ func (s *Server) checkLines(b []byte) error {
 }
 
 func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
-	body, err := readBody(r)
+	body, release, err := s.readBody(w, r)
 	if err != nil {
 		return err
 	}
+	defer release()
 	if err := s.checkLines(body); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ const (
 	// followPending bounds what may wait for a slow follower. What does not
 	// fit is dropped by the client and read from the stream later.
 	followPending = 64
+	followBytes   = 1 << 20
 )
 
 // Follow implements core.Log. It hears of new records on the live subject and
@@ -50,7 +51,7 @@ func (f *follower) run(ctx context.Context) error {
 		return readEdge(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
-	if err := sub.SetPendingLimits(followPending, followPending*SpillSize); err != nil {
+	if err := sub.SetPendingLimits(followPending, followBytes); err != nil {
 		return err
 	}
 	// The subscription must be at the server before the first read.

@@ -14,10 +14,11 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// One round trip of a read asks for at most this much.
+// One round trip of a read asks for at most this much. A reader that is slow
+// keeps that much waiting for it.
 const (
 	readBatch = 256
-	readBytes = 8 << 20
+	readBytes = 1 << 20
 )
 
 // Read implements core.Log with the server's batched direct get: any replica

@@ -224,12 +224,17 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	defer cancel()
 	seen := make(chan api.Event, 10_000)
 	go func() {
-		_ = client.Follow(ctx, id, core.Cursor{}, true, func(ev api.Event) error {
+		err := client.Follow(ctx, id, core.Cursor{}, true, func(ev api.Event) error {
 			seen <- ev
 			return nil
 		})
+		if ctx.Err() == nil {
+			t.Errorf("client.Follow ends: %v", err)
+		}
 	}()
 	tail := host.Command(ctx, t, "tail", "-f", id, "-o", "json")
+	var complaint strings.Builder
+	tail.Stderr = &complaint
 	printed, err := tail.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +245,9 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	t.Cleanup(func() {
 		cancel()
 		_ = tail.Wait()
+		if complaint.Len() > 0 {
+			t.Logf("sessctl tail -f says: %s", complaint.String())
+		}
 	})
 	shown := make(chan api.Event, 10_000)
 	go readEvents(printed, shown)

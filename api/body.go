@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	// bodyWait is how long a sender may let the next bytes of a body wait.
+	bodyWait = 30 * time.Second
+	// budgetWait is how long a request waits for its share of memory.
+	budgetWait = 10 * time.Second
+	// budgetFree is how much nobody has to ask for.
+	budgetFree = 1 << 20
+)
+
+// A budget bounds the bytes of large requests and events that are worked on at
+// the same time. Small ones are free: their number is bounded elsewhere.
+type budget struct {
+	size int64
+	sem  *semaphore.Weighted
+}
+
+func newBudget(size int64) *budget { return &budget{size, semaphore.NewWeighted(size)} }
+
+// take waits a while for n bytes, or for all there are where n is more.
+// core.ErrUnavailable when there is no room.
+func (b *budget) take(ctx context.Context, n int64) (release func(), err error) {
+	if n <= budgetFree {
+		return func() {}, nil
+	}
+	n = min(n, b.size)
+	ctx, cancel := context.WithTimeout(ctx, budgetWait)
+	defer cancel()
+	if err := b.sem.Acquire(ctx, n); err != nil {
+		return nil, fmt.Errorf("this node has too much in hand for another %d bytes: %w", n, core.ErrUnavailable)
+	}
+	return func() { b.sem.Release(n) }, nil
+}
+
+// readBody returns the request's body. The caller calls release when it is done
+// with it. Memory is taken as bytes arrive: what a sender announces costs
+// nothing, and one that stops sending is given up.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, f := range held {
+			f()
+		}
+	}
+	rc := http.NewResponseController(w)
+	var b []byte
+	for {
+		if len(b) == cap(b) {
+			// Doubled, up to a little over what is allowed: the last read finds
+			// out whether there is more.
+			more := min(max(int64(cap(b)), 64<<10), s.cfg.MaxBody+4096-int64(cap(b)))
+			free, err := s.large.take(r.Context(), more)
+			if err != nil {
+				release()
+				return nil, nil, err
+			}
+			held = append(held, free)
+			b = append(make([]byte, 0, int64(cap(b))+more), b...)
+		}
+		if err := rc.SetReadDeadline(time.Now().Add(bodyWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			release()
+			return nil, nil, err
+		}
+		n, err := r.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == nil {
+			continue
+		}
+		_ = rc.SetReadDeadline(time.Time{}) // it was set a moment ago
+		if err == io.EOF {
+			return b, release, nil
+		}
+		release()
+		return nil, nil, bodyError(len(b), err)
+	}
+}
+
+func bodyError(n int, err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fmt.Errorf("the body has more than %d bytes (limits.body): %w", n, core.ErrTooLarge)
+	}
+	return fmt.Errorf("the body broke off after %d bytes: %v: %w", n, err, core.ErrInvalid)
+}
