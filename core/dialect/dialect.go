@@ -9,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/operator"
 	"github.com/sesslog/sesslog/core/pi"
 )
 
 // All returns the dialects by name. The caller owns the map.
 func All() core.Dialects {
 	return core.Dialects{
-		"pi": pi.Dialect{},
+		"operator": operator.Dialect{},
+		"pi":       pi.Dialect{},
 	}
 }
 
@@ -41,7 +43,7 @@ func Detect(data []byte) (core.Dialect, error) {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
 	all := All()
-	for _, name := range []string{"pi"} { // from the narrowest rule to the widest
+	for _, name := range []string{"operator", "pi"} { // from the narrowest rule to the widest
 		if all[name].Detect(data) {
 			return all[name], nil
 		}

@@ -1,0 +1,87 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Info describes the session whose leaf is leaf. The name is that of the branch
+// that ends there; the labels are the last ones, on whatever branch they are.
+// Entries that Operator does not read count. ErrNotFound when leaf names an
+// entry that is not there.
+func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+	o, err := object(core.Entry{Line: h.Line, ID: h.ID})
+	if err != nil {
+		return core.Info{}, err
+	}
+	at, byID, err := find(es, leaf)
+	if err != nil {
+		return core.Info{}, err
+	}
+	info := core.Info{
+		Header:    valid(bytes.TrimSpace(h.Line)),
+		Version:   json.RawMessage("null"),
+		SessionID: h.ID,
+		CWD:       h.CWD,
+		Types:     map[string]int{},
+		Labels:    map[string]string{},
+	}
+	if v := o.Get("version"); v != nil {
+		info.Version = valid(v)
+	}
+	if at >= 0 && es[at].ID != "" {
+		info.LeafID = &es[at].ID
+	}
+	if s := nameOn(climb(es, at, byID)); s != "" {
+		info.Name = &s
+	}
+	for _, e := range entriesOf(es) {
+		info.EntryCount++
+		info.Types[e.Type]++
+	}
+	for id, l := range labelsOf(es) {
+		info.Labels[id] = l.text
+	}
+	return info, nil
+}
+
+// nameOn is the last name on path that is not blank, without the white space
+// around it; empty where there is none.
+func nameOn(path []core.Entry) string {
+	return lastText(path, typeInfo, "name", strip)
+}
+
+// Channel returns the channel that the branch ending at leaf was last on, empty
+// where it was on none. ErrNotFound as for Path.
+func Channel(es []core.Entry, leaf core.Leaf) (string, error) {
+	path, err := Dialect{}.Path(es, leaf)
+	if err != nil {
+		return "", err
+	}
+	return lastText(path, typeChannel, "name", func(s string) string { return s }), nil
+}
+
+// lastText is the last member of entries of that type that clean leaves
+// something of.
+func lastText(path []core.Entry, kind, member string, clean func(string) string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].Type != kind {
+			continue
+		}
+		o, err := read(path[i])
+		if err != nil {
+			continue
+		}
+		s, _ := o.Get(member).Text()
+		if s = clean(s); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// valid returns the text of a JSON value in which bytes that are no UTF-8 are
+// U+FFFD.
+func valid(v []byte) []byte { return bytes.ToValidUTF8(v, []byte("\uFFFD")) }

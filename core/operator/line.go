@@ -1,0 +1,99 @@
+package operator
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/esjson"
+)
+
+// Header reads a header line: an object of one of the two header types with an
+// id and a cwd that are strings. Its timestamp, where there is one, is a
+// number. The version may be absent, and may be any.
+func (Dialect) Header(line []byte) (core.Header, error) {
+	e, err := readEntry(line)
+	if err != nil {
+		return core.Header{}, err
+	}
+	return asHeader(e)
+}
+
+func asHeader(e core.Entry) (core.Header, error) {
+	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
+	if !isHeader(e.Type) {
+		return h, fmt.Errorf(`it begins with type %q, an Operator header has type "session" or "session_header": %w`, clip(e.Type, 40), core.ErrInvalid)
+	}
+	o, err := object(e)
+	if err != nil {
+		return h, err
+	}
+	cwd, hasCWD := o.Get("cwd").Text()
+	h.CWD = cwd
+	h.Parent, _ = o.Get("parent_session").Text()
+	switch {
+	case e.ID == "":
+		return h, fmt.Errorf("the header has no id: %w", core.ErrInvalid)
+	case !hasCWD:
+		return h, fmt.Errorf("the header has no cwd: %w", core.ErrInvalid)
+	case !isTime(o.Get("timestamp")):
+		return h, fmt.Errorf("the timestamp in the header is no number: %w", core.ErrInvalid)
+	}
+	return h, nil
+}
+
+// Entry reads any line as an entry, also one that Check refuses. An id,
+// parent_id or type that is no string counts as absent. Time is a number as it
+// is written, or the text of a string.
+func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
+
+func readEntry(line []byte) (core.Entry, error) {
+	e := core.Entry{Line: line}
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
+	}
+	err := core.Members(line, func(name string, v jsontext.Value) {
+		switch name {
+		case "id":
+			e.ID, _ = esjson.Value(v).Text()
+		case "parent_id":
+			e.Parent, _ = esjson.Value(v).Text()
+		case "type":
+			e.Type, _ = esjson.Value(v).Text()
+		case "timestamp":
+			e.Time = timeText(esjson.Value(v))
+		}
+	})
+	if err != nil {
+		return core.Entry{}, err
+	}
+	return e, nil
+}
+
+// object reads the line of an entry. The error names the entry.
+func object(e core.Entry) (esjson.Object, error) {
+	o, err := esjson.ParseObject(e.Line)
+	if err != nil {
+		return o, fmt.Errorf("entry %q: %v: %w", clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return o, nil
+}
+
+// nested reads v as an object, and reports false where it is none.
+func nested(v esjson.Value) (esjson.Object, bool) {
+	if v.Kind() != '{' {
+		return esjson.Object{}, false
+	}
+	o, err := esjson.ParseObject(v)
+	return o, err == nil
+}
+
+// clip shortens s for an error message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

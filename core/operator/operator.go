@@ -1,0 +1,36 @@
+package operator
+
+import "github.com/sesslog/sesslog/core"
+
+// A Dialect is the dialect of Operator. Its methods keep nothing and may be
+// called from several goroutines.
+type Dialect struct{}
+
+var _ core.Dialect = Dialect{}
+
+const name = "operator"
+
+// Name is "operator".
+func (Dialect) Name() string { return name }
+
+// version is the format version that Operator writes. It never reads it.
+const version = 3
+
+// The types of lines that decide where a session stands and what is in it.
+const (
+	typeHeader        = "session"
+	typeHeaderByBook  = "session_header" // as the document has it
+	typeMessage       = "message"
+	typeThinking      = "thinking_level_change"
+	typeModel         = "model_change"
+	typeCompaction    = "compaction"
+	typeBranchSummary = "branch_summary"
+	typeLabel         = "label"
+	typeLeaf          = "leaf"
+	typeCustom        = "custom"
+	typeCustomMessage = "custom_message"
+	typeInfo          = "session_info"
+	typeChannel       = "channel"
+)
+
+func isHeader(kind string) bool { return kind == typeHeader || kind == typeHeaderByBook }

@@ -1,0 +1,143 @@
+package operator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Leaf is the last entry of es that Operator reads, or what it points at where
+// it is a leaf entry: NoLeaf where it points at nothing. It is the default
+// leaf where there is no entry, or where the last one has no id and so cannot
+// be named; reading then ends at that entry all the same. Where Operator reads
+// none of es, it is the last that has an id.
+//
+// What a leaf entry points at may be outside of es, and need not be anywhere.
+func (Dialect) Leaf(es []core.Entry) core.Leaf {
+	_, leaf := standing(es)
+	return leaf
+}
+
+// standing returns the place of the entry that says where es stands, -1 where
+// there is none, and what it says.
+func standing(es []core.Entry) (int, core.Leaf) {
+	named := -1
+	for i := len(es) - 1; i >= 0; i-- {
+		if isHeader(es[i].Type) {
+			continue
+		}
+		if o, err := read(es[i]); err == nil {
+			if es[i].Type != typeLeaf {
+				return i, leafAt(es[i].ID)
+			}
+			if target, _ := o.Get("target_id").Text(); target != "" {
+				return i, core.LeafAt(target)
+			}
+			return i, core.NoLeaf
+		}
+		if named < 0 && es[i].ID != "" {
+			named = i
+		}
+	}
+	if named < 0 {
+		return -1, core.Leaf{}
+	}
+	return named, core.LeafAt(es[named].ID)
+}
+
+func leafAt(id string) core.Leaf {
+	if id == "" {
+		return core.Leaf{}
+	}
+	return core.LeafAt(id)
+}
+
+// Path returns the entries from the root to leaf, following parents until one
+// is not there or was met before. The default leaf is where es stands, also at
+// an entry without an id; it is before every entry where a leaf entry points at
+// what is not there. For a named leaf that is ErrNotFound.
+func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
+	at, byID, err := find(es, leaf)
+	if err != nil {
+		return nil, err
+	}
+	return climb(es, at, byID), nil
+}
+
+// climb returns the entries from the root to the one at the place at.
+func climb(es []core.Entry, at int, byID map[string]int) []core.Entry {
+	var path []core.Entry
+	seen := make([]bool, len(es))
+	for at >= 0 && !seen[at] {
+		seen[at] = true
+		path = append(path, es[at])
+		up, ok := byID[es[at].Parent]
+		if !ok {
+			break
+		}
+		at = up
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// find returns the place of leaf in es, -1 where that is before every entry.
+func find(es []core.Entry, leaf core.Leaf) (at int, byID map[string]int, err error) {
+	if leaf.IsNone() {
+		return -1, nil, nil
+	}
+	byID = index(es)
+	id, named := leaf.ID()
+	if !named {
+		return byDefault(es, byID), byID, nil
+	}
+	at, ok := byID[id]
+	if !ok {
+		return -1, nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+	}
+	return at, byID, nil
+}
+
+// byDefault returns the place of the default leaf.
+func byDefault(es []core.Entry, byID map[string]int) int {
+	at, leaf := standing(es)
+	if leaf.IsDefault() {
+		return at
+	}
+	id, _ := leaf.ID()
+	if at, ok := byID[id]; ok {
+		return at
+	}
+	return -1
+}
+
+// index returns the places of the entries by id: of several with one id, the
+// last one that Operator reads, and where it reads none of them the last.
+func index(es []core.Entry) map[string]int {
+	byID := make(map[string]int, len(es))
+	for i := range es {
+		if es[i].ID == "" || isHeader(es[i].Type) {
+			continue
+		}
+		old, taken := byID[es[i].ID]
+		if !taken || isReadable(es[i]) || !isReadable(es[old]) {
+			byID[es[i].ID] = i
+		}
+	}
+	return byID
+}
+
+func isReadable(e core.Entry) bool {
+	_, err := read(e)
+	return err == nil
+}
+
+// entriesOf returns es without the lines that are headers.
+func entriesOf(es []core.Entry) []core.Entry {
+	isHeader := func(e core.Entry) bool { return isHeader(e.Type) }
+	if !slices.ContainsFunc(es, isHeader) {
+		return es
+	}
+	return slices.DeleteFunc(slices.Clone(es), isHeader)
+}
