@@ -2,7 +2,8 @@ package operator_test
 
 import (
 	"strings"
-	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/operator"
@@ -25,7 +26,7 @@ const (
 func text(lines ...string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
 
 // entries reads lines as the entries of a session.
-func entries(t testing.TB, lines ...string) []core.Entry {
+func entries(t rapid.TB, lines ...string) []core.Entry {
 	t.Helper()
 	es := make([]core.Entry, len(lines))
 	for i, line := range lines {
@@ -38,7 +39,7 @@ func entries(t testing.TB, lines ...string) []core.Entry {
 	return es
 }
 
-func theHeader(t testing.TB) core.Header {
+func theHeader(t rapid.TB) core.Header {
 	t.Helper()
 	h, err := operator.Dialect{}.Header([]byte(header))
 	if err != nil {
