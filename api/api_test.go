@@ -347,6 +347,13 @@ func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
 	if !slices.Equal(kinds, []string{"snapshot", "blob"}) {
 		t.Errorf("verify found %+v", rep.Problems)
 	}
+	// What verify says to do about a snapshot mends it.
+	if _, err := n.Checkpoint(t.Context(), "session-one"); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err = n.Verify(t.Context(), "session-one"); err != nil || len(rep.Problems) != 1 || rep.Problems[0].Kind != "blob" {
+		t.Errorf("after another checkpoint verify found %+v, %v", rep.Problems, err)
+	}
 	if r, err := n.Export(t.Context(), "session-one", false); err == nil {
 		_ = r.Close()
 		t.Error("an export whose image is gone went well")
@@ -573,5 +580,31 @@ func TestABodyOfJustTheLimitIsReadAndOneMoreByteIsNot(t *testing.T) {
 	f := pad(limit + 1)
 	if _, err := n.Import(t.Context(), strings.NewReader(f), int64(len(f)), api.ImportOptions{}); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
+	}
+}
+
+func TestWebPagesAreKeptOut(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	for name, h := range map[string][]string{
+		"another origin": {"Origin", "http://evil.example"},
+		"another site":   {"Sec-Fetch-Site", "cross-site"},
+	} {
+		if res, body := n.request(t, "POST", "/v1/import", header+"\n", h...); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %s %s", name, res.Status, body)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", n.Base+"/v1/sessions", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "evil.example:7433"
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("under another name it answers %s", res.Status)
 	}
 }

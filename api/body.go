@@ -50,6 +50,9 @@ func (b *budget) take(ctx context.Context, n int64) (release func(), err error) 
 // with it. Memory is taken as bytes arrive: what a sender announces costs
 // nothing, and one that stops sending is given up.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	if r.ContentLength > s.cfg.MaxBody {
+		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body): %w", r.ContentLength, s.cfg.MaxBody, core.ErrTooLarge)
+	}
 	var held []func()
 	release = func() {
 		for _, f := range held {

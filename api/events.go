@@ -63,7 +63,16 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("wait") == "false" {
 		return s.sendUpTo(ctx, out, sess, pos)
 	}
-	go out.beat(ctx, cancel)
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		out.beat(ctx, cancel)
+	}()
+	defer func() { // nothing may write to w once this has returned
+		cancel()
+		_ = out.rc.SetWriteDeadline(time.Now())
+		<-beating
+	}()
 	for rec, err := range s.cfg.Log.Follow(ctx, sess.ID(), pos) {
 		if ctx.Err() != nil {
 			return nil

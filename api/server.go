@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -139,7 +140,38 @@ func (s *Server) Handler() http.Handler {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	mux.HandleFunc("GET /readyz", s.readyz)
-	return s.known(mux)
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
+	}))
+	return s.local(guard.Handler(s.known(mux)))
+}
+
+// local keeps web pages out of a node without a token. Loopback alone does not:
+// a browser on the same machine reaches it, under any name that resolves to it.
+func (s *Server) local(h http.Handler) http.Handler {
+	if s.cfg.Token != "" {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		ip := net.ParseIP(strings.Trim(host, "[]"))
+		if host == "localhost" || ip != nil && ip.IsLoopback() {
+			h.ServeHTTP(w, r)
+			return
+		}
+		forbid(w, "a node without a token answers to localhost only, not to "+strconv.Quote(host))
+	})
+}
+
+func forbid(w http.ResponseWriter, why string) {
+	writeDetail(w, Detail{
+		Type: "urn:sesslog:forbidden", Code: "forbidden", Status: http.StatusForbidden, Title: "Not allowed",
+		Detail: why, Next: "Use http://127.0.0.1:PORT, or give the node a token.",
+	})
 }
 
 // known answers with a problem document what mux has no handler for: a path

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -129,16 +131,27 @@ func (v *verifier) snapshot(ctx context.Context) error {
 func (v *verifier) blobs(ctx context.Context) error {
 	for _, d := range v.state.Blobs() {
 		v.report.Blobs++
-		_, err := v.server.cfg.Blobs.Get(ctx, [32]byte(d))
+		err := v.readBlob(ctx, blobstore.Ref(d))
 		switch {
 		case err == nil:
-		case errors.Is(err, core.ErrUnavailable), ctx.Err() != nil:
-			return err
+		case errors.Is(err, blobstore.ErrUnavailable), ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 		default:
-			v.bad("blob", d.String(), "import the file that the image came from again", err)
+			v.bad("blob", d.String(), "put it back from a copy of the object store", err)
 		}
 	}
 	return nil
+}
+
+// readBlob reads what is stored, not what a cache remembers of it.
+func (v *verifier) readBlob(ctx context.Context, ref blobstore.Ref) error {
+	r, err := v.server.cfg.Blobs.Open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err
 }
 
 // row compares the directory with the log, whose end may have moved meanwhile.

@@ -46,12 +46,24 @@ func rowOf(st *core.State) Row {
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
 	}
 	if string(st.ID) != st.Header.ID {
-		r.AgentID = st.Header.ID
+		r.AgentID = clip(st.Header.ID)
 	}
+	r.CWD, r.Name, r.First = clip(r.CWD), clip(r.Name), clip(r.First)
 	if h := st.Heads[core.MainHead]; h != nil {
 		r.Holder = h.Claim
 	}
 	return r
+}
+
+// maxText is how many bytes of what an agent wrote go into a row.
+const maxText = 1 << 10
+
+// clip cuts s to maxText bytes, between characters.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
 // Keys of the directory's bucket.

@@ -47,6 +47,7 @@ type tail struct {
 	changed time.Time
 	rowDue  time.Time // before then its row costs too much to make again
 	late    core.Pos  // of the first record that is not in its row; 0 for none
+	last    core.Pos  // of the last record taken in
 	busy    bool      // a checkpoint is on its way
 	retry   time.Time // a checkpoint failed; not again before then
 }
@@ -154,7 +155,7 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 		t = &tail{}
 		m.tails[s.ID()] = t
 	}
-	t.shard, t.changed = shard, now
+	t.shard, t.changed, t.last = shard, now, pos
 	if t.late == 0 {
 		t.late = pos
 		m.late[t] = true
@@ -170,17 +171,25 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 // renew makes a session's row.
 func (m *Materializer) renew(s *stream.Session) {
 	start := time.Now()
+	var at core.Pos
 	_ = s.View(func(st *core.State) error {
 		m.cfg.Directory.Put(rowOf(st))
+		at = st.Pos
 		return nil
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.tails[s.ID()]; t != nil {
-		t.late = 0
-		delete(m.late, t)
-		t.rowDue = time.Now().Add(20 * time.Since(start))
+	t := m.tails[s.ID()]
+	if t == nil {
+		return
 	}
+	t.rowDue = time.Now().Add(20 * time.Since(start))
+	if t.last > at { // more has come meanwhile
+		t.late = at + 1
+		return
+	}
+	t.late = 0
+	delete(m.late, t)
 }
 
 // consider starts a checkpoint where one is due and none is on its way.
@@ -331,7 +340,7 @@ func (m *Materializer) advance(shard int, pos core.Pos) {
 }
 
 // CatchUp returns when every record that was in the log when it was called is
-// taken in, or with ctx's error.
+// in the rows, or with ctx's error.
 func (m *Materializer) CatchUp(ctx context.Context) error {
 	for shard := range m.cfg.Log.Shards() {
 		st, err := m.cfg.Log.State(ctx, shard)
@@ -342,7 +351,27 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, id := range m.lateOnes() {
+		s, err := m.cfg.Cache.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		m.renew(s)
+	}
 	return nil
+}
+
+// lateOnes returns the sessions whose row was put off.
+func (m *Materializer) lateOnes() []core.SessionID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var ids []core.SessionID
+	for id, t := range m.tails {
+		if m.late[t] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {

@@ -164,6 +164,7 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 		nats.IgnoreDiscoveredServers(),
 		nats.Timeout(5 * time.Second),
 		nats.MaxReconnects(-1),
+		nats.SyncQueueLen(1024), // room for so many messages in a subscription; the default takes half a megabyte
 		nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
 		nats.PingInterval(20 * time.Second),
