@@ -70,8 +70,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}()
 	defer func() { // nothing may write to w once this has returned
 		cancel()
-		_ = out.rc.SetWriteDeadline(time.Now())
-		<-beating
+		select {
+		case <-beating:
+		case <-time.After(time.Second): // it is stuck in a follower that takes nothing
+			_ = out.rc.SetWriteDeadline(time.Now())
+			<-beating
+		}
 	}()
 	for rec, err := range s.cfg.Log.Follow(ctx, sess.ID(), pos) {
 		if ctx.Err() != nil {
