@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core/operator"
 )
 
-// TestCheck: OP-05 to OP-11, OP-13 to OP-16.
+// TestCheck: OP-05, OP-06, OP-07, OP-08, OP-09, OP-10, OP-11, OP-13, OP-14, OP-15, OP-16.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	message := func(m string) string { return says("x", "", m) }

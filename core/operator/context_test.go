@@ -17,7 +17,7 @@ const (
 // joined is the lines of several tables in one.
 func joined(lines ...string) []string { return lines }
 
-// TestContext: OP-05 to OP-07, OP-10, OP-11, OP-13, OP-14, OP-29 to OP-32.
+// TestContext: OP-05, OP-06, OP-07, OP-10, OP-11, OP-13, OP-14, OP-29, OP-30, OP-31, OP-32.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	compact := func(id, parent, first string) string {

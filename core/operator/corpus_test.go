@@ -44,8 +44,9 @@ type node struct {
 	Children []node  `json:"children"`
 }
 
-// TestCorpus: OP-01, OP-02, OP-04 to OP-09, OP-11 to OP-15, OP-20, OP-25,
-// OP-26, OP-29 to OP-32 on files that Operator wrote.
+// TestCorpus: OP-01, OP-02, OP-04, OP-05, OP-06, OP-07, OP-08, OP-09, OP-11,
+// OP-12, OP-13, OP-14, OP-15, OP-20, OP-25, OP-26, OP-29, OP-30, OP-31, OP-32
+// on files that Operator wrote.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SESS_CORPUS")

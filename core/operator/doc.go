@@ -16,7 +16,7 @@
 // unknown type and those without a member that their type needs, as Check has
 // it. Here such a line is kept byte for byte, stands in the tree and holds a
 // path together, and otherwise says nothing: it is no leaf as long as there is
-// another, and has no part in context, name, labels, channel and counts.
+// another, and has no part in context, name, labels, channel and summary.
 //
 // What this package says of a session is what Operator says, except where
 // Operator fails or hides what is there:

@@ -60,6 +60,11 @@ func FuzzMessage(f *testing.F) {
 		if err != nil || !json.Valid(context) {
 			t.Fatalf("context %q: %v", context, err)
 		}
+		if m, err := operator.WithMeta(e, []byte(`{"reactions":[]}`)); err == nil {
+			if same, err := d.Context([]core.Entry{m}, core.Leaf{}); err != nil || string(same) != string(context) {
+				t.Fatalf("with meta %q: %q, %v", m.Line, same, err)
+			}
+		}
 		usable, err := operator.Usable(context)
 		if err != nil {
 			t.Fatal(err)

@@ -270,7 +270,7 @@ func modelContext(es []modelEntry, leaf string) map[string]any {
 	return out
 }
 
-// TestContextEqualsModel: OP-20, OP-22, OP-25, OP-29 to OP-32 on random trees.
+// TestContextEqualsModel: OP-20, OP-22, OP-25, OP-29, OP-30, OP-31, OP-32 on random trees.
 func TestContextEqualsModel(t *testing.T) {
 	t.Parallel()
 	texts := []string{"off", "low", "high", "max"}
