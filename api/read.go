@@ -185,27 +185,23 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	var d core.Dialect
 	var h core.Header
 	var es []core.Entry
 	var o core.Origin
 	_ = sess.View(func(st *core.State) error {
-		h, es, o = st.Header, st.Entries, st.Origin
+		d, h, es, o = st.Dialect, st.Header, st.Entries, st.Origin
 		w.Header().Set(HeaderCursor, st.Cursor().String())
 		return nil
 	})
 	if r.URL.Query().Get("original") != "true" {
-		return s.lines(w, r, withHeader(h, es))
+		return s.lines(w, r, d.Layout(h, es))
 	}
 	if !o.Original.IsZero() {
 		return s.writeBlob(w, r, o.Original)
 	}
 	// The file was its lines and nothing else: the first ones there are.
-	return s.lines(w, r, withHeader(h, es[:min(o.Entries, len(es))]))
-}
-
-// withHeader is the header and es as lines.
-func withHeader(h core.Header, es []core.Entry) []core.Entry {
-	return append([]core.Entry{{Line: h.Line}}, es...)
+	return s.lines(w, r, d.Layout(h, es[:min(o.Entries, len(es))]))
 }
 
 func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
@@ -223,7 +219,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		lines = withHeader(st.Header, es)
+		lines = st.Dialect.Layout(st.Header, es)
 		dir, name := st.Dialect.FileName(st.Header)
 		w.Header().Set(HeaderDir, dir)
 		w.Header().Set(HeaderFile, name)
@@ -240,7 +236,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 // a file goes on at leaf: most take the last line for the leaf.
 func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	id, ok := leaf.ID()
-	if leaf.IsNone() && len(st.Entries) > 0 {
+	if leaf.IsNone() && core.AnyInTree(st.Entries) {
 		return nil, fmt.Errorf("session %s stands before its first entry, which a %s file cannot say; move it with: sessctl branch: %w",
 			st.ID, st.Dialect.Name(), core.ErrInvalid)
 	}

@@ -27,6 +27,11 @@ type Dialect interface {
 	// end, otherwise unchanged, and the entry that makes.
 	Fill(line []byte, f Fields) (Entry, error)
 
+	// Layout is the lines of the agent's own file in its order, for a session
+	// of this header and these entries in the order they came. It may leave
+	// out entries that others replaced, and add a line the agent asks for.
+	Layout(h Header, es []Entry) []Entry
+
 	// Leaf is where the agent itself would go on after reading es as a file.
 	Leaf(es []Entry) Leaf
 

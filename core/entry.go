@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // An Entry is one line of a session and what the log needs to know of it. The
 // line is whole and unchanged, without its newline. Nobody may change Line's
 // bytes: entries share them.
@@ -9,6 +11,12 @@ type Entry struct {
 	Parent string // empty for a root
 	Type   string
 	Time   string // the line's own timestamp as written, empty where it is no string
+	Aside  bool   // the line has no place in the tree, and moves no head
+}
+
+// AnyInTree reports whether one of es has a place in the tree.
+func AnyInTree(es []Entry) bool {
+	return slices.ContainsFunc(es, func(e Entry) bool { return !e.Aside })
 }
 
 // A Header is the line that begins a session and what the log needs to know of
@@ -29,8 +37,9 @@ type File struct {
 	Lines   []int     // the line number in the file of each entry
 	Skipped []BadLine // lines that are no entry, in order
 	Version string    // the format version the file had, as its header says; for people
-	// Exact says that the header and the entries, each followed by a newline,
-	// are the file's bytes. Where it is false the original is worth keeping.
+	// Exact says that the dialect's Layout of header and entries, a newline
+	// behind each line, is the file's bytes. Where it is false the original is
+	// worth keeping.
 	Exact bool
 }
 

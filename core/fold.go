@@ -119,7 +119,7 @@ func (s *State) foldOpen(r *Record) error {
 	s.Origin, s.Dialect, s.Header = o, d, h
 	s.add(es)
 	leaf := NoLeaf
-	if len(es) > 0 {
+	if AnyInTree(es) {
 		leaf = d.Leaf(es)
 	}
 	s.Heads[MainHead] = &Head{Leaf: leaf, Seq: r.Seq}
@@ -133,7 +133,7 @@ func (s *State) foldAppend(r *Record) error {
 	}
 	s.add(es)
 	s.Closed = nil
-	if len(es) > 0 {
+	if AnyInTree(es) {
 		s.move(r, s.Dialect.Leaf(es))
 	}
 	return nil

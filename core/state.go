@@ -109,19 +109,25 @@ func (s *State) HeadNames() []string {
 func (s *State) Render() []byte { return Render(s.Header, s.Entries) }
 
 // Render returns the lines of h and es, "\n" behind each.
-func Render(h Header, es []Entry) []byte {
-	n := len(h.Line) + 1
+func Render(h Header, es []Entry) []byte { return Lines(HeaderFirst(h, es)) }
+
+// Lines returns the lines of es, "\n" behind each.
+func Lines(es []Entry) []byte {
+	n := 0
 	for i := range es {
 		n += len(es[i].Line) + 1
 	}
 	b := make([]byte, 0, n)
-	b = append(b, h.Line...)
-	b = append(b, '\n')
 	for i := range es {
 		b = append(b, es[i].Line...)
 		b = append(b, '\n')
 	}
 	return b
+}
+
+// HeaderFirst is the Layout of most agents: the header's line, then es.
+func HeaderFirst(h Header, es []Entry) []Entry {
+	return append([]Entry{{Line: h.Line}}, es...)
 }
 
 // index notes es[i:] in byID.

@@ -71,7 +71,7 @@ func (a *app) export(ctx context.Context, arg string, f exportFlags) error {
 	}
 	data := src.file.data
 	if !f.original {
-		data = core.Render(src.file.Header, src.file.Entries)
+		data = core.Lines(src.file.dialect.Layout(src.file.Header, src.file.Entries))
 		a.noteSkipped(src.file)
 	}
 	return a.deliver(f.outFlags, true, func(w io.Writer) error {

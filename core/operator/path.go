@@ -19,6 +19,9 @@ func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	return leaf
 }
 
+// Layout is the header, then es.
+func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return core.HeaderFirst(h, es) }
+
 // standing returns the place of the entry that says where es stands, -1 where
 // there is none, and what it says.
 func standing(es []core.Entry) (int, core.Leaf) {

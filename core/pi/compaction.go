@@ -1,6 +1,9 @@
 package pi
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
+)
 
 // choose returns the entries of path that make the context. Without a
 // compaction that is all of them. Otherwise it is the last compaction, then
@@ -15,12 +18,12 @@ func choose(path []core.Entry) ([]core.Entry, error) {
 	if at < 0 {
 		return path, nil
 	}
-	o, err := object(path[at])
+	o, err := jsonl.Object(path[at])
 	if err != nil {
 		return nil, err
 	}
 	chosen := append(make([]core.Entry, 0, len(path)), path[at])
-	if first, ok := text(o.Get("firstKeptEntryId")); ok {
+	if first, ok := jsonl.Text(o.Get("firstKeptEntryId")); ok {
 		if chosen, err = appendKept(chosen, path[:at], first); err != nil {
 			return nil, err
 		}
@@ -51,10 +54,10 @@ func isSystem(e core.Entry) (bool, error) {
 	if e.Type != "message" {
 		return false, nil
 	}
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return false, err
 	}
-	m, ok := nested(o.Get("message"))
+	m, ok := jsonl.Nested(o.Get("message"))
 	return ok && m.Get("role").Is("system"), nil
 }

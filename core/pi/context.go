@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // Context returns what pi's context builder returns at leaf: the messages, the
@@ -62,7 +63,7 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 			if len(b) > start {
 				b = append(b, ',')
 			}
-			if b, err = appendValue(b, m); err != nil {
+			if b, err = jsonl.Append(b, m); err != nil {
 				return nil, err
 			}
 		}
@@ -83,11 +84,11 @@ func appendSettings(b []byte, path []core.Entry) (json.RawMessage, error) {
 		return nil, err
 	}
 	if thinking != nil {
-		if b, err = appendValue(append(b, `,"thinkingLevel":`...), thinking); err != nil {
+		if b, err = jsonl.Append(append(b, `,"thinkingLevel":`...), thinking); err != nil {
 			return nil, err
 		}
 	}
-	if b, err = appendValue(append(b, `,"model":`...), model); err != nil {
+	if b, err = jsonl.Append(append(b, `,"model":`...), model); err != nil {
 		return nil, err
 	}
 	return append(b, '}'), nil
@@ -98,7 +99,7 @@ func thinkingAt(path []core.Entry) (esjson.Value, error) {
 		if path[i].Type != "thinking_level_change" {
 			continue
 		}
-		o, err := object(path[i])
+		o, err := jsonl.Object(path[i])
 		return o.Get("thinkingLevel"), err
 	}
 	return esjson.Value(`"off"`), nil
@@ -108,17 +109,17 @@ func modelAt(path []core.Entry) (esjson.Value, error) {
 	for i := len(path) - 1; i >= 0; i-- {
 		switch path[i].Type {
 		case "model_change":
-			o, err := object(path[i])
+			o, err := jsonl.Object(path[i])
 			if err != nil {
 				return nil, err
 			}
 			return model(o.Get("provider"), o.Get("modelId"))
 		case "message":
-			o, err := object(path[i])
+			o, err := jsonl.Object(path[i])
 			if err != nil {
 				return nil, err
 			}
-			if m, ok := nested(o.Get("message")); ok && m.Get("role").Is("assistant") {
+			if m, ok := jsonl.Nested(o.Get("message")); ok && m.Get("role").Is("assistant") {
 				return model(m.Get("provider"), m.Get("model"))
 			}
 		}
@@ -130,5 +131,5 @@ func model(provider, id esjson.Value) (esjson.Value, error) {
 	var o esjson.Object
 	o.Set("provider", provider)
 	o.Set("modelId", id)
-	return build(&o)
+	return jsonl.Build(&o)
 }

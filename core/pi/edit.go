@@ -3,6 +3,7 @@ package pi
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // editsIn returns the replacements that the context_edit entries in chosen ask
@@ -15,12 +16,12 @@ func editsIn(chosen []core.Entry) (map[string]esjson.Value, error) {
 		if e.Type != "context_edit" {
 			continue
 		}
-		o, err := object(e)
+		o, err := jsonl.Object(e)
 		if err != nil {
 			return nil, err
 		}
 		v := o.Get("targetId")
-		if target, ok := text(v); ok || v == nil {
+		if target, ok := jsonl.Text(v); ok || v == nil {
 			edits[target] = o.Get("replacement")
 		}
 	}
@@ -37,7 +38,7 @@ func edit(message, replacement esjson.Value) (esjson.Value, error) {
 	case 'n':
 		return nil, nil
 	}
-	m, ok := nested(message)
+	m, ok := jsonl.Nested(message)
 	if !ok {
 		return message, nil
 	}
@@ -47,13 +48,13 @@ func edit(message, replacement esjson.Value) (esjson.Value, error) {
 		return message, nil
 	}
 	m.Set("content", newContent(replacement, blocks))
-	return build(&m)
+	return jsonl.Build(&m)
 }
 
 // newContent returns the content in replacement; where blocks are wanted, a
 // string becomes a text block.
 func newContent(replacement esjson.Value, blocks bool) esjson.Value {
-	r, ok := nested(replacement)
+	r, ok := jsonl.Nested(replacement)
 	if !ok {
 		return nil
 	}

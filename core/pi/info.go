@@ -5,65 +5,44 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/tree"
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the last
 // session_info entry in es and the labels are the last ones, on whatever
 // branch they are. ErrNotFound when leaf names an entry that is not there.
 func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
-	o, err := object(core.Entry{Line: h.Line, ID: h.ID})
+	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
 		return core.Info{}, err
 	}
-	header, err := build(&o)
+	header, err := jsonl.Build(&o)
 	if err != nil {
 		return core.Info{}, err
 	}
-	at, _, err := find(es, leaf)
+	own := entriesOf(es)
+	leafID, err := tree.LeafID(own, leaf)
 	if err != nil {
 		return core.Info{}, err
 	}
 	info := core.Info{
-		Header:    json.RawMessage(header),
-		Version:   json.RawMessage("null"),
-		SessionID: h.ID,
-		CWD:       h.CWD,
-		Types:     map[string]int{},
-		Name:      nameOf(es),
-		Labels:    map[string]string{},
+		Header:     json.RawMessage(header),
+		Version:    json.RawMessage("null"),
+		SessionID:  h.ID,
+		CWD:        h.CWD,
+		EntryCount: len(own),
+		Types:      tree.Types(own),
+		LeafID:     leafID,
+		Name:       nameOf(es),
+		Labels:     tree.LabelTexts(own),
 	}
 	if v := o.Get("version"); v != nil {
 		if info.Version, err = esjson.Append(nil, v); err != nil {
 			return core.Info{}, err
 		}
 	}
-	if at >= 0 && es[at].ID != "" {
-		info.LeafID = &es[at].ID
-	}
-	for _, e := range entriesOf(es) {
-		info.EntryCount++
-		info.Types[typeOf(e)]++
-	}
-	for id, l := range labelsOf(es) {
-		info.Labels[id] = l.text
-	}
 	return info, nil
-}
-
-// typeOf is the type of e as JavaScript would name a property after it.
-func typeOf(e core.Entry) string {
-	if e.Type != "" {
-		return e.Type
-	}
-	o, err := object(e)
-	v := o.Get("type")
-	switch {
-	case err != nil || v == nil:
-		return "undefined"
-	case v.Kind() == '"':
-		return ""
-	}
-	return string(v)
 }
 
 // nameOf is the name that the last session_info entry gives, nil where it
@@ -73,12 +52,12 @@ func nameOf(es []core.Entry) *string {
 		if es[i].Type != "session_info" {
 			continue
 		}
-		o, err := object(es[i])
+		o, err := jsonl.Object(es[i])
 		if err != nil {
 			return nil
 		}
-		name, _ := text(o.Get("name"))
-		if name = trim(name); name == "" {
+		name, _ := jsonl.Text(o.Get("name"))
+		if name = jsonl.Trim(name); name == "" {
 			return nil
 		}
 		return &name

@@ -1,10 +1,10 @@
 package pi
 
 import (
-	"fmt"
-
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/date"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // messagesOf returns what e adds to the context: one message for most, none
@@ -15,7 +15,7 @@ func messagesOf(e core.Entry) ([]esjson.Value, error) {
 	default:
 		return nil, nil
 	}
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func storedMessage(m esjson.Value) (esjson.Value, error) {
 	if m.IsNullish() {
 		return nil, nil
 	}
-	o, ok := nested(m)
+	o, ok := jsonl.Nested(m)
 	if !ok || !o.Get("content").IsNullish() {
 		return m, nil
 	}
@@ -61,7 +61,7 @@ func storedMessage(m esjson.Value) (esjson.Value, error) {
 	default:
 		return m, nil
 	}
-	return build(&o)
+	return jsonl.Build(&o)
 }
 
 func customMessage(e *esjson.Object) (esjson.Value, error) {
@@ -75,8 +75,8 @@ func customMessage(e *esjson.Object) (esjson.Value, error) {
 	m.Set("content", content)
 	m.Set("display", e.Get("display"))
 	m.Set("details", e.Get("details"))
-	m.Set("timestamp", millis(e.Get("timestamp")))
-	return build(&m)
+	m.Set("timestamp", date.Millis(e.Get("timestamp")))
+	return jsonl.Build(&m)
 }
 
 func branchSummary(e *esjson.Object) (esjson.Value, error) {
@@ -84,8 +84,8 @@ func branchSummary(e *esjson.Object) (esjson.Value, error) {
 	m.Set("role", esjson.Value(`"branchSummary"`))
 	m.Set("summary", e.Get("summary"))
 	m.Set("fromId", e.Get("fromId"))
-	m.Set("timestamp", millis(e.Get("timestamp")))
-	return build(&m)
+	m.Set("timestamp", date.Millis(e.Get("timestamp")))
+	return jsonl.Build(&m)
 }
 
 func compactionSummary(e *esjson.Object) (esjson.Value, error) {
@@ -93,24 +93,6 @@ func compactionSummary(e *esjson.Object) (esjson.Value, error) {
 	m.Set("role", esjson.Value(`"compactionSummary"`))
 	m.Set("summary", e.Get("summary"))
 	m.Set("tokensBefore", e.Get("tokensBefore"))
-	m.Set("timestamp", millis(e.Get("timestamp")))
-	return build(&m)
-}
-
-// build returns the text of o.
-func build(o *esjson.Object) (esjson.Value, error) {
-	b, err := o.Append(nil)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
-	}
-	return b, nil
-}
-
-// appendValue appends v as JSON.stringify writes it.
-func appendValue(b []byte, v esjson.Value) ([]byte, error) {
-	b, err := esjson.Append(b, v)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
-	}
-	return b, nil
+	m.Set("timestamp", date.Millis(e.Get("timestamp")))
+	return jsonl.Build(&m)
 }

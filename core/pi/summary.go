@@ -1,139 +1,16 @@
 package pi
 
 import (
-	"math"
-	"strings"
-
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/listing"
 )
 
-// firstLength is how many characters of the first user message are kept.
-const firstLength = 200
-
-// Summary reads all branches. First is the first text that a user wrote, text
-// blocks joined by a space. Messages counts the message entries. Modified is
-// the latest time of a message of user or assistant, by the message's own
-// timestamp before the entry's, else the time of the header. Usage is what the
-// assistant messages and the usage entries report.
+// Summary reads all branches, as listing.Of says. Usage is what the assistant
+// messages and the usage entries report.
 func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	s := summing{latest: math.NaN()}
+	s := listing.Of(h, es, "usage")
 	if name := nameOf(es); name != nil {
 		s.Name = *name
 	}
-	created := millisOf(core.Entry{Line: h.Line, Time: h.Time})
-	s.Created = toISO(created)
-	for i := range es {
-		switch es[i].Type {
-		case "message":
-			s.Messages++
-			s.message(es[i])
-		case "usage":
-			if o, err := object(es[i]); err == nil {
-				addUsage(&s.Usage, o.Get("usage"))
-			}
-		}
-	}
-	s.Modified = s.Created
-	if at := toISO(s.latest); s.latest > 0 && at != "" {
-		s.Modified = at
-	}
-	return s.Summary
-}
-
-// summing is a Summary in the making.
-type summing struct {
-	core.Summary
-	latest float64 // time of the latest message, NaN before the first
-}
-
-func (s *summing) message(e core.Entry) {
-	o, err := object(e)
-	if err != nil {
-		return
-	}
-	m, ok := nested(o.Get("message"))
-	if !ok {
-		return
-	}
-	user, assistant := m.Get("role").Is("user"), m.Get("role").Is("assistant")
-	if !user && !assistant {
-		return
-	}
-	if at := activity(e, &m); !(at <= s.latest) && !math.IsNaN(at) {
-		s.latest = at
-	}
-	if assistant {
-		addUsage(&s.Usage, m.Get("usage"))
-	}
-	if user && s.First == "" {
-		s.First = cut(plainText(m.Get("content")), firstLength)
-	}
-}
-
-// activity is when a message was sent, NaN where nothing says so.
-func activity(e core.Entry, m *esjson.Object) float64 {
-	if m.Get("content") == nil {
-		return math.NaN()
-	}
-	if f, ok := m.Get("timestamp").Number(); ok {
-		return f
-	}
-	return millisOf(e)
-}
-
-// plainText is the text in the content of a message.
-func plainText(content esjson.Value) string {
-	if s, ok := text(content); ok {
-		return s
-	}
-	var texts []string
-	_ = esjson.Each(content, func(item esjson.Value) {
-		block, ok := nested(item)
-		if !ok || !block.Get("type").Is("text") {
-			return
-		}
-		if s, ok := text(block.Get("text")); ok {
-			texts = append(texts, s)
-		}
-	})
-	return strings.Join(texts, " ")
-}
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
 	return s
-}
-
-func addUsage(u *core.Usage, v esjson.Value) {
-	o, ok := nested(v)
-	if !ok {
-		return
-	}
-	u.Input += count(o.Get("input"))
-	u.Output += count(o.Get("output"))
-	u.CacheRead += count(o.Get("cacheRead"))
-	u.CacheWrite += count(o.Get("cacheWrite"))
-	if cost, ok := nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && !math.IsInf(f, 0) {
-			u.Cost += f
-		}
-	}
-}
-
-// maxCount is more tokens than there are; beyond it a number is no count.
-const maxCount = 1 << 53
-
-// count is v as a count, 0 where it is none.
-func count(v esjson.Value) int64 {
-	f, ok := v.Number()
-	if !ok || math.Abs(f) > maxCount {
-		return 0
-	}
-	return int64(f)
 }

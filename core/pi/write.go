@@ -1,45 +1,24 @@
 package pi
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // NewHeader makes a header of version 3, in pi's order of members.
-func (Dialect) NewHeader(f core.HeaderFields) []byte {
-	b := []byte(`{"type":"session","version":` + strconv.Itoa(version))
-	b = appendMember(b, "id", f.ID)
-	b = appendMember(b, "timestamp", f.Time)
-	b = appendMember(b, "cwd", f.CWD)
-	if f.Parent != "" {
-		b = appendMember(b, "parentSession", f.Parent)
-	}
-	return append(b, '}')
-}
+func (Dialect) NewHeader(f core.HeaderFields) []byte { return jsonl.NewHeader(version, f) }
 
 // NewLabel makes a line that labels target, or takes its label away where
 // label is empty.
-func (Dialect) NewLabel(target, label string) []byte {
-	b := appendMember([]byte(`{"type":"label"`), "targetId", target)
-	if label != "" {
-		b = appendMember(b, "label", label)
-	}
-	return append(b, '}')
-}
+func (Dialect) NewLabel(target, label string) []byte { return jsonl.NewLabel(target, label) }
 
 // NewName makes a line that names the session. As pi has it, line breaks in
 // the name become one space each run and white space around it goes; nothing
 // left clears the name.
 func (Dialect) NewName(name string) []byte {
-	return append(appendMember([]byte(`{"type":"session_info"`), "name", oneLine(name)), '}')
-}
-
-func appendMember(b []byte, name, value string) []byte {
-	b = append(append(append(b, `,"`...), name...), `":`...)
-	return esjson.AppendString(b, value)
+	return append(jsonl.AppendMember([]byte(`{"type":"session_info"`), "name", oneLine(name)), '}')
 }
 
 // oneLine makes one space of each run of CR and LF, and trims.
@@ -56,5 +35,5 @@ func oneLine(s string) string {
 		}
 		broken = isBreak
 	}
-	return trim(b.String())
+	return jsonl.Trim(b.String())
 }

@@ -1,4 +1,4 @@
-package pi
+package jsonl
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 // Fill adds id, parentId and timestamp, in this order and as far as f gives
 // and line lacks them, in front of the brace that closes line. A member that
 // is there stays, also null. No other byte changes; line itself never does.
-func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
-	e, err := readEntry(line)
+func Fill(line []byte, f core.Fields) (core.Entry, error) {
+	e, err := Entry(line)
 	if err != nil {
 		return core.Entry{}, err
 	}
@@ -27,7 +27,7 @@ func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 		missing = missing[1:] // an empty object needs no comma
 	}
 	b = append(b, missing...)
-	return readEntry(append(b, line[end:]...))
+	return Entry(append(b, line[end:]...))
 }
 
 // lacks returns the members to add to line, each behind a comma.

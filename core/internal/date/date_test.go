@@ -1,4 +1,4 @@
-package pi
+package date
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func TestParseDate(t *testing.T) {
 		"+275760-09-13T00:00:00Z":             8.64e15,
 		"2026-01-02T03:04:05.123456789+23:59": 1767236705123,
 	} {
-		if got := parseDate(in); got != want {
+		if got := Parse(in); got != want {
 			t.Errorf("%s: %v, want %v", in, got, want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestParseDate(t *testing.T) {
 		"2026-01-02T24:00:01Z", "2026-01-02T03:60Z", "2026-01-02T03:04:60Z", "2026-01-02T03:04:05.Z", "2026-01-02T03:04:05+01", "2026-01-02T03:04:05+24:00",
 		" 2026-01-02", "2026-01-02T03:04:05Z ", "-000000-01-01", "+275760-09-13T00:00:00.001Z", "2026-1-2", "+2026", "2026-01-02T0x:00Z",
 	} {
-		if got := parseDate(in); !math.IsNaN(got) {
+		if got := Parse(in); !math.IsNaN(got) {
 			t.Errorf("%s: %v, want NaN", in, got)
 		}
 	}
@@ -49,11 +49,11 @@ func TestToISO(t *testing.T) {
 		0: "1970-01-01T00:00:00.000Z", 1767323045678: "2026-01-02T03:04:05.678Z", -1: "1969-12-31T23:59:59.999Z",
 		math.Inf(1): "", 8.64e15: "", 253402300799999: "9999-12-31T23:59:59.999Z",
 	} {
-		if got := toISO(in); got != want {
+		if got := ISO(in); got != want {
 			t.Errorf("%v: %q, want %q", in, got, want)
 		}
 	}
-	if toISO(math.NaN()) != "" {
+	if ISO(math.NaN()) != "" {
 		t.Error("NaN is a date")
 	}
 }

@@ -1,4 +1,4 @@
-package pi
+package tree
 
 import (
 	"cmp"
@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/date"
 )
 
-// Tree returns the entries in the order in which pi shows them. Roots are the
+// Rows returns the entries in the order in which they are shown. Roots are the
 // entries without a parent, those that are their own parent and those whose
 // parent is not there, in file order; the children of an entry are sorted by
 // time.
@@ -18,7 +19,7 @@ import (
 // make the tree much longer than the session, children are shown once.
 // Entries that no root leads to, because their parents form a ring, follow at
 // the end, the first of them in the file as a root.
-func (Dialect) Tree(es []core.Entry) []core.TreeNode {
+func Rows(es []core.Entry) []core.TreeNode {
 	t := growTree(es)
 	rows, ok := t.rows(4*len(t.nodes) + 16)
 	if !ok {
@@ -30,19 +31,19 @@ func (Dialect) Tree(es []core.Entry) []core.TreeNode {
 // A tree is the entries of a session linked by their places among them.
 type tree struct {
 	nodes    []core.Entry
-	labels   map[string]label
+	labels   map[string]Label
 	roots    []int
 	children [][]int
 	millis   []float64 // when each node was made
 }
 
 func growTree(es []core.Entry) *tree {
-	t := &tree{nodes: entriesOf(es), labels: labelsOf(es)}
-	byID := index(t.nodes)
+	t := &tree{nodes: es, labels: Labels(es)}
+	byID := Index(t.nodes)
 	t.children = make([][]int, len(t.nodes))
 	t.millis = make([]float64, len(t.nodes))
 	for i, e := range t.nodes {
-		t.millis[i] = millisOf(e)
+		t.millis[i] = date.Of(e)
 		at := i
 		if e.ID != "" {
 			at = byID[e.ID]
@@ -96,7 +97,7 @@ func (t *tree) rows(limit int) ([]core.TreeNode, bool) {
 
 // rings shows the entries that no root leads to.
 func (t *tree) rings(rows []core.TreeNode, seen []bool) []core.TreeNode {
-	reached := index(t.nodes)
+	reached := Index(t.nodes)
 	for i, e := range t.nodes {
 		if at, ok := reached[e.ID]; ok && at != i {
 			seen[i] = true // shown as the last entry of its id
@@ -125,9 +126,9 @@ func (t *tree) row(i, depth int) core.TreeNode {
 	e := t.nodes[i]
 	row := core.TreeNode{ID: e.ID, Type: e.Type, Depth: depth}
 	if l, ok := t.labels[e.ID]; ok && e.ID != "" {
-		row.Label = &l.text
-		if l.time != "" {
-			row.LabelTimestamp = &l.time
+		row.Label = &l.Text
+		if l.Time != "" {
+			row.LabelTimestamp = &l.Time
 		}
 	}
 	return row

@@ -1,4 +1,7 @@
-package pi
+// Package migrate brings the files of older versions to version 3, by the
+// algorithm that pi and the agents made from it share. Only the ids that they
+// draw at random are derived from the content here.
+package migrate
 
 import (
 	"crypto/sha256"
@@ -6,42 +9,49 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
-// migrate brings the records of f, header first, to version 3 as pi does when
-// it opens an old file, and notes the version the file had. Records of an old
-// file become what JSON.stringify gives for them; a new file keeps its bytes.
-func migrate(f *core.File, records []core.Entry) error {
-	h, err := object(records[0])
+// ToV3 brings records, header first, to version 3 as pi does when it opens an
+// old file. It returns the version that the header gave, for people, and
+// whether records were rewritten: those of an old file become what
+// JSON.stringify gives for them, those of a new file keep their bytes.
+func ToV3(records []core.Entry) (version string, rewritten bool, err error) {
+	h, err := jsonl.Object(records[0])
 	if err != nil {
-		return err
+		return "", false, err
 	}
 	raw := h.Get("version")
-	f.Version = "1"
+	version = "1"
 	if raw != nil {
-		f.Version = clip(string(raw), 64)
+		version = jsonl.Clip(string(raw), 64)
 	}
 	from := float64(1)
 	if !raw.IsNullish() {
 		from = toNumber(raw)
 	}
-	if from >= version {
-		return nil
+	if from >= newest {
+		return version, false, nil
 	}
-	f.Exact = false
-	return rewrite(f.Header.ID, records, from)
+	return version, true, rewrite(records[0].ID, records, from)
 }
+
+// newest is the version that records are brought to, typeHeader the type of a
+// header line.
+const (
+	newest     = 3
+	typeHeader = "session"
+)
 
 // rewrite migrates records from version from, which is less than 3 or NaN. As
 // in pi, NaN is no reason to change anything, and no reason not to rewrite.
 func rewrite(session string, records []core.Entry, from float64) error {
 	objects := make([]esjson.Object, len(records))
 	for i, e := range records {
-		o, err := object(e)
+		o, err := jsonl.Object(e)
 		if err != nil {
 			return err
 		}
@@ -50,7 +60,7 @@ func rewrite(session string, records []core.Entry, from float64) error {
 	if from < 2 {
 		giveIDs(session, records, objects)
 	}
-	if from < version {
+	if from < newest {
 		toVersion3(records, objects)
 	}
 	for i := range records {
@@ -58,7 +68,7 @@ func rewrite(session string, records []core.Entry, from float64) error {
 		if err != nil {
 			return err
 		}
-		if records[i], err = readEntry(line); err != nil {
+		if records[i], err = jsonl.Entry(line); err != nil {
 			return err
 		}
 	}
@@ -106,9 +116,9 @@ func toVersion3(records []core.Entry, objects []esjson.Object) {
 		o := &objects[i]
 		switch records[i].Type {
 		case typeHeader:
-			o.Set("version", esjson.Value(strconv.Itoa(version)))
+			o.Set("version", esjson.Value(strconv.Itoa(newest)))
 		case "message":
-			m, ok := nested(o.Get("message"))
+			m, ok := jsonl.Nested(o.Get("message"))
 			if !ok || !m.Get("role").Is("hookMessage") {
 				continue
 			}
@@ -149,69 +159,4 @@ func deriveID(session string, place, try uint64, line []byte) string {
 	h.Write([]byte(session))
 	h.Write(line)
 	return hex.EncodeToString(h.Sum(nil)[:4])
-}
-
-// toNumber is JavaScript's Number(v), as its comparisons use it.
-func toNumber(v esjson.Value) float64 {
-	switch v.Kind() {
-	case 'n', 'f':
-		return 0
-	case 't':
-		return 1
-	case '"':
-		s, _ := text(v)
-		return stringToNumber(s)
-	case '[':
-		return arrayToNumber(v)
-	case '{', 0:
-		return math.NaN()
-	}
-	f, _ := v.Number()
-	return f
-}
-
-// arrayToNumber is toNumber of an array's text: that of its only item, the
-// empty text where it has none.
-func arrayToNumber(v esjson.Value) float64 {
-	b, err := esjson.Append(nil, v)
-	if err != nil {
-		return math.NaN()
-	}
-	inner := esjson.Value(strings.Trim(string(b), "[]"))
-	switch k := inner.Kind(); {
-	case k == 0 || string(inner) == "null":
-		return 0
-	case k == 't' || k == 'f' || k == '{':
-		return math.NaN()
-	}
-	if _, err := esjson.Append(nil, inner); err != nil {
-		return math.NaN() // several items
-	}
-	return toNumber(inner)
-}
-
-// stringToNumber is JavaScript's Number(s).
-func stringToNumber(s string) float64 {
-	s = trim(s)
-	if s == "" {
-		return 0
-	}
-	if len(s) > 2 && s[0] == '0' && strings.IndexByte("xXoObB", s[1]) >= 0 {
-		n, err := strconv.ParseUint(s, 0, 64)
-		if err != nil || strings.Contains(s, "_") {
-			return math.NaN()
-		}
-		return float64(n)
-	}
-	if t := strings.TrimLeft(s, "+-"); t == "Infinity" && len(s)-len(t) <= 1 {
-		return math.Inf(1 - 2*strings.Count(s, "-"))
-	}
-	if strings.Trim(s, "0123456789+-.eE") != "" {
-		return math.NaN()
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return math.NaN()
-	}
-	return f
 }

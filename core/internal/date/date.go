@@ -1,4 +1,5 @@
-package pi
+// Package date reads dates as JavaScript's Date does, as far as ISO 8601 goes.
+package date
 
 import (
 	"math"
@@ -7,30 +8,31 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
-// millis is new Date(v).getTime() as JSON: milliseconds since 1970, null where
+// Millis is new Date(v).getTime() as JSON: milliseconds since 1970, null where
 // v is no date.
-func millis(v esjson.Value) esjson.Value { return esjson.AppendNumber(nil, toMillis(v)) }
+func Millis(v esjson.Value) esjson.Value { return esjson.AppendNumber(nil, FromValue(v)) }
 
-// millisOf is toMillis of an entry's timestamp.
-func millisOf(e core.Entry) float64 {
+// Of is FromValue of an entry's timestamp.
+func Of(e core.Entry) float64 {
 	if e.Time != "" {
-		return parseDate(e.Time)
+		return Parse(e.Time)
 	}
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return math.NaN()
 	}
-	return toMillis(o.Get("timestamp"))
+	return FromValue(o.Get("timestamp"))
 }
 
-// toMillis is new Date(v).getTime().
-func toMillis(v esjson.Value) float64 {
+// FromValue is new Date(v).getTime().
+func FromValue(v esjson.Value) float64 {
 	switch v.Kind() {
 	case '"':
-		s, _ := text(v)
-		return parseDate(s)
+		s, _ := jsonl.Text(v)
+		return Parse(s)
 	case 'n', 'f':
 		return 0
 	case 't':
@@ -51,19 +53,19 @@ func clipDate(ms float64) float64 {
 	return ms
 }
 
-// toISO is new Date(ms).toISOString(), empty where ms is no date.
-func toISO(ms float64) string {
+// ISO is new Date(ms).ISOString(), empty where ms is no date.
+func ISO(ms float64) string {
 	if math.IsNaN(clipDate(ms)) || ms < -62135596800000 || ms > 253402300799999 {
 		return "" // years of other than four digits
 	}
 	return time.UnixMilli(int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// parseDate returns the milliseconds of an ISO 8601 date, NaN for any other
+// Parse returns the milliseconds of an ISO 8601 date, NaN for any other
 // text: a year, or year and month, or all three, with or without a time of the
 // day and its offset. A time without an offset is UTC. A day that the month
 // does not have is one of the next.
-func parseDate(s string) float64 {
+func Parse(s string) float64 {
 	d := dateParser{rest: s}
 	ms := d.date()
 	if d.rest != "" {

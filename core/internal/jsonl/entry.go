@@ -1,0 +1,115 @@
+package jsonl
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/esjson"
+)
+
+// Entry reads any line as an entry. An id, parentId, type or timestamp that is
+// no string counts as absent.
+func Entry(line []byte) (core.Entry, error) {
+	e := core.Entry{Line: line}
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
+	}
+	err := core.Members(line, func(name string, v jsontext.Value) {
+		switch name {
+		case "id":
+			e.ID, _ = Text(v)
+		case "parentId":
+			e.Parent, _ = Text(v)
+		case "type":
+			e.Type, _ = Text(v)
+		case "timestamp":
+			e.Time, _ = Text(v)
+		}
+	})
+	if err != nil {
+		return core.Entry{}, err
+	}
+	return e, nil
+}
+
+// Header reads e as a header, whatever its type: an object whose id is a
+// string.
+func Header(e core.Entry) (core.Header, error) {
+	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
+	stringID := false
+	err := core.Members(e.Line, func(name string, v jsontext.Value) {
+		switch name {
+		case "id":
+			stringID = v.Kind() == '"'
+		case "cwd":
+			h.CWD, _ = Text(v)
+		case "parentSession":
+			h.Parent, _ = Text(v)
+		}
+	})
+	if err == nil && !stringID {
+		err = fmt.Errorf("the id in the header is no string: %w", core.ErrInvalid)
+	}
+	return h, err
+}
+
+// NumericTime reports whether the timestamp of e is a number.
+func NumericTime(e core.Entry) bool {
+	o, err := Object(e)
+	if err != nil || e.Time != "" {
+		return false
+	}
+	_, is := o.Get("timestamp").Number()
+	return is
+}
+
+// Object reads the line of an entry. The error names the entry.
+func Object(e core.Entry) (esjson.Object, error) {
+	o, err := esjson.ParseObject(e.Line)
+	if err != nil {
+		return o, fmt.Errorf("entry %q: %v: %w", Clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return o, nil
+}
+
+// Nested reads v as an object, and reports false where it is none.
+func Nested(v esjson.Value) (esjson.Object, bool) {
+	if v.Kind() != '{' {
+		return esjson.Object{}, false
+	}
+	o, err := esjson.ParseObject(v)
+	return o, err == nil
+}
+
+// Text decodes v where it is a string. It is core.Text but for bytes that are
+// no UTF-8, which JavaScript's decoder counts otherwise.
+func Text[V ~[]byte](v V) (string, bool) { return esjson.Value(v).Text() }
+
+// Build returns the text of o.
+func Build(o *esjson.Object) (esjson.Value, error) {
+	b, err := o.Append(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}
+
+// Append appends v as JSON.stringify writes it.
+func Append(b []byte, v esjson.Value) ([]byte, error) {
+	b, err := esjson.Append(b, v)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}
+
+// Clip shortens s for an error message.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

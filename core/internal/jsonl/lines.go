@@ -1,0 +1,61 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// ByteOrderMark is what some editors begin a file with.
+var ByteOrderMark = []byte("\uFEFF")
+
+// Numbered yields the lines of body, from 1. What is behind the last "\n" is a
+// line unless it is empty.
+func Numbered(body []byte) func(yield func(int, []byte) bool) {
+	return func(yield func(int, []byte) bool) {
+		for n := 1; len(body) > 0; n++ {
+			line, rest, _ := bytes.Cut(body, []byte("\n"))
+			if !yield(n, line[:len(line):len(line)]) {
+				return
+			}
+			body = rest
+		}
+	}
+}
+
+// Reason is err for a reader who knows already that the line is bad.
+func Reason(err error) string {
+	s := err.Error()
+	if errors.Is(err, core.ErrInvalid) {
+		s = strings.TrimSuffix(s, ": "+core.ErrInvalid.Error())
+	}
+	return s
+}
+
+// IsBlank reports whether line is nothing but what JavaScript takes for white
+// space.
+func IsBlank(line []byte) bool {
+	for len(line) > 0 {
+		r, n := utf8.DecodeRune(line)
+		if !IsSpace(r) {
+			return false
+		}
+		line = line[n:]
+	}
+	return true
+}
+
+// IsSpace reports whether String.prototype.trim would take r away.
+func IsSpace(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', ' ', 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF:
+		return true
+	}
+	return 0x2000 <= r && r <= 0x200A
+}
+
+// Trim is String.prototype.trim.
+func Trim(s string) string { return strings.TrimFunc(s, IsSpace) }

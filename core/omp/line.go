@@ -1,0 +1,49 @@
+package omp
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
+)
+
+// Header reads a header line: an object of type "session" whose id is a
+// string.
+func (Dialect) Header(line []byte) (core.Header, error) {
+	e, err := jsonl.Entry(line)
+	if err != nil {
+		return core.Header{}, err
+	}
+	return asHeader(e)
+}
+
+// asHeader reads e, the first entry of a file, as its header.
+func asHeader(e core.Entry) (core.Header, error) {
+	if e.Type != typeHeader {
+		return core.Header{}, fmt.Errorf(`it begins with type %q, an omp header has type "session": %w`, jsonl.Clip(e.Type, 40), core.ErrInvalid)
+	}
+	return jsonl.Header(e)
+}
+
+// Entry reads any line as an entry, the title slot too. An id, parentId, type
+// or timestamp that is no string counts as absent.
+func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
+
+func readEntry(line []byte) (core.Entry, error) {
+	e, err := jsonl.Entry(line)
+	if err == nil && e.Type == typeSlot && e.ID == "" {
+		_, e.Aside = readSlot(e)
+	}
+	return e, err
+}
+
+// Fill adds id, parentId and timestamp, in this order and as far as f gives
+// and line lacks them, in front of the brace that closes line. A title slot
+// stays as it is: it is no part of the tree.
+func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
+	e, err := readEntry(line)
+	if err != nil || e.Aside {
+		return e, err
+	}
+	return jsonl.Fill(line, f)
+}
