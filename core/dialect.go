@@ -46,6 +46,25 @@ type Dialect interface {
 	// Summary is what a listing shows.
 	Summary(h Header, es []Entry) Summary
 
+	// Read returns what e says in terms that all agents share: nothing where
+	// it says nothing that another agent could use. Ids in it are those of e's
+	// session.
+	Read(e Entry) []Item
+	// Write makes a line that says it, without id, parent and time, for Fill.
+	// lost names, for people, what of it the agent's format has no place for.
+	// The line is nil where the format cannot say the item at all.
+	Write(it Item) (line []byte, lost []string)
+
+	// Linear reports whether the agent's sessions are one chain of entries,
+	// without branches: such a session has only the head main.
+	Linear() bool
+	// Keeps reports whether the agent would have made a file for a session of
+	// these entries. Most wait for the first answer of a model.
+	Keeps(es []Entry) bool
+	// EntryID makes an entry's id of the agent's own shape. random is not
+	// enough to rule out that the id is taken: the caller looks.
+	EntryID(random [16]byte) string
+
 	// NewHeader makes the header line of a new session.
 	NewHeader(f HeaderFields) []byte
 	// NewLabel and NewName make lines without id, parent and time, for Fill.
@@ -84,6 +103,9 @@ type Info struct {
 	LeafID     *string           `json:"leafId"`
 	Name       *string           `json:"name"`
 	Labels     map[string]string `json:"labels"`
+	// Own is what only this dialect has: one JSON object, or nil. Its members
+	// are described in docs/DIALECTS.md.
+	Own json.RawMessage `json:"own,omitempty"`
 }
 
 // A TreeNode is one entry in display order: parents before children, children

@@ -26,7 +26,13 @@ type Header struct {
 	ID     string // the agent's own name of the session
 	CWD    string // the directory the agent worked in, as the agent wrote it
 	Time   string
-	Parent string // the agent's own link to the session this one came from
+	Parent string // the agent's own link to the session this one came from, as written
+	// Parents are the agent's own ids of the sessions that this one came from,
+	// in the agent's order, and Lineage is how: "fork", "merge", or another of
+	// the kinds in docs/DIALECTS.md. Both are empty where the header says
+	// nothing.
+	Parents []string
+	Lineage string
 }
 
 // A File is an agent's session file, read by its dialect.
