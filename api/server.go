@@ -280,6 +280,9 @@ func readJSON(r *http.Request, v any) error {
 	} else if err != nil {
 		return fmt.Errorf("the body is not the JSON that %s %s asks for: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
 	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("the body goes on behind the JSON object that %s %s asks for: %w", r.Method, r.URL.Path, core.ErrInvalid)
+	}
 	return nil
 }
 
