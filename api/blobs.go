@@ -43,6 +43,28 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) error {
 	return s.writeBlob(w, r, d)
 }
 
+// putBlob stores bytes under the digest that the path names. To store what is
+// there already is no error.
+func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
+	d, err := core.ParseDigest(r.PathValue("digest"))
+	if err != nil {
+		return err
+	}
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if got := core.DigestOf(body); got != d {
+		return fmt.Errorf("these %d bytes are %s, not %s: %w", len(body), got, d, core.ErrInvalid)
+	}
+	if _, err := s.cfg.Blobs.Put(r.Context(), body); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
 // writeBlob answers with a blob's bytes. They are checked on the way: an answer
 // that does not break off is whole.
 func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {

@@ -115,7 +115,9 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var built json.RawMessage
+	elsewhere := false
 	err = sess.View(func(st *core.State) error {
+		elsewhere = st.Dialect.ImageStore() != ""
 		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err
@@ -128,6 +130,9 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out, err := s.cfg.Sessions.Inline(r.Context(), built)
+	if err == nil && elsewhere {
+		out, err = s.cfg.Sessions.Resolve(r.Context(), out)
+	}
 	if err != nil {
 		return err
 	}

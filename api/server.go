@@ -133,6 +133,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/checkpoint":      s.checkpoint,
 		"GET /v1/blobs":                          s.blobs,
 		"GET /v1/blobs/{digest}":                 s.blob,
+		"PUT /v1/blobs/{digest}":                 s.putBlob,
 	} {
 		mux.Handle(pattern, s.serve(h))
 	}

@@ -72,6 +72,11 @@ type Dialect interface {
 	NewLabel(target, label string) []byte
 	NewName(name string) []byte
 
+	// ImageStore is the folder, beside the agent's folder of sessions, where
+	// the agent itself keeps images under the hex of their SHA-256 and writes
+	// "blob:sha256:…" into its lines. Empty where images are in the lines.
+	ImageStore() string
+
 	// FileName is where the agent looks for the session: a directory below
 	// the agent's root of sessions, and a name in it. Both are safe to join.
 	FileName(h Header) (dir, name string)

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -118,6 +119,30 @@ func BlobsOf(line []byte) []Digest {
 		return nil, nil
 	})
 	return ds
+}
+
+// Resolve returns JSON in which each image that an agent left in a store of its
+// own, as "blob:sha256:<hash>", is put in its place. What get has not, by
+// ErrNotFound, stays a reference; any other error ends the call. The JSON is as
+// Inline left it.
+func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
+	if !bytes.Contains(v, []byte(blobPrefix)) {
+		return v, nil
+	}
+	return rewriteImages(v, func(data []byte) ([]byte, error) {
+		d, err := blobOf(data)
+		if err != nil {
+			return nil, nil
+		}
+		raw, err := get(d)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("image %s: %w", d, err)
+		}
+		return base64.StdEncoding.AppendEncode(nil, raw), nil
+	})
 }
 
 func blobOf(data []byte) (Digest, error) {

@@ -26,7 +26,8 @@ that contradicts what is there is refused, naming the first line that does.
 
 Lines that are no entries are reported with their numbers, and kept: export
 --original gives the file back as it was. A file of an older format version is
-migrated as its agent does it, and kept too.
+migrated as its agent does it, and kept too. Images that an agent keeps outside
+of its files (omp: ~/.omp/agent/blobs) are brought along.
 
 With -o json: one object for each file, each on a line of its own: file (as
 given), id (the file's own session id), session (its id in the log), entries
@@ -44,6 +45,7 @@ not there before), version (the file's format), seq (the cursor), and original
 		},
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "whose file it is, a dialect's `NAME` (default: found out from the file)")
+	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent keeps images that its files refer to (default: where the agent has it)")
 	f.addClaim(cmd)
 	return cmd
 }
@@ -51,6 +53,7 @@ not there before), version (the file's format), seq (the cursor), and original
 type importFlags struct {
 	writerFlags
 	dialect string
+	images  string
 }
 
 // imports imports one file after the other. One that cannot be imported does
@@ -101,6 +104,9 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 	if err != nil {
 		return err
 	}
+	if err := a.bringImages(ctx, node, name, first.dialect, f.images); err != nil {
+		return inFile(name, err)
+	}
 	by, _ := a.whoami()
 	rest := io.Reader(body)
 	if size >= 0 { // as it was when it was opened: it may be growing
@@ -123,6 +129,7 @@ const headerWithin = 64 << 10
 // no session: the node says why.
 type glimpse struct {
 	session core.SessionID
+	dialect string
 	version string // that the header has once the file is migrated
 }
 
@@ -138,7 +145,7 @@ func peek(name string, start []byte) glimpse {
 		Version json.RawMessage `json:"version"`
 	}
 	_ = json.Unmarshal(f.Header.Line, &header)
-	return glimpse{core.SessionIDFor(d.Name(), f.Header.ID), string(header.Version)}
+	return glimpse{core.SessionIDFor(d.Name(), f.Header.ID), d.Name(), string(header.Version)}
 }
 
 // openInput opens a file, or standard input.

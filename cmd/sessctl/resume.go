@@ -24,8 +24,10 @@ func resumeCmd(a *app) *cobra.Command {
 		Short: "Claim a session and write its agent's own file here",
 		Long: `Claims a head, whoever held it before, and writes the file from which the
 session's agent goes on: into --dir, or else where the agent looks for it (pi:
-$PI_CODING_AGENT_DIR or ~/.pi/agent, below sessions). The former holder is
-fenced at its next write.
+below $PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same, or ~/.omp/agent;
+Operator: ~/.operator; OpenRath: $OPENRATH_HOME, ./.openrath or ~/.openrath;
+Nova: ./.nova). Images that the file refers to are put where the agent keeps
+them. The former holder is fenced at its next write.
 
 The file appears whole and durable, or not at all. One that is there already is
 replaced only if every line of it is in the log, or with --force; whether that
@@ -45,6 +47,7 @@ and former: the claim that this one ended.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file into `DIR`, which is made if it is not there")
+	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent looks for images that its files refer to (default: where the agent has it)")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already, whatever it holds")
 	f.takeOver = true
 	return cmd
@@ -52,8 +55,9 @@ and former: the claim that this one ended.`,
 
 type resumeFlags struct {
 	claimFlags
-	dir   string
-	force bool
+	dir    string
+	images string
+	force  bool
 }
 
 // resumed is what resume says.
@@ -97,6 +101,9 @@ func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
 		return err
 	}
 	a.remember(id, c, file.path)
+	if err := a.placeImages(ctx, node, file.path, info.Log.Dialect, f.images); err != nil {
+		return err
+	}
 	out := resumed{id, file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former}
 	return a.print(out, func() error {
 		if err := a.printf("%s", plain(file.path)); err != nil {
@@ -195,34 +202,15 @@ func (a *app) agentDir(dialect, dir string, place api.Place) (string, error) {
 	if dir != "" {
 		return dir, nil
 	}
-	root, err := a.agentRoot(dialect)
+	root, flat, err := a.agentRoot(dialect)
 	if err != nil {
 		return "", err
 	}
-	if place.Dir == "" {
+	if place.Dir == "" || flat {
 		return root, nil
 	}
 	if !filepath.IsLocal(place.Dir) {
 		return "", fmt.Errorf("the node says that the file is in %q, which is not below the agent's directory%w", place.Dir, silent{core.ErrInvalid})
 	}
 	return filepath.Join(root, place.Dir), nil
-}
-
-// agentRoot is where the agent of a dialect keeps its sessions on this host.
-func (a *app) agentRoot(dialect string) (string, error) {
-	home := a.env("HOME")
-	if dialect != "pi" {
-		return "", usagef("it is not known where %q keeps its sessions, say where the file goes: --dir DIR", dialect)
-	}
-	root := a.env("PI_CODING_AGENT_DIR")
-	if rest, ok := strings.CutPrefix(root, "~"); ok && (rest == "" || rest[0] == '/') {
-		root = home + rest // pi takes it for home too
-	}
-	switch {
-	case root != "":
-		return filepath.Join(root, "sessions"), nil
-	case home == "":
-		return "", usagef("HOME is not set, say where the file goes: --dir DIR")
-	}
-	return filepath.Join(home, ".pi", "agent", "sessions"), nil
 }

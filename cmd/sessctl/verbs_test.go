@@ -229,9 +229,39 @@ func TestResumeInTheAgentsOwnPlace(t *testing.T) {
 	f, _ := resumable(t, "head\n")
 	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")
 	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/--lab--/talk.jsonl"), "")
-	f.answers("GET /v1/sessions/01bbbbbbbbbbbbbbbbbbbbbbbb", api.Info{Log: api.LogInfo{Dialect: "nova"}})
-	if _, err := testApp(nil).agentRoot("nova"); describe(err, "").Exit != exitUsage {
+	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat"}, "resume", testID), 0, filepath.Join(f.home, "flat/talk.jsonl"), "")
+	if _, _, err := testApp(nil).agentRoot("somebody"); describe(err, "").Exit != exitUsage {
 		t.Errorf("an agent without a place: %v", err)
+	}
+}
+
+func TestEveryAgentsOwnPlace(t *testing.T) {
+	t.Parallel()
+	moved := t.TempDir()
+	if err := os.Mkdir(filepath.Join(moved, "omp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dialect string
+		env     map[string]string
+		want    string
+	}{
+		{"omp", map[string]string{"HOME": "/h"}, "/h/.omp/agent/sessions"}, // OMP-01
+		{"omp", map[string]string{"HOME": "/h", "PI_CONFIG_DIR": ".mine"}, "/h/.mine/agent/sessions"},
+		{"omp", map[string]string{"HOME": "/h", "PI_CODING_AGENT_DIR": "/own"}, "/own/sessions"},
+		{"omp", map[string]string{"HOME": "/h", "XDG_DATA_HOME": moved}, filepath.Join(moved, "omp", "sessions")},
+		{"operator", map[string]string{"HOME": "/h"}, "/h/.operator/sessions"},
+		{"openrath", map[string]string{"HOME": "/h"}, "/h/.openrath/sessions"}, // RATH-40
+		{"openrath", map[string]string{"HOME": "/h", "OPENRATH_HOME": "/rath"}, "/rath/sessions"},
+		{"nova", map[string]string{"HOME": "/h"}, ".nova/sessions"}, // NOVA-01
+	} {
+		got, _, err := testApp(c.env).agentRoot(c.dialect)
+		if err != nil || got != filepath.FromSlash(c.want) {
+			t.Errorf("%s with %v: %q, %v, want %q", c.dialect, c.env, got, err, c.want)
+		}
+	}
+	if _, _, err := testApp(map[string]string{}).agentRoot("omp"); describe(err, "").Exit != exitUsage {
+		t.Errorf("without a home: %v", err)
 	}
 }
 

@@ -15,3 +15,6 @@ func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant"
 
 // EntryID is 8 hexadecimal digits.
 func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:4]) }
+
+// ImageStore is "blobs": omp keeps images of 1,024 characters and more there.
+func (Dialect) ImageStore() string { return "blobs" }

@@ -16,3 +16,6 @@ func (Dialect) Keeps(es []core.Entry) bool { return jsonl.Spoken(es, "assistant"
 
 // EntryID is 8 hexadecimal digits.
 func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:4]) }
+
+// ImageStore is empty: Operator writes images into its lines.
+func (Dialect) ImageStore() string { return "" }

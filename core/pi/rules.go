@@ -18,3 +18,6 @@ func (Dialect) Keeps(es []core.Entry) bool {
 
 // EntryID is 8 hexadecimal digits.
 func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:4]) }
+
+// ImageStore is empty: pi writes images into its lines.
+func (Dialect) ImageStore() string { return "" }

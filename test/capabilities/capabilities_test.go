@@ -1,0 +1,130 @@
+package capabilities
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// owed are the numbers of each agent's capabilities.
+var owed = map[string][][2]int{
+	"OP":   {{1, 41}},
+	"OMP":  {{1, 44}},
+	"NOVA": {{1, 39}},
+	"PI":   {{1, 40}},
+	"RATH": {{1, 13}, {34, 48}, {50, 57}},
+}
+
+func allIDs() (ids []string) {
+	for agent, spans := range owed {
+		for _, span := range spans {
+			for n := span[0]; n <= span[1]; n++ {
+				ids = append(ids, fmt.Sprintf("%s-%02d", agent, n))
+			}
+		}
+	}
+	return ids
+}
+
+var (
+	row      = regexp.MustCompile(`(?m)^\| ((?:OP|OMP|NOVA|PI|RATH)-\d\d) \| (.*?) \| (.*?) \|$`)
+	quoted   = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`^(Test|Fuzz)\w+$`)
+	testDecl = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	anyID    = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH)-\d\d\b`)
+)
+
+func TestEveryCapabilityHasARowThatIsTrue(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join(root, "docs", "DIALECTS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, named := readTests(t)
+	rows := map[string]int{}
+	for _, m := range row.FindAllStringSubmatch(string(doc), -1) {
+		id, where, shown := m[1], m[2], m[3]
+		rows[id]++
+		checkPaths(t, id, where)
+		if strings.HasPrefix(shown, "not here:") {
+			continue
+		}
+		if !named[id] {
+			t.Errorf("%s: no test names it", id)
+		}
+		checkTests(t, id, shown, tests)
+	}
+	for _, id := range allIDs() {
+		if rows[id] != 1 {
+			t.Errorf("%s has %d rows, want 1", id, rows[id])
+		}
+		delete(rows, id)
+	}
+	for id := range rows {
+		t.Errorf("%s is no capability", id)
+	}
+}
+
+// checkPaths wants the paths that a cell names to be there.
+func checkPaths(t *testing.T, id, cell string) {
+	t.Helper()
+	for _, q := range quoted.FindAllStringSubmatch(cell, -1) {
+		if !strings.Contains(q[1], "/") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(q[1]))); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// checkTests wants a cell to name tests, all of which are there.
+func checkTests(t *testing.T, id, cell string, tests map[string]bool) {
+	t.Helper()
+	found := 0
+	for _, q := range quoted.FindAllStringSubmatch(cell, -1) {
+		if !testName.MatchString(q[1]) {
+			continue
+		}
+		found++
+		if !tests[q[1]] {
+			t.Errorf("%s: there is no test %s", id, q[1])
+		}
+	}
+	if found == 0 {
+		t.Errorf("%s: the row names no test and no reason why not", id)
+	}
+}
+
+// readTests returns the names of all tests, and the capabilities that test
+// files name.
+func readTests(t *testing.T) (tests, named map[string]bool) {
+	t.Helper()
+	tests, named = map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range testDecl.FindAllSubmatch(src, -1) {
+			tests[string(m[1])] = true
+		}
+		for _, id := range anyID.FindAll(src, -1) {
+			named[string(id)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tests, named
+}
