@@ -18,10 +18,10 @@ import (
 func importCmd(a *app) *cobra.Command {
 	f := importFlags{writerFlags: writerFlags{head: core.MainHead}}
 	cmd := &cobra.Command{
-		Use:   "import FILE...",
+		Use:   "import FILE|DIR...",
 		Short: "Bring session files into the log",
 		Long: `Brings session files into the log, each whole or not at all; - is standard
-input. A file that is there already adds only the entries that are new. A file
+input, a directory stands for the session files in it and below it. A file that is there already adds only the entries that are new. A file
 that contradicts what is there is refused, naming the first line that does.
 
 Lines that are no entries are reported with their numbers, and kept: export
@@ -61,6 +61,9 @@ type importFlags struct {
 func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f importFlags) error {
 	node, err := a.client()
 	if err != nil {
+		return err
+	}
+	if names, err = sessionFiles(names); err != nil {
 		return err
 	}
 	failed := 0

@@ -300,7 +300,7 @@ func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
 	_ = os.WriteFile(bad, []byte("words"), 0o600)
 	wantResult(t, f.run("import", good), 0,
 		"agent-id  3 new entries, 1 blob  ("+good+")\n  migrated from version 1 to 3; the file as it was: sessctl export --original agent-id\n", "")
-	got := f.run("import", "-o", "json", bad, good, dir, good)
+	got := f.run("import", "-o", "json", bad, good, filepath.Join(dir, "gone.jsonl"), good)
 	wantResult(t, got, exitInvalid, `{"file":"`+good+`","id":"agent-id","session":"agent-id","created":true,"entries":3,"blobs":1,"skipped":[],"version":"1","original":"sha256:`, `"detail":"`+bad+`: not a session file"`)
 	if n := strings.Count(got.out, "\n"); n != 2 {
 		t.Errorf("%d results, want 2:\n%s", n, got.out)

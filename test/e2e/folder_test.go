@@ -1,0 +1,50 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A folder of an agent is imported by naming it. What is no session in it is
+// said, and does not keep the others out; a second time brings nothing new.
+func TestAFolderOfSessionsIsImportedWhole(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	dir := filepath.Join(t.TempDir(), "sessions")
+	below := filepath.Join(dir, "--lab--")
+	if err := os.MkdirAll(filepath.Join(below, ".drafts"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, b := harness.NewFile(t, harness.Shape{Turns: 2}), harness.NewFile(t, harness.Shape{Turns: 3})
+	a.Save(t, dir)
+	b.Save(t, below)
+	for _, name := range []string{"notes.jsonl", ".hidden.jsonl", ".drafts/half.jsonl", "readme.txt"} {
+		if err := os.WriteFile(filepath.Join(below, name), []byte("no session\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(dir, filepath.Join(below, "round")); err != nil {
+		t.Fatal(err)
+	}
+
+	first := host.Sessctl(t, "import", dir)
+	if first.Code != 4 || strings.Count(first.Out, "new entries") != 2 || strings.Count(first.Err, "not a session file") != 1 {
+		t.Fatalf("import of a folder: %v", first)
+	}
+	sameBytes(t, "a session of the folder", exportOf(t, node.Client(), b.ID), b.Bytes)
+	again := host.Sessctl(t, "import", dir)
+	if strings.Count(again.Out, "nothing new") != 2 {
+		t.Errorf("the same again: %v", again)
+	}
+	if none := host.Sessctl(t, "import", filepath.Join(below, ".drafts", "..", ".drafts")); none.Code != 4 {
+		t.Errorf("a hidden folder that is named is looked into: %v", none)
+	}
+	if empty := host.Sessctl(t, "import", t.TempDir()); empty.Code != 2 {
+		t.Errorf("a folder without sessions: %v", empty)
+	}
+}
