@@ -41,20 +41,3 @@ func UsageOf(u core.Usage) *Usage {
 	}
 	return &Usage{prompt, u.Output, prompt + u.Output}
 }
-
-// AddUsage is what both cost together; one that is absent counts nothing, and
-// nil is returned where both are. The result shares no memory.
-func AddUsage(a, b *Usage) *Usage {
-	if a == nil && b == nil {
-		return nil
-	}
-	var sum Usage
-	for _, u := range []*Usage{a, b} {
-		if u != nil {
-			sum.Prompt += u.Prompt
-			sum.Completion += u.Completion
-			sum.Total += u.Total
-		}
-	}
-	return &sum
-}
