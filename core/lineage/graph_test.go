@@ -72,9 +72,11 @@ func TestEdgesAreInTheOrderOfTheSessions(t *testing.T) {
 	t.Parallel()
 	g := lineage.New([]lineage.Node{node("x", "b", "a"), node("a"), node("b", "a"), node("self-merge", "a", "a")})
 	want := []lineage.Edge{
-		{Producer: "b", Consumer: "x", Kind: lineage.Fork}, {Producer: "a", Consumer: "x", Kind: lineage.Fork},
+		{Producer: "b", Consumer: "x", Kind: lineage.Fork},
+		{Producer: "a", Consumer: "x", Kind: lineage.Fork},
 		{Producer: "a", Consumer: "b", Kind: lineage.Fork},
-		{Producer: "a", Consumer: "self-merge", Kind: lineage.Fork}, {Producer: "a", Consumer: "self-merge", Kind: lineage.Fork},
+		{Producer: "a", Consumer: "self-merge", Kind: lineage.Fork},
+		{Producer: "a", Consumer: "self-merge", Kind: lineage.Fork},
 	}
 	if d := cmp.Diff(want, g.Edges()); d != "" {
 		t.Error(d)

@@ -49,8 +49,10 @@ func TestWhatIsNoJSONIsExportedAsText(t *testing.T) {
 	n := lineage.Node{ID: "a-session"}
 	n.Extras = []lineage.Extra{
 		lineage.NewExtra("a function", complex(1, 2)), lineage.NewExtra("nan", math.NaN()),
-		{Key: "broken", Value: json.RawMessage(`{"a":`)}, {Key: "absent"},
-		lineage.NewExtra("markup", "<b>&\u2028"), {Key: "as it was", Value: json.RawMessage(`[1.50,{"b":1e400}]`)},
+		{Key: "broken", Value: json.RawMessage(`{"a":`)},
+		{Key: "absent"},
+		lineage.NewExtra("markup", "<b>&\u2028"),
+		{Key: "as it was", Value: json.RawMessage(`[1.50,{"b":1e400}]`)},
 	}
 	want := `{"id": "a-session", "parent_session_ids": [], "lineage_operator": "implicit", "lineage_kind": "unknown", "lineage_extras": [` +
 		`["a function", "(1+2i)"], ["nan", "NaN"], ["broken", "{\"a\":"], ["absent", null], ["markup", "<b>&` + "\u2028" + `"], ["as it was", [1.50, {"b": 1e400}]]` +
