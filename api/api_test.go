@@ -272,7 +272,7 @@ func TestForkBeginsAsThePath(t *testing.T) {
 		t.Errorf("the fork holds\n%s", got)
 	}
 	info, err := n.Info(t.Context(), string(f.ID))
-	if err != nil || info.Log.Origin.From == nil || info.Log.Origin.From.Session != "session-one" || info.Log.Origin.From.Entry != "b" {
+	if from := info.Log.Origin.Lineages(); err != nil || len(from) != 1 || from[0].Session != "session-one" || from[0].Entry != "b" || from[0].Kind != "fork" {
 		t.Errorf("its origin is %+v, %v", info.Log.Origin, err)
 	}
 }

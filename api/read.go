@@ -29,15 +29,21 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), listWait)
-	defer cancel()
-	if err := s.cfg.Materializer.CatchUp(ctx); err != nil && r.Context().Err() == nil {
-		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
-	}
+	s.catchUp(r.Context())
 	rows, next := s.cfg.Directory.List(materializer.Filter{
 		Prefix: q.Get("prefix"), Deleted: q.Get("deleted") == "true", After: q.Get("after"), Limit: limit,
 	})
 	return answer(w, http.StatusOK, List{Sessions: rows, Next: next})
+}
+
+// catchUp has the directory take in what was stored before, as far as listWait
+// allows.
+func (s *Server) catchUp(ctx context.Context) {
+	last, cancel := context.WithTimeout(ctx, listWait)
+	defer cancel()
+	if err := s.cfg.Materializer.CatchUp(last); err != nil && ctx.Err() == nil {
+		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
+	}
 }
 
 func limitOf(s string) (int, error) {

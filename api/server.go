@@ -127,6 +127,8 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/claims":          s.claim,
 		"DELETE /v1/sessions/{id}/claims/{name}": s.release,
 		"POST /v1/sessions/{id}/fork":            s.fork,
+		"POST /v1/sessions/{id}/merge":           s.merge,
+		"GET /v1/lineage":                        s.lineage,
 		"POST /v1/sessions/{id}/delete":          s.delete,
 		"POST /v1/sessions/{id}/undelete":        s.undelete,
 		"POST /v1/sessions/{id}/close":           s.finish,
@@ -249,14 +251,7 @@ var errBroken = errors.New("the answer broke off")
 // session returns the session that the request's path names, as fresh as the
 // log's leader has it.
 func (s *Server) session(r *http.Request) (*stream.Session, error) {
-	id, err := core.ParseSessionID(r.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), openWait)
-	defer cancel()
-	sess, err := s.cfg.Cache.Fresh(ctx, id)
-	return sess, s.missing(id, err)
+	return s.named(r.Context(), r.PathValue("id"))
 }
 
 // openWait is how long a request waits for its session: longer than a cluster

@@ -62,8 +62,10 @@ type Create struct {
 	ID      string `json:"id,omitempty"` // default a new one
 	Dialect string `json:"dialect,omitempty"`
 	CWD     string `json:"cwd,omitempty"`
-	Parent  string `json:"parent,omitempty"`
+	Parent  string `json:"parent,omitempty"` // what the header names; default the first of Parents
 	By      string `json:"by,omitempty"`
+	// Parents are the sessions in the log that the new one comes from.
+	Parents []ParentRef `json:"parents,omitempty"`
 }
 
 // Created names the session that was made, or was there.
@@ -131,6 +133,9 @@ type ForkRequest struct {
 	ID  string `json:"id,omitempty"`
 	CWD string `json:"cwd,omitempty"`
 	By  string `json:"by,omitempty"`
+	// Kind is how the new session tells of this one: "fork", the default,
+	// "branch", or "detach", which does not name it.
+	Kind string `json:"kind,omitempty"`
 }
 
 // Notice says who does something that others will want to know of, and why.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -45,12 +46,22 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().UTC()
-	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: q.ID, Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}))
+	parents, first, err := s.parents(r.Context(), q.Parents)
 	if err != nil {
 		return err
 	}
-	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: core.Origin{Dialect: q.Dialect, Time: now, By: q.By}, Header: h})
+	o := core.Origin{Dialect: q.Dialect, Time: time.Now().UTC(), By: q.By, Parents: parents}
+	switch {
+	case q.Parent == "" && len(parents) == 0:
+		o.Kind = string(lineage.Create)
+	case q.Parent == "":
+		q.Parent = first
+	}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}))
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: o, Header: h})
 	if err != nil {
 		return err
 	}
@@ -330,7 +341,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.At, q.CWD, q.By); err != nil {
 		return err
 	}
-	f := stream.Fork{CWD: q.CWD, By: q.By}
+	f := stream.Fork{CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind)}
 	if q.At != "" {
 		f.At = core.LeafAt(q.At)
 	}

@@ -26,8 +26,14 @@ type Origin struct {
 	Entries int `json:"entries,omitempty"`
 	// Skipped are the lines of it that are no entries.
 	Skipped []BadLine `json:"skipped,omitempty"`
-	// From is where a fork was taken.
-	From *Lineage `json:"from,omitempty"`
+	// Parents are the places that a session made in the log came from, in order.
+	// From is the one that records written before there were several have in
+	// their stead. Lineages reads both; only Parents is written.
+	Parents []Lineage `json:"parents,omitempty"`
+	From    *Lineage  `json:"from,omitempty"`
+	// Kind is how a session without parents was made, in the words of package
+	// lineage: "create", "detach".
+	Kind string `json:"kind,omitempty"`
 	// Time, Host and By: when by the writer's clock, on which host, by whom.
 	Time time.Time `json:"time,omitzero"`
 	Host string    `json:"host,omitempty"`
@@ -37,9 +43,21 @@ type Origin struct {
 // A Lineage names the place in another session that this one came from.
 type Lineage struct {
 	Session SessionID `json:"session"`
-	Cursor  Cursor    `json:"cursor"`
+	Cursor  Cursor    `json:"cursor,omitzero"` // where it stood then
 	Entry   string    `json:"entry,omitempty"`
-	Kind    string    `json:"kind"` // "fork"
+	// Kind is a word of package lineage, such as "fork". It is a string here: a
+	// later version may record others.
+	Kind string `json:"kind"`
+}
+
+// Lineages returns the places that the session came from, in order, as it was
+// recorded when it was made. None for a session that was imported: its header
+// may say.
+func (o *Origin) Lineages() []Lineage {
+	if len(o.Parents) == 0 && o.From != nil {
+		return []Lineage{*o.From}
+	}
+	return o.Parents
 }
 
 // A Claim is a writer's exclusive hold on one head. It is the body of a claim

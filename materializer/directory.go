@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // Row is one session in a listing.
@@ -27,8 +28,11 @@ type Row struct {
 	Seq      uint64         `json:"seq"` // records
 	Holder   *core.Claim    `json:"holder,omitempty"`
 	Closed   bool           `json:"closed,omitempty"`
-	Deleted  bool           `json:"deleted,omitempty"`
+	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
+	Erased   bool           `json:"erased,omitempty"`
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
+	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
 	core.Summary
 }
 
@@ -42,11 +46,18 @@ func rowOf(st *core.State) Row {
 		Seq:      st.Seq,
 		Closed:   st.Closed != nil,
 		Deleted:  st.Deleted != nil || st.Erased != nil,
+		Erased:   st.Erased != nil,
 		Snapshot: st.Checkpointed,
+		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
 	}
 	if string(st.ID) != st.Header.ID {
 		r.AgentID = clip(st.Header.ID)
+	}
+	for i := range st.Entries {
+		if st.Entries[i].Aside {
+			r.Aside++
+		}
 	}
 	r.CWD, r.Name, r.First = clip(r.CWD), clip(r.Name), clip(r.First)
 	if h := st.Heads[core.MainHead]; h != nil {
@@ -71,6 +82,16 @@ const (
 	rowPrefix   = "s."
 	floorPrefix = "f."
 )
+
+// rowFormat numbers what is in a row. Where the bucket holds a row of another
+// format, all rows are made anew from the log.
+const rowFormat = 2
+
+// A stored is a row as the bucket keeps it.
+type stored struct {
+	Format int `json:"format"`
+	Row
+}
 
 // flushEvery is how long a row or a floor may be in memory alone. What a crash
 // loses of them is made again from the log.
@@ -146,36 +167,51 @@ func (d *Directory) read(ctx context.Context) error {
 		return fmt.Errorf("read the directory: %w", err)
 	}
 	defer func() { _ = w.Stop() }() // it ends with the connection anyway
+	outdated := false
 	for {
 		select {
 		case e := <-w.Updates():
 			if e == nil { // all there was
+				if outdated {
+					d.forget()
+				}
 				return nil
 			}
-			d.take(e.Key(), e.Value())
+			outdated = !d.take(e.Key(), e.Value()) || outdated
 		case <-ctx.Done():
 			return fmt.Errorf("read the directory: %w", ctx.Err())
 		}
 	}
 }
 
-// take takes in one key of the bucket. What cannot be read is passed over: it
-// will be made again.
-func (d *Directory) take(key string, value []byte) {
+// forget drops what the bucket held, so that every row is made again.
+func (d *Directory) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.rows)
+	clear(d.floors)
+	clear(d.saved)
+}
+
+// take takes in one key of the bucket, and reports false for a row of another
+// format. What cannot be read is passed over: it will be made again.
+func (d *Directory) take(key string, value []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if strings.HasPrefix(key, rowPrefix) {
-		var r Row
+		var r stored
 		if json.Unmarshal(value, &r) == nil && string(r.ID) == key[len(rowPrefix):] {
-			d.rows[r.ID] = r
+			d.rows[r.ID] = r.Row
+			return r.Format == rowFormat
 		}
-		return
+		return true
 	}
 	var shard int
 	var pos core.Pos
 	if _, err := fmt.Sscanf(key, floorPrefix+"%d", &shard); err == nil && json.Unmarshal(value, &pos) == nil {
 		d.floors[shard], d.saved[shard] = pos, pos
 	}
+	return true
 }
 
 // Put replaces a session's row, unless the one that is there is newer.
@@ -258,6 +294,21 @@ func (d *Directory) List(f Filter) (rows []Row, next string) {
 	return all, next
 }
 
+// Rows returns the row of every session, also of those in the trash and those
+// that were erased: the oldest first, by what their headers say.
+func (d *Directory) Rows() []Row {
+	d.mu.RLock()
+	rows := slices.AppendSeq(make([]Row, 0, len(d.rows)), maps.Values(d.rows))
+	d.mu.RUnlock()
+	slices.SortFunc(rows, func(a, b Row) int {
+		if c := strings.Compare(a.Created, b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return rows
+}
+
 // Len is how many sessions there are, the trash left out.
 func (d *Directory) Len() int {
 	d.mu.RLock()
@@ -292,7 +343,7 @@ func (d *Directory) Run(ctx context.Context) error {
 func (d *Directory) flush(ctx context.Context) {
 	rows, floors := d.changed()
 	for _, r := range rows {
-		b, err := json.Marshal(r)
+		b, err := json.Marshal(stored{rowFormat, r})
 		if err == nil {
 			_, err = d.kv.Put(ctx, rowPrefix+string(r.ID), b)
 		}

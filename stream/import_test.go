@@ -136,10 +136,8 @@ func TestForkCopiesThePath(t *testing.T) {
 	sameState(t, "fork", st, state(t, f))
 	equal(t, "entries", []string{"root", "a", "b"}, ids(st))
 	equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
-	from := st.Origin.From
-	if from == nil || from.Session != "session1" || from.Entry != "b" || from.Cursor != state(t, src).Cursor() {
-		t.Errorf("it came from %+v", from)
-	}
+	want := []core.Lineage{{Session: "session1", Entry: "b", Cursor: state(t, src).Cursor(), Kind: "fork"}}
+	equal(t, "it came from", want, st.Origin.Lineages())
 	_, err = ss.Fork(t.Context(), src, stream.Fork{ID: "the-fork"})
 	wantErr(t, err, core.ErrExists)
 	_, err = ss.Fork(t.Context(), src, stream.Fork{At: core.LeafAt("nowhere")})

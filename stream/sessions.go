@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 // Snapshots fetches what checkpoints name.
@@ -75,7 +76,8 @@ type Birth struct {
 
 // Create makes a session. core.ErrExists when there is one of that id already,
 // whatever it holds; when the answer was lost and the log now has this very
-// session, that is success.
+// session, that is success. It is noted in the lineage journal of ctx, and
+// loses its parents where ctx says that lineage is not recorded.
 func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
 	if _, err := core.ParseSessionID(string(b.ID)); err != nil {
 		return nil, err
@@ -86,6 +88,9 @@ func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
 	}
 	if o.Host == "" {
 		o.Host = ss.cfg.Host
+	}
+	if !lineage.IsRecording(ctx) {
+		o.Parents, o.From, o.Kind = nil, nil, ""
 	}
 	body, err := core.OpenBody(o, b.Header, b.Entries)
 	if err != nil {
@@ -107,6 +112,7 @@ func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
 		return nil, err
 	}
 	st.Pos, st.Base = pos, pos
+	lineage.Note(ctx, b.ID)
 	return ss.session(st), nil
 }
 

@@ -112,8 +112,8 @@ func (a *app) addLog(g *grid, l api.LogInfo) {
 		}
 		g.add("head", text)
 	}
-	if from := l.Origin.From; from != nil {
-		g.add("forked", join(" at ", "from "+string(from.Session), from.Entry))
+	for _, from := range l.Origin.Lineages() {
+		g.add(from.Kind, join(" at ", "of "+string(from.Session), from.Entry))
 	}
 	if !l.Origin.Original.IsZero() {
 		g.add("original", fmt.Sprintf("version %s, %s, see: sessctl export --original", orNone(l.Origin.Version), bytesText(l.Origin.OriginalSize)))

@@ -4,11 +4,13 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/filename"
 	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // Header reads a header line: an object of type "session" whose id is a
-// string.
+// string. omp names one parent: by its id in a fork, by its file in a branched
+// session.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := jsonl.Entry(line)
 	if err != nil {
@@ -22,7 +24,9 @@ func asHeader(e core.Entry) (core.Header, error) {
 	if e.Type != typeHeader {
 		return core.Header{}, fmt.Errorf(`it begins with type %q, an omp header has type "session": %w`, jsonl.Clip(e.Type, 40), core.ErrInvalid)
 	}
-	return jsonl.Header(e)
+	h, err := jsonl.Header(e)
+	h.Parents, h.Lineage = filename.Lineage(h.Parent, "fork", "branch")
+	return h, err
 }
 
 // Entry reads any line as an entry, the title slot too. An id, parentId, type

@@ -8,11 +8,14 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/filename"
 )
 
 // Header reads a header line: an object of one of the two header types with an
 // id and a cwd that are strings. Its timestamp, where there is one, is a
-// number. The version may be absent, and may be any.
+// number. The version may be absent, and may be any. The parent, where there is
+// one, is named by the file of a session that was branched; what we make names
+// it by its id.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := readEntry(line)
 	if err != nil {
@@ -33,6 +36,7 @@ func asHeader(e core.Entry) (core.Header, error) {
 	cwd, hasCWD := o.Get("cwd").Text()
 	h.CWD = cwd
 	h.Parent, _ = o.Get("parent_session").Text()
+	h.Parents, h.Lineage = filename.Lineage(h.Parent, "fork", "branch")
 	switch {
 	case e.ID == "":
 		return h, fmt.Errorf("the header has no id: %w", core.ErrInvalid)

@@ -4,11 +4,13 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/filename"
 	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // Header reads a header line: an object of type "session" whose id is a
-// string.
+// string. pi names one parent, by its file, and does not say whether it copied
+// all of that session or a branch: both are a fork.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := jsonl.Entry(line)
 	if err != nil {
@@ -21,7 +23,9 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 func asHeader(e core.Entry) (core.Header, error) {
 	switch e.Type {
 	case typeHeader:
-		return jsonl.Header(e)
+		h, err := jsonl.Header(e)
+		h.Parents, h.Lineage = filename.Lineage(h.Parent, "fork", "fork")
+		return h, err
 	case "title":
 		return core.Header{}, fmt.Errorf("it begins with the title slot of an omp session, not with a pi header: %w", core.ErrInvalid)
 	}

@@ -118,8 +118,9 @@ func checkFork(t *testing.T, host *harness.Host, id, at string) {
 	host.JSON(t, &fork, "fork", id, "--at", at)
 	var info api.Info
 	host.JSON(t, &info, "info", string(fork.ID))
-	if info.LeafID == nil || *info.LeafID != at || info.Log.Origin.From == nil || string(info.Log.Origin.From.Session) != id {
-		t.Errorf("the fork stands at %v, from %+v", info.LeafID, info.Log.Origin.From)
+	from := info.Log.Origin.Lineages()
+	if info.LeafID == nil || *info.LeafID != at || len(from) != 1 || string(from[0].Session) != id {
+		t.Errorf("the fork stands at %v, from %+v", info.LeafID, from)
 	}
 	want := host.Do(t, "context", id, "--leaf", at, "-o", "json")
 	if got := host.Do(t, "context", string(fork.ID), "-o", "json"); got != want {

@@ -1,0 +1,268 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Lineage is an answer of GET /v1/lineage: sessions, the oldest first, and
+// which came from which. A parent that is not in the log is among the sessions,
+// as missing, behind the others.
+type Lineage struct {
+	Sessions []lineage.Node `json:"sessions"`
+	Edges    []lineage.Edge `json:"edges"`
+	// Problem says what is wrong with the graph, if anything is: a parent that is
+	// missing, or sessions that came from each other.
+	Problem string `json:"problem,omitempty"`
+}
+
+// A ParentRef names a session that another is to come from.
+type ParentRef struct {
+	Session string `json:"session"`
+	Kind    string `json:"kind,omitempty"`  // default "create"
+	Entry   string `json:"entry,omitempty"` // the entry it was left at
+}
+
+// MergeRequest asks for a new session that is this one, then another.
+type MergeRequest struct {
+	With     string `json:"with"`               // the other session
+	Head     string `json:"head,omitempty"`     // whose path of this session is taken; default main
+	WithHead string `json:"withHead,omitempty"` // and of the other
+	ID       string `json:"id,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	By       string `json:"by,omitempty"`
+}
+
+// LineageOptions narrow a lineage.
+type LineageOptions struct {
+	Session   string // the one to look from; default all
+	Direction string // "ancestors", "descendants" or "both", the default
+}
+
+func (o LineageOptions) query() url.Values {
+	q := url.Values{}
+	setIf(q, "session", o.Session)
+	setIf(q, "direction", o.Direction)
+	return q
+}
+
+// Lineage returns sessions and which came from which.
+func (c *Client) Lineage(ctx context.Context, o LineageOptions) (Lineage, error) {
+	return get[Lineage](ctx, c, "/v1/lineage", o.query())
+}
+
+// LineageJSONL returns the same, as OpenRath exports it: one line for each
+// session in the log. The caller closes the reader.
+func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadCloser, error) {
+	q := o.query()
+	q.Set("format", "jsonl")
+	r, err := c.fetch(ctx, "/v1/lineage", q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+// Merge makes a new session of this one and another.
+func (c *Client) Merge(ctx context.Context, id string, r MergeRequest) (Created, error) {
+	return send[Created](ctx, c, http.MethodPost, c.session(id, "/merge"), nil, r)
+}
+
+func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	format := q.Get("format")
+	if format != "" && format != "json" && format != "jsonl" {
+		return fmt.Errorf("format %q: use json or jsonl: %w", format, core.ErrInvalid)
+	}
+	s.catchUp(r.Context())
+	g, err := s.related(q.Get("session"), q.Get("direction"))
+	if err != nil {
+		return err
+	}
+	if format == "jsonl" {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		_, _ = w.Write(lineage.ExportJSONL(inLog(g.Nodes()))) // a caller that has gone is no error of ours
+		return nil
+	}
+	out := Lineage{Sessions: g.Nodes(), Edges: g.Edges()}
+	if out.Sessions == nil {
+		out.Sessions = []lineage.Node{}
+	}
+	if out.Edges == nil {
+		out.Edges = []lineage.Edge{}
+	}
+	if err := g.Validate(); err != nil {
+		out.Problem = err.Error()
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// related returns the graph of all sessions or, where id is not empty, of that
+// one and those it came from, or that came from it, or both.
+func (s *Server) related(id, direction string) (*lineage.Graph, error) {
+	up, down := direction != "descendants", direction != "ancestors"
+	if up && down && direction != "" && direction != "both" {
+		return nil, fmt.Errorf("direction %q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
+	}
+	g := s.graph()
+	if id == "" {
+		return g.Whole(), nil
+	}
+	start, err := core.ParseSessionID(id)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := g.Node(start); !ok {
+		return nil, s.missing(start, core.ErrNotFound)
+	}
+	g = g.Whole() // no parent is missing from it
+	wanted := []core.SessionID{start}
+	if up {
+		ids, err := g.Ancestors(start)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, ids...)
+	}
+	if down {
+		ids, err := g.Descendants(start)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, ids...)
+	}
+	return g.Only(wanted), nil
+}
+
+// graph returns the graph of all sessions, the oldest first.
+func (s *Server) graph() *lineage.Graph {
+	rows := s.cfg.Directory.Rows()
+	nodes := make([]lineage.Node, len(rows))
+	for i := range rows {
+		nodes[i] = nodeOf(&rows[i])
+	}
+	return lineage.New(nodes)
+}
+
+func nodeOf(r *Row) lineage.Node {
+	n := lineage.Node{
+		ID:      r.ID,
+		AgentID: r.AgentID,
+		Dialect: r.Dialect,
+		Stamp:   r.Lineage,
+		Name:    r.Name,
+		Created: r.Created,
+		Entries: r.Entries - r.Aside,
+		Usage:   lineage.UsageOf(r.Usage),
+	}
+	switch {
+	case r.Erased:
+		n.State = lineage.Erased
+	case r.Deleted:
+		n.State = lineage.Deleted
+	}
+	return n
+}
+
+// inLog returns the nodes of sessions that are in the log.
+func inLog(nodes []lineage.Node) []lineage.Node {
+	var there []lineage.Node
+	for _, n := range nodes {
+		if n.State != lineage.Missing {
+			there = append(there, n)
+		}
+	}
+	return there
+}
+
+func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
+	var q MergeRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.CWD, q.By); err != nil {
+		return err
+	}
+	m := stream.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By}
+	if q.ID != "" {
+		id, err := core.ParseSessionID(q.ID)
+		if err != nil {
+			return err
+		}
+		m.ID = id
+	}
+	if q.With == "" {
+		return fmt.Errorf(`"with" is missing: the session to merge with: %w`, core.ErrInvalid)
+	}
+	a, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	b, err := s.named(r.Context(), q.With)
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Merge(r.Context(), a, b, m)
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+// parents returns what the log records of a new session's parents, and the
+// agent's own id of the first. Each has to be there: a name that is misspelt
+// would be kept for ever.
+func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Lineage, agentID string, err error) {
+	if len(refs) > lineage.MaxParents {
+		return nil, "", fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
+	}
+	for i, ref := range refs {
+		if ref.Kind == "" {
+			ref.Kind = string(lineage.Create)
+		}
+		kind, ok := lineage.ParseKind(ref.Kind)
+		if !ok || kind == lineage.Detach || string(kind) != ref.Kind {
+			return nil, "", fmt.Errorf("kind %q of parent %s: use one of %s: %w", ref.Kind, ref.Session, lineage.KindsOfParents, core.ErrInvalid)
+		}
+		parent, err := s.named(ctx, ref.Session)
+		if err != nil {
+			return nil, "", err
+		}
+		l := core.Lineage{Session: parent.ID(), Entry: ref.Entry, Kind: ref.Kind}
+		err = parent.View(func(st *core.State) error {
+			if _, ok := st.Entry(ref.Entry); !ok && ref.Entry != "" {
+				return fmt.Errorf("session %s has no entry %q: %w", st.ID, ref.Entry, core.ErrNotFound)
+			}
+			l.Cursor = st.Cursor()
+			if i == 0 {
+				agentID = st.Header.ID
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		ps = append(ps, l)
+	}
+	return ps, agentID, nil
+}
+
+// named returns the session called name, as fresh as the log's leader has it.
+func (s *Server) named(ctx context.Context, name string) (*stream.Session, error) {
+	id, err := core.ParseSessionID(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	sess, err := s.cfg.Cache.Fresh(ctx, id)
+	return sess, s.missing(id, err)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+func lineageCmd(a *app) *cobra.Command {
+	var f lineageFlags
+	cmd := &cobra.Command{
+		Use:   "lineage [SESSION]",
+		Short: "Show which session came from which",
+		Long: `Shows the sessions that SESSION came from and those that came from it, or those
+of the whole log that have to do with each other. A session hangs below the one
+it came from, with how, when and its name. One with several parents hangs below
+the first, and is only named below the others. A parent that is not in the log
+is shown as missing.
+
+How: fork, branch (by its agent's rules), merge, compress, resume, subagent,
+loop, convert, create, detach, or unknown.
+
+With -o json: one object with sessions (id, dialect, kind, parents with session,
+kind and entry, name, created, entries, usage, and state: missing, deleted or
+erased), edges (from, to, kind) and problem, where a parent is missing or
+sessions came from each other.
+
+With --jsonl or --out: one line for each session in the log, as OpenRath exports
+it.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			arg := ""
+			if len(args) > 0 {
+				if arg = args[0]; arg == "" {
+					return usagef("the session's id is empty")
+				}
+			}
+			return a.lineage(ctx, arg, f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "write lines as OpenRath exports them")
+	cmd.Flags().StringVar(&f.direction, "direction", "both", "look for `WHICH`: ancestors, descendants or both")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show sessions that have to do with no other, too")
+	return cmd
+}
+
+type lineageFlags struct {
+	outFlags
+	jsonl     bool
+	direction string
+	all       bool
+}
+
+func (a *app) lineage(ctx context.Context, arg string, f lineageFlags) error {
+	o := api.LineageOptions{Direction: f.direction}
+	if !slices.Contains([]string{"ancestors", "descendants", "both"}, f.direction) {
+		return usagef("--direction %q is none of ancestors, descendants and both", f.direction)
+	}
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	if arg != "" {
+		_, id, err := a.inLogOrTrash(ctx, arg, false)
+		if err != nil {
+			return err
+		}
+		o.Session = string(id)
+	}
+	if f.jsonl || f.out != "" {
+		return a.exportLineage(ctx, node, o, f.outFlags)
+	}
+	l, err := node.Lineage(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.print(l, func() error { return a.drawLineage(l, core.SessionID(o.Session), f.all || arg != "") })
+}
+
+func (a *app) exportLineage(ctx context.Context, node *api.Client, o api.LineageOptions, out outFlags) error {
+	body, err := node.LineageJSONL(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if out.out != "" && out.out != "-" {
+		if err := makeDir(filepath.Dir(filepath.Clean(out.out))); err != nil {
+			return outError(out, err)
+		}
+	}
+	return a.deliver(out, true, func(w io.Writer) error {
+		_, err := io.Copy(w, answer{body})
+		return err
+	})
+}
+
+// drawLineage draws l. start is marked; sessions that have to do with no other
+// are drawn where all is set.
+func (a *app) drawLineage(l api.Lineage, start core.SessionID, all bool) error {
+	f := newForest(l.Sessions)
+	var b strings.Builder
+	alone := 0
+	for _, line := range f.lines() {
+		if line.alone && !all {
+			alone++
+			continue
+		}
+		b.WriteString(a.stdout.fit(line.before+a.nodeText(line, start), 0) + "\n")
+	}
+	if _, err := io.WriteString(a.stdout, b.String()); err != nil {
+		return err
+	}
+	if alone > 0 {
+		a.notef("%s with no other, see them with: --all", count(alone, "session has to do", "sessions have to do"))
+	}
+	if l.Problem != "" {
+		a.notef("%s", l.Problem)
+	}
+	return nil
+}
+
+// nodeText is one session on one line.
+func (a *app) nodeText(line treeLine, start core.SessionID) string {
+	n := line.node
+	text := plain(string(n.ID))
+	if line.parent != nil {
+		text = join("  ", text, string(line.parent.Kind))
+	} else if n.Kind != "" && n.Kind != lineage.Unknown {
+		text = join("  ", text, string(n.Kind))
+	}
+	if n.ID == start {
+		text += "  <-"
+	}
+	if line.again {
+		return text + "  (see above)"
+	}
+	if n.State != "" {
+		text += "  [" + plain(string(n.State)) + "]"
+	}
+	return join("  ", text, plain(a.whenText(n.Created)), plain(n.Name))
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+func related(id string, kind lineage.Kind, parents ...string) lineage.Node {
+	n := lineage.Node{ID: core.SessionID(id), Created: "2020-01-02T03:04:05.000Z"}
+	n.Kind = kind
+	for _, p := range parents {
+		n.Parents = append(n.Parents, lineage.Parent{Session: core.SessionID(p), Kind: kind})
+	}
+	return n
+}
+
+// shown is what sessctl lineage shows of nodes.
+func shown(t *testing.T, nodes []lineage.Node, args ...string) result {
+	t.Helper()
+	f := newFake(t)
+	f.has([]string{testID})
+	g := lineage.New(nodes).Whole()
+	l := api.Lineage{Sessions: g.Nodes(), Edges: g.Edges()}
+	if err := g.Validate(); err != nil {
+		l.Problem = err.Error()
+	}
+	f.mux.HandleFunc("GET /v1/lineage", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("format") == "jsonl" {
+			_, _ = w.Write(lineage.ExportJSONL(nodes))
+			return
+		}
+		_ = json.NewEncoder(w).Encode(l)
+	})
+	return f.run(append([]string{"lineage"}, args...)...)
+}
+
+// FLEET-20
+func TestLineageIsDrawnAsATree(t *testing.T) {
+	t.Parallel()
+	root := related(testID, lineage.Create)
+	root.Name = "the \x1b[31mfirst"
+	trashed := related("side", lineage.Branch, testID)
+	trashed.State = lineage.Deleted
+	nodes := []lineage.Node{
+		root, related("fork", lineage.Fork, testID), trashed, related("merge", lineage.Merge, "fork", "side"),
+		related("alone", lineage.Unknown), related("orphan", lineage.Fork, "gone"),
+	}
+	want := `01aaaaaaaaaaaaaaaaaaaaaaaa  create  2020-01-02  the ␛[31mfirst
+├─ fork  fork  2020-01-02
+│  └─ merge  merge  2020-01-02
+└─ side  branch  [deleted]  2020-01-02
+   └─ merge  merge  (see above)
+gone  [missing]
+└─ orphan  fork  2020-01-02
+`
+	got := shown(t, nodes)
+	if d := cmp.Diff(want, got.out); d != "" || got.code != 0 {
+		t.Errorf("code %d\n%s", got.code, d)
+	}
+	for _, says := range []string{"1 session has to do with no other", "gone, which is not there"} {
+		if !strings.Contains(got.err, says) {
+			t.Errorf("stderr lacks %q:\n%s", says, got.err)
+		}
+	}
+	wantResult(t, shown(t, nodes, "--all"), 0, "alone  2020-01-02\n", "not there")
+	wantResult(t, shown(t, nodes, testID), 0, testID+"  create  <-  2020-01-02", "not there")
+}
+
+// Sessions that came from each other are drawn, each once.
+func TestCirclesAreDrawn(t *testing.T) {
+	t.Parallel()
+	got := shown(t, []lineage.Node{related("a", lineage.Fork, "b"), related("b", lineage.Fork, "a"), related("c", lineage.Fork, "c")})
+	want := `a  fork  2020-01-02
+└─ b  fork  2020-01-02
+   └─ a  fork  (see above)
+c  fork  2020-01-02
+└─ c  fork  (see above)
+`
+	if d := cmp.Diff(want, got.out); d != "" {
+		t.Error(d)
+	}
+	if !strings.Contains(got.err, "came from each other: b -> a -> b") {
+		t.Errorf("stderr: %s", got.err)
+	}
+}
+
+func TestALongChainIsDrawn(t *testing.T) {
+	t.Parallel()
+	var nodes []lineage.Node
+	for i := range 100_000 {
+		nodes = append(nodes, related(fmt.Sprint("n", i), lineage.Fork, fmt.Sprint("n", max(i-1, 0))))
+	}
+	nodes[0].Parents = nil
+	start := time.Now()
+	lines := newForest(nodes).lines()
+	if len(lines) != len(nodes) || len(lines[len(lines)-1].before) > 200 {
+		t.Errorf("%d lines, the last moved by %d", len(lines), len(lines[len(lines)-1].before))
+	}
+	t.Logf("drawn in %v", time.Since(start))
+}
+
+func TestLineageInJSONIsTheNodesAnswer(t *testing.T) {
+	t.Parallel()
+	got := shown(t, []lineage.Node{related("orphan", lineage.Fork, "gone")}, "-o", "json")
+	want := `{"sessions":[{"id":"orphan","kind":"fork","parents":[{"session":"gone","kind":"fork"}],"created":"2020-01-02T03:04:05.000Z","entries":0},` +
+		`{"id":"gone","kind":"unknown","entries":0,"state":"missing"}],"edges":[{"from":"gone","to":"orphan","kind":"fork"}],` +
+		`"problem":"session orphan came from gone, which is not there"}` + "\n"
+	if d := cmp.Diff(want, got.out); d != "" || got.err != "" {
+		t.Errorf("%s\n%s", d, got.err)
+	}
+}
+
+// RATH-51
+func TestLineageIsExportedIntoDirectoriesThatAreMade(t *testing.T) {
+	t.Parallel()
+	nodes := []lineage.Node{related("one", lineage.Fork, "two")}
+	want := string(lineage.ExportJSONL(nodes))
+	wantResult(t, shown(t, nodes, "--jsonl"), 0, want, "")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "not", "yet", "there.jsonl")
+	wantResult(t, shown(t, nodes, "--out", path), 0, "there.jsonl", "")
+	if b, err := os.ReadFile(path); err != nil || string(b) != want {
+		t.Errorf("%v\n%s", err, b)
+	}
+	empty := filepath.Join(dir, "empty", "none.jsonl")
+	wantResult(t, shown(t, nil, "--out", empty), 0, "none.jsonl", "")
+	if b, err := os.ReadFile(empty); err != nil || len(b) != 0 {
+		t.Errorf("%v, %q", err, b)
+	}
+	wantResult(t, shown(t, nodes, "--out", empty), exitConflict, "", "--force")
+}
+
+// FLEET-21
+func TestMergeAsksForWhatTheArgumentsName(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
+	var sent string
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/merge", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		sent = string(b)
+		_ = json.NewEncoder(w).Encode(api.Created{ID: "merged-01", Cursor: core.Cursor{Seq: 1}})
+	})
+	wantResult(t, f.run("merge", testID+"@side", "01b", "--id", "merged-01", "--cwd", "/w"), 0, "merged-01\n", "")
+	if want := `{"with":"01bbbbbbbbbbbbbbbbbbbbbbbb","head":"side","id":"merged-01","cwd":"/w","by":"tester"}`; sent != want {
+		t.Errorf("sent %s", sent)
+	}
+	wantResult(t, f.run("merge", testID, testID+"@a/b"), exitInvalid, "", "head name")
+}
+
+// FLEET-20: a subagent's session, or one that begins with a summary.
+func TestNewSessionsNameTheirParents(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
+	var sent api.Create
+	f.mux.HandleFunc("POST /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+		sent = api.Create{}
+		_ = json.NewDecoder(r.Body).Decode(&sent)
+		_ = json.NewEncoder(w).Encode(api.Created{ID: "made-0001", Cursor: core.Cursor{Seq: 1}})
+	})
+	wantResult(t, f.run("new", "--parent", testID, "--parent", "01b", "--kind", "compress"), 0, "made-0001", "")
+	want := []api.ParentRef{{Session: testID, Kind: "compress"}, {Session: "01bbbbbbbbbbbbbbbbbbbbbbbb", Kind: "compress"}}
+	if !cmp.Equal(sent.Parents, want) || sent.Parent != "" {
+		t.Errorf("sent %+v", sent)
+	}
+	wantResult(t, f.run("new", "--parent", "/any/word"), 0, "made-0001", "")
+	if sent.Parent != "/any/word" || sent.Parents != nil {
+		t.Errorf("sent %+v", sent)
+	}
+	wantResult(t, f.run("new", "--kind", "subagent"), exitUsage, "", "no --parent")
+	wantResult(t, f.run("new", "--parent", "a", "--parent", "b"), exitUsage, "", "--kind")
+}

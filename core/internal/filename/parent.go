@@ -1,0 +1,58 @@
+package filename
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// longestID is how much of what may be an id is believed.
+const longestID = 1 << 10
+
+// ParentID returns the id of the session that an agent's link names. The link
+// is the path of its file, <time>_<id>.jsonl on any system, or the id itself;
+// isPath tells which. The id is empty where the link is empty, the path of a
+// file with another name, or nothing that can be an id.
+func ParentID(link string) (id string, isPath bool) {
+	name := link[strings.LastIndexAny(link, `/\`)+1:]
+	stem, isFile := strings.CutSuffix(name, ".jsonl")
+	if isPath = isFile || len(name) < len(link); isPath {
+		when, rest, _ := strings.Cut(stem, "_")
+		if !isFile || !beginsWithDay(when) {
+			return "", true
+		}
+		name = rest
+	}
+	if len(name) > longestID || !utf8.ValidString(name) {
+		return "", isPath
+	}
+	return name, isPath
+}
+
+// beginsWithDay reports whether s begins like 2026-01-02T.
+func beginsWithDay(s string) bool {
+	const form = "0000-00-00T"
+	if len(s) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		isDigit := '0' <= s[i] && s[i] <= '9'
+		if form[i] == '0' && !isDigit || form[i] != '0' && s[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Lineage is what a link says: the parents' ids and how the session came to be,
+// byID where the link is an id and byPath where it is a path. Neither where it
+// gives no id.
+func Lineage(link, byID, byPath string) (parents []string, how string) {
+	id, isPath := ParentID(link)
+	switch {
+	case id == "":
+		return nil, ""
+	case isPath:
+		return []string{id}, byPath
+	}
+	return []string{id}, byID
+}

@@ -1,0 +1,295 @@
+package lineage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Graph is sessions and which came from which. It does not change; its
+// methods may be called from several goroutines. What they return is the
+// caller's.
+type Graph struct {
+	nodes    []Node
+	at       map[core.SessionID]int
+	children map[core.SessionID][]core.SessionID // in the order of nodes, each once
+	// elsewhere are parents that Only left out: they are there all the same.
+	elsewhere map[core.SessionID]bool
+}
+
+// New returns the graph of nodes, in their order. Of several with one id the
+// last counts, at the place of the first.
+func New(nodes []Node) *Graph {
+	g := &Graph{at: make(map[core.SessionID]int, len(nodes)), children: map[core.SessionID][]core.SessionID{}}
+	for _, n := range nodes {
+		if i, ok := g.at[n.ID]; ok {
+			g.nodes[i] = n
+			continue
+		}
+		g.at[n.ID] = len(g.nodes)
+		g.nodes = append(g.nodes, n)
+	}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		for _, p := range n.Parents {
+			// Children come in order, so a parent named twice is the last.
+			if kids := g.children[p.Session]; len(kids) == 0 || kids[len(kids)-1] != n.ID {
+				g.children[p.Session] = append(kids, n.ID)
+			}
+		}
+	}
+	return g
+}
+
+// Whole returns g with a Node of state Missing for every parent that it lacks,
+// behind the others. A picture of it shows what a session came from even where
+// that is gone.
+func (g *Graph) Whole() *Graph {
+	nodes := slices.Clone(g.nodes)
+	added := map[core.SessionID]bool{}
+	for i := range g.nodes {
+		for _, p := range g.nodes[i].Parents {
+			if _, ok := g.at[p.Session]; !ok && !added[p.Session] {
+				added[p.Session] = true
+				nodes = append(nodes, Node{ID: p.Session, Stamp: Stamp{Kind: Unknown}, State: Missing})
+			}
+		}
+	}
+	return New(nodes)
+}
+
+// Nodes returns the nodes in order.
+func (g *Graph) Nodes() []Node { return slices.Clone(g.nodes) }
+
+// Node returns the session called id.
+func (g *Graph) Node(id core.SessionID) (Node, bool) {
+	i, ok := g.at[id]
+	if !ok {
+		return Node{}, false
+	}
+	return g.nodes[i], true
+}
+
+// Children returns the sessions that name id as a parent, in order, each once.
+func (g *Graph) Children(id core.SessionID) []core.SessionID { return slices.Clone(g.children[id]) }
+
+// Ancestors returns the sessions that id came from, the nearest first, each
+// once. id is among them only where it came from itself. An *Error when id or
+// one of them is not in the graph.
+func (g *Graph) Ancestors(id core.SessionID) ([]core.SessionID, error) {
+	start, ok := g.Node(id)
+	if !ok {
+		return nil, &Error{Missing: id}
+	}
+	var found []core.SessionID
+	seen := map[core.SessionID]bool{}
+	for queue := []Node{start}; len(queue) > 0; queue = queue[1:] {
+		for _, p := range queue[0].Parents {
+			if seen[p.Session] {
+				continue
+			}
+			n, ok := g.Node(p.Session)
+			if !ok {
+				return nil, &Error{Session: queue[0].ID, Missing: p.Session}
+			}
+			seen[p.Session] = true
+			found = append(found, p.Session)
+			queue = append(queue, n)
+		}
+	}
+	return found, nil
+}
+
+// Descendants returns the sessions that came from id: each before those that
+// came from it, brothers in order, each once. id is among them only where it
+// came from itself. An *Error when id is not in the graph.
+func (g *Graph) Descendants(id core.SessionID) ([]core.SessionID, error) {
+	if _, ok := g.at[id]; !ok {
+		return nil, &Error{Missing: id}
+	}
+	var found []core.SessionID
+	seen := map[core.SessionID]bool{}
+	stack := [][]core.SessionID{g.children[id]} // what is left to visit at each depth
+	for len(stack) > 0 {
+		top := len(stack) - 1
+		if len(stack[top]) == 0 {
+			stack = stack[:top]
+			continue
+		}
+		next := stack[top][0]
+		stack[top] = stack[top][1:]
+		if seen[next] {
+			continue
+		}
+		seen[next] = true
+		found = append(found, next)
+		stack = append(stack, g.children[next])
+	}
+	return found, nil
+}
+
+// Only returns the graph of those of ids that g has, in g's order. Parents that
+// are not among them stay named, and are no mistake to Validate.
+func (g *Graph) Only(ids []core.SessionID) *Graph {
+	wanted := make(map[core.SessionID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	var nodes []Node
+	for i := range g.nodes {
+		if wanted[g.nodes[i].ID] {
+			nodes = append(nodes, g.nodes[i])
+		}
+	}
+	only := New(nodes)
+	only.elsewhere = map[core.SessionID]bool{}
+	for i := range nodes {
+		for _, p := range nodes[i].Parents {
+			if n, ok := g.Node(p.Session); ok && !wanted[p.Session] && n.State != Missing || g.elsewhere[p.Session] {
+				only.elsewhere[p.Session] = true
+			}
+		}
+	}
+	return only
+}
+
+// An Edge says that one session came from another.
+type Edge struct {
+	Producer core.SessionID `json:"from"`
+	Consumer core.SessionID `json:"to"`
+	Kind     Kind           `json:"kind"`
+}
+
+// Edges returns every parent of every session, in the order of the sessions and
+// of their parents. A session that was merged with itself gives two.
+func (g *Graph) Edges() []Edge {
+	var es []Edge
+	for i := range g.nodes {
+		for _, p := range g.nodes[i].Parents {
+			es = append(es, Edge{p.Session, g.nodes[i].ID, p.Kind})
+		}
+	}
+	return es
+}
+
+// An Error says what is wrong with a graph. errors.Is(err, core.ErrNotFound)
+// where a session is not there, core.ErrInvalid where some come from each
+// other.
+type Error struct {
+	Session core.SessionID   // that names Missing as a parent; empty where the caller did
+	Missing core.SessionID   // the session that is not there
+	Cycle   []core.SessionID // each came from the one before, the first from the last
+}
+
+func (e *Error) Error() string {
+	switch {
+	case len(e.Cycle) == 1:
+		return fmt.Sprintf("session %s names itself as its parent", e.Cycle[0])
+	case len(e.Cycle) > 0:
+		return "sessions came from each other: " + cycleText(e.Cycle)
+	case e.Session == "":
+		return fmt.Sprintf("session %s is not in the graph", e.Missing)
+	}
+	return fmt.Sprintf("session %s came from %s, which is not there", e.Session, e.Missing)
+}
+
+// cycleText names a cycle, or the beginning of a long one.
+func cycleText(ids []core.SessionID) string {
+	const most = 8
+	var names []string
+	for _, id := range ids[:min(len(ids), most)] {
+		names = append(names, string(id))
+	}
+	if len(ids) > most {
+		names = append(names, fmt.Sprintf("%d more", len(ids)-most))
+	}
+	return strings.Join(append(names, string(ids[0])), " -> ")
+}
+
+// Unwrap returns core.ErrNotFound or core.ErrInvalid.
+func (e *Error) Unwrap() error {
+	if len(e.Cycle) > 0 {
+		return core.ErrInvalid
+	}
+	return core.ErrNotFound
+}
+
+// Validate returns an *Error that names the first session whose parent is not
+// there, also one that Whole put in, or else sessions that came from each
+// other; nil where there is neither.
+func (g *Graph) Validate() error {
+	for i := range g.nodes {
+		for _, p := range g.nodes[i].Parents {
+			if n, ok := g.Node(p.Session); (!ok || n.State == Missing) && !g.elsewhere[p.Session] {
+				return &Error{Session: g.nodes[i].ID, Missing: p.Session}
+			}
+		}
+	}
+	if c := g.cycle(); c != nil {
+		return &Error{Cycle: c}
+	}
+	return nil
+}
+
+// cycle returns sessions that came from each other, parents first, nil where
+// there are none. Every parent is there, or elsewhere.
+func (g *Graph) cycle() []core.SessionID {
+	left := make([]int, len(g.nodes)) // parents not known to be on no cycle
+	var free []int
+	for i := range g.nodes {
+		for _, p := range g.nodes[i].Parents {
+			if !g.elsewhere[p.Session] {
+				left[i]++
+			}
+		}
+		if left[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	for ; len(free) > 0; free = free[1:] {
+		id := g.nodes[free[0]].ID
+		for _, kid := range g.children[id] {
+			at := g.at[kid]
+			for _, p := range g.nodes[at].Parents {
+				if p.Session == id {
+					left[at]--
+				}
+			}
+			if left[at] == 0 {
+				free = append(free, at)
+			}
+		}
+	}
+	start := slices.IndexFunc(left, func(n int) bool { return n > 0 })
+	if start < 0 {
+		return nil
+	}
+	// Whoever is left has a parent that is left: going up comes around.
+	var way []int
+	met := map[int]int{}
+	for at := start; ; at = g.leftParent(at, left) {
+		if from, ok := met[at]; ok {
+			way = way[from:]
+			break
+		}
+		met[at] = len(way)
+		way = append(way, at)
+	}
+	ids := make([]core.SessionID, len(way))
+	for i, at := range way {
+		ids[len(way)-1-i] = g.nodes[at].ID
+	}
+	return ids
+}
+
+// leftParent is the first parent of the node at that is left.
+func (g *Graph) leftParent(at int, left []int) int {
+	for _, p := range g.nodes[at].Parents {
+		if up, ok := g.at[p.Session]; ok && left[up] > 0 {
+			return up
+		}
+	}
+	return at
+}

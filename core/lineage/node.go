@@ -1,0 +1,43 @@
+package lineage
+
+import "github.com/sesslog/sesslog/core"
+
+// A Node is one session in a Graph.
+type Node struct {
+	ID      core.SessionID `json:"id"`
+	AgentID string         `json:"agentId,omitempty"` // the agent's own id, where it is another
+	Dialect string         `json:"dialect,omitempty"`
+	Stamp
+	Name    string `json:"name,omitempty"`
+	Created string `json:"created,omitempty"` // ISO 8601
+	Entries int    `json:"entries"`           // those with a place in the conversation
+	Usage   *Usage `json:"usage,omitempty"`   // nil where nothing was counted
+	State   State  `json:"state,omitempty"`
+}
+
+// A State is why a Node may not be read.
+type State string
+
+// The zero State is that of a session that can be read.
+const (
+	Missing State = "missing" // somebody names it, and it is not in the log
+	Deleted State = "deleted" // it is in the trash
+	Erased  State = "erased"
+)
+
+// Usage counts tokens as OpenRath does.
+type Usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// UsageOf is u in OpenRath's terms: what was read from a cache or written to it
+// was part of the prompt. nil where u counts nothing.
+func UsageOf(u core.Usage) *Usage {
+	prompt := u.Input + u.CacheRead + u.CacheWrite
+	if prompt == 0 && u.Output == 0 {
+		return nil
+	}
+	return &Usage{prompt, u.Output, prompt + u.Output}
+}

@@ -1,0 +1,120 @@
+package lineage
+
+import (
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Bounds of what one session may tell: headers are written by anybody, and a
+// listing holds every session's Stamp. What is beyond them is left out.
+const (
+	MaxParents = 64
+	maxExtras  = 32
+	maxBytes   = 4 << 10 // of extras and of an operator
+)
+
+// A Stamp is what a session tells of its origin.
+type Stamp struct {
+	Kind    Kind     `json:"kind,omitempty"` // of the first parent, where there are several
+	Parents []Parent `json:"parents,omitempty"`
+	// Word is what OpenRath itself said, where it did; Kind says the same.
+	Word   Word    `json:"word,omitzero"`
+	Extras []Extra `json:"extras,omitempty"`
+}
+
+// A Parent is a session that another came from. It need not be in the log.
+type Parent struct {
+	Session core.SessionID `json:"session"`
+	Kind    Kind           `json:"kind"`
+	Entry   string         `json:"entry,omitempty"` // where it was left, if that is known
+}
+
+// Of returns what a session tells of its origin. What the log recorded when it
+// was made counts before what its agent's header says: that names parents by
+// the agent's ids, and says less.
+func Of(st *core.State) Stamp {
+	if s, ok := ofOrigin(st.Origin); ok {
+		return s
+	}
+	return OfHeader(st.Origin.Dialect, st.Header)
+}
+
+func ofOrigin(o core.Origin) (Stamp, bool) {
+	from := o.Lineages()
+	if len(from) == 0 && o.Kind == "" {
+		return Stamp{}, false
+	}
+	s := Stamp{}
+	for _, l := range from[:min(len(from), MaxParents)] {
+		kind, _ := ParseKind(l.Kind)
+		s.Parents = append(s.Parents, Parent{l.Session, kind, l.Entry})
+	}
+	s.Kind, _ = ParseKind(o.Kind)
+	if len(s.Parents) > 0 {
+		s.Kind = s.Parents[0].Kind
+	}
+	return s, true
+}
+
+// OfHeader returns what the header of a session of that dialect says.
+func OfHeader(dialect string, h core.Header) Stamp {
+	s := Stamp{}
+	s.Kind, _ = ParseKind(h.Lineage)
+	if dialect == "openrath" {
+		s.Word, s.Extras = rathMembers(h.Line)
+	}
+	if s.Kind == Unknown && s.Word != (Word{}) {
+		s.Kind = KindOf(s.Word)
+	}
+	for _, id := range h.Parents[:min(len(h.Parents), MaxParents)] {
+		s.Parents = append(s.Parents, Parent{Session: core.SessionIDFor(dialect, id), Kind: s.Kind})
+	}
+	return s
+}
+
+// rathMembers reads what an OpenRath header says in its own words. A kind that
+// OpenRath does not have is unknown to it, and pairs that are none are left
+// out, as its loader has it.
+func rathMembers(line []byte) (w Word, extras []Extra) {
+	_ = core.Members(line, func(name string, v jsontext.Value) {
+		switch name {
+		case "lineage_operator":
+			w.Operator, _ = core.Text(v)
+			w.Operator = w.Operator[:min(len(w.Operator), maxBytes)]
+		case "lineage_kind":
+			w.Kind, _ = core.Text(v)
+		case "lineage_extras":
+			extras = pairs(v)
+		}
+	})
+	if _, ok := kinds[w.Kind]; !ok {
+		w.Kind = rathUnknown
+	}
+	if w.Operator == "" {
+		w.Operator = words[Unknown].Operator
+	}
+	return w, extras
+}
+
+func pairs(v jsontext.Value) []Extra {
+	var list []json.RawMessage
+	if json.Unmarshal(v, &list) != nil {
+		return nil
+	}
+	var extras []Extra
+	size := 0
+	for _, pair := range list {
+		var e Extra
+		if e.UnmarshalJSON(pair) != nil {
+			continue
+		}
+		if size += len(pair); size > maxBytes || len(extras) == maxExtras {
+			break
+		}
+		extras = append(extras, e)
+	}
+	return extras
+}
