@@ -1,9 +1,76 @@
 package omp
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"strings"
 
-// Read returns what e says in terms that all agents share.
-func (Dialect) Read(e core.Entry) []core.Item { return nil }
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/talk"
+)
 
-// Write makes a line that says it.
-func (Dialect) Write(it core.Item) (line []byte, lost []string) { return nil, nil }
+// Read returns what e says in terms that all agents share. Boundaries, tiers,
+// injected rules and the like say nothing to others.
+func (Dialect) Read(e core.Entry) []core.Item {
+	o, err := jsonl.Object(e)
+	if err != nil {
+		return nil
+	}
+	text := func(name string) string {
+		s, _ := jsonl.Text(o.Get(name))
+		return s
+	}
+	switch e.Type {
+	case "model_change":
+		provider, model, found := strings.Cut(text("model"), "/")
+		if !found {
+			provider, model = "", text("model")
+		}
+		role := text("role")
+		if role == "default" {
+			role = ""
+		}
+		return []core.Item{{Kind: core.ItemModel, Time: e.Time, Provider: provider, Model: model, For: role}}
+	case typeRename:
+		return []core.Item{{Kind: core.ItemName, Time: e.Time, Text: text("title")}}
+	case "mode_change":
+		it := core.Item{Kind: core.ItemMode, Time: e.Time, Text: text("mode")}
+		if data := o.Get("data"); !data.IsNullish() {
+			it.Details = []byte(data)
+		}
+		return []core.Item{it}
+	}
+	return talk.Read(e, &o)
+}
+
+// Write makes a line that says it. What omp has no entries for, a channel, it
+// cannot say; nor where a session stands, which is its last line.
+func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+	switch it.Kind {
+	case core.ItemModel:
+		model := it.Model
+		if it.Provider != "" {
+			model = it.Provider + "/" + model
+		}
+		b := jsonl.AppendMember([]byte(`{"type":"model_change"`), "model", model)
+		if it.For != "" {
+			b = jsonl.AppendMember(b, "role", it.For)
+		}
+		return append(b, `,"resolvedModelIsFallback":false}`...), nil
+	case core.ItemLevel:
+		b := jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", it.Text)
+		return append(jsonl.AppendMember(b, "configured", it.Text), '}'), nil
+	case core.ItemName:
+		return d.NewName(it.Text), nil
+	case core.ItemMode:
+		b := jsonl.AppendMember([]byte(`{"type":"mode_change"`), "mode", it.Text)
+		if data, err := esjson.Append(nil, esjson.Value(it.Details)); err == nil && it.Details != nil {
+			b = append(append(b, `,"data":`...), data...)
+		}
+		return append(b, '}'), nil
+	case core.ItemNote:
+		line, lost = talk.Write(it)
+		return append(jsonl.AppendMember(line[:len(line)-1], "attribution", "agent"), '}'), lost
+	}
+	return talk.Write(it)
+}
