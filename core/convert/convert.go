@@ -1,21 +1,22 @@
-// Package convert makes a session of one agent into a session of another. It
-// does no I/O.
 package convert
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Request says what to convert.
+// A Request says what to convert. Its entries are not changed.
 type Request struct {
 	From    core.Dialect
 	To      core.Dialect
 	Header  core.Header
 	Entries []core.Entry
-	Leaf    core.Leaf // where the session stands; a linear dialect gets the path to it
-	ID      string    // of the session that is made
+	Leaf    core.Leaf // where the session stands
+	ID      string    // of the session that is made; see SessionID
 	Time    string    // when it is made, ISO 8601 with milliseconds and Z
 }
 
@@ -24,16 +25,177 @@ type Result struct {
 	Header  core.Header
 	Entries []core.Entry
 	Leaf    core.Leaf
-	Lost    []Loss // what could not be carried over, most frequent first
+	Lost    []Loss // the most frequent first
 }
 
-// A Loss is something that the other agent's format has no place for.
+// A Loss is something that the other agent's sessions have no place for.
 type Loss struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
 }
 
-// Convert makes the session of another dialect.
+// SessionID is what a session that was made of the one called source, for the
+// dialect called to, is called: a UUID, the same each time.
+func SessionID(source, to string) string {
+	h := sha256.Sum256([]byte(source + "\x00" + to))
+	h[6], h[8] = h[6]&0x0F|0x80, h[8]&0x3F|0x80 // version 8, of one's own making
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// Convert makes the session of another dialect. To its own dialect a session is
+// as it is. core.ErrNotFound when the leaf is not there, core.ErrInvalid when
+// the header cannot be written for the other agent.
 func Convert(q Request) (Result, error) {
-	return Result{}, fmt.Errorf("from %s to %s: %w", q.From.Name(), q.To.Name(), core.ErrInvalid)
+	if q.From.Name() == q.To.Name() {
+		return Result{Header: q.Header, Entries: q.Entries, Leaf: q.Leaf}, nil
+	}
+	path, err := q.From.Path(q.Entries, q.Leaf)
+	if err != nil {
+		return Result{}, err
+	}
+	line := q.To.NewHeader(core.HeaderFields{ID: q.ID, Time: q.Time, CWD: q.Header.CWD, Parent: q.Header.ID})
+	h, err := q.To.Header(line)
+	if err != nil {
+		return Result{}, fmt.Errorf("header of a session of %s: %w", q.To.Name(), err)
+	}
+	c := &conversion{
+		Request: q, lost: map[string]int{}, taken: map[string]bool{}, kept: map[string]bool{},
+		last: map[string]string{}, next: map[string]string{}, models: map[string]model{},
+	}
+	if q.To.Linear() {
+		c.chain(path)
+	} else {
+		c.tree(path)
+	}
+	if c.err != nil {
+		return Result{}, c.err
+	}
+	if err := c.name(h); err != nil {
+		return Result{}, err
+	}
+	c.stand()
+	return Result{Header: h, Entries: c.out, Leaf: c.leaf, Lost: c.losses()}, c.err
+}
+
+// A conversion is a session on its way.
+type conversion struct {
+	Request
+	out    []core.Entry
+	leaf   core.Leaf         // where the new session is to stand
+	lost   map[string]int    // how often what
+	taken  map[string]bool   // ids of new entries
+	kept   map[string]bool   // ids of old entries, which keep them
+	last   map[string]string // by old id: the new entry that stands for it, or for what is before it
+	next   map[string]string // by old id of an entry that says nothing: the new entry behind it
+	models map[string]model  // by new id: which model answers there
+	up     map[string]string // parents by id, once somebody asked
+	err    error
+}
+
+type model struct{ provider, name string }
+
+func (c *conversion) lose(what string) { c.lost[what]++ }
+
+func (c *conversion) losses() []Loss {
+	ls := []Loss{}
+	for what, n := range c.lost {
+		ls = append(ls, Loss{what, n})
+	}
+	slices.SortFunc(ls, func(a, b Loss) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return slices.Compare([]byte(a.What), []byte(b.What))
+	})
+	return ls
+}
+
+// put adds what it says behind the new entry called parent, empty for a root,
+// under the id want where that is free. It returns the id of the entry that
+// says it, which is parent where nothing does.
+func (c *conversion) put(it core.Item, want, parent string) string {
+	it = c.fit(it, parent)
+	line, lost := c.To.Write(it)
+	if line == nil {
+		c.lose(plural(it.Kind))
+		return parent
+	}
+	for _, what := range lost {
+		if what != core.LostModel {
+			c.lose(what)
+			continue
+		}
+		if now := (model{it.Provider, it.Model}); c.models[parent] != now {
+			parent = c.put(core.Item{Kind: core.ItemModel, Time: it.Time, Provider: now.provider, Model: now.name}, c.newID(want+" model"), parent)
+		}
+	}
+	return c.add(line, it, want, parent)
+}
+
+// fit returns it with the model that answers at parent, where it is an answer
+// that does not say.
+func (c *conversion) fit(it core.Item, parent string) core.Item {
+	if it.Kind == core.ItemMessage && it.Role == core.RoleAssistant && it.Model == "" {
+		it.Provider, it.Model = c.models[parent].provider, c.models[parent].name
+	}
+	return it
+}
+
+func (c *conversion) add(line []byte, it core.Item, want, parent string) string {
+	id := want
+	switch {
+	case c.To.Linear():
+		id = strconv.Itoa(len(c.out))
+	case id == "" || c.taken[id]:
+		id = c.newID(want + " " + strconv.Itoa(len(c.out)))
+	}
+	f := core.Fields{ID: id, Parent: core.NoLeaf, Time: it.Time}
+	if parent != "" {
+		f.Parent = core.LeafAt(parent)
+	}
+	if f.Time == "" {
+		f.Time = c.Time
+	}
+	e, err := c.To.Fill(line, f)
+	if err != nil {
+		c.err = fmt.Errorf("%s in the words of %s: %w", it.Kind, c.To.Name(), err)
+		return parent
+	}
+	c.taken[e.ID] = true
+	c.out = append(c.out, e)
+	c.models[e.ID] = c.modelAfter(it, parent)
+	return e.ID
+}
+
+// modelAfter is the model that answers behind it.
+func (c *conversion) modelAfter(it core.Item, parent string) model {
+	says := it.Kind == core.ItemModel && it.For == "" || it.Role == core.RoleAssistant && it.Model != ""
+	if says {
+		return model{it.Provider, it.Model}
+	}
+	return c.models[parent]
+}
+
+// newID returns an id that is not taken, derived from what it is for.
+func (c *conversion) newID(what string) string {
+	for n := 0; ; n++ {
+		h := sha256.Sum256([]byte(c.ID + "\x00" + what + "\x00" + strconv.Itoa(n)))
+		if id := c.To.EntryID([16]byte(h[:16])); !c.taken[id] && !c.kept[id] {
+			return id
+		}
+	}
+}
+
+func plural(kind core.ItemKind) string {
+	switch kind {
+	case core.ItemBranch:
+		return "summaries of branches"
+	case core.ItemLevel:
+		return "thinking levels"
+	case core.ItemModel:
+		return "changes of the model"
+	case core.ItemCustom:
+		return "entries of extensions"
+	}
+	return string(kind) + "s"
 }

@@ -1,0 +1,58 @@
+package convert
+
+import "github.com/sesslog/sesslog/core"
+
+// chain converts what the agent of path would still send to its model.
+func (c *conversion) chain(path []core.Entry) {
+	others := -len(path)
+	for _, e := range c.Entries {
+		if !e.Aside {
+			others++
+		}
+	}
+	if others > 0 {
+		c.lost["entries on other branches"] = others
+	}
+	parent := ""
+	for _, it := range c.relevant(path) {
+		parent = c.put(it, "", parent)
+	}
+	c.leaf = leafAt(parent)
+}
+
+// relevant returns the items of path; where there is a compaction, the last of
+// them first, then those that it kept, then those behind it.
+func (c *conversion) relevant(path []core.Entry) []core.Item {
+	var its []core.Item
+	var of []int // the place in path of each
+	last := -1
+	for i, e := range path {
+		items := c.From.Read(e)
+		if len(items) == 0 {
+			c.lose(describe(e))
+		}
+		for _, it := range items {
+			if it.Kind == core.ItemCompaction {
+				last = len(its)
+			}
+			its, of = append(its, it), append(of, i)
+		}
+	}
+	if last < 0 {
+		return its
+	}
+	kept := 0
+	for kept < last && path[of[kept]].ID != its[last].Target {
+		kept++
+	}
+	if kept > 0 {
+		c.lost["entries before the last compaction"] = kept
+	}
+	out := []core.Item{its[last]}
+	for _, it := range its[kept:last] {
+		if it.Kind != core.ItemCompaction {
+			out = append(out, it)
+		}
+	}
+	return append(out, its[last+1:]...)
+}

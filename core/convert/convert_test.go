@@ -1,0 +1,297 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+const (
+	made = "2026-01-02T03:04:05.000Z"
+	uuid = "8e6d6c0e-0000-8000-8000-000000000001"
+)
+
+// story is a pi session in which everything is said that items can say.
+const story = `{"type":"session","version":3,"id":"11111111-2222-7333-8444-555555555555","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab"}
+{"type":"model_change","id":"m1","parentId":null,"timestamp":"2026-01-02T03:04:05.100Z","provider":"openai","modelId":"gpt-x"}
+{"type":"thinking_level_change","id":"t1","parentId":"m1","timestamp":"2026-01-02T03:04:05.200Z","thinkingLevel":"high"}
+{"type":"message","id":"u1","parentId":"t1","timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"text","text":"look at \u2028 this"},{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}],"timestamp":1767323046000}}
+{"type":"message","id":"a1","parentId":"u1","timestamp":"2026-01-02T03:04:07.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"sig"},{"type":"text","text":"I look"},{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}],"api":"openai-completions","provider":"openai","model":"gpt-x","usage":{"input":10,"output":5,"cacheRead":1,"cacheWrite":2,"totalTokens":18,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.25}},"stopReason":"toolUse","timestamp":1767323047000}}
+{"type":"message","id":"r1","parentId":"a1","timestamp":"2026-01-02T03:04:08.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"a\nb"},{"type":"image","data":"d29ybGQ=","mimeType":"image/jpeg"}],"isError":true,"timestamp":1767323048000}}
+{"type":"usage","id":"x1","parentId":"r1","timestamp":"2026-01-02T03:04:08.500Z","kind":"k","provider":"p","model":"m","usage":{}}
+{"type":"message","id":"a2","parentId":"x1","timestamp":"2026-01-02T03:04:09.000Z","message":{"role":"assistant","content":[{"type":"text","text":"done"}],"api":"openai-completions","provider":"openai","model":"gpt-y","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1767323049000}}
+{"type":"compaction","id":"k1","parentId":"a2","timestamp":"2026-01-02T03:04:10.000Z","summary":"they looked","firstKeptEntryId":"x1","tokensBefore":123}
+{"type":"label","id":"l1","parentId":"k1","timestamp":"2026-01-02T03:04:11.000Z","targetId":"u1","label":"start"}
+{"type":"session_info","id":"n1","parentId":"l1","timestamp":"2026-01-02T03:04:12.000Z","name":"A look"}
+{"type":"custom","customType":"ext","data":{"n":2},"id":"e1","parentId":"n1","timestamp":"2026-01-02T03:04:13.000Z"}
+{"type":"custom_message","customType":"ext","content":"by the way","display":false,"id":"e2","parentId":"e1","timestamp":"2026-01-02T03:04:14.000Z"}
+{"type":"branch_summary","id":"b1","parentId":"u1","timestamp":"2026-01-02T03:04:15.000Z","fromId":"e2","summary":"another way was tried"}
+{"type":"message","id":"u2","parentId":"b1","timestamp":"2026-01-02T03:04:16.000Z","message":{"role":"user","content":"again","timestamp":1767323056000}}
+`
+
+func read(t *testing.T, data string) (*core.File, core.Dialect) {
+	t.Helper()
+	f, d, err := dialect.Read("", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, d
+}
+
+func to(t *testing.T, name string, f *core.File, from core.Dialect, leaf core.Leaf) convert.Result {
+	t.Helper()
+	d, err := dialect.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := convert.Convert(convert.Request{From: from, To: d, Header: f.Header, Entries: f.Entries, Leaf: leaf, ID: uuid, Time: made})
+	if err != nil {
+		t.Fatalf("to %s: %v", name, err)
+	}
+	return res
+}
+
+// says is what the items of a path say, without what few agents have.
+func says(d core.Dialect, es []core.Entry, leaf core.Leaf) []string {
+	path, _ := d.Path(es, leaf)
+	var out []string
+	for _, e := range path {
+		for _, it := range d.Read(e) {
+			switch it.Kind {
+			case core.ItemMessage, core.ItemNote:
+				for _, b := range it.Blocks {
+					out = append(out, blockText(b)...)
+				}
+			case core.ItemCompaction, core.ItemBranch:
+				out = append(out, string(it.Kind)+": "+it.Text)
+			}
+		}
+	}
+	return out
+}
+
+func blockText(b core.Block) []string {
+	switch b.Kind {
+	case core.BlockText, core.BlockThinking:
+		return []string{string(b.Kind) + ": " + b.Text}
+	case core.BlockImage:
+		return []string{"image: " + b.MIME + " " + b.Data}
+	case core.BlockCall:
+		var args any
+		_ = json.Unmarshal(b.Args, &args)
+		return []string{fmt.Sprintf("call: %s %s %v", b.ID, b.Name, args)}
+	}
+	out := []string{fmt.Sprintf("result: %s failed %v", b.ID, b.Failed)}
+	for _, in := range b.Blocks {
+		out = append(out, blockText(in)...)
+	}
+	return out
+}
+
+// trees are the dialects whose sessions are trees.
+func trees() []string {
+	var names []string
+	for name, d := range dialect.All() {
+		if !d.Linear() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestBetweenTreesNothingThatIsSaidIsLost(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, story)
+	for _, name := range trees() {
+		if name == pi.Name() {
+			continue
+		}
+		for _, leaf := range []string{"u2", "e2", "k1", "r1"} {
+			t.Run(name+" at "+leaf, func(t *testing.T) {
+				t.Parallel()
+				res := to(t, name, f, pi, core.LeafAt(leaf))
+				d := dialect.All()[name]
+				if diff := cmp.Diff(says(pi, f.Entries, core.LeafAt(leaf)), says(d, res.Entries, res.Leaf)); diff != "" {
+					t.Error(diff)
+				}
+				wantSound(t, d, res)
+			})
+		}
+	}
+}
+
+// wantSound wants the result to be a file of d that d reads whole and goes on
+// with at the result's leaf.
+func wantSound(t *testing.T, d core.Dialect, res convert.Result) {
+	t.Helper()
+	file := core.Lines(d.Layout(res.Header, res.Entries))
+	back, err := d.File(file)
+	if err != nil {
+		t.Fatalf("%s does not read it: %v\n%s", d.Name(), err, file)
+	}
+	inTree := slices.DeleteFunc(slices.Clone(back.Entries), func(e core.Entry) bool { return e.Aside })
+	if !back.Exact || len(inTree) != len(res.Entries) {
+		t.Errorf("%s reads it otherwise: %d entries of %d, skipped %v", d.Name(), len(inTree), len(res.Entries), back.Skipped)
+	}
+	known := map[string]bool{"": true}
+	for _, e := range res.Entries {
+		if e.ID == "" || known[e.ID] || !known[e.Parent] {
+			t.Errorf("entry %q behind %q: %s", e.ID, e.Parent, e.Line)
+		}
+		known[e.ID] = true
+	}
+	ctx, err := d.Context(back.Entries, res.Leaf)
+	if err != nil || !json.Valid(ctx) {
+		t.Errorf("context: %v", err)
+	}
+	if at := d.Leaf(back.Entries); len(back.Entries) > 0 && !sameContext(d, back.Entries, at, res.Leaf) {
+		t.Errorf("the agent goes on at %v, not %v", at, res.Leaf)
+	}
+}
+
+func sameContext(d core.Dialect, es []core.Entry, a, b core.Leaf) bool {
+	x, _ := d.Context(es, a)
+	y, _ := d.Context(es, b)
+	return bytes.Equal(x, y)
+}
+
+func TestNameLabelsAndKeptRangeComeAlong(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, story)
+	for _, name := range trees() {
+		if name == "pi" {
+			continue
+		}
+		res := to(t, name, f, pi, core.LeafAt("e2"))
+		d := dialect.All()[name]
+		info, err := d.Info(res.Header, res.Entries, res.Leaf)
+		if err != nil || info.Name == nil || *info.Name != "A look" || info.Labels["u1"] != "start" || info.CWD != "/lab" {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+		for _, e := range res.Entries {
+			for _, it := range d.Read(e) {
+				if it.Kind == core.ItemCompaction && !strings.HasPrefix(it.Target, "a2") && !isModelBefore(d, res.Entries, it.Target) {
+					t.Errorf("%s: the compaction keeps from %q, behind what says nothing comes a2", name, it.Target)
+				}
+			}
+		}
+		back := convert.Request{From: d, To: pi, Header: res.Header, Entries: res.Entries, Leaf: res.Leaf, ID: uuid, Time: made}
+		again, err := convert.Convert(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(says(pi, f.Entries, core.LeafAt("e2")), says(pi, again.Entries, again.Leaf)); diff != "" {
+			t.Errorf("there and back by %s: %s", name, diff)
+		}
+		if u, v := pi.Summary(f.Header, f.Entries).Usage, pi.Summary(again.Header, again.Entries).Usage; u != v {
+			t.Errorf("usage there and back by %s: %v, was %v", name, v, u)
+		}
+	}
+}
+
+func isModelBefore(d core.Dialect, es []core.Entry, id string) bool {
+	for _, e := range es {
+		if e.ID == id {
+			its := d.Read(e)
+			return len(its) == 1 && its[0].Kind == core.ItemModel
+		}
+	}
+	return false
+}
+
+func TestWhatIsLostIsNamed(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, story)
+	res := to(t, "omp", f, pi, core.LeafAt("e2"))
+	if diff := cmp.Diff([]convert.Loss{{What: "usage entries", Count: 1}}, res.Lost); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheSameRequestGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, story)
+	for name := range dialect.All() {
+		a, b := to(t, name, f, pi, core.Leaf{}), to(t, name, f, pi, core.Leaf{})
+		if !bytes.Equal(core.Render(a.Header, a.Entries), core.Render(b.Header, b.Entries)) {
+			t.Errorf("%s: another file", name)
+		}
+	}
+}
+
+func TestAChainGetsWhatItsModelWouldBeSent(t *testing.T) {
+	t.Parallel()
+	f, pi := read(t, story)
+	for name, d := range dialect.All() {
+		if !d.Linear() || name == "nova" { // nova keeps no messages
+			continue
+		}
+		res := to(t, name, f, pi, core.LeafAt("e2"))
+		all := string(core.Render(res.Header, res.Entries))
+		for _, want := range []string{"they looked", "done", "by the way"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, all)
+			}
+		}
+		for _, not := range []string{"I look", "again"} {
+			if strings.Contains(all, not) {
+				t.Errorf("%s has %q", name, not)
+			}
+		}
+	}
+}
+
+// Every real session is one of every other agent, too.
+func TestCorpusConvertsToEveryDialect(t *testing.T) {
+	t.Parallel()
+	root := os.Getenv("SESS_CORPUS")
+	if root == "" {
+		t.Skip("SESS_CORPUS is not set: no real sessions to convert")
+	}
+	n := 0
+	for _, pattern := range []string{"pi/*/*.jsonl", "omp/*/*.jsonl", "operator/*.jsonl", "openrath/*.jsonl", "nova/*.json"} {
+		names, _ := filepath.Glob(filepath.Join(root, pattern))
+		for _, path := range names {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, from, err := dialect.Read("", data)
+			if err != nil {
+				continue // a dialect that is not known yet
+			}
+			n++
+			t.Run(strings.TrimPrefix(path, root), func(t *testing.T) {
+				t.Parallel()
+				for name, d := range dialect.All() {
+					if name == from.Name() {
+						continue
+					}
+					res := to(t, name, f, from, from.Leaf(f.Entries))
+					wantSound(t, d, res)
+					if d.Linear() {
+						continue
+					}
+					if diff := cmp.Diff(says(from, f.Entries, from.Leaf(f.Entries)), says(d, res.Entries, res.Leaf)); diff != "" {
+						t.Errorf("to %s: %s", name, diff)
+					}
+				}
+			})
+		}
+	}
+	if n == 0 {
+		t.Error("there is no session in the corpus")
+	}
+}

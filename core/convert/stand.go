@@ -1,0 +1,74 @@
+package convert
+
+import "github.com/sesslog/sesslog/core"
+
+// name has the new session called what the old one is called.
+func (c *conversion) name(h core.Header) error {
+	old, err := c.From.Info(c.Header, c.Entries, c.Leaf)
+	if err != nil || old.Name == nil {
+		return err
+	}
+	made, err := c.To.Info(h, c.out, c.leaf)
+	if err != nil || made.Name != nil && *made.Name == *old.Name {
+		return err
+	}
+	it := core.Item{Kind: core.ItemName, Text: *old.Name, Time: c.lastTime()}
+	parent, _ := c.leaf.ID()
+	c.leaf = leafAt(c.put(it, "", parent))
+	return c.err
+}
+
+// lastTime is the time of the last item that has one, so that a name that is
+// given there counts as the newest.
+func (c *conversion) lastTime() string {
+	for i := len(c.Entries) - 1; i >= 0; i-- {
+		for _, it := range c.From.Read(c.Entries[i]) {
+			if it.Time != "" {
+				return it.Time
+			}
+		}
+	}
+	return ""
+}
+
+// stand sees to it that the new session's agent goes on where the old one would.
+// Most agents go on at the last line.
+func (c *conversion) stand() {
+	if len(c.out) == 0 || c.To.Linear() || c.To.Leaf(c.out) == c.leaf {
+		return
+	}
+	id, some := c.leaf.ID()
+	at := len(c.out) - 1
+	if line, _ := c.To.Write(core.Item{Kind: core.ItemLeaf, Target: id}); line != nil {
+		c.add(line, core.Item{Kind: core.ItemLeaf}, "", c.out[at].ID)
+		return
+	}
+	if !some {
+		c.lose("that the session stands before its first entry")
+		return
+	}
+	if c.moveLast(id) {
+		return
+	}
+	mark := core.Item{Kind: core.ItemCustom, Type: "sesslog.leaf"}
+	c.leaf = leafAt(c.put(mark, "", id))
+}
+
+// moveLast makes the entry called id the last, where nothing hangs on it.
+func (c *conversion) moveLast(id string) bool {
+	at := -1
+	for i, e := range c.out {
+		if e.Parent == id {
+			return false
+		}
+		if e.ID == id {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	e := c.out[at]
+	c.out = append(append(c.out[:at:at], c.out[at+1:]...), e)
+	return true
+}

@@ -1,0 +1,161 @@
+package convert
+
+import (
+	"github.com/sesslog/sesslog/core"
+)
+
+// tree converts all entries, parents before their children.
+func (c *conversion) tree(path []core.Entry) {
+	byID := make(map[string]int, len(c.Entries))
+	for i, e := range c.Entries {
+		if e.ID != "" && !e.Aside {
+			byID[e.ID] = i
+		}
+	}
+	if c.From.Linear() {
+		c.behind(path)
+		return
+	}
+	for id := range byID {
+		c.kept[id] = true
+	}
+	done := make([]bool, len(c.Entries))
+	for i := range c.Entries {
+		for _, at := range c.upTo(i, byID, done) {
+			e := c.Entries[at]
+			parent, ok := byID[e.Parent]
+			if !ok || parent == at {
+				c.entry(e, "")
+				continue
+			}
+			c.entry(e, c.last[c.Entries[parent].ID])
+		}
+	}
+	if n := len(path); n > 0 {
+		c.leaf = leafAt(c.last[path[n-1].ID])
+	} else {
+		c.leaf = core.NoLeaf
+	}
+}
+
+func leafAt(id string) core.Leaf {
+	if id == "" {
+		return core.NoLeaf
+	}
+	return core.LeafAt(id)
+}
+
+// upTo returns entry i and those above it that are not done, the topmost first.
+// A ring of parents is cut where it is met again.
+func (c *conversion) upTo(i int, byID map[string]int, done []bool) []int {
+	var up []int
+	for at, ok := i, true; ok && !done[at]; at, ok = byID[c.Entries[at].Parent] {
+		done[at] = true
+		if !c.Entries[at].Aside {
+			up = append(up, at)
+		}
+	}
+	for a, b := 0, len(up)-1; a < b; a, b = a+1, b-1 {
+		up[a], up[b] = up[b], up[a]
+	}
+	return up
+}
+
+// behind converts path as a chain.
+func (c *conversion) behind(path []core.Entry) {
+	parent := ""
+	for _, e := range path {
+		parent = c.entry(e, parent)
+	}
+	c.leaf = leafAt(parent)
+}
+
+// entry converts e, and returns the new entry that children of e hang on.
+func (c *conversion) entry(e core.Entry, parent string) string {
+	items := c.From.Read(e)
+	if len(items) == 0 {
+		c.lose(describe(e))
+	}
+	id := e.ID
+	if c.From.Linear() {
+		id = c.newID("entry " + e.ID)
+	}
+	at, said := parent, ""
+	for i, it := range items {
+		want := id
+		if i > 0 || said != "" {
+			want = c.newID(e.ID + " part")
+		}
+		if before := len(c.out); it.Kind != core.ItemLeaf {
+			at = c.put(c.aimed(it), want, at)
+			if said == "" && len(c.out) > before {
+				said = at
+			}
+		}
+	}
+	if e.ID == "" {
+		return at
+	}
+	c.last[e.ID] = at
+	if said != "" {
+		c.follow(e, said)
+	}
+	return at
+}
+
+// follow notes that the new entry called id stands behind those right above e
+// that say nothing.
+func (c *conversion) follow(e core.Entry, id string) {
+	c.next[e.ID] = id
+	for up := e.Parent; up != ""; {
+		if _, ok := c.next[up]; ok {
+			return
+		}
+		c.next[up] = id
+		above := c.parentOf(up)
+		if above == up {
+			return
+		}
+		up = above
+	}
+}
+
+func (c *conversion) parentOf(id string) string {
+	if c.up == nil {
+		c.up = make(map[string]string, len(c.Entries))
+		for _, e := range c.Entries {
+			c.up[e.ID] = e.Parent
+		}
+	}
+	return c.up[id]
+}
+
+// aimed returns it with what it points at as the new session calls it. What is
+// not there any more is replaced by what stands for it: for the first entry
+// that a compaction kept the one behind it, else the one before it.
+func (c *conversion) aimed(it core.Item) core.Item {
+	if it.Target == "" {
+		return it
+	}
+	switch it.Kind {
+	case core.ItemCompaction:
+		it.Target = c.next[it.Target]
+	case core.ItemLabel, core.ItemBranch:
+		if to, ok := c.last[it.Target]; ok {
+			it.Target = to
+		}
+	}
+	return it
+}
+
+func describe(e core.Entry) string {
+	if e.Type == "" {
+		return "entries without a type"
+	}
+	const most = 40
+	kind := e.Type
+	if len(kind) > most {
+		kind = kind[:most] + "…"
+	}
+	return kind + " entries"
+}
