@@ -192,6 +192,9 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
+	if as := r.URL.Query().Get("as"); as != "" {
+		return s.exportAs(w, r, as)
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err

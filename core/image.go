@@ -145,6 +145,23 @@ func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
 	})
 }
 
+// Adopt returns a line as the log keeps it in which the references to an agent's
+// own store that has names are the log's own: Inline puts those images in. The
+// others stay as they are.
+func Adopt(line []byte, has func(Digest) bool) ([]byte, error) {
+	if !bytes.Contains(line, []byte(keepPrefix+blobPrefix)) {
+		return line, nil
+	}
+	return rewriteImages(line, func(data []byte) ([]byte, error) {
+		own, ok := bytes.CutPrefix(data, []byte(keepPrefix))
+		d, err := blobOf(own)
+		if !ok || err != nil || !has(d) {
+			return nil, nil
+		}
+		return own, nil
+	})
+}
+
 func blobOf(data []byte) (Digest, error) {
 	if !bytes.HasPrefix(data, []byte(blobPrefix)) {
 		return Digest{}, ErrInvalid
