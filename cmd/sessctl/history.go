@@ -103,6 +103,9 @@ func allPrompts(ctx context.Context, node *api.Client, q api.PromptQuery, limit 
 	}
 }
 
+// promptColumns is how much of a prompt a table shows at most: it is one line.
+const promptColumns = 200
+
 func (a *app) printPrompts(prompts []api.Prompt) error {
 	if len(prompts) == 0 {
 		a.notef("no prompts")
@@ -113,7 +116,7 @@ func (a *app) printPrompts(prompts []api.Prompt) error {
 	for _, p := range prompts {
 		text := p.Snippet
 		if text == "" {
-			text = p.Prompt
+			text = cut(plain(p.Prompt), promptColumns)
 		}
 		g.add(a.whenText(p.Time), string(p.Session), p.CWD, text)
 	}

@@ -405,6 +405,28 @@ func TestAHistoryGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+func TestAHistoryGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	r, path := newRig(), dbPath(t)
+	k := r.keep(t, path)
+	s := r.create(t, "session-a", "/w", k)
+	r.say(t, s, "a1", 1, "one", k)
+	k.search(materializer.PromptQuery{})
+	left := dbPath(t) // as a process leaves it that had no time to close it
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		must(t, err)
+		must(t, os.WriteFile(left+suffix, b, 0o600))
+	}
+	r.say(t, s, "a2", 2, "two", k)
+	k = r.keep(t, left)
+	want(t, k.search(materializer.PromptQuery{Text: "o"}), "session-a/a1: one")
+	want(t, k.search(materializer.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
+	if k.logs.warnings() != 0 {
+		t.Errorf("it warned:\n%s", &k.logs.b)
+	}
+}
+
 func TestAFileThatIsOfNoUseIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, path string){
