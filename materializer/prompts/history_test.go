@@ -584,6 +584,26 @@ func TestLongPromptsAreCut(t *testing.T) {
 	want(t, k.search(materializer.PromptQuery{Text: "end"}))
 }
 
+func TestASnippetShowsTheWordThatWasFound(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	k := r.keep(t, dbPath(t))
+	s := r.create(t, "session-a", "/w", k)
+	for i, mid := range []string{"Ünïcode", "数据库迁移", "main.go", "e\u0301tude", "ภาษาไทย"} {
+		r.say(t, s, fmt.Sprint("a", i), i, strings.Repeat("long words ", 50)+mid+strings.Repeat(" more", 100), k)
+	}
+	for q, found := range map[string]string{
+		"unicode": "words Ünïcode more", "uni": "words Ünïcode more", "数据": "words 数据库迁移 more", "迁移": "库迁移 more",
+		"main.go": "words main.go more", "étude": "words e\u0301tude more", "ไทย": "ไทย more",
+	} {
+		page, err := k.Search(t.Context(), materializer.PromptQuery{Text: q, Limit: 9})
+		must(t, err)
+		if len(page.Prompts) != 1 || !strings.Contains(page.Prompts[0].Snippet, found) || len(page.Prompts[0].Snippet) > 200 {
+			t.Errorf("%q: %+v", q, page.Prompts)
+		}
+	}
+}
+
 func TestNoQueryIsASyntaxError(t *testing.T) {
 	t.Parallel()
 	r := newRig()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (h *History) Search(ctx context.Context, q materializer.PromptQuery) (mater
 	if err == nil {
 		defer rows.Close()
 		var page materializer.PromptPage
-		if page, err = readPage(rows, q.Limit); err == nil {
+		if page, err = readPage(rows, q); err == nil {
 			page.Behind = h.Behind()
 			return page, nil
 		}
@@ -67,7 +68,7 @@ func (h *History) await(ctx context.Context) {
 func statement(q materializer.PromptQuery) (string, []any, error) {
 	var conds []string
 	var args []any
-	from, snippet := "prompts p", "''"
+	from := "prompts p"
 	add := func(cond string, arg ...any) {
 		conds = append(conds, cond)
 		args = append(args, arg...)
@@ -77,7 +78,7 @@ func statement(q materializer.PromptQuery) (string, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		from, snippet = "words CROSS JOIN prompts p ON p.id = words.rowid", "snippet(words, 0, '', '', '…', 24)"
+		from = "words CROSS JOIN prompts p ON p.id = words.rowid" // the index first
 		add("words MATCH ?", match)
 	}
 	if q.CWD != "" {
@@ -102,8 +103,7 @@ func statement(q materializer.PromptQuery) (string, []any, error) {
 	if len(conds) > 0 {
 		where = " WHERE " + strings.Join(conds, " AND ")
 	}
-	return `SELECT p.session, p.entry, p.dialect, p.host, p.cwd, p.created_at, p.place, p.part, p.prompt, p.cut, ` + snippet +
-		` FROM ` + from + where +
+	return `SELECT p.session, p.entry, p.dialect, p.host, p.cwd, p.created_at, p.place, p.part, p.prompt, p.cut FROM ` + from + where +
 		` ORDER BY p.created_at DESC, p.session DESC, p.place DESC, p.part DESC LIMIT ?`, append(args, q.Limit+1), nil
 }
 
@@ -121,41 +121,47 @@ func matchOf(text string) (string, error) {
 	if len(text) > maxText {
 		return "", fmt.Errorf("the words to search for have %d bytes, at most %d are possible: %w", len(text), maxText, core.ErrInvalid)
 	}
-	var words []string
-	for word := range strings.FieldsSeq(clean(text)) {
-		if strings.ContainsFunc(word, isWord) {
-			words = append(words, `"`+strings.ReplaceAll(spaced(word), `"`, `""`)+`"`)
-		}
-	}
+	words := wordsOf(text)
 	if len(words) == 0 {
 		return "", fmt.Errorf("%q has no letter and no digit to search for: %w", text, core.ErrInvalid)
 	}
 	if len(words) > maxWords {
 		return "", fmt.Errorf("%d words to search for, at most %d are possible: %w", len(words), maxWords, core.ErrInvalid)
 	}
+	for i, w := range words {
+		words[i] = `"` + strings.ReplaceAll(spaced(w), `"`, `""`) + `"`
+	}
 	return strings.Join(words, " ") + "*", nil
+}
+
+// wordsOf returns what of a query's text is between blanks and can be found.
+func wordsOf(text string) []string {
+	return slices.DeleteFunc(strings.Fields(clean(text)), func(w string) bool { return !strings.ContainsFunc(w, isWord) })
 }
 
 // isWord reports whether r can be part of a word, as the index has them.
 func isWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.Co) }
 
-func readPage(rows *sql.Rows, limit int) (materializer.PromptPage, error) {
+func readPage(rows *sql.Rows, q materializer.PromptQuery) (materializer.PromptPage, error) {
 	page := materializer.PromptPage{Prompts: []materializer.Prompt{}}
+	words := wordsOf(q.Text)
 	size := 0
 	var last place
 	for rows.Next() {
-		if len(page.Prompts) == limit || size > maxPage {
+		if len(page.Prompts) == q.Limit || size > maxPage {
 			page.Next = last.String()
 			return page, nil
 		}
 		var p materializer.Prompt
 		if err := rows.Scan(&p.Session, &p.Entry, &p.Dialect, &p.Host, &p.CWD,
-			&last.created, &last.place, &last.part, &p.Prompt, &p.Cut, &p.Snippet); err != nil {
+			&last.created, &last.place, &last.part, &p.Prompt, &p.Cut); err != nil {
 			return page, err
 		}
 		last.session = string(p.Session)
 		p.Time = isoTime(last.created)
-		p.Snippet = unspaced(p.Snippet)
+		if len(words) > 0 {
+			p.Snippet = snippet(p.Prompt, words)
+		}
 		page.Prompts = append(page.Prompts, p)
 		size += len(p.Prompt)
 	}

@@ -42,9 +42,6 @@ func isUnbroken(r rune) bool {
 	return r >= 0x0E00 && unicode.IsLetter(r) && unicode.In(r, unbroken...)
 }
 
-// unspaced takes out of a snippet what spaced put in.
-func unspaced(s string) string { return strings.ReplaceAll(s, string(apart), "") }
-
 // The index calls spaced by this name.
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction("spaced", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
