@@ -344,7 +344,8 @@ func (m *model) shrink(es []entry, err error) error {
 // models are the rules of all agents whose sessions are trees.
 var models = []*model{piModel, ompModel, operatorModel}
 
-// PI-SESS, OMP-28, OP-20: 100,000 random sessions, of each agent a third.
+// PI-12, PI-15, PI-16, PI-28, PI-29, PI-33 to PI-35, OMP-11, OMP-20, OMP-23 to OMP-28, OP-08, OP-09, OP-12, OP-20, OP-22, OP-25, OP-26, OP-29 to OP-32:
+// 100,000 random sessions, of each agent a third.
 func TestDialectsEqualTheirModels(t *testing.T) {
 	t.Parallel()
 	cases := 33_400
