@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -20,10 +21,16 @@ type prompt struct {
 	cut     bool
 }
 
-// collect returns the prompts that es hold. place is that of es[0] in its
-// session, last the prompt before it: one that says the same is left out, and
-// one without a time gets that of the one before.
-func collect(d core.Dialect, es []core.Entry, place int, last prompt) []prompt {
+// A trace is what is remembered of a session's last prompt.
+type trace struct {
+	created int64
+	sum     [sha256.Size]byte // of its text
+}
+
+// collect returns the prompts that es hold, and the trace of the last one. place
+// is that of es[0] in its session, last is of the prompt before it: one that
+// says the same is left out, and one without a time gets that of the one before.
+func collect(d core.Dialect, es []core.Entry, place int, last trace) ([]prompt, trace) {
 	var ps []prompt
 	for i := range es {
 		for part, it := range d.Read(es[i]) {
@@ -37,14 +44,15 @@ func collect(d core.Dialect, es []core.Entry, place int, last prompt) []prompt {
 				p.created = ms
 			}
 			p.text, p.cut = textOf(it.Blocks)
-			if p.text == "" || p.text == last.text && p.cut == last.cut {
+			sum := sha256.Sum256([]byte(p.text))
+			if p.text == "" || sum == last.sum {
 				continue
 			}
 			ps = append(ps, p)
-			last = p
+			last = trace{p.created, sum}
 		}
 	}
-	return ps
+	return ps, last
 }
 
 // textOf is what a message says in words, and whether there is more of it.

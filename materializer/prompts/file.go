@@ -51,6 +51,9 @@ var errOther = errors.New("it is of another version or log")
 // openFile opens the history of a log, making the file where it is absent, and
 // returns how far each session was read.
 func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionID]uint64, error) {
+	if err := touch(path); err != nil {
+		return nil, nil, err
+	}
 	db, err := sql.Open("sqlite", dsn(path))
 	if err != nil {
 		return nil, nil, err
@@ -66,6 +69,19 @@ func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionI
 		return nil, nil, err
 	}
 	return db, seqs, nil
+}
+
+// touch makes an empty file where there is none: its owner's alone, and so is
+// what SQLite puts beside it.
+func touch(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // dsn is path as a URI. A power cut may lose the last writes, which are made

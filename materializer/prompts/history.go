@@ -50,7 +50,7 @@ type known struct {
 	seq     uint64 // up to which record, as the file has it
 	entries int    // of them, read since the program started; 0 for none
 	sum     [sha256.Size]byte
-	last    prompt // what the next one is compared with
+	last    trace // what the next prompt is compared with
 }
 
 // A work is a session that has changed.
@@ -266,10 +266,7 @@ func (h *History) read(ctx context.Context, w *work) (step, known, error) {
 	if v.gone {
 		return st, known{seq: w.seq}, nil
 	}
-	st.prompts = collect(v.dialect, v.entries[k.entries:], k.entries, k.last)
-	if n := len(st.prompts); n > 0 {
-		k.last = st.prompts[n-1]
-	}
+	st.prompts, k.last = collect(v.dialect, v.entries[k.entries:], k.entries, k.last)
 	if k.entries = len(v.entries); k.entries > 0 {
 		k.sum = sha256.Sum256(v.entries[k.entries-1].Line)
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -278,6 +279,26 @@ func TestAPromptSaysWhereAndWhenItWasGiven(t *testing.T) {
 		Time: "2026-01-01T00:01:00.000Z", Prompt: "fix the login page", Snippet: "fix the login page",
 	}}, page.Prompts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheFileIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	r, path := newRig(), filepath.Join(t.TempDir(), "new", "a b%20#", "prompts.db")
+	k := r.keep(t, path)
+	s := r.create(t, "session-a", "/w", k)
+	r.say(t, s, "a1", 1, "one", k)
+	want(t, k.search(materializer.PromptQuery{}), "session-a/a1: one")
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		must(t, err)
+		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v", f, info.Mode())
+		}
 	}
 }
 
