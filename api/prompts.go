@@ -31,7 +31,7 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Prompts == nil {
 		writeDetail(w, Detail{
 			Type: "urn:sesslog:not-found", Code: "not-found", Status: http.StatusNotFound, Title: "Not found",
-			Detail: "this node keeps no prompt history", Next: "Ask another node of the log, or see this node's log for the reason.",
+			Detail: "this node keeps no prompt history", Next: "Ask another node of the log; this one's log says why.",
 		})
 		return nil
 	}

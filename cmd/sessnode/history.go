@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 
@@ -23,15 +25,22 @@ func openHistory(ctx context.Context, cfg config.Config, log string, cache *mate
 	h, err := prompts.Open(ctx, prompts.Config{
 		Path: filepath.Join(cfg.Data, "prompts.db"), Log: log, Session: cache.Get, Logger: logger,
 	})
+	if cfg.NATS.URL != "" && errors.Is(err, fs.ErrNotExist) {
+		logger.Info("a node that keeps nothing on its own disk keeps no prompt history; to have one, make its data directory", "data", cfg.Data)
+		return history{run: idle}
+	}
 	if err != nil {
 		logger.Error("this run keeps no prompt history", "err", err)
-		return history{run: func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}}
+		return history{run: idle}
 	}
 	return history{note: h.Note, search: h.Search, run: func(ctx context.Context) error {
 		defer h.Close()
 		return h.Run(ctx)
 	}}
+}
+
+// idle does nothing until ctx ends.
+func idle(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
 }

@@ -74,9 +74,6 @@ func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionI
 // touch makes an empty file where there is none: its owner's alone, and so is
 // what SQLite puts beside it.
 func touch(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err

@@ -63,7 +63,8 @@ type work struct {
 
 // Open opens the history in a file, making it where it is absent. A file that
 // is damaged, or of another version or log, is made anew with a warning. Other
-// errors mean that there can be no history there.
+// errors mean that there can be no history there; fs.ErrNotExist, that the
+// directory is absent: it is not made.
 func Open(ctx context.Context, cfg Config) (*History, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()

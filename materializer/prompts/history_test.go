@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -284,7 +285,13 @@ func TestAPromptSaysWhereAndWhenItWasGiven(t *testing.T) {
 
 func TestTheFileIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
-	r, path := newRig(), filepath.Join(t.TempDir(), "new", "a b%20#", "prompts.db")
+	dir := filepath.Join(t.TempDir(), "a b%20#")
+	r, path := newRig(), filepath.Join(dir, "prompts.db")
+	cfg := prompts.Config{Path: path, Log: "test", Logger: slog.New(slog.DiscardHandler)}
+	if _, err := prompts.Open(t.Context(), cfg); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without its directory: %v", err)
+	}
+	must(t, os.Mkdir(dir, 0o700))
 	k := r.keep(t, path)
 	s := r.create(t, "session-a", "/w", k)
 	r.say(t, s, "a1", 1, "one", k)
