@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/prompts"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -65,10 +67,16 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mat := materializer.New(materializer.Config{Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet})
+	history, err := prompts.Open(ctx, prompts.Config{Path: filepath.Join(t.TempDir(), "prompts.db"), Log: log.Name(), Session: cache.Get, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat := materializer.New(materializer.Config{
+		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note,
+	})
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Node: "test", Version: "test", Logger: quiet,
+		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Node: "test", Version: "test", Logger: quiet,
 	}
 	for _, o := range opts {
 		o(&cfg)
@@ -80,13 +88,15 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	n := &node{server: api.New(cfg), bucket: bucket}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{}, 2)
+	done := make(chan struct{}, 3)
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
 	go func() { _ = mat.Run(work); done <- struct{}{} }()
+	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()
 	n.stop = func() {
 		cancel()
-		<-done
-		<-done
+		for range cap(done) {
+			<-done
+		}
 	}
 	t.Cleanup(n.stop)
 	return n

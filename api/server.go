@@ -31,6 +31,9 @@ type Config struct {
 	Directory    *materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
+	// Prompts searches the prompt history; nil where the node keeps none. It is
+	// a function so that the client's programs carry no database.
+	Prompts func(context.Context, PromptQuery) (PromptPage, error)
 
 	Token   string // that requests must carry; empty for none
 	Node    string // this node's name
@@ -133,6 +136,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/undelete":        s.undelete,
 		"POST /v1/sessions/{id}/close":           s.finish,
 		"POST /v1/sessions/{id}/checkpoint":      s.checkpoint,
+		"GET /v1/prompts":                        s.prompts,
 		"GET /v1/blobs":                          s.blobs,
 		"GET /v1/blobs/{digest}":                 s.blob,
 		"PUT /v1/blobs/{digest}":                 s.putBlob,

@@ -232,6 +232,17 @@ func (d *Directory) Seq(id core.SessionID) uint64 {
 	return d.rows[id].Seq
 }
 
+// seqs returns the seq of each session's row.
+func (d *Directory) seqs() map[core.SessionID]uint64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	seqs := make(map[core.SessionID]uint64, len(d.rows))
+	for id, r := range d.rows {
+		seqs[id] = r.Seq
+	}
+	return seqs
+}
+
 // behind returns the sessions with records that no snapshot covers.
 func (d *Directory) behind() []core.SessionID {
 	d.mu.RLock()

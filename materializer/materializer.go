@@ -26,7 +26,10 @@ type Config struct {
 	// several nodes that see the same session one is first and the others find
 	// the work done. 0 where there is one node.
 	Spread time.Duration
-	Logger *slog.Logger // default slog.Default()
+	// Changed is told of each record that is taken in, and before that of each
+	// session that has a row, without a Kind. It must not block. Optional.
+	Changed func(stream.Change)
+	Logger  *slog.Logger // default slog.Default()
 }
 
 // A Materializer keeps the rows and the snapshots of a log up to date.
@@ -60,6 +63,9 @@ func New(cfg Config) *Materializer {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Changed == nil {
+		cfg.Changed = func(stream.Change) {}
+	}
 	cfg.Policy = cfg.Policy.withDefaults()
 	m := &Materializer{
 		cfg:   cfg,
@@ -81,6 +87,9 @@ func New(cfg Config) *Materializer {
 // Run works until ctx ends. When it returns, none of its goroutines is left and
 // what is cheap to save is saved. The error is never nil.
 func (m *Materializer) Run(ctx context.Context) error {
+	for id, seq := range m.cfg.Directory.seqs() {
+		m.cfg.Changed(stream.Change{Session: id, Seq: seq})
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for shard := range m.cfg.Log.Shards() {
 		g.Go(func() error { return m.follow(ctx, shard) })
@@ -114,6 +123,7 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 		if err != nil {
 			return err
 		}
+		m.cfg.Changed(ch)
 		if err := m.take(ctx, shard, ch); err != nil {
 			return err
 		}

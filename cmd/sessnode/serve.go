@@ -69,14 +69,15 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
+	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger,
+		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger, Changed: history.note,
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Spread: spreadOf(replicas),
 	})
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs,
+		Snapshots: snapshots, Blobs: blobs, Prompts: history.search,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: blobsAt(cfg), Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
@@ -95,6 +96,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return server.Run(ctx, ln)
 	})
 	g.Go(func() error { return mat.Run(work) })
+	g.Go(func() error { return history.run(work) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err

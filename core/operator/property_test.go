@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -192,126 +191,6 @@ func TestFillKeepsTheLine(t *testing.T) {
 		// An append repeated with the time that the log has gives the same bytes.
 		if repeat, err := (operator.Dialect{}).Fill(line, core.Fields{ID: "i", Parent: first.Parent, Time: "1767323045.678"}); err != nil || !bytes.Equal(repeat.Line, e.Line) {
 			t.Fatalf("repeated: %q, %v; first %q", repeat.Line, err, e.Line)
-		}
-	})
-}
-
-// A modelEntry is an entry that Operator could have written, for the slow and
-// obvious reading of the model.
-type modelEntry struct {
-	ID, Parent, Type string
-	Text             string // what tells it from others: summary, name, level
-	Target           string // of a leaf or label; the first kept of a compaction
-}
-
-func (e modelEntry) line() string {
-	rest := map[string]string{
-		"message":               `,"message":{"role":"user","s":"` + e.Text + `"}`,
-		"thinking_level_change": `,"thinking_level":"` + e.Text + `"`,
-		"model_change":          `,"model_id":"` + e.Text + `","provider_id":"p` + e.Text + `"`,
-		"compaction":            `,"summary":"` + e.Text + `","first_kept_entry_id":"` + e.Target + `","tokens_before":7`,
-		"branch_summary":        `,"from_id":"root","summary":"` + e.Text + `"`,
-		"label":                 `,"target_id":"` + e.Target + `","label":"` + e.Text + `"`,
-		"leaf":                  `,"target_id":"` + e.Target + `"`,
-		"custom":                `,"custom_type":"` + e.Text + `"`,
-		"custom_message":        `,"custom_type":"` + e.Text + `","content":[]`,
-		"session_info":          `,"name":"` + e.Text + `"`,
-		"channel":               `,"name":"` + e.Text + `"`,
-	}
-	return then(e.Type, e.ID, e.Parent, rest[e.Type])
-}
-
-func (e modelEntry) message() any {
-	switch e.Type {
-	case "message":
-		return map[string]any{"role": "user", "s": e.Text}
-	case "custom_message":
-		return map[string]any{"role": "custom", "custom_type": e.Text, "timestamp": 1003.25, "contents": []any{}, "details": nil}
-	case "branch_summary":
-		return map[string]any{"role": "branch_summary", "summary": e.Text, "from_id": "root", "timestamp": 1003.25}
-	}
-	return nil
-}
-
-// modelContext reads entries as the rules say it, one after the other.
-func modelContext(es []modelEntry, leaf string) map[string]any {
-	byID := map[string]modelEntry{}
-	for _, e := range es {
-		byID[e.ID] = e
-	}
-	var path []modelEntry
-	for e, ok := byID[leaf]; ok; e, ok = byID[e.Parent] {
-		path = append([]modelEntry{e}, path...)
-	}
-	out := map[string]any{"messages": []any{}, "thinking_level": "off", "model_id": nil, "provider_id": nil}
-	last := -1
-	for i, e := range path {
-		switch e.Type {
-		case "thinking_level_change":
-			out["thinking_level"] = e.Text
-		case "model_change":
-			out["model_id"], out["provider_id"] = e.Text, "p"+e.Text
-		case "compaction":
-			last = i
-		}
-	}
-	messages := []any{}
-	if last >= 0 {
-		messages = append(messages, map[string]any{"role": "compaction_summary", "summary": path[last].Text, "tokens_before": 7.0, "timestamp": 1003.25})
-	}
-	kept := last < 0
-	for i, e := range path {
-		kept = kept || i < last && e.ID == path[last].Target || i > last
-		if m := e.message(); m != nil && kept {
-			messages = append(messages, m)
-		}
-	}
-	out["messages"] = messages
-	return out
-}
-
-// TestContextEqualsModel: OP-20, OP-22, OP-25, OP-29, OP-30, OP-31, OP-32 on random trees.
-func TestContextEqualsModel(t *testing.T) {
-	t.Parallel()
-	texts := []string{"off", "low", "high", "max"}
-	rapid.Check(t, func(t *rapid.T) {
-		var es []modelEntry
-		ids, leaf := []string{""}, ""
-		for i := range rapid.IntRange(0, 30).Draw(t, "entries") {
-			e := modelEntry{
-				ID: fmt.Sprintf("%08x", i), Parent: leaf,
-				Type: rapid.SampledFrom(append(types, "message", "message", "message")).Draw(t, "type"),
-				Text: rapid.SampledFrom(texts).Draw(t, "text"), Target: rapid.SampledFrom(ids).Draw(t, "target"),
-			}
-			if e.Type == "branch_summary" {
-				e.Parent = e.Target // as branch_with_summary has it
-			}
-			es, ids, leaf = append(es, e), append(ids, e.ID), e.ID
-			if e.Type == "leaf" {
-				leaf = e.Target
-			}
-		}
-		var lines []string
-		for _, e := range es {
-			lines = append(lines, e.line())
-		}
-		read := entries(t, lines...)
-		if got, _ := (operator.Dialect{}).Leaf(read).ID(); got != leaf {
-			t.Fatalf("leaf %q, want %q", got, leaf)
-		}
-		for _, id := range append(ids[1:], leaf) {
-			at := core.NoLeaf
-			if id != "" {
-				at = core.LeafAt(id)
-			}
-			var got map[string]any
-			context, err := operator.Dialect{}.Context(read, at)
-			if err == nil {
-				err = json.Unmarshal(context, &got)
-			}
-			if want := modelContext(es, id); err != nil || !reflect.DeepEqual(got, want) {
-				t.Fatalf("context at %q of\n%s\n%v, %v; want\n%v", id, strings.Join(lines, "\n"), got, err, want)
-			}
 		}
 	})
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func historyCmd(a *app) *cobra.Command {
+	var f historyFlags
+	cmd := &cobra.Command{
+		Use:   "history [WORD...]",
+		Short: "Search the prompts that people gave",
+		Long: `Lists the prompts that people gave to agents, in all sessions on all hosts,
+newest first: those that have every WORD, or all. Of the last WORD the beginning
+is enough. Case, accents and punctuation do not matter.
+
+With -o json: a list with an object for each prompt: session, entry, dialect,
+host (where the session was made), cwd, time, prompt, snippet (of a search: the
+words around the first that were found), and cut where the prompt is longer than
+the 64 KiB that are kept.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.words = strings.Join(args, " ")
+			if f.limit < 0 {
+				return usagef("--limit %d is below 0", f.limit)
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.history(ctx, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was asked in this `DIR`")
+	cmd.Flags().StringVar(&f.session, "session", "", "only what was asked in this `SESSION`")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` prompts, 0 for all")
+	return cmd
+}
+
+type historyFlags struct {
+	words   string
+	cwd     string
+	session string
+	limit   int
+}
+
+func (a *app) history(ctx context.Context, f historyFlags) error {
+	q := api.PromptQuery{Text: f.words}
+	if f.cwd != "" {
+		dir, err := filepath.Abs(f.cwd)
+		if err != nil {
+			return err
+		}
+		q.CWD = dir
+	}
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	if f.session != "" {
+		if node, q.Session, err = a.inLog(ctx, f.session); err != nil {
+			return err
+		}
+	}
+	prompts, last, err := allPrompts(ctx, node, q, f.limit)
+	if err != nil {
+		return err
+	}
+	if a.format == asJSON {
+		return a.printJSON(notNil(prompts))
+	}
+	if err := a.printPrompts(prompts); err != nil {
+		return err
+	}
+	if last.Behind > 0 {
+		a.notef("sessions that the node has still to read: %d; ask again for what they have", last.Behind)
+	}
+	if last.Next != "" {
+		a.notef("there are more, list all with: --limit 0")
+	}
+	return nil
+}
+
+// allPrompts lists page by page, up to limit where that is not 0, and returns
+// the last page too.
+func allPrompts(ctx context.Context, node *api.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last api.PromptPage, err error) {
+	for {
+		q.Limit = pageSize
+		if limit > 0 {
+			q.Limit = min(pageSize, limit-len(prompts))
+		}
+		last, err = node.Prompts(ctx, q)
+		if err != nil {
+			return nil, last, err
+		}
+		prompts = append(prompts, last.Prompts...)
+		if last.Next == "" || last.Next == q.Before || limit > 0 && len(prompts) >= limit {
+			return prompts, last, nil
+		}
+		q.Before = last.Next
+	}
+}
+
+// promptColumns is how much of a prompt a table shows at most: it is one line.
+const promptColumns = 200
+
+func (a *app) printPrompts(prompts []api.Prompt) error {
+	if len(prompts) == 0 {
+		a.notef("no prompts")
+		return nil
+	}
+	g := a.newGrid()
+	g.add("TIME", "SESSION", "CWD", "PROMPT")
+	for _, p := range prompts {
+		text := p.Snippet
+		if text == "" {
+			text = cut(plain(p.Prompt), promptColumns)
+		}
+		g.add(a.whenText(p.Time), string(p.Session), p.CWD, text)
+	}
+	return g.flush()
+}

@@ -1,0 +1,250 @@
+package prompts
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// version is that of the schema and of what is read from entries. A file with
+// another one is made again.
+const version = 1
+
+// The text is in prompts alone; the index refers to it. What is deleted is
+// overwritten, in both.
+const schema = `
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions(session TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE prompts(
+	id INTEGER PRIMARY KEY,
+	session TEXT NOT NULL, place INTEGER NOT NULL, part INTEGER NOT NULL, entry TEXT NOT NULL,
+	dialect TEXT NOT NULL, host TEXT NOT NULL, cwd TEXT NOT NULL,
+	created_at INTEGER NOT NULL, prompt TEXT NOT NULL, cut INTEGER NOT NULL,
+	UNIQUE(session, place, part)
+);
+CREATE INDEX prompts_newest ON prompts(created_at, session, place, part);
+CREATE INDEX prompts_where ON prompts(cwd, created_at, session, place, part);
+CREATE VIEW spaced_prompts AS SELECT id, spaced(prompt) AS prompt FROM prompts;
+CREATE VIRTUAL TABLE words USING fts5(prompt, content='spaced_prompts', content_rowid='id', tokenize='unicode61 remove_diacritics 2');
+INSERT INTO words(words, rank) VALUES('secure-delete', 1);
+CREATE TRIGGER prompts_in AFTER INSERT ON prompts BEGIN
+	INSERT INTO words(rowid, prompt) VALUES(new.id, spaced(new.prompt));
+END;
+CREATE TRIGGER prompts_out AFTER DELETE ON prompts BEGIN
+	INSERT INTO words(words, rowid, prompt) VALUES('delete', old.id, spaced(old.prompt));
+END;
+`
+
+// errOther says that a file is whole, but not one that can be gone on with.
+var errOther = errors.New("it is of another version or log")
+
+// openFile opens the history of a log, making the file where it is absent, and
+// returns how far each session was read.
+func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionID]uint64, error) {
+	if err := touch(path); err != nil {
+		return nil, nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(4) // a file, not a server: more only wait for each other
+	if err := prepare(ctx, db, log); err != nil {
+		_ = db.Close()
+		return nil, nil, err
+	}
+	seqs, err := readSeqs(ctx, db)
+	if err != nil {
+		_ = db.Close()
+		return nil, nil, err
+	}
+	return db, seqs, nil
+}
+
+// touch makes an empty file where there is none: its owner's alone, and so is
+// what SQLite puts beside it.
+func touch(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// dsn is path as a URI. A power cut may lose the last writes, which are made
+// again, but leaves the file whole.
+func dsn(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	q := url.Values{"_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)", "temp_store(MEMORY)",
+	}}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+// prepare makes the tables in an empty file, and looks whether those of another
+// can be gone on with.
+func prepare(ctx context.Context, db *sql.DB, log string) error {
+	var have int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
+		return err
+	}
+	var tables int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
+		return err
+	}
+	if have == 0 && tables == 0 {
+		return makeTables(ctx, db, log)
+	}
+	if have != version {
+		return fmt.Errorf("version %d: %w", have, errOther)
+	}
+	var of string
+	if err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'log'`).Scan(&of); err != nil {
+		return err
+	}
+	if of != log {
+		return fmt.Errorf("log %q: %w", of, errOther)
+	}
+	_, err := db.ExecContext(ctx, `SELECT p.cut FROM words JOIN prompts p ON p.id = words.rowid LIMIT 1`)
+	return err
+}
+
+func makeTables(ctx context.Context, db *sql.DB, log string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO meta(key, value) VALUES('log', ?)`, log); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func readSeqs(ctx context.Context, db *sql.DB) (map[core.SessionID]uint64, error) {
+	rows, err := db.QueryContext(ctx, `SELECT session, seq FROM sessions`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seqs := map[core.SessionID]uint64{}
+	for rows.Next() {
+		var id string
+		var seq uint64
+		if err := rows.Scan(&id, &seq); err != nil {
+			return nil, err
+		}
+		seqs[core.SessionID(id)] = seq
+	}
+	return seqs, rows.Err()
+}
+
+// removeFile removes the file and what SQLite keeps beside it.
+func removeFile(path string) error {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// isUnusable reports whether err, met when a file was opened, says that the file
+// is of no use: damaged, another's, or without a table.
+func isUnusable(err error) bool {
+	return errors.Is(err, errOther) || isCorrupt(err) || codeOf(err) == sqlite3.SQLITE_ERROR
+}
+
+// isCorrupt reports whether SQLite found the file damaged.
+func isCorrupt(err error) bool {
+	code := codeOf(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// codeOf returns SQLite's primary code, 0 where err is none of SQLite's.
+func codeOf(err error) int {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0
+	}
+	return e.Code() & 0xFF // the rest says where it was found
+}
+
+// A step is what a session's change does to the file.
+type step struct {
+	session core.SessionID
+	seq     uint64 // up to which record the session is in the file then
+	whole   bool   // what is there of the session goes first
+	scrub   bool   // what goes may not be left anywhere
+	dialect string
+	host    string
+	cwd     string
+	prompts []prompt
+}
+
+// write takes s in, whole or not at all.
+func write(ctx context.Context, db *sql.DB, s step) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	if s.whole {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM prompts WHERE session = ?`, string(s.session)); err != nil {
+			return err
+		}
+	}
+	if err := insert(ctx, tx, s); err != nil {
+		return err
+	}
+	const seq = `INSERT INTO sessions(session, seq) VALUES(?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq`
+	if _, err := tx.ExecContext(ctx, seq, string(s.session), int64(s.seq)); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil || !s.scrub {
+		return err
+	}
+	// The write-ahead log still has the pages as they were.
+	_, err = db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return err
+}
+
+func insert(ctx context.Context, tx *sql.Tx, s step) error {
+	if len(s.prompts) == 0 {
+		return nil
+	}
+	in, err := tx.PrepareContext(ctx, `INSERT INTO prompts
+		(session, place, part, entry, dialect, host, cwd, created_at, prompt, cut)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for _, p := range s.prompts {
+		_, err := in.ExecContext(ctx, string(s.session), p.place, p.part, bound(p.entry),
+			s.dialect, s.host, s.cwd, p.created, p.text, p.cut)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package prompts
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Config is what a History needs to know.
+type Config struct {
+	Path string // of the file
+	Log  string // the log's name
+	// Session opens a session; its state may lag behind the log's.
+	Session func(context.Context, core.SessionID) (*stream.Session, error)
+	Logger  *slog.Logger // default slog.Default()
+}
+
+// A History is the prompts of a log's sessions. Its methods may be called from
+// several goroutines.
+type History struct {
+	cfg Config
+
+	file sync.RWMutex // held for writing while the file is made again
+	db   *sql.DB
+
+	mu      sync.Mutex
+	known   map[core.SessionID]known
+	queue   []*work // in the order they were noted
+	waiting map[core.SessionID]*work
+	noted   uint64        // works that were ever put into the queue
+	done    uint64        // of them, those that are out of hand
+	wake    chan struct{} // has room for one
+	moved   chan struct{} // closed and replaced when done grows
+	damaged bool          // a query found the file so
+
+	failing bool // the last write did; Run alone looks at it
+}
+
+// known is how far a session was read.
+type known struct {
+	seq     uint64 // up to which record, as the file has it
+	entries int    // of them, read since the program started; 0 for none
+	sum     [sha256.Size]byte
+	last    trace // what the next prompt is compared with
+}
+
+// A work is a session that has changed.
+type work struct {
+	id    core.SessionID
+	seq   uint64 // of the last change that was noted
+	whole bool   // more than entries at its end may have changed
+	scrub bool
+}
+
+// Open opens the history in a file, making it where it is absent. A file that
+// is damaged, or of another version or log, is made anew with a warning. Other
+// errors mean that there can be no history there; fs.ErrNotExist, that the
+// directory is absent: it is not made.
+func Open(ctx context.Context, cfg Config) (*History, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("prompt history: %w", err)
+	}
+	cfg.Path = path
+	h := &History{cfg: cfg, waiting: map[core.SessionID]*work{}, wake: make(chan struct{}, 1), moved: make(chan struct{})}
+	var seqs map[core.SessionID]uint64
+	h.db, seqs, err = openFile(ctx, path, cfg.Log)
+	if isUnusable(err) {
+		h.warnRebuild(err)
+		if err = removeFile(path); err == nil {
+			h.db, seqs, err = openFile(ctx, path, cfg.Log)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prompt history %s: %w", path, err)
+	}
+	h.known = make(map[core.SessionID]known, len(seqs))
+	for id, seq := range seqs {
+		h.known[id] = known{seq: seq}
+	}
+	return h, nil
+}
+
+func (h *History) warnRebuild(err error) {
+	h.cfg.Logger.Warn("prompt history cannot be used; making it again from the log", "file", h.cfg.Path, "err", err)
+}
+
+// Close closes the file. Run must have returned.
+func (h *History) Close() error {
+	h.file.Lock()
+	defer h.file.Unlock()
+	return h.db.Close()
+}
+
+// Note says that a session has changed. It never blocks. Every change must be
+// noted, in order and perhaps more than once, and at the start each session
+// with its last record's seq; a Kind that is not known is left empty.
+func (h *History) Note(ch stream.Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ch.Seq <= h.known[ch.Session].seq {
+		return
+	}
+	w := h.waiting[ch.Session]
+	if w == nil {
+		w = &work{id: ch.Session}
+		h.enqueue(w)
+	}
+	w.seq = max(w.seq, ch.Seq)
+	switch ch.Kind {
+	case core.KindAppend, core.KindHead, core.KindClaim, core.KindRelease, core.KindCheckpoint, core.KindClose:
+	case core.KindAmend, core.KindErase:
+		w.whole, w.scrub = true, true
+	default:
+		w.whole = true
+	}
+}
+
+// enqueue puts w at the end of the queue. h.mu is held.
+func (h *History) enqueue(w *work) {
+	h.waiting[w.id] = w
+	h.queue = append(h.queue, w)
+	h.noted++
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the oldest work from the queue, or nil.
+func (h *History) next() *work {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.queue) == 0 {
+		return nil
+	}
+	w := h.queue[0]
+	h.queue = h.queue[1:]
+	delete(h.waiting, w.id)
+	return w
+}
+
+// finish says that a work is out of hand. Where again is set, it goes back to
+// the end of the queue.
+func (h *History) finish(w *work, again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if later := h.waiting[w.id]; again && later != nil {
+		later.seq, later.whole, later.scrub = max(later.seq, w.seq), later.whole || w.whole, later.scrub || w.scrub
+	} else if again {
+		h.enqueue(w)
+	}
+	h.done++
+	close(h.moved)
+	h.moved = make(chan struct{})
+}
+
+// retryAfter is how long what failed is left alone.
+const retryAfter = time.Second
+
+// Run reads changed sessions until ctx ends. What is left then is found out at
+// the next start. The error is never nil.
+func (h *History) Run(ctx context.Context) error {
+	for {
+		if h.takeDamage() {
+			h.rebuild(ctx)
+		}
+		w := h.next()
+		if w == nil {
+			select {
+			case <-h.wake:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		again := h.handle(ctx, w)
+		h.finish(w, again)
+		if !again {
+			continue
+		}
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// handle takes a session in and reports whether that must be tried again.
+func (h *History) handle(ctx context.Context, w *work) (again bool) {
+	st, k, err := h.read(ctx, w)
+	if err != nil {
+		// The materializer names sessions that cannot be read.
+		h.cfg.Logger.Debug("session is not in the prompt history", "session", w.id, "err", err)
+		return errors.Is(err, core.ErrUnavailable)
+	}
+	if err := write(ctx, h.db, st); err != nil {
+		return h.failed(ctx, err)
+	}
+	if h.failing {
+		h.failing = false
+		h.cfg.Logger.Info("prompt history is written again", "file", h.cfg.Path)
+	}
+	h.mu.Lock()
+	h.known[w.id] = k
+	h.mu.Unlock()
+	return false
+}
+
+// failed says what became of a write that failed. The work is done again.
+func (h *History) failed(ctx context.Context, err error) (again bool) {
+	switch {
+	case ctx.Err() != nil:
+	case isCorrupt(err):
+		h.warnRebuild(err)
+		h.rebuild(ctx)
+	case !h.failing:
+		h.failing = true
+		h.cfg.Logger.Warn("prompt history not written; trying again every second", "file", h.cfg.Path, "err", err)
+	}
+	return true
+}
+
+// read makes the step that brings a session's prompts up to date.
+func (h *History) read(ctx context.Context, w *work) (step, known, error) {
+	s, err := h.cfg.Session(ctx, w.id)
+	if errors.Is(err, core.ErrDeleted) { // erased: what is in the trash opens
+		return step{session: w.id, seq: w.seq, whole: true, scrub: true}, known{seq: w.seq}, nil
+	}
+	if err != nil {
+		return step{}, known{}, err
+	}
+	v := viewOf(s)
+	if v.seq < w.seq {
+		if err := s.Refresh(ctx); err != nil {
+			return step{}, known{}, err
+		}
+		v = viewOf(s)
+	}
+	h.mu.Lock()
+	k := h.known[w.id]
+	h.mu.Unlock()
+	// The state may be ahead of what was noted. What that is, the notes will
+	// say: the file must not claim to know it.
+	st := step{
+		session: w.id, seq: w.seq, whole: w.whole || !k.goesOn(v.entries), scrub: w.scrub || v.erased,
+		dialect: v.dialect.Name(), host: bound(v.host), cwd: bound(v.header.CWD),
+	}
+	if st.whole {
+		k = known{}
+		k.last.created, _ = millis(v.header.Time)
+	}
+	k.seq = w.seq
+	if v.gone {
+		return st, known{seq: w.seq}, nil
+	}
+	st.prompts, k.last = collect(v.dialect, v.entries[k.entries:], k.entries, k.last)
+	if k.entries = len(v.entries); k.entries > 0 {
+		k.sum = sha256.Sum256(v.entries[k.entries-1].Line)
+	}
+	return st, k, nil
+}
+
+// goesOn reports whether es begin with the entries that were read.
+func (k known) goesOn(es []core.Entry) bool {
+	return k.entries > 0 && k.entries <= len(es) && k.sum == sha256.Sum256(es[k.entries-1].Line)
+}
+
+// A view is what is wanted of a session's state. Its entries stay as they are
+// when the session goes on.
+type view struct {
+	seq     uint64
+	dialect core.Dialect
+	header  core.Header
+	host    string
+	entries []core.Entry
+	gone    bool // in the trash, or erased
+	erased  bool
+}
+
+func viewOf(s *stream.Session) (v view) {
+	_ = s.View(func(st *core.State) error {
+		v = view{
+			seq: st.Seq, dialect: st.Dialect, header: st.Header, host: st.Origin.Host, entries: st.Entries,
+			gone: st.Deleted != nil || st.Erased != nil, erased: st.Erased != nil,
+		}
+		return nil
+	})
+	return v
+}
+
+// rebuild makes the file anew and has all sessions read again.
+func (h *History) rebuild(ctx context.Context) {
+	h.file.Lock()
+	defer h.file.Unlock()
+	_ = h.db.Close()
+	err := removeFile(h.cfg.Path)
+	if err == nil {
+		var db *sql.DB
+		if db, _, err = openFile(ctx, h.cfg.Path, h.cfg.Log); err == nil {
+			h.db = db
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		h.cfg.Logger.Error("prompt history cannot be made again; searches fail until the node is started anew", "file", h.cfg.Path, "err", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, k := range h.known {
+		w := h.waiting[id]
+		if w == nil {
+			w = &work{id: id}
+			h.enqueue(w)
+		}
+		w.seq, w.whole = max(w.seq, k.seq), true
+	}
+	clear(h.known)
+}
+
+func (h *History) takeDamage() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.damaged
+	h.damaged = false
+	return d
+}
+
+// report has Run make the file again.
+func (h *History) report(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.damaged {
+		h.damaged = true
+		h.warnRebuild(err)
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Behind is how many changed sessions are still to be read.
+func (h *History) Behind() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int(h.noted - h.done)
+}
+
+// CatchUp returns when what was noted before it was called is in the history,
+// or named as unreadable, or with ctx's error.
+func (h *History) CatchUp(ctx context.Context) error {
+	h.mu.Lock()
+	want := h.noted
+	h.mu.Unlock()
+	for {
+		h.mu.Lock()
+		done, moved := h.done >= want, h.moved
+		h.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return fmt.Errorf("prompt history: %d sessions are still to be read: %w", h.Behind(), ctx.Err())
+		}
+	}
+}

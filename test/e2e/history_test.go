@@ -1,0 +1,50 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// OMP-43: a node that was killed, and one that lost its file, answer as before.
+func TestThePromptHistoryOutlivesAKillAndItsOwnLoss(t *testing.T) {
+	t.Parallel()
+	d := pi.Dialect{}
+	e, err := d.Entry([]byte(harness.Message("user", "hello")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Read(e) == nil {
+		t.Skip("the dialects do not read items yet")
+	}
+	node := harness.StartNode(t)
+	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 20}))
+	host := harness.NewHost(t, node)
+	host.Feed(t, harness.Message("user", "where is the needle?")+"\n", "append", id)
+
+	var before, after, found []api.Prompt
+	host.JSON(t, &before, "history", "--limit", "0")
+	host.JSON(t, &found, "history", "NEEDLE?", "--session", id)
+	if len(before) < 2 || len(found) != 1 || found[0].Prompt != "where is the needle?" {
+		t.Fatalf("%d prompts, found %+v", len(before), found)
+	}
+	for _, lose := range []bool{false, true} {
+		node.Kill()
+		if lose {
+			if err := os.Remove(filepath.Join(node.Data, "prompts.db")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		node.Start(t)
+		harness.NewHost(t, node).JSON(t, &after, "history", "--limit", "0")
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("lost %v: %s", lose, diff)
+		}
+	}
+}
