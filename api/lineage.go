@@ -228,9 +228,8 @@ func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Linea
 		if ref.Kind == "" {
 			ref.Kind = string(lineage.Create)
 		}
-		kind, ok := lineage.ParseKind(ref.Kind)
-		if !ok || kind == lineage.Detach || string(kind) != ref.Kind {
-			return nil, "", fmt.Errorf("kind %q of parent %s: use one of %s: %w", ref.Kind, ref.Session, lineage.KindsOfParents, core.ErrInvalid)
+		if err := checkKind(ref.Kind); err != nil {
+			return nil, "", fmt.Errorf("parent %s: %w", ref.Session, err)
 		}
 		parent, err := s.named(ctx, ref.Session)
 		if err != nil {
@@ -253,6 +252,33 @@ func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Linea
 		ps = append(ps, l)
 	}
 	return ps, agentID, nil
+}
+
+// importedFrom is the parent that an import names. It need not be in the log:
+// files come in any order.
+func importedFrom(q url.Values) ([]core.Lineage, error) {
+	name, word := q.Get("parent"), q.Get("kind")
+	if name == "" && word == "" {
+		return nil, nil
+	}
+	id, err := core.ParseSessionID(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKind(word); err != nil {
+		return nil, err
+	}
+	return []core.Lineage{{Session: id, Kind: word}}, nil
+}
+
+// checkKind returns core.ErrInvalid unless word says how a session comes from a
+// parent.
+func checkKind(word string) error {
+	kind, ok := lineage.ParseKind(word)
+	if !ok || kind == lineage.Detach || kind == lineage.Unknown || string(kind) != word {
+		return fmt.Errorf("kind %q: use one of %s: %w", word, lineage.KindsOfParents, core.ErrInvalid)
+	}
+	return nil
 }
 
 // named returns the session called name, as fresh as the log's leader has it.

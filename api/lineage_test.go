@@ -144,6 +144,23 @@ func TestLineageOfHostileHeaders(t *testing.T) {
 	}
 }
 
+// FLEET-20: a file's place may say more than its header.
+func TestAnImportMayNameItsParent(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	f := file(headerFrom("the-helper", "the-header-says"), message("a", "", "x"))
+	for range 2 { // again it changes nothing
+		_, err := n.Import(t.Context(), strings.NewReader(f), -1, api.ImportOptions{Parent: "the-caller", Kind: "subagent"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"the-caller unknown missing", "the-helper subagent the-caller"}
+	if d := cmp.Diff(want, picture(n.lineage(t, api.LineageOptions{}))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -187,6 +204,8 @@ func TestWhatLineageAndMergeRefuse(t *testing.T) {
 		"a parent in hiding":  {"POST", "/v1/sessions", `{"parents":[{"session":"session-one","kind":"detach"}]}`, 400, "detach"},
 		"a parent that is no": {"POST", "/v1/sessions", `{"parents":[{"session":"nosuchsession"}]}`, 404, "nosuchsession"},
 		"a parent's entry":    {"POST", "/v1/sessions", `{"parents":[{"session":"session-one","entry":"zz"}]}`, 404, "zz"},
+		"an import's parent":  {"POST", "/v1/import?parent=..&kind=subagent", header, 400, "session id"},
+		"an import's kind":    {"POST", "/v1/import?parent=session-one&kind=cousin", header, 400, "subagent"},
 		"too many parents":    {"POST", "/v1/sessions", `{"parents":[` + many + `]}`, 400, "64"},
 	} {
 		res, body := n.request(t, c.method, c.path, c.body)

@@ -26,7 +26,9 @@ that contradicts what is there is refused, naming the first line that does.
 
 Lines that are no entries are reported with their numbers, and kept: export
 --original gives the file back as it was. A file of an older format version is
-migrated as its agent does it, and kept too.
+migrated as its agent does it, and kept too. What its header says of where the
+session came from, sessctl lineage shows; so it does where omp kept the file as
+that of another session's subagent.
 
 With -o json: one object for each file, each on a line of its own: file (as
 given), id (the file's own session id), session (its id in the log), entries
@@ -107,8 +109,9 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 		size = max(size, int64(len(start)))
 		rest = io.LimitReader(body, size-int64(len(start)))
 	}
-	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size,
-		api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by})
+	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by}
+	first.nameParent(name, &o)
+	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size, o)
 	if err != nil {
 		return inFile(name, contradicted(a.heard(v, err), first.session))
 	}
@@ -122,6 +125,7 @@ const headerWithin = 64 << 10
 // A glimpse is what the beginning of a file tells. It is empty where that is
 // no session: the node says why.
 type glimpse struct {
+	dialect string
 	session core.SessionID
 	version string // that the header has once the file is migrated
 }
@@ -138,7 +142,7 @@ func peek(name string, start []byte) glimpse {
 		Version json.RawMessage `json:"version"`
 	}
 	_ = json.Unmarshal(f.Header.Line, &header)
-	return glimpse{core.SessionIDFor(d.Name(), f.Header.ID), string(header.Version)}
+	return glimpse{d.Name(), core.SessionIDFor(d.Name(), f.Header.ID), string(header.Version)}
 }
 
 // openInput opens a file, or standard input.
