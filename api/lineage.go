@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/join"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -38,6 +39,14 @@ type MergeRequest struct {
 	ID       string `json:"id,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
 	By       string `json:"by,omitempty"`
+}
+
+// Merged names a session that was made of two.
+type Merged struct {
+	Created
+	// Hidden says that the second session was compacted: its agent shows a model
+	// little or nothing of the first. Merged the other way round it shows both.
+	Hidden bool `json:"hidden,omitempty"`
 }
 
 // LineageOptions narrow a lineage.
@@ -71,8 +80,8 @@ func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadClo
 }
 
 // Merge makes a new session of this one and another.
-func (c *Client) Merge(ctx context.Context, id string, r MergeRequest) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, c.session(id, "/merge"), nil, r)
+func (c *Client) Merge(ctx context.Context, id string, r MergeRequest) (Merged, error) {
+	return send[Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), nil, r)
 }
 
 func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
@@ -214,7 +223,15 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.cfg.Cache.Put(sess)
-	return s.created(w, sess)
+	out := Merged{}
+	_ = sess.View(func(st *core.State) error {
+		out.Created = Created{ID: st.ID, Cursor: st.Cursor()}
+		end := st.Origin.Parents[0].Entry // empty where the first session is
+		out.Hidden = end != "" && join.Hides(join.Behind(st.Entries, end))
+		return nil
+	})
+	w.Header().Set("Location", "/v1/sessions/"+string(out.ID))
+	return answer(w, http.StatusCreated, out)
 }
 
 // parents returns what the log records of a new session's parents, and the

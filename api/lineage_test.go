@@ -57,15 +57,16 @@ func TestLineageIsOneGraphOfAllSessions(t *testing.T) {
 	ctx := t.Context()
 	n.importText(t, file(headerFrom("the-root", ""), message("a", "", "one"), message("b", "a", "two")))
 	n.importText(t, file(headerFrom("branched-by-pi", "the-root"), message("a", "", "one")))
-	made := func(c api.Created, err error) {
+	made := func(_ api.Created, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	merged := func(m api.Merged, err error) (api.Created, error) { return m.Created, err }
 	made(n.Fork(ctx, "the-root", api.ForkRequest{ID: "the-fork", At: "a"}))
 	made(n.Fork(ctx, "the-root", api.ForkRequest{ID: "the-copy", Kind: "detach"}))
-	made(n.Merge(ctx, "the-fork", api.MergeRequest{With: "branched-by-pi", ID: "the-merge"}))
+	made(merged(n.Merge(ctx, "the-fork", api.MergeRequest{With: "branched-by-pi", ID: "the-merge"})))
 	made(n.Create(ctx, api.Create{ID: "the-summary", Parents: []api.ParentRef{{Session: "the-merge", Kind: "compress"}, {Session: "the-root", Kind: "compress"}}}))
 	made(n.Create(ctx, api.Create{ID: "a-stranger"}))
 
@@ -140,6 +141,32 @@ func TestLineageOfHostileHeaders(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, picture(l)); err != nil || d != "" || !strings.Contains(l.Problem, c.problem) {
 			t.Errorf("%s: %v, %q\n%s", id, err, l.Problem, d)
+		}
+	}
+}
+
+// FLEET-21: what the second session's agent would hide is said.
+func TestMergeSaysWhatACompactionHides(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(headerFrom("plain-one", ""), message("a", "", "one")))
+	n.importText(t, file(headerFrom("compacted", ""), message("b", "", "two"),
+		`{"type":"compaction","id":"k","parentId":"b","timestamp":"2026-01-02T03:04:06.000Z","summary":"s","firstKeptEntryId":"b","tokensBefore":1}`))
+	for _, c := range []struct {
+		a, b   string
+		hidden bool
+	}{{"plain-one", "compacted", true}, {"compacted", "plain-one", false}, {"compacted", "compacted", false}} {
+		m, err := n.Merge(t.Context(), c.a, api.MergeRequest{With: c.b})
+		if err != nil || m.Hidden != c.hidden {
+			t.Errorf("%s, then %s: %+v, %v", c.a, c.b, m, err)
+		}
+		r, err := n.Entries(t.Context(), string(m.ID), true, api.View{})
+		if got := read(t, r, err); strings.Count(got, "\n") != 3 && c.a != c.b {
+			t.Errorf("%s, then %s:\n%s", c.a, c.b, got)
+		}
+		ctx, err := n.Context(t.Context(), string(m.ID), api.View{})
+		if err != nil || strings.Contains(string(ctx), "one") == c.hidden && c.a != c.b {
+			t.Errorf("%s, then %s: %v, the model sees %s", c.a, c.b, err, ctx)
 		}
 	}
 }
