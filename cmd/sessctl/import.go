@@ -125,8 +125,8 @@ const headerWithin = 64 << 10
 // A glimpse is what the beginning of a file tells. It is empty where that is
 // no session: the node says why.
 type glimpse struct {
-	dialect string
 	session core.SessionID
+	dialect string
 	version string // that the header has once the file is migrated
 }
 
@@ -142,7 +142,7 @@ func peek(name string, start []byte) glimpse {
 		Version json.RawMessage `json:"version"`
 	}
 	_ = json.Unmarshal(f.Header.Line, &header)
-	return glimpse{d.Name(), core.SessionIDFor(d.Name(), f.Header.ID), string(header.Version)}
+	return glimpse{core.SessionIDFor(d.Name(), f.Header.ID), d.Name(), string(header.Version)}
 }
 
 // openInput opens a file, or standard input.
