@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/materializer"
 )
 
 // headerFrom is a header of pi that names a parent.
@@ -200,6 +201,19 @@ func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 	}
 	want := []string{"the-fork fork the-root", "the-root unknown deleted"}
 	l := n.lineage(t, api.LineageOptions{Session: "the-fork"})
+	if d := cmp.Diff(want, picture(l)); d != "" || l.Problem != "" {
+		t.Errorf("%q\n%s", l.Problem, d)
+	}
+}
+
+func TestLineageShowsWhatWasErased(t *testing.T) {
+	t.Parallel()
+	var d *materializer.Directory
+	n := startNode(t, func(c *api.Config) { d = c.Directory })
+	d.Put(materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}})
+	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
+	want := []string{"erased-one unknown erased", "the-child fork erased-one"}
+	l := n.lineage(t, api.LineageOptions{Session: "the-child"})
 	if d := cmp.Diff(want, picture(l)); d != "" || l.Problem != "" {
 		t.Errorf("%q\n%s", l.Problem, d)
 	}

@@ -22,7 +22,11 @@ type Graph struct {
 // New returns the graph of nodes, in their order. Of several with one id the
 // last counts, at the place of the first.
 func New(nodes []Node) *Graph {
-	g := &Graph{at: make(map[core.SessionID]int, len(nodes)), children: map[core.SessionID][]core.SessionID{}}
+	g := &Graph{
+		nodes:    make([]Node, 0, len(nodes)),
+		at:       make(map[core.SessionID]int, len(nodes)),
+		children: map[core.SessionID][]core.SessionID{},
+	}
 	for _, n := range nodes {
 		if i, ok := g.at[n.ID]; ok {
 			g.nodes[i] = n
@@ -47,17 +51,20 @@ func New(nodes []Node) *Graph {
 // behind the others. A picture of it shows what a session came from even where
 // that is gone.
 func (g *Graph) Whole() *Graph {
-	nodes := slices.Clone(g.nodes)
+	var gone []Node
 	added := map[core.SessionID]bool{}
 	for i := range g.nodes {
 		for _, p := range g.nodes[i].Parents {
 			if _, ok := g.at[p.Session]; !ok && !added[p.Session] {
 				added[p.Session] = true
-				nodes = append(nodes, Node{ID: p.Session, Stamp: Stamp{Kind: Unknown}, State: Missing})
+				gone = append(gone, Node{ID: p.Session, Stamp: Stamp{Kind: Unknown}, State: Missing})
 			}
 		}
 	}
-	return New(nodes)
+	if gone == nil {
+		return g
+	}
+	return New(append(slices.Clone(g.nodes), gone...))
 }
 
 // Nodes returns the nodes in order.
