@@ -66,6 +66,11 @@ type ImportOptions struct {
 	Dialect string // default: found out from the file
 	Writer  string // the claim to speak from
 	By      string
+	// Parent is the session in the log that a new one comes from, and Kind how,
+	// where more is known of it than the file's header says. The parent need not
+	// be there yet.
+	Parent string
+	Kind   string
 }
 
 // Import brings a session file into the log; size is its length, or -1 where it
@@ -74,6 +79,8 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 	q := url.Values{}
 	setIf(q, "dialect", o.Dialect)
 	setIf(q, "by", o.By)
+	setIf(q, "parent", o.Parent)
+	setIf(q, "kind", o.Kind)
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderWriter, o.Writer)
 	var out Imported

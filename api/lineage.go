@@ -3,77 +3,14 @@ package api
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/join"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/stream"
 )
-
-// Lineage is an answer of GET /v1/lineage: sessions, the oldest first, and
-// which came from which. A parent that is not in the log is among the sessions,
-// as missing, behind the others.
-type Lineage struct {
-	Sessions []lineage.Node `json:"sessions"`
-	Edges    []lineage.Edge `json:"edges"`
-	// Problem says what is wrong with the graph, if anything is: a parent that is
-	// missing, or sessions that came from each other.
-	Problem string `json:"problem,omitempty"`
-}
-
-// A ParentRef names a session that another is to come from.
-type ParentRef struct {
-	Session string `json:"session"`
-	Kind    string `json:"kind,omitempty"`  // default "create"
-	Entry   string `json:"entry,omitempty"` // the entry it was left at
-}
-
-// MergeRequest asks for a new session that is this one, then another.
-type MergeRequest struct {
-	With     string `json:"with"`               // the other session
-	Head     string `json:"head,omitempty"`     // whose path of this session is taken; default main
-	WithHead string `json:"withHead,omitempty"` // and of the other
-	ID       string `json:"id,omitempty"`
-	CWD      string `json:"cwd,omitempty"`
-	By       string `json:"by,omitempty"`
-}
-
-// LineageOptions narrow a lineage.
-type LineageOptions struct {
-	Session   string // the one to look from; default all
-	Direction string // "ancestors", "descendants" or "both", the default
-}
-
-func (o LineageOptions) query() url.Values {
-	q := url.Values{}
-	setIf(q, "session", o.Session)
-	setIf(q, "direction", o.Direction)
-	return q
-}
-
-// Lineage returns sessions and which came from which.
-func (c *Client) Lineage(ctx context.Context, o LineageOptions) (Lineage, error) {
-	return get[Lineage](ctx, c, "/v1/lineage", o.query())
-}
-
-// LineageJSONL returns the same, as OpenRath exports it: one line for each
-// session in the log. The caller closes the reader.
-func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadCloser, error) {
-	q := o.query()
-	q.Set("format", "jsonl")
-	r, err := c.fetch(ctx, "/v1/lineage", q)
-	if err != nil {
-		return nil, err
-	}
-	return r.Body, nil
-}
-
-// Merge makes a new session of this one and another.
-func (c *Client) Merge(ctx context.Context, id string, r MergeRequest) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, c.session(id, "/merge"), nil, r)
-}
 
 func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
@@ -214,7 +151,15 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.cfg.Cache.Put(sess)
-	return s.created(w, sess)
+	out := Merged{}
+	_ = sess.View(func(st *core.State) error {
+		out.Created = Created{ID: st.ID, Cursor: st.Cursor()}
+		end := st.Origin.Parents[0].Entry // empty where the first session is
+		out.Hidden = end != "" && join.Hides(join.Behind(st.Entries, end))
+		return nil
+	})
+	w.Header().Set("Location", "/v1/sessions/"+string(out.ID))
+	return answer(w, http.StatusCreated, out)
 }
 
 // parents returns what the log records of a new session's parents, and the
@@ -228,9 +173,8 @@ func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Linea
 		if ref.Kind == "" {
 			ref.Kind = string(lineage.Create)
 		}
-		kind, ok := lineage.ParseKind(ref.Kind)
-		if !ok || kind == lineage.Detach || string(kind) != ref.Kind {
-			return nil, "", fmt.Errorf("kind %q of parent %s: use one of %s: %w", ref.Kind, ref.Session, lineage.KindsOfParents, core.ErrInvalid)
+		if err := checkKind(ref.Kind); err != nil {
+			return nil, "", fmt.Errorf("parent %s: %w", ref.Session, err)
 		}
 		parent, err := s.named(ctx, ref.Session)
 		if err != nil {
@@ -253,6 +197,33 @@ func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Linea
 		ps = append(ps, l)
 	}
 	return ps, agentID, nil
+}
+
+// importedFrom is the parent that an import names. It need not be in the log:
+// files come in any order.
+func importedFrom(q url.Values) ([]core.Lineage, error) {
+	name, word := q.Get("parent"), q.Get("kind")
+	if name == "" && word == "" {
+		return nil, nil
+	}
+	id, err := core.ParseSessionID(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKind(word); err != nil {
+		return nil, err
+	}
+	return []core.Lineage{{Session: id, Kind: word}}, nil
+}
+
+// checkKind returns core.ErrInvalid unless word says how a session comes from a
+// parent.
+func checkKind(word string) error {
+	kind, ok := lineage.ParseKind(word)
+	if !ok || kind == lineage.Detach || kind == lineage.Unknown || string(kind) != word {
+		return fmt.Errorf("kind %q: use one of %s: %w", word, lineage.KindsOfParents, core.ErrInvalid)
+	}
+	return nil
 }
 
 // named returns the session called name, as fresh as the log's leader has it.

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/materializer"
 )
 
 // headerFrom is a header of pi that names a parent.
@@ -57,15 +58,16 @@ func TestLineageIsOneGraphOfAllSessions(t *testing.T) {
 	ctx := t.Context()
 	n.importText(t, file(headerFrom("the-root", ""), message("a", "", "one"), message("b", "a", "two")))
 	n.importText(t, file(headerFrom("branched-by-pi", "the-root"), message("a", "", "one")))
-	made := func(c api.Created, err error) {
+	made := func(_ api.Created, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	merged := func(m api.Merged, err error) (api.Created, error) { return m.Created, err }
 	made(n.Fork(ctx, "the-root", api.ForkRequest{ID: "the-fork", At: "a"}))
 	made(n.Fork(ctx, "the-root", api.ForkRequest{ID: "the-copy", Kind: "detach"}))
-	made(n.Merge(ctx, "the-fork", api.MergeRequest{With: "branched-by-pi", ID: "the-merge"}))
+	made(merged(n.Merge(ctx, "the-fork", api.MergeRequest{With: "branched-by-pi", ID: "the-merge"})))
 	made(n.Create(ctx, api.Create{ID: "the-summary", Parents: []api.ParentRef{{Session: "the-merge", Kind: "compress"}, {Session: "the-root", Kind: "compress"}}}))
 	made(n.Create(ctx, api.Create{ID: "a-stranger"}))
 
@@ -144,6 +146,49 @@ func TestLineageOfHostileHeaders(t *testing.T) {
 	}
 }
 
+// FLEET-21: what the second session's agent would hide is said.
+func TestMergeSaysWhatACompactionHides(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(headerFrom("plain-one", ""), message("a", "", "one")))
+	n.importText(t, file(headerFrom("compacted", ""), message("b", "", "two"),
+		`{"type":"compaction","id":"k","parentId":"b","timestamp":"2026-01-02T03:04:06.000Z","summary":"s","firstKeptEntryId":"b","tokensBefore":1}`))
+	for _, c := range []struct {
+		a, b   string
+		hidden bool
+	}{{"plain-one", "compacted", true}, {"compacted", "plain-one", false}, {"compacted", "compacted", false}} {
+		m, err := n.Merge(t.Context(), c.a, api.MergeRequest{With: c.b})
+		if err != nil || m.Hidden != c.hidden {
+			t.Errorf("%s, then %s: %+v, %v", c.a, c.b, m, err)
+		}
+		r, err := n.Entries(t.Context(), string(m.ID), true, api.View{})
+		if got := read(t, r, err); strings.Count(got, "\n") != 3 && c.a != c.b {
+			t.Errorf("%s, then %s:\n%s", c.a, c.b, got)
+		}
+		ctx, err := n.Context(t.Context(), string(m.ID), api.View{})
+		if err != nil || strings.Contains(string(ctx), "one") == c.hidden && c.a != c.b {
+			t.Errorf("%s, then %s: %v, the model sees %s", c.a, c.b, err, ctx)
+		}
+	}
+}
+
+// FLEET-20: a file's place may say more than its header.
+func TestAnImportMayNameItsParent(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	f := file(headerFrom("the-helper", "the-header-says"), message("a", "", "x"))
+	for range 2 { // again it changes nothing
+		_, err := n.Import(t.Context(), strings.NewReader(f), -1, api.ImportOptions{Parent: "the-caller", Kind: "subagent"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"the-caller unknown missing", "the-helper subagent the-caller"}
+	if d := cmp.Diff(want, picture(n.lineage(t, api.LineageOptions{}))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -156,6 +201,19 @@ func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 	}
 	want := []string{"the-fork fork the-root", "the-root unknown deleted"}
 	l := n.lineage(t, api.LineageOptions{Session: "the-fork"})
+	if d := cmp.Diff(want, picture(l)); d != "" || l.Problem != "" {
+		t.Errorf("%q\n%s", l.Problem, d)
+	}
+}
+
+func TestLineageShowsWhatWasErased(t *testing.T) {
+	t.Parallel()
+	var d *materializer.Directory
+	n := startNode(t, func(c *api.Config) { d = c.Directory })
+	d.Put(materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}})
+	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
+	want := []string{"erased-one unknown erased", "the-child fork erased-one"}
+	l := n.lineage(t, api.LineageOptions{Session: "the-child"})
 	if d := cmp.Diff(want, picture(l)); d != "" || l.Problem != "" {
 		t.Errorf("%q\n%s", l.Problem, d)
 	}
@@ -187,6 +245,8 @@ func TestWhatLineageAndMergeRefuse(t *testing.T) {
 		"a parent in hiding":  {"POST", "/v1/sessions", `{"parents":[{"session":"session-one","kind":"detach"}]}`, 400, "detach"},
 		"a parent that is no": {"POST", "/v1/sessions", `{"parents":[{"session":"nosuchsession"}]}`, 404, "nosuchsession"},
 		"a parent's entry":    {"POST", "/v1/sessions", `{"parents":[{"session":"session-one","entry":"zz"}]}`, 404, "zz"},
+		"an import's parent":  {"POST", "/v1/import?parent=..&kind=subagent", header, 400, "session id"},
+		"an import's kind":    {"POST", "/v1/import?parent=session-one&kind=cousin", header, 400, "subagent"},
 		"too many parents":    {"POST", "/v1/sessions", `{"parents":[` + many + `]}`, 400, "64"},
 	} {
 		res, body := n.request(t, c.method, c.path, c.body)

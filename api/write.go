@@ -100,7 +100,11 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, core.Origin{By: q.Get("by")}, r.Header.Get(HeaderWriter))
+	who := core.Origin{By: q.Get("by")}
+	if who.Parents, err = importedFrom(q); err != nil {
+		return err
+	}
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, r.Header.Get(HeaderWriter))
 	if err != nil {
 		return err
 	}

@@ -29,41 +29,63 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if m.ID == "" {
 		m.ID = core.SessionID(ss.cfg.NewID())
 	}
-	d := draft{id: m.ID, cwd: m.CWD, by: m.By}
-	sideA, err := d.side(a, m.HeadA)
+	first, err := partOf(a, m.HeadA)
 	if err != nil {
 		return nil, err
 	}
-	sideB, err := d.side(b, m.HeadB)
+	second, err := partOf(b, m.HeadB)
 	if err != nil {
 		return nil, err
 	}
-	es, err := join.Entries(d.dialect, sideA, sideB, string(m.ID))
+	d := first.dialect
+	if d.Name() != second.dialect.Name() {
+		return nil, &mixedError{a.id, d.Name(), b.id, second.dialect.Name()}
+	}
+	es, err := join.Entries(d, first.Side, second.Side, string(m.ID))
 	if err != nil {
 		return nil, fmt.Errorf("merge session %s with %s: %w", a.id, b.id, err)
 	}
-	return ss.born(ctx, d, es)
+	now := ss.cfg.Now().UTC()
+	f := core.HeaderFields{ID: string(m.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: m.CWD, Parent: first.header.ID}
+	if f.CWD == "" {
+		f.CWD = first.header.CWD
+	}
+	if !lineage.IsRecording(ctx) {
+		f.Parent = ""
+	}
+	head, err := d.Header(d.NewHeader(f))
+	if err != nil {
+		return nil, err
+	}
+	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By}
+	return ss.Create(ctx, Birth{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 
-// side returns what head stands for in s, and notes it as a parent.
-func (d *draft) side(s *Session, head string) (side join.Side, err error) {
+// A part is what a merge takes of one session.
+type part struct {
+	join.Side
+	dialect core.Dialect
+	header  core.Header
+	from    core.Lineage
+}
+
+// partOf returns what head stands for in s.
+func partOf(s *Session, head string) (p part, err error) {
 	if head == "" {
 		head = core.MainHead
 	}
 	err = s.View(func(st *core.State) error {
-		switch {
-		case st.Erased != nil:
+		if st.Erased != nil {
 			return st.Writable()
-		case st.Heads[head] == nil:
-			return fmt.Errorf("session %s has no head %q: %w", st.ID, head, core.ErrNotFound)
-		case d.dialect != nil && d.dialect.Name() != st.Dialect.Name():
-			return &mixedError{d.parents[0].Session, d.dialect.Name(), st.ID, st.Dialect.Name()}
 		}
-		side = join.Side{Entries: st.Entries, Leaf: st.Leaf(head)}
-		d.add(st, side.Leaf, lineage.Merge)
+		if st.Heads[head] == nil {
+			return fmt.Errorf("session %s has no head %q: %w", st.ID, head, core.ErrNotFound)
+		}
+		leaf := st.Leaf(head)
+		p = part{join.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}
 		return nil
 	})
-	return side, err
+	return p, err
 }
 
 // mixedError: sessions of two dialects cannot be one.

@@ -27,7 +27,9 @@ that contradicts what is there is refused, naming the first line that does.
 Lines that are no entries are reported with their numbers, and kept: export
 --original gives the file back as it was. A file of an older format version is
 migrated as its agent does it, and kept too. Images that an agent keeps outside
-of its files (omp: ~/.omp/agent/blobs) are brought along.
+of its files (omp: ~/.omp/agent/blobs) are brought along. What a header says of
+where the session came from, sessctl lineage shows; so it does where omp kept
+the file as that of another session's subagent.
 
 With -o json: one object for each file, each on a line of its own: file (as
 given), id (the file's own session id), session (its id in the log), entries
@@ -116,8 +118,9 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 		size = max(size, int64(len(start)))
 		rest = io.LimitReader(body, size-int64(len(start)))
 	}
-	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size,
-		api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by})
+	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by}
+	first.nameParent(name, &o)
+	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size, o)
 	if err != nil {
 		return inFile(name, contradicted(a.heard(v, err), first.session))
 	}

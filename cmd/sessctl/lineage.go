@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/omp"
 )
 
 func lineageCmd(a *app) *cobra.Command {
@@ -139,14 +140,28 @@ func (a *app) nodeText(line treeLine, start core.SessionID) string {
 	} else if n.Kind != "" && n.Kind != lineage.Unknown {
 		text = join("  ", text, string(n.Kind))
 	}
-	if n.ID == start {
-		text += "  <-"
-	}
 	if line.again {
 		return text + "  (see above)"
+	}
+	if n.ID == start {
+		text += "  <-"
 	}
 	if n.State != "" {
 		text += "  [" + plain(string(n.State)) + "]"
 	}
 	return join("  ", text, plain(a.whenText(n.Created)), plain(n.Name))
+}
+
+// nameParent adds to o what the place of a file says of its session: omp keeps
+// those of subagents beside their parents'.
+func (g glimpse) nameParent(path string, o *api.ImportOptions) {
+	if g.dialect != "omp" {
+		return
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if parent, ok := omp.SubagentOf(path); ok {
+		o.Parent, o.Kind = string(core.SessionIDFor(g.dialect, parent)), string(lineage.Subagent)
+	}
 }

@@ -184,3 +184,34 @@ func TestNewSessionsNameTheirParents(t *testing.T) {
 	wantResult(t, f.run("new", "--kind", "subagent"), exitUsage, "", "no --parent")
 	wantResult(t, f.run("new", "--parent", "a", "--parent", "b"), exitUsage, "", "--kind")
 }
+
+// FLEET-20: omp's subagents are found by where their files are.
+func TestImportOfASubagentNamesItsParent(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	var asked string
+	f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Query().Get("parent") + " " + r.URL.Query().Get("kind")
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = json.NewEncoder(w).Encode(api.Imported{ID: "the-helper", Session: "the-helper", Created: true, Version: "3"})
+	})
+	dir := filepath.Join(t.TempDir(), "2026-01-02T03-04-05-678Z_the-parent")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	header := `{"type":"session","version":3,"id":"the-helper","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}` + "\n"
+	init := `{"type":"session_init","id":"a","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","task":"help"}` + "\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"Helper.jsonl": {header + init, "the-parent subagent"},
+		"pis.jsonl":    {header, " "}, // pi has no subagents
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantResult(t, f.run("import", path), 0, "the-helper", "")
+		if asked != c.want {
+			t.Errorf("%s: asked for %q, want %q", name, asked, c.want)
+		}
+	}
+}

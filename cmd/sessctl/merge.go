@@ -23,8 +23,10 @@ of one session: sessctl merge ID ID@other.
 
 Both have to be of one dialect. The model sees both, one after the other; but
 where OTHER was compacted, its agent shows what is from that compaction on.
+Then the other way round is better.
 
-With -o json: one object with id and seq (the cursor).`,
+With -o json: one object with id, seq (the cursor) and, where OTHER was
+compacted, hidden.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -54,6 +56,9 @@ func (a *app) merge(ctx context.Context, first, second string, r api.MergeReques
 	made, err := node.Merge(ctx, string(id), r)
 	if err != nil {
 		return lostAnswer(err, r.ID)
+	}
+	if made.Hidden {
+		a.notef("%s was compacted: its agent shows little or nothing of %s; merge them the other way round to see both", with, id)
 	}
 	return a.print(made, func() error { return a.printf("%s", made.ID) })
 }

@@ -53,11 +53,14 @@ func (j *joint) label(target string, want, said label) error {
 	if target == "" || want.text == said.text {
 		return nil
 	}
-	last := j.es[len(j.es)-1].ID
-	if last == "" {
+	last := j.es[len(j.es)-1]
+	if last.ID == "" {
 		return fmt.Errorf("the session ends with an entry that has no id, no label can follow it: %w", core.ErrInvalid)
 	}
-	f := core.Fields{ID: j.newID("label of " + target), Parent: core.LeafAt(last), Time: want.time}
+	f := core.Fields{ID: j.newID("label of " + target), Parent: core.LeafAt(last.ID), Time: want.time}
+	if f.Time == "" {
+		f.Time = last.Time // it was cleared, or its agent does not say when
+	}
 	e, err := j.d.Fill(j.d.NewLabel(target, want.text), f)
 	if err != nil {
 		return err
