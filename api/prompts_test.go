@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/core/pi"
 )
 
 // asked is a session file in which somebody asked something, by dialect.
@@ -26,23 +25,9 @@ var asked = map[string]string{
 `,
 }
 
-// needsRead skips a test as long as the dialects do not say what entries mean.
-func needsRead(t *testing.T) {
-	t.Helper()
-	d := pi.Dialect{}
-	e, err := d.Entry([]byte(`{"type":"message","message":{"role":"user","content":"hello"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Read(e) == nil {
-		t.Skip("the dialects do not read items yet")
-	}
-}
-
 // OMP-43, FLEET-19: whatever the agent.
 func TestPromptsOfEveryAgentAreFound(t *testing.T) {
 	t.Parallel()
-	needsRead(t)
 	n := startNode(t)
 	for name, file := range asked {
 		if _, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: name}); err != nil {
@@ -81,7 +66,6 @@ func TestPromptsOfEveryAgentAreFound(t *testing.T) {
 
 func TestAPromptIsFoundOnceItsAppendWasAnswered(t *testing.T) {
 	t.Parallel()
-	needsRead(t)
 	n := startNode(t)
 	n.importText(t, asked["pi"])
 	for i := range 5 {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -67,8 +69,17 @@ func (a *app) printContext(raw json.RawMessage) error {
 		Messages      []json.RawMessage `json:"messages"`
 		ThinkingLevel string            `json:"thinkingLevel"`
 		Model         json.RawMessage   `json:"model"`
+
+		Models   map[string]string `json:"models"` // omp's, by role
+		Level    string            `json:"thinking_level"`
+		ModelOf  string            `json:"model_id"`
+		Provider string            `json:"provider_id"`
+		Text     string            `json:"context"` // Nova's, in place of messages
 	}
 	_ = json.Unmarshal(raw, &c)
+	if c.Text != "" && c.Messages == nil {
+		return a.printLines(c.Text)
+	}
 	g := a.newGrid()
 	for i, line := range c.Messages {
 		m := readBrief(line)
@@ -78,11 +89,23 @@ func (a *app) printContext(raw json.RawMessage) error {
 		return err
 	}
 	about := count(len(c.Messages), "message", "messages")
-	if model := readBrief(c.Model); model.Provider+model.ModelID != "" {
-		about += ", model " + join("/", model.Provider, model.ModelID)
+	model := readBrief(c.Model)
+	model.Provider, model.ModelID = cmp.Or(model.Provider, c.Provider), cmp.Or(model.ModelID, c.ModelOf)
+	if name := cmp.Or(join("/", model.Provider, model.ModelID), c.Models["default"]); name != "" {
+		about += ", model " + name
 	}
-	if c.ThinkingLevel != "" {
-		about += ", thinking " + c.ThinkingLevel
+	if level := cmp.Or(c.ThinkingLevel, c.Level); level != "" {
+		about += ", thinking " + level
 	}
 	return a.printf("%s", plain(about))
+}
+
+// printLines prints text line by line.
+func (a *app) printLines(text string) error {
+	for line := range strings.Lines(text) {
+		if err := a.printf("%s", plain(line)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

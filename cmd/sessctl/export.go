@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
 )
 
 func exportCmd(a *app) *cobra.Command {
@@ -22,24 +23,49 @@ as the agent wrote it, byte for byte. With --original the file that was
 imported, where it was another: of an older format version, or with lines that
 are no entries.
 
+With --as the session becomes one of another agent, under an id of its own: the
+same tree where that agent has trees, else the path to where the session stands
+(or to --leaf or --head). What that agent's files have no place for is named.
+
 With --out the file appears whole and durable, or not at all. With -o json and
---out: one object with path and bytes. Without --out the session itself is
+--out: one object with path and bytes, and with --as also lost: what could not
+be carried over, each with what and count. Without --out the session itself is
 printed, whatever -o says.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.as != "" {
+				return a.exportAs(ctx, args[0], f)
+			}
 			return a.export(ctx, args[0], f)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was before it was imported")
+	cmd.Flags().StringVar(&f.as, "as", "", "write it as a file of another agent, of the dialect `NAME`")
+	f.view.add(cmd)
 	return cmd
 }
 
 type exportFlags struct {
 	outFlags
 	original bool
+	as       string
+	view     viewFlags
+}
+
+func (f *exportFlags) check() error {
+	switch {
+	case f.as != "" && f.original:
+		return usagef("--as and --original exclude each other")
+	case f.as == "" && f.view.given():
+		return usagef("--leaf and --head are for --as: without it all of the session is written")
+	}
+	return f.view.check()
 }
 
 // outFlags say where bytes go.
@@ -84,11 +110,18 @@ func (a *app) export(ctx context.Context, arg string, f exportFlags) error {
 type delivery struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
+	// Lost is what a conversion could not carry over; nil where there was none.
+	Lost []convert.Loss `json:"lost,omitempty"`
 }
 
 // deliver writes what write writes to where o says. Lines of JSON are made
 // harmless for a terminal; other bytes are kept from it.
 func (a *app) deliver(o outFlags, lines bool, write func(io.Writer) error) error {
+	return a.deliverLosing(o, lines, nil, write)
+}
+
+// deliverLosing is deliver for what could not be carried over whole.
+func (a *app) deliverLosing(o outFlags, lines bool, lost []convert.Loss, write func(io.Writer) error) error {
 	if o.out == "" || o.out == "-" {
 		switch {
 		case a.stdout.tty && lines:
@@ -106,7 +139,7 @@ func (a *app) deliver(o outFlags, lines bool, write func(io.Writer) error) error
 	if err != nil {
 		return outError(o, err)
 	}
-	d := delivery{o.out, n.n}
+	d := delivery{o.out, n.n, lost}
 	if abs, err := filepath.Abs(o.out); err == nil {
 		d.Path = abs
 	}

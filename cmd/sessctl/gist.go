@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,25 +16,48 @@ type brief struct {
 	Role          string          `json:"role"`
 	Message       json.RawMessage `json:"message"`
 	Content       json.RawMessage `json:"content"`
+	Contents      json.RawMessage `json:"contents"` // Operator's content
+	Payload       json.RawMessage `json:"payload"`  // OpenRath's message
+	Kind          string          `json:"kind"`     // OpenRath's role
+	ToolCalls     json.RawMessage `json:"tool_calls"`
 	Text          string          `json:"text"`
 	Thinking      string          `json:"thinking"`
 	Name          string          `json:"name"`
 	ToolName      string          `json:"toolName"`
 	Arguments     json.RawMessage `json:"arguments"`
+	Args          json.RawMessage `json:"args"`
+	Function      json.RawMessage `json:"function"`
 	Command       string          `json:"command"`
 	Summary       string          `json:"summary"`
 	Label         string          `json:"label"`
 	TargetID      string          `json:"targetId"`
+	Target        string          `json:"target_id"`
 	Provider      string          `json:"provider"`
 	ModelID       string          `json:"modelId"`
+	ProviderOf    string          `json:"provider_id"`
+	ModelOf       string          `json:"model_id"`
 	Model         string          `json:"model"`
 	ThinkingLevel string          `json:"thinkingLevel"`
+	Level         string          `json:"thinking_level"`
 	CustomType    string          `json:"customType"`
+	Custom        string          `json:"custom_type"`
 }
 
 func readBrief(line []byte) brief {
 	var b brief
 	_ = json.Unmarshal(line, &b) // members of the wrong type are skipped
+	b.TargetID = cmp.Or(b.TargetID, b.Target)
+	b.Provider, b.ModelID = cmp.Or(b.Provider, b.ProviderOf), cmp.Or(b.ModelID, b.ModelOf)
+	b.ThinkingLevel, b.CustomType = cmp.Or(b.ThinkingLevel, b.Level), cmp.Or(b.CustomType, b.Custom)
+	if len(b.Content) == 0 {
+		b.Content = b.Contents
+	}
+	if len(b.Arguments) == 0 {
+		b.Arguments = b.Args
+	}
+	if len(b.Message) == 0 && b.Kind != "" {
+		b.Message = b.Payload
+	}
 	return b
 }
 
@@ -52,6 +76,7 @@ func gist(line []byte) string {
 	}
 	if len(b.Message) > 0 {
 		m := readBrief(b.Message)
+		m.Role = cmp.Or(m.Role, b.Kind)
 		return join(": ", roleOf(m), m.words())
 	}
 	return b.words()
@@ -63,8 +88,11 @@ func roleOf(m brief) string { return join(" ", m.Role, m.ToolName) }
 // words is the text of a message, a block or an entry.
 func (b brief) words() string {
 	switch {
-	case b.Type == "toolCall" || b.Type == "tool_use":
+	case b.Type == "toolCall" || b.Type == "tool_use" || b.Type == "tool_call":
 		return clipText(b.Name + " " + string(b.Arguments))
+	case len(b.Function) > 0:
+		f := readBrief(b.Function)
+		return clipText(f.Name + " " + string(f.Arguments))
 	case b.Type == "image":
 		return "(image)"
 	case b.Provider != "" || b.ModelID != "":
@@ -73,6 +101,9 @@ func (b brief) words() string {
 		}
 	}
 	said := contentText(b.Content)
+	if len(b.ToolCalls) > 0 {
+		said = join(" ", said, contentText(b.ToolCalls))
+	}
 	if b.Role != "" {
 		b.Model = "" // a message without words is not its model
 	}
@@ -100,7 +131,11 @@ func contentText(raw json.RawMessage) string {
 		case b.Thinking != "":
 			thought = append(thought, "("+clipText(b.Thinking)+")")
 		case b.Type == "text":
-			said = append(said, clipText(b.Text))
+			said = append(said, clipText(b.Text+contentText(b.Content)))
+		case b.Type == "thinking":
+			thought = append(thought, "("+contentText(b.Content)+")")
+		case b.Type == "tool_result":
+			said = append(said, contentText(b.Content))
 		default:
 			done = append(done, "["+b.words()+"]")
 		}

@@ -8,21 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/core/pi"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
 // OMP-43: a node that was killed, and one that lost its file, answer as before.
 func TestThePromptHistoryOutlivesAKillAndItsOwnLoss(t *testing.T) {
 	t.Parallel()
-	d := pi.Dialect{}
-	e, err := d.Entry([]byte(harness.Message("user", "hello")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Read(e) == nil {
-		t.Skip("the dialects do not read items yet")
-	}
 	node := harness.StartNode(t)
 	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 20}))
 	host := harness.NewHost(t, node)

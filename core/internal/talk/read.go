@@ -68,6 +68,9 @@ func readMessage(e core.Entry, o *esjson.Object) []core.Item {
 		it.Role, it.Blocks = core.RoleUser, blocks(m.Get("content"))
 	case "system", "developer":
 		it.Role, it.Blocks = core.RoleSystem, blocks(m.Get("content"))
+		if len(it.Blocks) == 1 && it.Blocks[0].Text == "" {
+			return nil // what pi puts beside the text is its own
+		}
 	case "assistant":
 		readAnswer(&it, &m)
 	case "toolResult":

@@ -1,0 +1,53 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A session of pi in the log goes on as one of any other agent: the file is
+// that agent's, images and all, and is a session of its own once it is
+// imported.
+func TestASessionGoesOnAsAnotherAgents(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 6, Images: 3}))
+	image := harness.ImageMessage(7, "the picture", 4000) + "\n"
+	host.Feed(t, image, "append", id)
+	var line struct {
+		Message struct {
+			Content []struct{ Data string }
+		}
+	}
+	if err := json.Unmarshal([]byte(image), &line); err != nil {
+		t.Fatal(err)
+	}
+	for _, as := range []string{"omp", "operator"} {
+		file := filepath.Join(t.TempDir(), as+".jsonl")
+		if res := host.Sessctl(t, "export", "--as", as, id, "--out", file); res.Code != 0 {
+			t.Fatalf("as %s: %v", as, res)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range line.Message.Content {
+			if !strings.Contains(string(data), block.Data) {
+				t.Errorf("as %s: the image is not in the file", as)
+			}
+		}
+		var done struct{ Session string }
+		host.JSON(t, &done, "import", file)
+		if done.Session == id {
+			t.Errorf("as %s: it is the same session", as)
+		}
+		sameBytes(t, as, exportOf(t, node.Client(), done.Session), data)
+		intact(t, node.Client(), done.Session)
+	}
+}
