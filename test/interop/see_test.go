@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +24,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// PI-01, PI-15, PI-16, PI-27, PI-29, PI-33, PI-34, PI-35, PI-36, PI-38, FLEET-14, FLEET-34
+// PI-01, PI-15, PI-16, PI-27, PI-29, PI-33, PI-34, PI-35, PI-36, PI-38, PI-40, FLEET-14, FLEET-34
 //
 // What a session is, by its agent's own code: the files that a node gives out
 // are read by the agent as the node reads them, at every entry; what the agent
@@ -85,8 +88,59 @@ func (c *court) try(t *testing.T, seed uint64) {
 	if r, err := c.node.Verify(t.Context(), id); err != nil || len(r.Problems) > 0 {
 		t.Errorf("verify: %+v, %v", r.Problems, err)
 	}
+	switch rng.IntN(3) {
+	case 0:
+		c.goOn(t, id, path, rng)
+	case 1:
+		c.branchOff(t, path, rng)
+	}
 	c.written += added
 	c.entries += bytes.Count(grown, []byte("\n")) - 1
+}
+
+// goOn moves the session's head to any entry and has the agent go on there.
+func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
+	t.Helper()
+	target := c.somewhere(t, id, rng)
+	if _, err := c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(target)}, ""); err != nil {
+		t.Fatal(err)
+	}
+	body, _, err := c.node.File(t.Context(), id, "")
+	c.save(t, path, whole(t, body, err))
+	agent := c.read(t, path)
+	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, api.View{})) {
+		t.Fatalf("the head stands at %q, the agent goes on at %v: %s", target, agent.Leaf,
+			differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	}
+	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
+	file := c.load(t, path)
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: "pi"})
+	if err != nil || done.Entries != 1 {
+		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
+	}
+	agent = c.read(t, path)
+	if agent.Context != digest(c.atNode(t, id, api.View{})) {
+		t.Fatalf("after the agent went on at %q: %s", target, differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	}
+	if a, b := sortedLines(file), sortedLines(c.exports(t, id)); !slices.Equal(a, b) {
+		t.Fatalf("lines were lost or made: %s", cmp.Diff(a, b))
+	}
+}
+
+// branchOff has the agent make a session of one path, which must be a session
+// to us as well.
+func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
+	t.Helper()
+	ids := c.read(t, path).IDs
+	fork := c.fork(t, path, ids[rng.IntN(len(ids))])
+	file, err := os.ReadFile(fork)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // there is nothing in it that its agent would keep
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.agree(t, c.imports(t, file, -1), fork, file, rng)
 }
 
 // imports brings a file into the log, and out again byte for byte. Where added
@@ -117,20 +171,15 @@ func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := c.node.Tree(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	somewhere := func() string { return tree[rng.IntN(len(tree))].ID }
 	for i := range rng.IntN(4) {
 		key := api.AppendOptions{Key: fmt.Sprint(info.SessionID, i)}
 		switch rng.IntN(4) {
 		case 0:
-			_, err = c.node.Label(t.Context(), id, api.LabelRequest{Target: somewhere(), Label: []string{"", "by API 🙂"}[rng.IntN(2)]}, key)
+			_, err = c.node.Label(t.Context(), id, api.LabelRequest{Target: c.somewhere(t, id, rng), Label: []string{"", "by API 🙂"}[rng.IntN(2)]}, key)
 		case 1:
 			_, err = c.node.Name(t.Context(), id, api.NameRequest{Name: []string{"", " named \u2028 "}[rng.IntN(2)]}, key)
 		case 2:
-			if _, err = c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(somewhere())}, ""); err != nil {
+			if _, err = c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(c.somewhere(t, id, rng))}, ""); err != nil {
 				break
 			}
 			fallthrough // a head that only moved is not where a file ends
@@ -146,16 +195,36 @@ func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
 // exports is the session as its agent's file.
 func (c *court) exports(t *testing.T, id string) []byte {
 	t.Helper()
-	r, err := c.node.Export(t.Context(), id, false)
+	body, err := c.node.Export(t.Context(), id, false)
+	return whole(t, body, err)
+}
+
+// somewhere is the id of any entry.
+func (c *court) somewhere(t *testing.T, id string, rng *rand.Rand) string {
+	t.Helper()
+	tree, err := c.node.Tree(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	b, err := io.ReadAll(r)
+	return tree[rng.IntN(len(tree))].ID
+}
+
+// whole reads an answer to its end.
+func whole(t *testing.T, body io.ReadCloser, err error) []byte {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+func sortedLines(file []byte) []string {
+	return slices.Sorted(strings.Lines(string(file)))
 }
 
 func (c *court) save(t *testing.T, path string, b []byte) {
