@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -14,6 +15,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(openerEnv); path != "" {
+		if err := opener(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	flag.Parse()
 	os.Exit(harness.Main(m))
 }
