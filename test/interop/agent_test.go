@@ -61,6 +61,9 @@ func eachAgent(t *testing.T, f func(t *testing.T, a *agent)) {
 // fetched returns an agent, or skips the test where it is not to be had here.
 func fetched(tb testing.TB, name string) *agent {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("agents are not fetched: -short is set")
+	}
 	for _, one := range agents {
 		if one.name != name {
 			continue

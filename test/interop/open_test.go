@@ -28,8 +28,8 @@ import (
 // started, from its snapshot. The times are printed and nothing is demanded of
 // them; what is demanded is that all three build the same context.
 func TestOpeningABigSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a while, and -short is set")
+	if !testing.Verbose() {
+		t.Skip("nobody would see the numbers: -v is not set")
 	}
 	j := newJudge(t, fetched(t, "pi-1.5.2"))
 	for _, shape := range []struct {
