@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,13 +39,22 @@ func (a *agent) String() string { return a.name }
 // newer reports whether a is pi 1.5.2, which writes and reads more than 0.73.1.
 func (a *agent) newer() bool { return a.version == "1.5.2" }
 
-// agents are those that there are, by name.
+// agents are those that there are, by name. Each is looked for once, whatever
+// comes of it.
 var agents = []struct {
 	name string
-	get  func(context.Context) (*agent, error)
+	get  func() (*agent, error)
 }{
-	{"pi-0.73.1", oldPi},
-	{"pi-1.5.2", newPi},
+	{"pi-0.73.1", once(oldPi)},
+	{"pi-1.5.2", once(newPi)},
+}
+
+func once(get func(context.Context) (*agent, error)) func() (*agent, error) {
+	return sync.OnceValues(func() (*agent, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+		return get(ctx)
+	})
 }
 
 // eachAgent runs f as a subtest with each agent, in parallel.
@@ -68,9 +78,7 @@ func fetched(tb testing.TB, name string) *agent {
 		if one.name != name {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(tb.Context(), 3*time.Minute)
-		defer cancel()
-		a, err := one.get(ctx)
+		a, err := one.get()
 		if err != nil {
 			tb.Skipf("no judge %s: %v", name, err)
 		}
@@ -182,12 +190,24 @@ func cached(ctx context.Context, name string, fill func(dir string) error) (stri
 
 // npm runs npm in dir.
 func npm(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "npm", args...)
+	cmd := exec.CommandContext(ctx, "npm", append(args, "--fetch-retries=1")...)
 	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm %s: %w\n%.2000s", args[0], err, out)
+		return fmt.Errorf("npm %s %s: %w: %s", args[0], args[len(args)-1], err, complaint(out))
 	}
 	return nil
+}
+
+// complaint is what npm says of an error, on one line and without its stack.
+func complaint(out []byte) string {
+	var said []string
+	for line := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(line, "npm error "); ok && len(said) < 4 {
+			said = append(said, strings.TrimSpace(rest))
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // pack unpacks a package of the registry into dir, and nothing that it asks for.
