@@ -114,7 +114,7 @@ func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
 	}
 	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
 	file := c.load(t, path)
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: "pi"})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil || done.Entries != 1 {
 		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
 	}
@@ -147,7 +147,7 @@ func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 // is not negative, that many of its lines must be new.
 func (c *court) imports(t *testing.T, file []byte, added int) string {
 	t.Helper()
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: "pi"})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil {
 		t.Fatalf("import: %v\n%s", err, file)
 	}
