@@ -21,7 +21,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// EDGE-03, PI-33, PI-35
+// PI-33, PI-35
 //
 // How long a session of 50 000 entries takes to open and to have its context
 // built: by pi, by us from the file, and by a node that has not seen it since it

@@ -82,6 +82,7 @@ func (c *court) try(t *testing.T, seed uint64) {
 	if !bytes.HasPrefix(grown, before) {
 		t.Fatalf("the agent changed what was there:\n%s", differ(grown, before))
 	}
+	readableByLine(t, grown)
 	added := bytes.Count(grown[len(before):], []byte("\n"))
 	c.imports(t, grown, added)
 	c.agree(t, id, path, grown, rng)
@@ -96,6 +97,21 @@ func (c *court) try(t *testing.T, seed uint64) {
 	}
 	c.written += added
 	c.entries += bytes.Count(grown, []byte("\n")) - 1
+}
+
+// readableByLine holds that whoever reads a file line by line, as pi's
+// documentation shows it, finds an object with a type on each.
+func readableByLine(t *testing.T, file []byte) {
+	t.Helper()
+	if !bytes.HasSuffix(file, []byte("\n")) {
+		t.Fatal("the file's last line has no end")
+	}
+	for line := range bytes.Lines(file) {
+		var e struct{ Type string }
+		if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+			t.Fatalf("a line without a type: %v\n%.500s", err, line)
+		}
+	}
 }
 
 // goOn moves the session's head to any entry and has the agent go on there.

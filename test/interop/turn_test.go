@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// FLEET-14, PI-38, OP-31
+// FLEET-14, PI-35, PI-38
 //
 // Resuming elsewhere works, by the agent's own command: a session that was made
 // through the API is written where the agent looks for it on another host, the
