@@ -55,16 +55,16 @@ func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) ([]byte, error) 
 	}
 	defer d.Close()
 	// One byte more than there may be, to see that there is none.
-	plain := make([]byte, 0, m.Size+1)
-	buf := bytes.NewBuffer(plain)
-	n, err := io.Copy(buf, io.LimitReader(d, m.Size+1))
-	if err != nil {
+	plain := make([]byte, m.Size+1)
+	n, err := io.ReadFull(d, plain)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
 	}
-	if n != m.Size || core.DigestOf(buf.Bytes()) != m.SHA256 {
+	plain = plain[:n]
+	if int64(n) != m.Size || core.DigestOf(plain) != m.SHA256 {
 		return nil, fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, core.ErrCorrupt)
 	}
-	return buf.Bytes(), nil
+	return plain, nil
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {

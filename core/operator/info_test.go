@@ -132,6 +132,15 @@ func TestSummary(t *testing.T) {
 			core.Summary{Messages: 1, Created: made, Modified: "2026-01-02T03:04:59.000Z"},
 		},
 		{
+			"CostsWithoutAFiniteSum",
+			[]string{
+				says("a", "", message("assistant", `,"usage":{"cost":{"total":1.7e308}}`)),
+				says("b", "a", message("assistant", `,"usage":{"cost":{"total":1.7e308}}`)),
+				says("c", "b", message("assistant", `,"usage":{"cost":{"total":2}}`)),
+			},
+			core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Cost: 2}},
+		},
+		{
 			"AToolCallIsNot",
 			[]string{says("a", "", message("assistant", `,"contents":[{"type":"tool_call"},{"type":"thinking"}],"timestamp":1767323099`))},
 			core.Summary{Messages: 1, Created: made, Modified: made},

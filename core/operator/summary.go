@@ -114,11 +114,15 @@ func (s *summing) addUsage(v esjson.Value) {
 	u.CacheRead += count(o.Get("cache_read_tokens"))
 	u.CacheWrite += count(o.Get("cache_write_tokens"))
 	if cost, ok := nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && !math.IsInf(f, 0) {
+		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
 			u.Cost += f
 		}
 	}
 }
+
+// maxCost is more than any answer costs; beyond it a number is no cost, and what
+// is below it has a finite sum.
+const maxCost = 1e15
 
 // maxCount is more tokens than there are; beyond it a number is no count.
 const maxCount = 1 << 53

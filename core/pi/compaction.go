@@ -54,10 +54,6 @@ func isSystem(e core.Entry) (bool, error) {
 	if e.Type != "message" {
 		return false, nil
 	}
-	o, err := jsonl.Object(e)
-	if err != nil {
-		return false, err
-	}
-	m, ok := jsonl.Nested(o.Get("message"))
-	return ok && m.Get("role").Is("system"), nil
+	m, err := messageOf(e)
+	return m.role.Is("system"), err
 }

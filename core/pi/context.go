@@ -46,11 +46,18 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 		if e.Type == "compaction" && i > 0 {
 			continue // an older one that the newest kept
 		}
+		replacement, edited := edits[e.ID]
+		if e.Type == "message" && !edited {
+			var err error
+			if b, err = appendStored(b, e, start); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		messages, err := messagesOf(e)
 		if err != nil {
 			return nil, err
 		}
-		replacement, edited := edits[e.ID]
 		for _, m := range messages {
 			if edited {
 				if m, err = edit(m, replacement); err != nil {
@@ -60,15 +67,37 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 			if m == nil {
 				continue
 			}
-			if len(b) > start {
-				b = append(b, ',')
-			}
-			if b, err = jsonl.Append(b, m); err != nil {
+			if b, err = jsonl.Append(comma(b, start), m); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return b, nil
+}
+
+// appendStored appends the message of a message entry as it is, which is what
+// most of a context is.
+func appendStored(b []byte, e core.Entry, start int) ([]byte, error) {
+	m, err := messageOf(e)
+	if err != nil {
+		return nil, err
+	}
+	if m.same && !m.content.IsNullish() {
+		return append(comma(b, start), m.whole...), nil
+	}
+	v, err := m.stored()
+	if v == nil || err != nil {
+		return b, err
+	}
+	return jsonl.Append(comma(b, start), v)
+}
+
+// comma ends what is before another item of the list whose items begin at start.
+func comma(b []byte, start int) []byte {
+	if len(b) > start {
+		return append(b, ',')
+	}
+	return b
 }
 
 // appendSettings ends the context with the settings that hold at the end of

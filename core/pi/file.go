@@ -40,7 +40,9 @@ func readLines(f *core.File, body []byte) ([]core.Entry, error) {
 	if len(body) == 0 {
 		return nil, fmt.Errorf("no pi session: the file is empty: %w", core.ErrInvalid)
 	}
-	var records []core.Entry
+	lines := jsonl.CountUpTo(body)
+	records := make([]core.Entry, 0, lines)
+	f.Lines = make([]int, 0, lines)
 	for n, line := range jsonl.Numbered(body) {
 		if jsonl.IsBlank(line) {
 			f.Exact = false

@@ -99,6 +99,15 @@ func TestSummary(t *testing.T) {
 			stored("e", "a", `{"role":"assistant","content":"e","usage":{"input":1e400,"output":"x","cost":{"total":1e400}}}`),
 		}, core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
 		{
+			"CostsWithoutAFiniteSum",
+			[]string{
+				stored("a", "", `{"role":"assistant","content":"a","usage":{"cost":{"total":1.7e308}}}`),
+				stored("b", "a", `{"role":"assistant","content":"b","usage":{"cost":{"total":1.7e308}}}`),
+				stored("c", "b", `{"role":"assistant","content":"c","usage":{"cost":{"total":2}}}`),
+			},
+			core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Cost: 2}},
+		},
+		{
 			"OddMessages",
 			[]string{stored("a", "", `"x"`), stored("b", "a", `{"role":"user","content":5}`), stored("c", "b", `{"role":"user","content":{"type":"text","text":"no"}}`)},
 			core.Summary{Messages: 3, Created: made, Modified: made},

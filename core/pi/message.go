@@ -11,7 +11,13 @@ import (
 // for settings, labels and the like, one or two for a compaction.
 func messagesOf(e core.Entry) ([]esjson.Value, error) {
 	switch e.Type {
-	case "message", "custom_message", "branch_summary", "compaction":
+	case "message":
+		m, err := messageOf(e)
+		if err != nil {
+			return nil, err
+		}
+		return one(m.stored())
+	case "custom_message", "branch_summary", "compaction":
 	default:
 		return nil, nil
 	}
@@ -20,8 +26,6 @@ func messagesOf(e core.Entry) ([]esjson.Value, error) {
 		return nil, err
 	}
 	switch e.Type {
-	case "message":
-		return one(storedMessage(o.Get("message")))
 	case "custom_message":
 		return one(customMessage(&o))
 	case "branch_summary":
@@ -44,22 +48,40 @@ func one(v esjson.Value, err error) ([]esjson.Value, error) {
 	return []esjson.Value{v}, nil
 }
 
-// storedMessage returns m with empty content where it has none.
-func storedMessage(m esjson.Value) (esjson.Value, error) {
-	if m.IsNullish() {
+// A message is what a message entry holds; nil where it is not there.
+type message struct {
+	whole, role, content esjson.Value
+	same                 bool // whole is as JSON.stringify writes it
+}
+
+// messageOf reads the message of a message entry.
+func messageOf(e core.Entry) (message, error) {
+	var v [len(messageMembers)]esjson.Value
+	whole, same, err := jsonl.Inside(e, "message", messageMembers[:], v[:])
+	return message{whole, v[0], v[1], same}, err
+}
+
+var messageMembers = [...]string{"role", "content"}
+
+// stored returns m with empty content where it has none.
+func (m message) stored() (esjson.Value, error) {
+	if m.whole.IsNullish() {
 		return nil, nil
 	}
-	o, ok := jsonl.Nested(m)
-	if !ok || !o.Get("content").IsNullish() {
-		return m, nil
+	if !m.content.IsNullish() {
+		return m.whole, nil
 	}
-	switch role := o.Get("role"); {
-	case role.Is("system"):
+	o, ok := jsonl.Nested(m.whole)
+	if !ok {
+		return m.whole, nil
+	}
+	switch {
+	case m.role.Is("system"):
 		o.Set("content", esjson.Value(`""`))
-	case role.Is("user"), role.Is("assistant"), role.Is("toolResult"):
+	case m.role.Is("user"), m.role.Is("assistant"), m.role.Is("toolResult"):
 		o.Set("content", esjson.Value("[]"))
 	default:
-		return m, nil
+		return m.whole, nil
 	}
 	return jsonl.Build(&o)
 }

@@ -5,6 +5,14 @@ import "slices"
 // Append appends to dst what JSON.stringify(JSON.parse(src)) gives. On error,
 // which is an ErrSyntax, it returns nil.
 func Append(dst, src []byte) ([]byte, error) {
+	if isSame(src) {
+		return append(dst, src...), nil
+	}
+	return rewrite(dst, src)
+}
+
+// rewrite is Append for text that is not yet as JavaScript would write it.
+func rewrite(dst, src []byte) ([]byte, error) {
 	c := coder{scanner: scanner{src: src}}
 	base := len(dst)
 	dst, err := c.append(dst)

@@ -10,7 +10,8 @@ import (
 )
 
 // FuzzEsjson holds that what Append writes is what Append writes for it, that
-// an Object gives the same, and that this package and core accept the same
+// an Object gives the same, that what is copied is what would be written, that
+// Pick finds what an Object has, and that this package and core accept the same
 // lines as objects.
 func FuzzEsjson(f *testing.F) {
 	for _, c := range appended {
@@ -26,6 +27,11 @@ func FuzzEsjson(f *testing.F) {
 		if isObject := err == nil && once[0] == '{'; isObject != (objectErr == nil) {
 			t.Fatalf("Append: %v, ParseObject: %v", err, objectErr)
 		}
+		slow, slowErr := rewrite(nil, in)
+		if (slowErr == nil) != (err == nil) || !bytes.Equal(slow, once) {
+			t.Fatalf("Append: %q, %v; written anew: %q, %v", once, err, slow, slowErr)
+		}
+		pickAsObjects(t, in)
 		if coreErr := core.Members(in, func(string, jsontext.Value) {}); (coreErr == nil) != (objectErr == nil) {
 			t.Fatalf("core.Members: %v, ParseObject: %v", coreErr, objectErr)
 		}
@@ -41,4 +47,36 @@ func FuzzEsjson(f *testing.F) {
 			}
 		}
 	})
+}
+
+// pickAsObjects checks Pick and PickIn against what ParseObject and Get give.
+func pickAsObjects(t *testing.T, in []byte) {
+	t.Helper()
+	names := []string{"a", "id", "v", "role"}
+	values := make([]Value, len(names))
+	o, want := ParseObject(in)
+	if err := Pick(in, names, values); (err == nil) != (want == nil) {
+		t.Fatalf("Pick: %v, ParseObject: %v", err, want)
+	}
+	for i, name := range names {
+		if want == nil && !bytes.Equal(values[i], o.Get(name)) {
+			t.Fatalf("Pick: %s is %q, Get: %q", name, values[i], o.Get(name))
+		}
+	}
+	member, same, err := PickIn(in, "v", names, values)
+	if (err == nil) != (want == nil) || want == nil && !bytes.Equal(member, o.Get("v")) {
+		t.Fatalf("PickIn: %q, %v; ParseObject: %q, %v", member, err, o.Get("v"), want)
+	}
+	if err != nil {
+		return
+	}
+	if b, err := rewrite(nil, member); same && (err != nil || !bytes.Equal(b, member)) {
+		t.Fatalf("PickIn says that %q is the same, it is %q", member, b)
+	}
+	inner, _ := ParseObject(member)
+	for i, name := range names {
+		if got := inner.Get(name); !bytes.Equal(values[i], got) {
+			t.Fatalf("PickIn: %s is %q, Get: %q", name, values[i], got)
+		}
+	}
 }

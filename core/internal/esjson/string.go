@@ -2,6 +2,8 @@ package esjson
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -33,31 +35,38 @@ var short = [256]bool{'"': true, '\\': true, 'b': true, 'f': true, 'n': true, 'r
 
 // skipString reads a string.
 func (s *scanner) skipString() error {
-	for s.pos++; ; {
-		rest := s.src[min(s.pos, len(s.src)):]
-		n := 0
-		for n < len(rest) && !stop[rest[n]] {
-			n++
-		}
-		if s.pos += n; s.pos >= len(s.src) {
-			return s.fail("a string without an end")
-		}
-		switch rest[n] {
-		case '"':
-			s.pos++
-			return nil
-		case '\\':
-			if n+1 < len(rest) && short[rest[n+1]] {
-				s.pos += 2
+	b, i := s.src, s.pos+1
+	for i < len(b) {
+		if i+8 <= len(b) {
+			m := stops(binary.LittleEndian.Uint64(b[i:]))
+			if m == 0 {
+				i += 8
 				continue
 			}
+			i += bits.TrailingZeros64(m) / 8
+		} else if !stop[b[i]] {
+			i++
+			continue
+		}
+		switch c := b[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return nil
+		case c == '\\' && i+1 < len(b) && short[b[i+1]]:
+			i += 2
+		case c == '\\':
+			s.pos = i
 			if _, err := s.escape(); err != nil {
 				return err
 			}
+			i = s.pos
 		default:
+			s.pos = i
 			return s.fail("a control character in a string")
 		}
 	}
+	s.pos = len(b)
+	return s.fail("a string without an end")
 }
 
 // appendString reads a string and appends it as JavaScript would write it.
@@ -65,10 +74,7 @@ func (s *scanner) appendString(dst []byte) ([]byte, error) {
 	start := s.pos // of what is copied as it stands
 	for s.pos++; s.pos < len(s.src); {
 		rest := s.src[s.pos:]
-		n := 0
-		for n < len(rest) && plain[rest[n]] {
-			n++
-		}
+		n := plainLen(rest)
 		if s.pos += n; n == len(rest) {
 			break
 		}
@@ -248,6 +254,9 @@ func (v Value) Text() (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
 	}
+	if b, ok := v.Plain(); ok {
+		return string(b), true
+	}
 	s := scanner{src: v}
 	b, err := s.appendString(nil)
 	if err != nil {
@@ -258,6 +267,20 @@ func (v Value) Text() (string, bool) {
 		return string(b), true
 	}
 	return unquote(b), true
+}
+
+// Plain returns the text of v where it is a string that stands as it is, without
+// escapes and in ASCII, and nothing where v is no string. It reports false where
+// Text has to be asked. The text shares memory with v.
+func (v Value) Plain() ([]byte, bool) {
+	if v.Kind() != '"' {
+		return nil, true
+	}
+	n := plainLen(v[1:])
+	if n != len(v)-2 || v[n+1] != '"' {
+		return nil, false
+	}
+	return v[1 : n+1], true
 }
 
 // unquote decodes what appendString wrote, without its quotes.

@@ -17,22 +17,50 @@ func Entry(line []byte) (core.Entry, error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
 	}
-	err := core.Members(line, func(name string, v jsontext.Value) {
-		switch name {
-		case "id":
-			e.ID, _ = Text(v)
-		case "parentId":
-			e.Parent, _ = Text(v)
-		case "type":
-			e.Type, _ = Text(v)
-		case "timestamp":
-			e.Time, _ = Text(v)
-		}
-	})
-	if err != nil {
-		return core.Entry{}, err
+	var v [len(entryMembers)]esjson.Value
+	if err := esjson.Pick(line, entryMembers[:], v[:]); err != nil {
+		return core.Entry{}, reason(line, err)
 	}
+	e.Type = typeOf(v[2])
+	e.ID, e.Parent, e.Time = texts(v[0], v[1], v[3])
 	return e, nil
+}
+
+// texts decodes three values, empty where they are no strings. Those that stand
+// as they are share one piece of memory: a session has many of them.
+func texts(a, b, c esjson.Value) (string, string, string) {
+	x, ok1 := a.Plain()
+	y, ok2 := b.Plain()
+	z, ok3 := c.Plain()
+	if ok1 && ok2 && ok3 && len(x)+len(y)+len(z) <= 128 {
+		var buf [128]byte
+		all := string(append(append(append(buf[:0], x...), y...), z...))
+		return all[:len(x)], all[len(x) : len(x)+len(y)], all[len(x)+len(y):]
+	}
+	s, _ := Text(a)
+	t, _ := Text(b)
+	u, _ := Text(c)
+	return s, t, u
+}
+
+var entryMembers = [...]string{"id", "parentId", "type", "timestamp"}
+
+// typeOf decodes a type. Nearly all entries are messages, which need not keep
+// the word each for itself.
+func typeOf(v esjson.Value) string {
+	if string(v) == `"message"` {
+		return "message"
+	}
+	s, _ := Text(v)
+	return s
+}
+
+// reason is why line is no entry, in the words that the log has for it.
+func reason(line []byte, err error) error {
+	if told := core.Members(line, func(string, jsontext.Value) {}); told != nil {
+		return told
+	}
+	return fmt.Errorf("%v: %w", err, core.ErrInvalid)
 }
 
 // Header reads e as a header, whatever its type: an object whose id is a
@@ -73,6 +101,17 @@ func Object(e core.Entry) (esjson.Object, error) {
 		return o, fmt.Errorf("entry %q: %v: %w", Clip(e.ID, 64), err, core.ErrInvalid)
 	}
 	return o, nil
+}
+
+// Inside returns the member of an entry's line called outer, and in values the
+// members of that which are called names; nil for what is not there. Where it
+// reports same, Append would but copy the member. The error names the entry.
+func Inside(e core.Entry, outer string, names []string, values []esjson.Value) (member esjson.Value, same bool, err error) {
+	member, same, err = esjson.PickIn(e.Line, outer, names, values)
+	if err != nil {
+		return nil, false, fmt.Errorf("entry %q: %v: %w", Clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return member, same, nil
 }
 
 // Nested reads v as an object, and reports false where it is none.

@@ -26,6 +26,14 @@ func Numbered(body []byte) func(yield func(int, []byte) bool) {
 	}
 }
 
+// CountUpTo is how many lines to make room for before reading body: as many as
+// there are, but no more than entries of the usual length would be. What that
+// takes is in proportion to body, whatever is in it.
+func CountUpTo(body []byte) int {
+	const usual = 128
+	return min(bytes.Count(body, []byte("\n")), len(body)/usual) + 1
+}
+
 // Reason is err for a reader who knows already that the line is bad.
 func Reason(err error) string {
 	s := err.Error()

@@ -120,11 +120,15 @@ func addUsage(u *core.Usage, v esjson.Value) {
 	u.CacheRead += count(o.Get("cacheRead"))
 	u.CacheWrite += count(o.Get("cacheWrite"))
 	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && !math.IsInf(f, 0) {
+		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
 			u.Cost += f
 		}
 	}
 }
+
+// maxCost is more than any answer costs; beyond it a number is no cost, and what
+// is below it has a finite sum.
+const maxCost = 1e15
 
 // maxCount is more tokens than there are; beyond it a number is no count.
 const maxCount = 1 << 53

@@ -16,7 +16,7 @@ func Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var path []core.Entry
+	path := make([]core.Entry, 0, at+1) // for most sessions the path is nearly all there is
 	seen := make([]bool, len(es))
 	for at >= 0 && !seen[at] {
 		seen[at] = true

@@ -1,0 +1,291 @@
+package interop_test
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// nodeVersion is the node that is fetched for agents that the machine's own is
+// too old for.
+const nodeVersion = "22.23.3"
+
+// An agent is a published version of a coding agent, on this machine.
+type agent struct {
+	name    string // as test names have it
+	version string
+	dialect string // that has its rules
+	node    string // the program that runs it
+	module  string // what it exports
+	cli     string // its command
+}
+
+func (a *agent) String() string { return a.name }
+
+// newer reports whether a is pi 1.5.2, which writes more than 0.73.1.
+func (a *agent) newer() bool { return a.version == "1.5.2" }
+
+// alike reports whether the dialect reads by the rules of another version than
+// a's: then only what both read alike can be judged.
+func (a *agent) alike() bool { return !a.newer() && a.dialect == "pi" }
+
+// oldRules is the dialect of pi 0.73.1: that of 1.5.2, unless the older rules
+// have one of their own.
+func oldRules() string {
+	const own = "pi@0.73"
+	if _, err := dialect.Named(own); err == nil {
+		return own
+	}
+	return "pi"
+}
+
+// agents are those that there are, by name. Each is looked for once, whatever
+// comes of it.
+var agents = []struct {
+	name string
+	get  func() (*agent, error)
+}{
+	{"pi-0.73.1", once(oldPi)},
+	{"pi-1.5.2", once(newPi)},
+}
+
+func once(get func(context.Context) (*agent, error)) func() (*agent, error) {
+	return sync.OnceValues(func() (*agent, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+		return get(ctx)
+	})
+}
+
+// eachAgent runs f as a subtest with each agent, in parallel.
+func eachAgent(t *testing.T, f func(t *testing.T, a *agent)) {
+	t.Helper()
+	for _, one := range agents {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			f(t, fetched(t, one.name))
+		})
+	}
+}
+
+// fetched returns an agent, or skips the test where it is not to be had here.
+func fetched(tb testing.TB, name string) *agent {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("agents are not fetched: -short is set")
+	}
+	for _, one := range agents {
+		if one.name != name {
+			continue
+		}
+		a, err := one.get()
+		if err != nil {
+			tb.Skipf("no judge %s: %v", name, err)
+		}
+		return a
+	}
+	tb.Fatalf("no agent is called %s", name)
+	return nil
+}
+
+func oldPi(ctx context.Context) (*agent, error) {
+	const version = "0.73.1"
+	node, err := nodeSince(ctx, 20, 0)
+	if err != nil {
+		return nil, err
+	}
+	root, err := cached(ctx, "pi-"+version, func(dir string) error {
+		return npm(ctx, dir, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "@mariozechner/pi-coding-agent@"+version)
+	})
+	dist := filepath.Join(root, "node_modules", "@mariozechner", "pi-coding-agent", "dist")
+	return &agent{
+		name: "pi-" + version, version: version, dialect: oldRules(), node: node,
+		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
+	}, err
+}
+
+// newPi cannot be installed, for packages that it names are not published; its
+// tarball has all that it needs.
+func newPi(ctx context.Context) (*agent, error) {
+	const version = "1.5.2"
+	node, err := nodeSince(ctx, 22, 19)
+	if err != nil {
+		return nil, err
+	}
+	root, err := cached(ctx, "pi-"+version, func(dir string) error {
+		return pack(ctx, dir, "@earendil-works/pi-coding-agent@"+version)
+	})
+	dist := filepath.Join(root, "package", "dist", "bundle")
+	return &agent{
+		name: "pi-" + version, version: version, dialect: "pi", node: node,
+		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
+	}, err
+}
+
+// nodeSince returns a node of at least that version: the machine's, or one that
+// is fetched.
+func nodeSince(ctx context.Context, major, minor int) (string, error) {
+	own, err := exec.LookPath("node")
+	if err != nil {
+		return "", errors.New("there is no node here")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		return "", errors.New("there is no npm here")
+	}
+	out, err := exec.CommandContext(ctx, own, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("node --version: %w", err)
+	}
+	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".", 3)
+	if len(parts) == 3 {
+		a, _ := strconv.Atoi(parts[0])
+		b, _ := strconv.Atoi(parts[1])
+		if a > major || a == major && b >= minor {
+			return own, nil
+		}
+	}
+	arch, ok := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	if !ok || runtime.GOOS == "windows" {
+		return "", fmt.Errorf("node is %s, and no other is published for %s/%s", out, runtime.GOOS, runtime.GOARCH)
+	}
+	root, err := cached(ctx, "node-"+nodeVersion, func(dir string) error {
+		return pack(ctx, dir, fmt.Sprintf("node-%s-%s@%s", runtime.GOOS, arch, nodeVersion))
+	})
+	return filepath.Join(root, "package", "bin", "node"), err
+}
+
+// cached returns the folder called name of the user's cache, and has it made
+// when it is not there: whole, or not at all. Several processes may ask at once.
+func cached(ctx context.Context, name string, fill func(dir string) error) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Join(cache, "sesslog-interop", runtime.GOOS+"-"+runtime.GOARCH)
+	dir := filepath.Join(base, name)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", err
+	}
+	lock := flock.New(dir + ".lock")
+	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
+		return "", fmt.Errorf("wait for another to fetch it: %w", err)
+	}
+	defer lock.Close()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return dir, err // fetched while we waited
+	}
+	half, err := os.MkdirTemp(base, name+".*.half")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(half)
+	if err := fill(half); err != nil {
+		return "", err
+	}
+	return dir, os.Rename(half, dir)
+}
+
+// npm runs npm in dir.
+func npm(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "npm", append(args, "--fetch-retries=1")...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm %s %s: %w: %s", args[0], args[len(args)-1], err, complaint(out))
+	}
+	return nil
+}
+
+// complaint is what npm says of an error, on one line and without its stack.
+func complaint(out []byte) string {
+	var said []string
+	for line := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(line, "npm error "); ok && len(said) < 4 {
+			said = append(said, strings.TrimSpace(rest))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// pack unpacks a package of the registry into dir, and nothing that it asks for.
+func pack(ctx context.Context, dir, spec string) error {
+	if err := npm(ctx, dir, "pack", "--ignore-scripts", spec); err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("npm pack %s left %d archives: %w", spec, len(found), errors.Join(err, fs.ErrInvalid))
+	}
+	if err := unpack(found[0], dir); err != nil {
+		return fmt.Errorf("unpack %s: %w", spec, err)
+	}
+	return os.Remove(found[0])
+}
+
+// unpack writes the files of an archive below dir and nowhere else.
+func unpack(archive, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := writeFile(root, h, r); err != nil {
+			return err
+		}
+	}
+}
+
+func writeFile(root *os.Root, h *tar.Header, r io.Reader) error {
+	if err := root.MkdirAll(filepath.Dir(h.Name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode)&0o700|0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, r); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}

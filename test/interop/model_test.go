@@ -1,0 +1,140 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A model answers as a provider of models does, by a script, and remembers what
+// it was asked.
+type model struct {
+	*httptest.Server
+	mu      sync.Mutex
+	script  []map[string]any // the deltas of the answers to come
+	heard   []string         // the texts of each request, in order
+	refused []string         // what it was asked beyond the script
+}
+
+// newModel starts a model. It ends with the test.
+func newModel(tb testing.TB, script ...map[string]any) *model {
+	tb.Helper()
+	m := &model{script: script}
+	m.Server = httptest.NewServer(m)
+	tb.Cleanup(m.Close)
+	return m
+}
+
+// says and calls are answers: a text, and a call of the shell.
+func says(text string) map[string]any {
+	return map[string]any{"role": "assistant", "content": text}
+}
+
+func calls(command string) map[string]any {
+	arguments, _ := json.Marshal(map[string]string{"command": command}) // a map of strings cannot fail
+	return map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+		"index": 0, "id": "call_interop", "type": "function",
+		"function": map[string]any{"name": "bash", "arguments": string(arguments)},
+	}}}
+}
+
+// ServeHTTP gives the next answer of the script as a stream of chunks.
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.URL.Path != "/v1/chat/completions" || len(m.script) == 0 {
+		m.refused = append(m.refused, fmt.Sprintf("%s %s %.2000s", r.Method, r.URL.Path, body))
+		http.Error(w, "the script has no answer", http.StatusBadRequest)
+		return
+	}
+	delta := m.script[0]
+	m.script = m.script[1:]
+	m.heard = append(m.heard, requestText(body))
+	finish := "stop"
+	if delta["tool_calls"] != nil {
+		finish = "tool_calls"
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	chunk := func(choices []any, usage map[string]any) {
+		b, _ := json.Marshal(map[string]any{ // it is made of maps and strings
+			"id": "chat-1", "object": "chat.completion.chunk", "created": 1, "model": "fake-1", "choices": choices, "usage": usage,
+		})
+		fmt.Fprintf(w, "data: %s\n\n", b)
+	}
+	chunk([]any{map[string]any{"index": 0, "delta": delta, "finish_reason": nil}}, nil)
+	chunk([]any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}, nil)
+	chunk([]any{}, map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// requestText is what is said in a request, message behind message.
+func requestText(body []byte) string {
+	var request struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, m := range request.Messages {
+		for _, text := range textsIn(m.Content) {
+			fmt.Fprintf(&b, "[%s] %s\n", m.Role, text)
+		}
+	}
+	return b.String()
+}
+
+// textsIn returns the texts of a content: a string, or blocks.
+func textsIn(content json.RawMessage) []string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return []string{text}
+	}
+	var blocks []struct{ Type, Text string }
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil
+	}
+	var texts []string
+	for _, b := range blocks {
+		if b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return texts
+}
+
+// declare has the agent whose directory is dir know the model, as fake/fake-1.
+func (m *model) declare(tb testing.TB, dir string) {
+	tb.Helper()
+	b, err := json.Marshal(map[string]any{"providers": map[string]any{"fake": map[string]any{
+		"baseUrl": m.URL + "/v1", "apiKey": "x", "api": "openai-completions",
+		"models": []any{map[string]any{
+			"id": "fake-1", "name": "Fake", "reasoning": false, "input": []string{"text", "image"},
+			"cost":          map[string]any{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
+			"contextWindow": 100_000, "maxTokens": 4096,
+		}},
+	}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "models.json"), b, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,349 @@
+package interop_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// PI-01, PI-15, PI-16, PI-27, PI-29, PI-33, PI-34, PI-35, PI-36, PI-38, PI-40, FLEET-14, FLEET-34
+//
+// What a session is, by its agent's own code: the files that a node gives out
+// are read by the agent as the node reads them, at every entry; what the agent
+// adds comes into the log, and out of it again byte for byte.
+func TestAgentsSeeWhatWeSeeAndWeWhatTheyWrite(t *testing.T) {
+	t.Parallel()
+	eachAgent(t, func(t *testing.T, a *agent) {
+		first, n := uint64(rand.Uint32()), *sessions
+		if *seed != 0 {
+			first, n = *seed, 1
+		}
+		t.Logf("%s judges the sessions of %d seeds from %d on", a, n, first)
+		c := newCourt(t, a)
+		at := first
+		defer func() {
+			if t.Failed() {
+				t.Logf("this session alone: go test ./test/interop -run '%s' -seed %d", t.Name(), at)
+			}
+		}()
+		for ; at-first < n && !t.Failed(); at++ {
+			c.try(t, at)
+		}
+		t.Logf("%s judged %d sessions of %d entries, of which it wrote %d, in %d contexts", a, n, c.entries, c.written, c.contexts)
+	})
+}
+
+// A court is a judge and a node that it judges.
+type court struct {
+	*judge
+	node *api.Client
+	dir  string
+
+	entries, written, contexts int // that it has seen
+}
+
+func newCourt(t *testing.T, a *agent) *court {
+	t.Helper()
+	return &court{judge: newJudge(t, a), node: harness.StartNode(t).Client(), dir: t.TempDir()}
+}
+
+// try has a session go through the log, the agent, and the log again.
+func (c *court) try(t *testing.T, seed uint64) {
+	t.Helper()
+	s := generate(seed, c.agent)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	id := c.imports(t, s.file, -1)
+	c.append(t, id, rng)
+	before := c.exports(t, id)
+	path := filepath.Join(c.dir, "session.jsonl")
+	c.save(t, path, before)
+	c.agree(t, id, path, before, rng)
+
+	c.judge.append(t, path, s.todo)
+	grown := c.load(t, path)
+	if !bytes.HasPrefix(grown, before) {
+		t.Fatalf("the agent changed what was there:\n%s", differ(grown, before))
+	}
+	readableByLine(t, grown)
+	added := bytes.Count(grown[len(before):], []byte("\n"))
+	c.imports(t, grown, added)
+	c.agree(t, id, path, grown, rng)
+	if r, err := c.node.Verify(t.Context(), id); err != nil || len(r.Problems) > 0 {
+		t.Errorf("verify: %+v, %v", r.Problems, err)
+	}
+	switch rng.IntN(3) {
+	case 0:
+		c.goOn(t, id, path, rng)
+	case 1:
+		c.branchOff(t, path, rng)
+	}
+	c.written += added
+	c.entries += bytes.Count(grown, []byte("\n")) - 1
+}
+
+// readableByLine holds that whoever reads a file line by line, as pi's
+// documentation shows it, finds an object with a type on each.
+func readableByLine(t *testing.T, file []byte) {
+	t.Helper()
+	if !bytes.HasSuffix(file, []byte("\n")) {
+		t.Fatal("the file's last line has no end")
+	}
+	for line := range bytes.Lines(file) {
+		var e struct{ Type string }
+		if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+			t.Fatalf("a line without a type: %v\n%.500s", err, line)
+		}
+	}
+}
+
+// goOn moves the session's head to any entry and has the agent go on there.
+func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
+	t.Helper()
+	target := c.somewhere(t, id, rng)
+	if _, err := c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(target)}, ""); err != nil {
+		t.Fatal(err)
+	}
+	body, _, err := c.node.File(t.Context(), id, "")
+	c.save(t, path, whole(t, body, err))
+	agent := c.read(t, path)
+	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, api.View{})) {
+		t.Fatalf("the head stands at %q, the agent goes on at %v: %s", target, agent.Leaf,
+			differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	}
+	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
+	file := c.load(t, path)
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	if err != nil || done.Entries != 1 {
+		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
+	}
+	agent = c.read(t, path)
+	if agent.Context != digest(c.atNode(t, id, api.View{})) {
+		t.Fatalf("after the agent went on at %q: %s", target, differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	}
+	if a, b := sortedLines(file), sortedLines(c.exports(t, id)); !slices.Equal(a, b) {
+		t.Fatalf("lines were lost or made: %s", cmp.Diff(a, b))
+	}
+}
+
+// branchOff has the agent make a session of one path, which must be a session
+// to us as well.
+func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
+	t.Helper()
+	ids := c.read(t, path).IDs
+	fork := c.fork(t, path, ids[rng.IntN(len(ids))])
+	file, err := os.ReadFile(fork)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // there is nothing in it that its agent would keep
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.agree(t, c.imports(t, file, -1), fork, file, rng)
+}
+
+// imports brings a file into the log, and out again byte for byte. Where added
+// is not negative, that many of its lines must be new.
+func (c *court) imports(t *testing.T, file []byte, added int) string {
+	t.Helper()
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	if err != nil {
+		t.Fatalf("import: %v\n%s", err, file)
+	}
+	if len(done.Skipped) > 0 {
+		t.Fatalf("import skipped %+v", done.Skipped)
+	}
+	if added >= 0 && (done.Created || done.Entries != added) {
+		t.Fatalf("import of a file with %d new lines: %+v", added, done)
+	}
+	id := string(done.Session)
+	if out := c.exports(t, id); !bytes.Equal(out, file) {
+		t.Fatalf("the export is not the file:\n%s", differ(out, file))
+	}
+	return id
+}
+
+// append adds to the session through the API.
+func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
+	t.Helper()
+	info, err := c.node.Info(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rng.IntN(4) {
+		key := api.AppendOptions{Key: fmt.Sprint(info.SessionID, i)}
+		switch rng.IntN(4) {
+		case 0:
+			_, err = c.node.Label(t.Context(), id, api.LabelRequest{Target: c.somewhere(t, id, rng), Label: []string{"", "by API 🙂"}[rng.IntN(2)]}, key)
+		case 1:
+			_, err = c.node.Name(t.Context(), id, api.NameRequest{Name: []string{"", " named \u2028 "}[rng.IntN(2)]}, key)
+		case 2:
+			if _, err = c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(c.somewhere(t, id, rng))}, ""); err != nil {
+				break
+			}
+			fallthrough // a head that only moved is not where a file ends
+		default:
+			_, err = c.node.Append(t.Context(), id, []byte(harness.Message("user", "by API")), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// exports is the session as its agent's file.
+func (c *court) exports(t *testing.T, id string) []byte {
+	t.Helper()
+	body, err := c.node.Export(t.Context(), id, false)
+	return whole(t, body, err)
+}
+
+// somewhere is the id of any entry.
+func (c *court) somewhere(t *testing.T, id string, rng *rand.Rand) string {
+	t.Helper()
+	tree, err := c.node.Tree(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree[rng.IntN(len(tree))].ID
+}
+
+// whole reads an answer to its end.
+func whole(t *testing.T, body io.ReadCloser, err error) []byte {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func sortedLines(file []byte) []string {
+	return slices.Sorted(strings.Lines(string(file)))
+}
+
+func (c *court) save(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *court) load(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// agree compares what the agent sees in the file at path, which is file, with
+// what the node says of the session, and core of the file.
+func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand) {
+	t.Helper()
+	agent := c.read(t, path)
+	if after := c.load(t, path); !bytes.Equal(after, file) {
+		t.Fatalf("the agent has changed the file while reading it:\n%s", differ(after, file))
+	}
+	info, err := c.node.Info(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := c.node.Tree(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, d, err := dialect.Read(info.Log.Dialect, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{}
+	for _, e := range f.Entries {
+		if e.Type != "session" {
+			ids = append(ids, e.ID)
+		}
+	}
+	ours := reading{
+		Session: info.SessionID, CWD: info.CWD, Leaf: info.LeafID, Name: info.Name, IDs: ids, Tree: tree,
+		Context: digest(c.atNode(t, id, api.View{})), Contexts: map[string]string{},
+	}
+	for _, leaf := range ids {
+		b, err := d.Context(f.Entries, core.LeafAt(leaf))
+		if err != nil {
+			t.Fatalf("context at %q: %v", leaf, err)
+		}
+		ours.Contexts[leaf] = digest(b)
+		c.contexts++
+	}
+	c.same(t, path, ours, agent, func(leaf string) []byte {
+		b, err := d.Context(f.Entries, core.LeafAt(leaf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	})
+	leaf := ids[rng.IntN(len(ids))]
+	if got := digest(c.atNode(t, id, api.View{Leaf: leaf})); got != agent.Contexts[leaf] {
+		t.Errorf("the node's context at %q is not the agent's", leaf)
+	}
+}
+
+// same compares two readings of the file at path.
+func (c *court) same(t *testing.T, path string, ours, agents reading, context func(leaf string) []byte) {
+	t.Helper()
+	for _, leaf := range slices.Compact(slices.Clone(ours.IDs)) {
+		if ours.Contexts[leaf] != agents.Contexts[leaf] {
+			t.Fatalf("contexts at %q:\n%s", leaf, differ(context(leaf), c.context(t, path, leaf)))
+		}
+	}
+	if diff := cmp.Diff(agents, ours); diff != "" {
+		t.Fatalf("the agent (-) and we (+) see different sessions:\n%s", diff)
+	}
+}
+
+// atNode is a context as the node builds it.
+func (c *court) atNode(t *testing.T, id string, v api.View) json.RawMessage {
+	t.Helper()
+	b, err := c.node.Context(t.Context(), id, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// differ says where two texts part.
+func differ(ours, theirs []byte) string {
+	at := 0
+	for at < min(len(ours), len(theirs)) && ours[at] == theirs[at] {
+		at++
+	}
+	from := max(0, at-200)
+	return fmt.Sprintf("%d bytes and %d part at byte %d:\nours   %.600q\ntheirs %.600q", len(ours), len(theirs), at, ours[from:], theirs[from:])
+}
