@@ -33,9 +33,11 @@ type Blob struct {
 
 // Externalize returns line as the log keeps it: in every JSON object with
 // "type":"image", a "data" of MinBlob base64 characters or more becomes
-// "blob:sha256:<digest of the decoded bytes>". Inline undoes it exactly: only
-// base64 that encoding gives back to the letter is taken out. A line without
-// such images is returned as it is, and so is one that is not JSON.
+// "blob:sha256:<digest of the decoded bytes>", and so does each text in its
+// "images", without the "data:…;base64," that may be in front. Inline undoes it
+// exactly: only base64 that encoding gives back to the letter is taken out. A
+// line without such images is returned as it is, and so is one that is not
+// JSON.
 func Externalize(line []byte) ([]byte, []Blob) {
 	if !mayHoldImage(line) {
 		return line, nil
@@ -201,15 +203,16 @@ type span struct{ from, to int }
 
 // An object or array that the scan is inside of.
 type scope struct {
-	array bool
-	image bool // the object's last "type" is "image"
-	data  []span
-	name  string // of the member whose value comes next, once named
-	named bool
+	array  bool
+	images bool // the array is an object's "images"
+	image  bool // the object's last "type" is "image"
+	data   []span
+	name   string // of the member whose value comes next, once named
+	named  bool
 }
 
-// imageSpans finds the text of every "data" string in every object that has
-// "type":"image", in order. What makes an object an image is its type alone,
+// imageSpans finds the base64 of every object that has "type":"image", in
+// order: the text of its "data", and of the strings in its "images". What makes an object an image is its type alone,
 // never its data, so the same spans are found before and after a rewrite.
 func imageSpans(line []byte) ([]span, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(line), lenient...)
@@ -232,7 +235,7 @@ func imageSpans(line []byte) ([]span, error) {
 		}
 		switch kind {
 		case '{', '[':
-			scopes = append(scopes, scope{array: kind == '['})
+			scopes = append(scopes, scope{array: kind == '[', images: kind == '[' && inImages(scopes)})
 			continue
 		case '}', ']':
 			top := scopes[len(scopes)-1]
@@ -241,12 +244,36 @@ func imageSpans(line []byte) ([]span, error) {
 				found = append(found, top.data...)
 			}
 		}
-		if n := len(scopes); n > 0 && !scopes[n-1].array {
+		n := len(scopes)
+		switch {
+		case n == 0:
+		case !scopes[n-1].array:
 			scopes[n-1].read(text, int(d.InputOffset()))
+		case scopes[n-1].images && text != nil:
+			scopes[n-2].data = append(scopes[n-2].data, pictureSpan(text, int(d.InputOffset())))
 		}
 	}
 	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	return found, nil
+}
+
+// inImages reports whether the value that begins is an object's "images".
+func inImages(scopes []scope) bool {
+	n := len(scopes)
+	return n > 0 && !scopes[n-1].array && scopes[n-1].named && scopes[n-1].name == "images"
+}
+
+// pictureSpan is where the base64 is in a raw string that ends at end: all of
+// it, or what is behind "data:image/png;base64,".
+func pictureSpan(text jsontext.Value, end int) span {
+	const mark = ";base64,"
+	sp := span{end - len(text) + 1, end - 1}
+	if raw := text[1:]; bytes.HasPrefix(raw, []byte("data:")) {
+		if i := bytes.Index(raw, []byte(mark)); i >= 0 {
+			sp.from += i + len(mark)
+		}
+	}
+	return sp
 }
 
 // read takes in a member's name, or the value that follows it. text is the raw

@@ -52,34 +52,41 @@ var (
 
 func TestImagesGoOutAndComeBack(t *testing.T) {
 	for in, blobs := range map[string]int{
-		`{"type":"image","data":"` + image + `"}`:                                             1,
-		`{"data":"` + image + `","type":"image"}`:                                             1,
-		` {"a":[{"type":"image","data":"` + image + `"},{"type":"image","data":"AAAA"}]} `:    1,
-		`[[{"type":"image","data":"` + image + `","x":{"type":"image","data":"AA"}}]]`:        1,
-		`{"type":"image","x":{"type":"image","data":"` + image + `"},"data":"` + image + `"}`: 2,
-		`{"type":"image","data":"` + image + `","data":"` + image[4:] + `"}`:                  2, // duplicate keys
-		`{"type":"image","type":"text","data":"` + image + `"}`:                               0,
-		`{"type":"text","type":"image","data":"` + image + `"}`:                               1,
-		`{"type":"text","data":"` + image + `"}`:                                              0,
-		`{"type":"\u0069mage","data":"` + image + `"}`:                                        1,
-		`{"\u0074ype":"image","d\u0061ta":"` + image + `"}`:                                   1,
-		`{"type":"image","data":"` + blobName + `"}`:                                          0,
-		`{"type":"\u0069mage","data":"` + blobName + `"}`:                                     0,
-		`{"type":"image","data":"blob:keep:` + blobName + `"}`:                                0,
-		`{"type":"image","data":"\u0062lob:sha256:"}`:                                         0,
-		`{"type":"image","data":"blob:"}`:                                                     0,
-		`{"type":"text","data":"` + blobName + `"}`:                                           0,
-		`{"type":"image","data":"` + image[:len(image)-1] + `"}`:                              0, // not whole
-		`{"type":"image","data":"` + strings.Repeat("QQ==", 400) + `"}`:                       0, // padding inside
-		`{"type":"image","data":"` + strings.Repeat("A", 1023) + `B=="}`:                      0, // loose bits
-		`{"type":"image","data":"` + image + `\n"}`:                                           0,
-		`{"type":"image","data":"` + image + "\n" + `"}`:                                      0, // not JSON
-		`{"type":"image","data":"` + image + `","x":"` + "\xff\xfe" + `"}`:                    1,
-		`{"type":"image","data":{"data":"` + image + `"}}`:                                    0,
-		`{"type":"image","data":"` + image + `"`:                                              0, // cut short
-		`{"type":"image","data":"` + blobName + `"`:                                           0,
-		`not JSON, image, ` + blobName:                                                        0,
-		`"image"`:                                                                             0, ``: 0,
+		`{"type":"image","data":"` + image + `"}`:                                                              1,
+		`{"data":"` + image + `","type":"image"}`:                                                              1,
+		` {"a":[{"type":"image","data":"` + image + `"},{"type":"image","data":"AAAA"}]} `:                     1,
+		`[[{"type":"image","data":"` + image + `","x":{"type":"image","data":"AA"}}]]`:                         1,
+		`{"type":"image","x":{"type":"image","data":"` + image + `"},"data":"` + image + `"}`:                  2,
+		`{"type":"image","data":"` + image + `","data":"` + image[4:] + `"}`:                                   2, // duplicate keys
+		`{"type":"image","type":"text","data":"` + image + `"}`:                                                0,
+		`{"type":"text","type":"image","data":"` + image + `"}`:                                                1,
+		`{"type":"text","data":"` + image + `"}`:                                                               0,
+		`{"type":"\u0069mage","data":"` + image + `"}`:                                                         1,
+		`{"\u0074ype":"image","d\u0061ta":"` + image + `"}`:                                                    1,
+		`{"type":"image","data":"` + blobName + `"}`:                                                           0,
+		`{"type":"\u0069mage","data":"` + blobName + `"}`:                                                      0,
+		`{"type":"image","data":"blob:keep:` + blobName + `"}`:                                                 0,
+		`{"type":"image","data":"\u0062lob:sha256:"}`:                                                          0,
+		`{"type":"image","data":"blob:"}`:                                                                      0,
+		`{"type":"text","data":"` + blobName + `"}`:                                                            0,
+		`{"type":"image","data":"` + image[:len(image)-1] + `"}`:                                               0, // not whole
+		`{"type":"image","data":"` + strings.Repeat("QQ==", 400) + `"}`:                                        0, // padding inside
+		`{"type":"image","data":"` + strings.Repeat("A", 1023) + `B=="}`:                                       0, // loose bits
+		`{"type":"image","data":"` + image + `\n"}`:                                                            0,
+		`{"type":"image","data":"` + image + "\n" + `"}`:                                                       0, // not JSON
+		`{"type":"image","data":"` + image + `","x":"` + "\xff\xfe" + `"}`:                                     1,
+		`{"type":"image","data":{"data":"` + image + `"}}`:                                                     0,
+		`{"type":"image","data":"` + image + `"`:                                                               0, // cut short
+		`{"type":"image","data":"` + blobName + `"`:                                                            0,
+		`not JSON, image, ` + blobName:                                                                         0,
+		`{"type":"image","images":["` + image + `","data:image/png;base64,` + image + `","AAAA"]}`:             2,
+		`{"images":["data:x;base64,` + image + `"],"type":"image"}`:                                            1,
+		`{"type":"image","images":[["` + image + `"],{"x":"` + image + `"}],"pictures":["` + image + `"]}`:     0,
+		`{"type":"image","images":["` + blobName + `","data:a;base64,` + blobName + `","data:` + image + `"]}`: 0,
+		`{"type":"text","images":["` + image + `"]}`:                                                           0,
+		`{"type":"image","images":["` + image + `"],"data":"` + image + `","images":{"a":["` + image + `"]}}`:  2,
+		`["images",["` + image + `"],{"type":"image","images":"` + image + `","x":{"type":"image"}}]`:          0,
+		`"image"`: 0, ``: 0,
 	} {
 		if _, n := roundTrip(t, []byte(in)); n != blobs {
 			t.Errorf("%d images were taken out, want %d\n%.200q", n, blobs, in)
@@ -91,6 +98,7 @@ func FuzzExternalize(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"image","data":"@"}`, `[{"type":"\u0069mage","data":"blob:@"},{"data":"blob:keep:","type":"image"}]`,
 		`{"type":"image","data":"blob:sha256:@","data":"@","x":[{"type":"image","data":"~"}]}`, `{"type":"image" "data":"~"}`,
+		`{"type":"image","images":["~","data:a;base64,~","data:a;base64,blob:@",["~"]]}`,
 		"{\"type\":\"image\",\"data\":\"\xff\"}", `{"type":"image","type":1,"data":"~","type":"image"}`,
 	} {
 		f.Add([]byte(s))
