@@ -32,7 +32,7 @@ var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, labelCmd, nameCmd, branchCmd, forkCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd,
-	rmCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
+	rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.
