@@ -52,3 +52,6 @@ func (Dialect) Keeps([]core.Entry) bool { return true }
 
 // EntryID is 16 hexadecimal digits.
 func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
+
+// ImageStore is empty: a state has no images.
+func (Dialect) ImageStore() string { return "" }

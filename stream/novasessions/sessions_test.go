@@ -35,7 +35,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, log: memlog.New("test")}
 	w.ss = stream.NewSessions(stream.Config{
-		Log: w.log, Dialects: dialect.All(), Host: "host", Now: w.clock, Logger: slog.New(slog.DiscardHandler),
+		Log: w.log, Blobs: &blobs{all: map[core.Digest][]byte{}}, Dialects: dialect.All(), Host: "host", Now: w.clock, Logger: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
