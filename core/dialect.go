@@ -131,6 +131,8 @@ type Summary struct {
 	Created  string `json:"created,omitempty"`
 	Modified string `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
 	Usage    Usage  `json:"usage"`
+	// Tags are the agent's own, for finding sessions; most agents have none.
+	Tags []string `json:"tags,omitempty"`
 }
 
 // Usage is what a session has cost its owner. Tokens are counts, Cost is in the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func lsCmd(a *app) *cobra.Command {
 With -o json: a list with an object for each session: id, agentId (where the
 agent's own id is another), dialect, cwd, entries, seq (records), name, first
 (the beginning of the first user message), messages, created, modified, usage,
-and holder, closed, deleted and snapshot where there is something to say.`,
+and tags, holder, closed, deleted and snapshot where there is something to say.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -37,6 +38,7 @@ and holder, closed, deleted and snapshot where there is something to say.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "list the trash instead")
+	cmd.Flags().StringArrayVar(&f.tags, "tag", nil, "list only sessions that have this `TAG`, given several times: all of them")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }
@@ -44,6 +46,7 @@ and holder, closed, deleted and snapshot where there is something to say.`,
 type lsFlags struct {
 	prefix  string
 	deleted bool
+	tags    []string
 	limit   int
 }
 
@@ -83,14 +86,21 @@ func allSessions(ctx context.Context, node *api.Client, f lsFlags) (rows []api.R
 	after := ""
 	for {
 		size := pageSize
-		if f.limit > 0 {
+		if f.limit > 0 && len(f.tags) == 0 {
 			size = min(size, f.limit-len(rows))
 		}
 		page, err := node.List(ctx, api.ListOptions{Prefix: f.prefix, Deleted: f.deleted, Limit: size, After: after})
 		if err != nil {
 			return nil, false, err
 		}
-		rows = append(rows, page.Sessions...)
+		for _, r := range page.Sessions {
+			if f.limit > 0 && len(rows) >= f.limit {
+				return rows, true, nil
+			}
+			if hasTags(r, f.tags) {
+				rows = append(rows, r)
+			}
+		}
 		if page.Next == "" || page.Next == after {
 			return rows, false, nil
 		}
@@ -99,6 +109,11 @@ func allSessions(ctx context.Context, node *api.Client, f lsFlags) (rows []api.R
 		}
 		after = page.Next
 	}
+}
+
+// hasTags reports whether r has every one of tags.
+func hasTags(r api.Row, tags []string) bool {
+	return !slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(r.Tags, t) })
 }
 
 func (a *app) printRows(rows []api.Row) error {

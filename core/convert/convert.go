@@ -44,10 +44,13 @@ func SessionID(source, to string) string {
 
 // Convert makes the session of another dialect. To its own dialect a session is
 // as it is. core.ErrNotFound when the leaf is not there, core.ErrInvalid when
-// the header cannot be written for the other agent.
+// the other agent's sessions hold no conversation.
 func Convert(q Request) (Result, error) {
 	if q.From.Name() == q.To.Name() {
 		return Result{Header: q.Header, Entries: q.Entries, Leaf: q.Leaf}, nil
+	}
+	if !Converses(q.To) {
+		return Result{}, fmt.Errorf("a session of %s has no place for messages: %w", q.To.Name(), core.ErrInvalid)
 	}
 	path, err := q.From.Path(q.Entries, q.Leaf)
 	if err != nil {
@@ -75,6 +78,13 @@ func Convert(q Request) (Result, error) {
 	}
 	c.stand()
 	return Result{Header: h, Entries: c.out, Leaf: c.leaf, Lost: c.losses()}, c.err
+}
+
+// Converses reports whether sessions of d hold messages, so that others can be
+// converted to it.
+func Converses(d core.Dialect) bool {
+	line, _ := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "?"}}})
+	return line != nil
 }
 
 // A conversion is a session on its way.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/nova"
 	"github.com/sesslog/sesslog/core/omp"
 	"github.com/sesslog/sesslog/core/operator"
 	"github.com/sesslog/sesslog/core/pi"
@@ -17,6 +18,7 @@ import (
 // All returns the dialects by name. The caller owns the map.
 func All() core.Dialects {
 	return core.Dialects{
+		"nova":     nova.Dialect{},
 		"omp":      omp.Dialect{},
 		"operator": operator.Dialect{},
 		"pi":       pi.Dialect{},
@@ -45,7 +47,7 @@ func Detect(data []byte) (core.Dialect, error) {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
 	all := All()
-	for _, name := range []string{"omp", "operator", "pi"} { // from the narrowest rule to the widest
+	for _, name := range []string{"nova", "omp", "operator", "pi"} { // from the narrowest rule to the widest
 		if all[name].Detect(data) {
 			return all[name], nil
 		}

@@ -163,8 +163,8 @@ func TestSummary(t *testing.T) {
 			}
 		})
 	}
-	if s := (operator.Dialect{}).Summary(core.Header{Time: "yesterday"}, nil); s != (core.Summary{}) {
-		t.Errorf("%+v", s)
+	if d := cmp.Diff(core.Summary{}, operator.Dialect{}.Summary(core.Header{Time: "yesterday"}, nil)); d != "" {
+		t.Error(d)
 	}
 }
 
