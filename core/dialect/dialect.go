@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/core/openrath"
 	"github.com/sesslog/sesslog/core/operator"
 	"github.com/sesslog/sesslog/core/pi"
 )
@@ -18,6 +19,7 @@ import (
 func All() core.Dialects {
 	return core.Dialects{
 		"omp":      omp.Dialect{},
+		"openrath": openrath.Dialect{},
 		"operator": operator.Dialect{},
 		"pi":       pi.Dialect{},
 	}
@@ -45,7 +47,7 @@ func Detect(data []byte) (core.Dialect, error) {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
 	all := All()
-	for _, name := range []string{"omp", "operator", "pi"} { // from the narrowest rule to the widest
+	for _, name := range []string{"openrath", "omp", "operator", "pi"} { // from the narrowest rule to the widest
 		if all[name].Detect(data) {
 			return all[name], nil
 		}
