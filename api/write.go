@@ -243,7 +243,9 @@ func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := st.Entry(q.Target); !ok {
 			return fmt.Errorf("session %s has no entry %q: %w", st.ID, q.Target, core.ErrNotFound)
 		}
-		line = st.Dialect.NewLabel(q.Target, q.Label)
+		if line = st.Dialect.NewLabel(q.Target, q.Label); line == nil {
+			return fmt.Errorf("sessions of %s have no labels: %w", st.Dialect.Name(), core.ErrInvalid)
+		}
 		return nil
 	})
 	if err != nil {
@@ -265,10 +267,15 @@ func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var line []byte
-	_ = sess.View(func(st *core.State) error {
-		line = st.Dialect.NewName(q.Name)
+	err = sess.View(func(st *core.State) error {
+		if line = st.Dialect.NewName(q.Name); line == nil {
+			return fmt.Errorf("sessions of %s have no name: %w", st.Dialect.Name(), core.ErrInvalid)
+		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	return s.appendLine(w, r, line)
 }
 

@@ -87,6 +87,9 @@ type Fields struct {
 	ID     string
 	Parent Leaf // LeafAt, or NoLeaf for a root; the default adds no parent
 	Time   string
+	// Place is which entry of a linear session it is, from 1: as many as Place-1
+	// with a place in the tree stand before it. 0 where that is not known.
+	Place int
 }
 
 // HeaderFields are what a new session's header says.

@@ -244,6 +244,9 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 // admit fills in q's lines and checks them against the state and the entries
 // that go before them in the same record.
 func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error {
+	if err := onMain(st, q.Head); err != nil {
+		return err
+	}
 	es, err := q.fill(st, pending)
 	if err != nil {
 		return err
@@ -269,6 +272,7 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 	if len(pending) > 0 {
 		leaf = st.Dialect.Leaf(pending)
 	}
+	places := newPlaces(st, pending)
 	es := make([]core.Entry, len(q.lines))
 	for i, line := range q.lines {
 		if q.Loose {
@@ -279,17 +283,18 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 			es[i] = e
 			continue
 		}
-		e, err := q.fillLine(st, pending, i, line, leaf)
+		e, err := q.fillLine(st, pending, i, line, leaf, places)
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, Err: err}
 		}
+		places.add(e)
 		es[i] = e
 		leaf = core.LeafAt(e.ID)
 	}
 	return es, nil
 }
 
-func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []byte, leaf core.Leaf) (core.Entry, error) {
+func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []byte, leaf core.Leaf, places *places) (core.Entry, error) {
 	id := q.ids[i]
 	if id == "" {
 		e, err := st.Dialect.Entry(line)
@@ -300,7 +305,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	}
 	old, ok := known(st, pending, id)
 	if !ok {
-		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time})
+		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Place: places.of(id)})
 	}
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
@@ -309,7 +314,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	var e core.Entry
 	for _, parent := range parents {
 		var err error
-		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time})
+		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Place: places.of(id)})
 		if err != nil || bytes.Equal(e.Line, old.Line) {
 			return e, err
 		}

@@ -39,6 +39,9 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 		if err := st.Writable(); err != nil {
 			return nil, err
 		}
+		if err := onMain(st, q.Head); err != nil {
+			return nil, err
+		}
 		holder := holderOf(st, q.Head)
 		if holder != nil && holder.Writer == writer {
 			return nil, nil // an earlier try was stored
@@ -76,7 +79,8 @@ func (s *Session) Release(ctx context.Context, head, writer string, n core.Notic
 }
 
 // Move makes head stand at leaf, without an entry. A head that nobody made yet
-// is made by it. writer is the claim it speaks from, empty for none.
+// is made by it. writer is the claim it speaks from, empty for none. In a
+// linear session nothing moves, which is core.ErrInvalid.
 func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf) error {
 	body, err := json.Marshal(core.Move{Leaf: leaf})
 	if err != nil {
@@ -94,8 +98,14 @@ func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf)
 				return nil, fmt.Errorf("entry %q of session %s: %w", id, s.id, core.ErrNotFound)
 			}
 		}
+		if err := onMain(st, head); err != nil {
+			return nil, err
+		}
 		if h := st.Heads[head]; h != nil && h.Leaf == leaf {
 			return nil, nil
+		}
+		if st.Dialect.Linear() {
+			return nil, chainError(st)
 		}
 		return &core.Record{Kind: core.KindHead, Head: head, Writer: s.writerOr(writer), Body: body}, nil
 	}, nil)

@@ -1,6 +1,10 @@
 package convert
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+)
 
 // chain converts what the agent of path would still send to its model.
 func (c *conversion) chain(path []core.Entry) {
@@ -41,8 +45,9 @@ func (c *conversion) relevant(path []core.Entry) []core.Item {
 	if last < 0 {
 		return its
 	}
+	first := slices.IndexFunc(path[:of[last]], func(e core.Entry) bool { return e.ID != "" && e.ID == its[last].Target })
 	kept := 0
-	for kept < last && path[of[kept]].ID != its[last].Target {
+	for kept < last && (first < 0 || of[kept] < first) {
 		kept++
 	}
 	if kept > 0 {

@@ -89,7 +89,7 @@ func blockText(b core.Block) []string {
 	case core.BlockImage:
 		return []string{"image: " + b.MIME + " " + b.Data}
 	case core.BlockCall:
-		var args any
+		args := map[string]any{} // what is no object only OpenRath has
 		_ = json.Unmarshal(b.Args, &args)
 		return []string{fmt.Sprintf("call: %s %s %v", b.ID, b.Name, args)}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/nova"
 	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/core/openrath"
 	"github.com/sesslog/sesslog/core/operator"
 	"github.com/sesslog/sesslog/core/pi"
 )
@@ -20,6 +21,7 @@ func All() core.Dialects {
 	return core.Dialects{
 		"nova":     nova.Dialect{},
 		"omp":      omp.Dialect{},
+		"openrath": openrath.Dialect{},
 		"operator": operator.Dialect{},
 		"pi":       pi.Dialect{},
 	}
@@ -47,7 +49,7 @@ func Detect(data []byte) (core.Dialect, error) {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
 	all := All()
-	for _, name := range []string{"nova", "omp", "operator", "pi"} { // from the narrowest rule to the widest
+	for _, name := range []string{"openrath", "nova", "omp", "operator", "pi"} { // from the narrowest rule to the widest
 		if all[name].Detect(data) {
 			return all[name], nil
 		}

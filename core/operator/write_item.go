@@ -269,7 +269,11 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 		w.b = append(w.b, `{"type":"tool_call"`...)
 		w.text("id", b.ID)
 		w.text("name", b.Name)
-		w.raw("args", objectOr(b.Args))
+		args := objectOr(b.Args)
+		if len(b.Args) > 0 && string(args) == "{}" && b.Args[0] != '{' {
+			w.lose("arguments of a call that are no object")
+		}
+		w.raw("args", args)
 		w.raw("metadata", objectOr(b.Details))
 	}
 	w.b = append(w.b, '}')

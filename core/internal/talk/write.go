@@ -182,6 +182,18 @@ func (w *writer) content(name string, bs []core.Block) {
 	w.b = append(w.b, ']')
 }
 
+// arguments adds those of a call, which are an object or nothing.
+func (w *writer) arguments(args json.RawMessage) {
+	b, err := esjson.Append(nil, esjson.Value(args))
+	if err != nil || len(b) == 0 || b[0] != '{' {
+		b = []byte("{}")
+		if args != nil {
+			w.lose("arguments of a call that are no object")
+		}
+	}
+	w.raw("arguments", b)
+}
+
 func (w *writer) block(b core.Block) bool {
 	switch b.Kind {
 	case core.BlockText:
@@ -200,11 +212,7 @@ func (w *writer) block(b core.Block) bool {
 		w.b = append(w.b, `{"type":"toolCall"`...)
 		w.text("id", b.ID)
 		w.text("name", b.Name)
-		args := b.Args
-		if args == nil {
-			args = json.RawMessage("{}")
-		}
-		w.details("arguments", args)
+		w.arguments(b.Args)
 		w.textIf("thoughtSignature", b.Signature)
 	default:
 		w.lose(string(b.Kind))

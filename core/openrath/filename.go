@@ -1,0 +1,28 @@
+package openrath
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// FileName is the id of the session and ".jsonl", directly in OpenRath's
+// directory of sessions. Only a UUID is taken for an id; for any other text
+// there is its hash, so that no name leaves the directory.
+func (Dialect) FileName(h core.Header) (dir, name string) { return "", fileID(h.ID) + ".jsonl" }
+
+// PartialName is the file of a session that is not closed, in the same
+// directory.
+func PartialName(h core.Header) string {
+	_, name := Dialect{}.FileName(h)
+	return name + partialSuffix
+}
+
+func fileID(id string) string {
+	if s, ok := canonicalUUID(id); ok {
+		return s
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}

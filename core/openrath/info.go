@@ -1,0 +1,130 @@
+package openrath
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// own is what only OpenRath's sessions have.
+type own struct {
+	SchemaVersion   int             `json:"schemaVersion"`
+	Closed          bool            `json:"closed"`
+	Kind            LineageKind     `json:"kind"`
+	Operator        string          `json:"operator"`
+	Parents         []string        `json:"parents"`
+	Extras          json.RawMessage `json:"extras"` // pairs of a name and a value
+	Sandbox         ownSandbox      `json:"sandbox"`
+	CumulativeUsage json.RawMessage `json:"cumulativeUsage"` // as the trailer has it, or null
+	CreatedAt       string          `json:"createdAt"`
+	ClosedAt        *string         `json:"closedAt"`
+	FinalChunkCount json.RawMessage `json:"finalChunkCount"` // as the trailer has it, or null
+}
+
+type ownSandbox struct {
+	Backend *string         `json:"backend"`
+	Spec    json.RawMessage `json:"spec"`
+	Handle  *string         `json:"handle"`
+}
+
+// Info describes the session whose leaf is leaf. Its entries are the chunks,
+// their types the kinds; a trailer is none. Such sessions have no name and no
+// labels. ErrNotFound when leaf names a chunk that is not there.
+func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
+	s, err := readHeader(h.Line)
+	if err != nil {
+		return core.Info{}, err
+	}
+	path, err := d.Path(es, leaf)
+	if err != nil {
+		return core.Info{}, err
+	}
+	info := core.Info{
+		Header:    json.RawMessage(bytes.TrimSpace(h.Line)),
+		Version:   jsonOf(Version),
+		SessionID: h.ID,
+		CWD:       h.CWD,
+		Types:     map[string]int{},
+		Labels:    map[string]string{},
+	}
+	if n := len(path); n > 0 && path[n-1].ID != "" {
+		info.LeafID = &path[n-1].ID
+	}
+	for _, e := range chunks(es) {
+		info.EntryCount++
+		info.Types[e.Type]++
+	}
+	info.Own, err = json.Marshal(ownOf(s, es))
+	return info, err
+}
+
+func ownOf(s Session, es []core.Entry) own {
+	o := own{
+		SchemaVersion: Version, Kind: s.Kind, Operator: s.Operator, CreatedAt: s.Created,
+		Parents: append([]string{}, s.Parents...), Extras: extrasText(s.Extras),
+		Sandbox:         ownSandbox{orNil(s.Sandbox.Backend), s.Sandbox.Spec, orNil(s.Sandbox.Handle)},
+		CumulativeUsage: json.RawMessage(null), FinalChunkCount: json.RawMessage(null),
+	}
+	t, closed := trailerOf(es)
+	if !closed {
+		return o
+	}
+	o.Closed, o.ClosedAt, o.CumulativeUsage = true, &t.closed, t.usage.text()
+	if _, ok := t.chunks.Number(); ok {
+		o.FinalChunkCount = rawOf(t.chunks)
+	}
+	return o
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// firstLength is how many characters of the first user message are kept.
+const firstLength = 200
+
+// Summary counts the chunks. First is what the first user chunk says. Modified
+// is when the session was closed, else when it was made: chunks have no time.
+// Usage is what the trailer says.
+func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+	s := core.Summary{Created: asISO(h.Time)}
+	s.Modified = s.Created
+	for _, e := range chunks(es) {
+		s.Messages++
+		if c, ok := chunkOf(e); ok && s.First == "" && c.kind == KindUser {
+			s.First = cut(c.Content(), firstLength)
+		}
+	}
+	if t, ok := trailerOf(es); ok {
+		if at := asISO(t.closed); at != "" {
+			s.Modified = at
+		}
+		if t.usage != nil {
+			s.Usage = core.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
+		}
+	}
+	return s
+}
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// NewLabel and NewName return nil: OpenRath's sessions have neither.
+func (Dialect) NewLabel(string, string) []byte { return nil }
+
+// NewName returns nil.
+func (Dialect) NewName(string) []byte { return nil }
+
+// ImageStore is empty: OpenRath's chunks hold no images.
+func (Dialect) ImageStore() string { return "" }

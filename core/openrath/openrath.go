@@ -1,0 +1,32 @@
+package openrath
+
+import "github.com/sesslog/sesslog/core"
+
+// A Dialect is the dialect of OpenRath. Its methods keep nothing and may be
+// called from several goroutines. The zero Dialect reads the current format.
+type Dialect struct {
+	// Migrations bring what older versions wrote up to the current one; nil
+	// for none.
+	Migrations *Migrations
+}
+
+var _ core.Dialect = Dialect{}
+
+const name = "openrath"
+
+// Name is "openrath".
+func (Dialect) Name() string { return name }
+
+// Version is the schema version that OpenRath writes.
+const Version = 1
+
+// The types of records.
+const (
+	recordHeader  = "header"
+	recordChunk   = "chunk"
+	recordTrailer = "trailer"
+)
+
+// typeTrailer is the type of a trailer as an entry. No kind of chunk is called
+// so.
+const typeTrailer = recordTrailer

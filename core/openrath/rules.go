@@ -1,0 +1,25 @@
+package openrath
+
+import (
+	"encoding/hex"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Linear is true: chunks follow one another, and only a fork branches.
+func (Dialect) Linear() bool { return true }
+
+// Keeps is true: OpenRath writes the header as soon as it opens a file.
+func (Dialect) Keeps([]core.Entry) bool { return true }
+
+// EntryID is a random UUID, as OpenRath's own ids are.
+func (Dialect) EntryID(random [16]byte) string {
+	random[6] = random[6]&0x0F | 0x40
+	random[8] = random[8]&0x3F | 0x80
+	return uuidText(random)
+}
+
+func uuidText(b [16]byte) string {
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}

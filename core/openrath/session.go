@@ -1,0 +1,129 @@
+package openrath
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Session is a session as a value. What makes one of another shares no
+// memory with it that anybody may change.
+type Session struct {
+	ID       string // a UUID
+	Created  string // when it was made, as OpenRath writes times; empty where it is not kept yet
+	Rows     Table
+	Parents  []string // the sessions it came from, in order
+	Operator string   // what made it
+	Kind     LineageKind
+	Extras   []Extra
+	Usage    *Usage // nil where nobody knows
+	Sandbox  Sandbox
+}
+
+// An Extra is something more that is known of where a session came from. A
+// value that has no JSON is written as its text in quotes.
+type Extra struct {
+	Key   string
+	Value any
+}
+
+// A Sandbox is where a session's tools run. It is named here, never opened.
+type Sandbox struct {
+	Backend string          // empty for none
+	Spec    json.RawMessage // what to open, one JSON object; nil for none
+	Handle  string          // of the sandbox that is open; empty where none is bound
+}
+
+// The operators that sessions are made by.
+const (
+	operatorImplicit     = "implicit"
+	operatorCreate       = "Session.create"
+	operatorCreateUser   = "create_user_session"
+	operatorCreateSystem = "create_system_session"
+	operatorFork         = "Session.fork"
+	operatorDetach       = "Session.detach"
+	operatorMerge        = "Session.merge"
+)
+
+// FromUserMessage returns a session called id that begins with what a user
+// says. Nothing is said of where it came from.
+func FromUserMessage(id, content string) Session { return implicit(id, NewTable(UserText(content))) }
+
+// FromAgentPrompt returns a session called id that begins with what the system
+// says. Nothing is said of where it came from.
+func FromAgentPrompt(id, content string) Session { return implicit(id, NewTable(SystemText(content))) }
+
+func implicit(id string, rows Table) Session {
+	return Session{ID: id, Rows: rows, Operator: operatorImplicit, Kind: LineageUnknown}
+}
+
+// Create returns a session called id of the kind "user" or "system", which
+// says what made it, or "empty", which holds nothing and says nothing.
+// ErrInvalid for any other kind.
+func Create(id, kind, content string) (Session, error) {
+	switch kind {
+	case "user":
+		return leaf(FromUserMessage(id, content), LineageUser, operatorCreate), nil
+	case "system":
+		return leaf(FromAgentPrompt(id, content), LineageSystem, operatorCreate), nil
+	case "empty":
+		return implicit(id, Table{}), nil
+	}
+	return Session{}, fmt.Errorf("a session of the kind %q: it is user, system or empty: %w", clip(kind, 40), core.ErrInvalid)
+}
+
+// CreateUserSession is FromUserMessage for a session that says what made it.
+func CreateUserSession(id, content string) Session {
+	return leaf(FromUserMessage(id, content), LineageUser, operatorCreateUser)
+}
+
+// CreateSystemSession is FromAgentPrompt for a session that says what made it.
+func CreateSystemSession(id, content string) Session {
+	return leaf(FromAgentPrompt(id, content), LineageSystem, operatorCreateSystem)
+}
+
+func leaf(s Session, kind LineageKind, operator string) Session {
+	s.Kind, s.Operator, s.Extras = kind, operator, []Extra{{"source", operator}}
+	return s
+}
+
+// Fork returns a session called id that goes on from s: with its rows and its
+// sandbox, which both hold from then on, and without its cost and extras.
+func (s Session) Fork(id string) Session {
+	return s.derive(id, LineageFork, operatorFork, s.ID)
+}
+
+// Detach is Fork without telling where the session came from.
+func (s Session) Detach(id string) Session {
+	return s.derive(id, LineageDetach, operatorDetach)
+}
+
+func (s Session) derive(id string, kind LineageKind, operator string, parents ...string) Session {
+	sandbox := s.Sandbox
+	sandbox.Spec = slices.Clone(sandbox.Spec)
+	return Session{ID: id, Rows: s.Rows, Parents: parents, Operator: operator, Kind: kind, Sandbox: sandbox}
+}
+
+// Merge returns a session called id of the rows of s, then those of other, at
+// the cost of both, in the sandbox of s. ErrInvalid where neither has a sandbox
+// bound and the two are for different backends.
+func (s Session) Merge(id string, other Session) (Session, error) {
+	a, b := s.Sandbox, other.Sandbox
+	if a.Handle == "" && b.Handle == "" && a.Backend != b.Backend {
+		return Session{}, fmt.Errorf("cannot merge unbound sessions targeting different backends, %s and %s: bind a sandbox or target one backend: %w",
+			backend(a), backend(b), core.ErrInvalid)
+	}
+	m := s.derive(id, LineageMerge, operatorMerge, s.ID, other.ID)
+	m.Rows = s.Rows.Extend(other.Rows.rows...)
+	m.Usage = AddUsage(s.Usage, other.Usage)
+	return m, nil
+}
+
+func backend(s Sandbox) string {
+	if s.Backend == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%q", clip(s.Backend, 40))
+}
