@@ -81,7 +81,7 @@ func addInfo(g *grid, info core.Info, session, dialect string) {
 	}
 	addIf(g, "name", deref(info.Name))
 	g.add("dialect", fmt.Sprintf("%s, version %s", dialect, info.Version))
-	g.add("directory", info.CWD)
+	addIf(g, "directory", info.CWD)
 	g.add("entries", join(": ", strconv.Itoa(info.EntryCount), typesText(info.Types)))
 	g.add("leaf", orNone(deref(info.LeafID)))
 	for _, id := range slices.Sorted(maps.Keys(info.Labels)) {
