@@ -90,10 +90,13 @@ type Block struct {
 	Text string // BlockText, BlockThinking
 	// Signature is the provider's seal on a text, a thought or a call, opaque.
 	Signature string
-	MIME      string // BlockImage, BlockAudio: such as "image/png"
-	Data      string // BlockImage, BlockAudio: base64, or "blob:sha256:…"
-	ID        string // BlockCall, BlockResult: of the call
-	Name      string // BlockCall, BlockResult: of the tool
+	// Hidden: the provider hid a thought (BlockThinking), and Signature is all
+	// there is of it.
+	Hidden bool
+	MIME   string // BlockImage, BlockAudio: such as "image/png"
+	Data   string // BlockImage, BlockAudio: base64, or "blob:sha256:…"
+	ID     string // BlockCall, BlockResult: of the call
+	Name   string // BlockCall, BlockResult: of the tool
 	// Args are a call's arguments, one JSON value, as a rule an object.
 	Args json.RawMessage
 	// Blocks is what a result holds: texts and images.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -56,6 +57,7 @@ func Convert(q Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	q.Time = clock(q)
 	line := q.To.NewHeader(core.HeaderFields{ID: q.ID, Time: q.Time, CWD: q.Header.CWD, Parent: q.Header.ID})
 	h, err := q.To.Header(line)
 	if err != nil {
@@ -63,7 +65,7 @@ func Convert(q Request) (Result, error) {
 	}
 	c := &conversion{
 		Request: q, lost: map[string]int{}, taken: map[string]bool{}, kept: map[string]bool{},
-		last: map[string]string{}, next: map[string]string{}, models: map[string]model{},
+		last: map[string]string{}, first: map[string]string{}, models: map[string]model{}, tools: map[string]string{},
 	}
 	if q.To.Linear() {
 		c.chain(path)
@@ -96,8 +98,10 @@ type conversion struct {
 	taken  map[string]bool   // ids of new entries
 	kept   map[string]bool   // ids of old entries, which keep them
 	last   map[string]string // by old id: the new entry that stands for it, or for what is before it
-	next   map[string]string // by old id of an entry that says nothing: the new entry behind it
+	first  map[string]string // by old id: the first of the new entries that say it
 	models map[string]model  // by new id: which model answers there
+	tools  map[string]string // by the id of a call: the tool it calls
+	steps  int               // taken up the tree, for what compactions kept
 	up     map[string]string // parents by id, once somebody asked
 	err    error
 }
@@ -127,7 +131,12 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 	it = c.fit(it, parent)
 	line, lost := c.To.Write(it)
 	if line == nil {
-		c.lose(plural(it.Kind))
+		if len(lost) == 0 {
+			lost = []string{plural(it.Kind)}
+		}
+		for _, what := range lost {
+			c.lose(what)
+		}
 		return parent
 	}
 	for _, what := range lost {
@@ -142,13 +151,35 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 	return c.add(line, it, want, parent)
 }
 
-// fit returns it with the model that answers at parent, where it is an answer
-// that does not say.
+// fit returns it with what it does not say itself but other entries do: the
+// time, the model that answers at parent, the tool whose result it is.
 func (c *conversion) fit(it core.Item, parent string) core.Item {
+	if it.Time == "" {
+		it.Time = c.Time
+	}
+	it.Blocks = c.named(it.Blocks)
 	if it.Kind == core.ItemMessage && it.Role == core.RoleAssistant && it.Model == "" {
 		it.Provider, it.Model = c.models[parent].provider, c.models[parent].name
 	}
 	return it
+}
+
+// named returns blocks in which results have the name of their tool, as the
+// call with their id has it: some agents write it there only.
+func (c *conversion) named(blocks []core.Block) []core.Block {
+	out := blocks
+	for i, b := range blocks {
+		switch {
+		case b.Kind == core.BlockCall:
+			c.tools[b.ID] = b.Name
+		case b.Kind == core.BlockResult && b.Name == "" && c.tools[b.ID] != "":
+			if &out[0] == &blocks[0] {
+				out = slices.Clone(blocks)
+			}
+			out[i].Name = c.tools[b.ID]
+		}
+	}
+	return out
 }
 
 func (c *conversion) add(line []byte, it core.Item, want, parent string) string {
@@ -159,12 +190,9 @@ func (c *conversion) add(line []byte, it core.Item, want, parent string) string 
 	case id == "" || c.taken[id]:
 		id = c.newID(want + " " + strconv.Itoa(len(c.out)))
 	}
-	f := core.Fields{ID: id, Parent: core.NoLeaf, Time: it.Time}
+	f := core.Fields{ID: id, Parent: core.NoLeaf, Time: cmp.Or(it.Time, c.Time)}
 	if parent != "" {
 		f.Parent = core.LeafAt(parent)
-	}
-	if f.Time == "" {
-		f.Time = c.Time
 	}
 	e, err := c.To.Fill(line, f)
 	if err != nil {

@@ -83,6 +83,9 @@ func says(d core.Dialect, es []core.Entry, leaf core.Leaf) []string {
 }
 
 func blockText(b core.Block) []string {
+	if b.Hidden {
+		return nil // not all have a place for it
+	}
 	switch b.Kind {
 	case core.BlockText, core.BlockThinking:
 		return []string{string(b.Kind) + ": " + b.Text}

@@ -43,11 +43,7 @@ func (c *conversion) stand() {
 		c.add(line, core.Item{Kind: core.ItemLeaf}, "", c.out[at].ID)
 		return
 	}
-	if !some {
-		c.lose("that the session stands before its first entry")
-		return
-	}
-	if c.moveLast(id) {
+	if some && c.moveLast(id) {
 		return
 	}
 	mark := core.Item{Kind: core.ItemCustom, Type: "sesslog.leaf"}
@@ -69,6 +65,11 @@ func (c *conversion) moveLast(id string) bool {
 		return false
 	}
 	e := c.out[at]
+	for _, it := range c.To.Read(e) {
+		if it.Kind == core.ItemLabel || it.Kind == core.ItemName {
+			return false // the last in a file counts
+		}
+	}
 	c.out = append(append(c.out[:at:at], c.out[at+1:]...), e)
 	return true
 }

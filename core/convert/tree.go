@@ -23,12 +23,14 @@ func (c *conversion) tree(path []core.Entry) {
 	for i := range c.Entries {
 		for _, at := range c.upTo(i, byID, done) {
 			e := c.Entries[at]
-			parent, ok := byID[e.Parent]
-			if !ok || parent == at {
-				c.entry(e, "")
-				continue
+			above := ""
+			if parent, ok := byID[e.Parent]; ok && parent != at {
+				above = c.last[e.Parent]
 			}
-			c.entry(e, c.last[c.Entries[parent].ID])
+			if byID[e.ID] != at { // a later entry took its id over, and whatever points at it
+				e.ID = ""
+			}
+			c.entry(e, above)
 		}
 	}
 	if n := len(path); n > 0 {
@@ -87,7 +89,7 @@ func (c *conversion) entry(e core.Entry, parent string) string {
 			want = c.newID(e.ID + " part")
 		}
 		if before := len(c.out); it.Kind != core.ItemLeaf {
-			at = c.put(c.aimed(it), want, at)
+			at = c.put(c.aimed(it, e), want, at)
 			if said == "" && len(c.out) > before {
 				said = at
 			}
@@ -98,27 +100,39 @@ func (c *conversion) entry(e core.Entry, parent string) string {
 	}
 	c.last[e.ID] = at
 	if said != "" {
-		c.follow(e, said)
+		c.first[e.ID] = said
 	}
 	return at
 }
 
-// follow notes that the new entry called id stands behind those right above e
-// that say nothing.
-func (c *conversion) follow(e core.Entry, id string) {
-	c.next[e.ID] = id
-	for up := e.Parent; up != ""; {
-		if _, ok := c.next[up]; ok {
-			return
-		}
-		c.next[up] = id
-		above := c.parentOf(up)
-		if above == up {
-			return
-		}
-		up = above
+// keptFrom returns the new entry that the range begins with which a compaction,
+// e, kept from the old entry called id on: where that one says nothing, the
+// first one behind it on the way to e. Empty where there is none.
+func (c *conversion) keptFrom(id string, e core.Entry) string {
+	if said := c.first[id]; said != "" {
+		return said
 	}
+	if _, there := c.last[id]; !there {
+		return ""
+	}
+	said := ""
+	for up := e.Parent; up != id; up = c.parentOf(up) {
+		if c.steps++; up == "" || c.steps > maxSteps {
+			if up != "" {
+				c.lose("what a compaction kept")
+			}
+			return ""
+		}
+		if s := c.first[up]; s != "" {
+			said = s
+		}
+	}
+	return said
 }
+
+// maxSteps is how far keptFrom goes in all, further than any agent's session
+// makes it and not so far that a session made for it keeps a machine busy.
+const maxSteps = 10_000_000
 
 func (c *conversion) parentOf(id string) string {
 	if c.up == nil {
@@ -130,16 +144,16 @@ func (c *conversion) parentOf(id string) string {
 	return c.up[id]
 }
 
-// aimed returns it with what it points at as the new session calls it. What is
+// aimed returns it, which e says, with what it points at as the new session calls it. What is
 // not there any more is replaced by what stands for it: for the first entry
 // that a compaction kept the one behind it, else the one before it.
-func (c *conversion) aimed(it core.Item) core.Item {
+func (c *conversion) aimed(it core.Item, e core.Entry) core.Item {
 	if it.Target == "" {
 		return it
 	}
 	switch it.Kind {
 	case core.ItemCompaction:
-		it.Target = c.next[it.Target]
+		it.Target = c.keptFrom(it.Target, e)
 	case core.ItemLabel, core.ItemBranch:
 		if to, ok := c.last[it.Target]; ok {
 			it.Target = to

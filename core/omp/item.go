@@ -30,11 +30,11 @@ func (Dialect) Read(e core.Entry) []core.Item {
 		if role == "default" {
 			role = ""
 		}
-		return []core.Item{{Kind: core.ItemModel, Time: e.Time, Provider: provider, Model: model, For: role}}
+		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: provider, Model: model, For: role}}
 	case typeRename:
-		return []core.Item{{Kind: core.ItemName, Time: e.Time, Text: text("title")}}
+		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: text("title")}}
 	case "mode_change":
-		it := core.Item{Kind: core.ItemMode, Time: e.Time, Text: text("mode")}
+		it := core.Item{Kind: core.ItemMode, Time: talk.Time(e), Text: text("mode")}
 		if data := o.Get("data"); !data.IsNullish() {
 			it.Details = []byte(data)
 		}
@@ -69,8 +69,13 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 		}
 		return append(b, '}'), nil
 	case core.ItemNote:
-		line, lost = talk.Write(it)
+		line, lost = talk.Write(it, hidden)
 		return append(jsonl.AppendMember(line[:len(line)-1], "attribution", "agent"), '}'), lost
 	}
-	return talk.Write(it)
+	return talk.Write(it, hidden)
+}
+
+// hidden is a thought that the provider hid.
+func hidden(b []byte, seal string) []byte {
+	return append(jsonl.AppendMember(append(b, `{"type":"redactedThinking"`...), "data", seal), '}')
 }

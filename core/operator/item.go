@@ -190,12 +190,27 @@ func readMedia(kind core.BlockKind, list esjson.Value) []core.Block {
 			return
 		}
 		b := core.Block{Kind: kind, Data: s}
-		if rest, ok := strings.CutPrefix(s, "data:"); ok {
-			b.MIME, b.Data, _ = strings.Cut(rest, ";base64,")
+		if mime, data, ok := strings.Cut(strings.TrimPrefix(s, "data:"), ";base64,"); ok {
+			b.MIME, b.Data = mime, data
+		} else if kind == core.BlockImage {
+			b.MIME = pictureType(s)
 		}
 		bs = append(bs, b)
 	})
 	return bs
+}
+
+// pictureType is the MIME type of a picture in base64, by how it begins; empty
+// where it is none of those that models are shown.
+func pictureType(data string) string {
+	for _, t := range [][2]string{
+		{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
+	} {
+		if strings.HasPrefix(data, t[0]) {
+			return t[1]
+		}
+	}
+	return ""
 }
 
 func text(o *esjson.Object, name string) string {

@@ -24,15 +24,18 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 	case core.ItemMessage:
 		w.message(it)
 	case core.ItemModel:
+		if it.For != "" { // as a change of the model it would change the session's own
+			return nil, []string{"the model for the role " + strconv.Quote(clip(it.For, 40))}
+		}
 		w.begin(typeModel)
 		w.text("model_id", it.Model)
 		w.text("provider_id", it.Provider)
-		if it.For != "" {
-			w.lose("the role that a model is for")
-		}
 	case core.ItemLevel:
+		if !slices.Contains(levels, it.Text) {
+			return nil, []string{"thinking level " + strconv.Quote(clip(it.Text, 40))}
+		}
 		w.begin(typeThinking)
-		w.text("thinking_level", w.level(it.Text))
+		w.text("thinking_level", it.Text)
 	case core.ItemCompaction:
 		w.begin(typeCompaction)
 		w.text("summary", it.Text)
@@ -102,14 +105,6 @@ func (w *writer) value(name string, v json.RawMessage) {
 }
 
 func (w *writer) lose(what string) { w.lost = append(w.lost, what) }
-
-func (w *writer) level(s string) string {
-	if slices.Contains(levels, s) {
-		return s
-	}
-	w.lose("thinking level " + strconv.Quote(clip(s, 40)))
-	return "high"
-}
 
 func (w *writer) note(it core.Item) {
 	w.begin(typeCustomMessage)
@@ -204,7 +199,7 @@ func (w *writer) result(bs []core.Block) {
 	w.text("id", r.ID)
 	w.text("content", strings.Join(texts, "\n"))
 	w.raw("is_error", strconv.AppendBool(nil, r.Failed))
-	w.raw("metadata", objectOr(r.Details))
+	w.object("metadata", r.Details, "details of a result that are no object")
 	w.raw("terminate", []byte("false"))
 	w.b = append(w.b, '}')
 	for _, p := range pictures {
@@ -216,13 +211,17 @@ func (w *writer) result(bs []core.Block) {
 	w.b = append(w.b, ']')
 }
 
-// objectOr returns v where it is an object, else an empty one.
-func objectOr(v json.RawMessage) []byte {
+// object adds v where it is an object, else an empty one: what is lost then is
+// said in the words of lost.
+func (w *writer) object(name string, v json.RawMessage, lost string) {
 	b, err := esjson.Append(nil, esjson.Value(v))
 	if err != nil || len(b) == 0 || b[0] != '{' {
-		return []byte("{}")
+		if v != nil {
+			w.lose(lost)
+		}
+		b = []byte("{}")
 	}
-	return b
+	w.raw(name, b)
 }
 
 // blocks adds a list of blocks of the kinds that have a place there.
@@ -248,6 +247,10 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 		w.lose(string(b.Kind))
 		return false
 	}
+	if b.Hidden {
+		w.lose("a thought that the provider hid")
+		return false
+	}
 	if b.Signature != "" && b.Kind != core.BlockThinking {
 		w.lose("a provider's signature on a " + string(b.Kind))
 	}
@@ -269,12 +272,8 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 		w.b = append(w.b, `{"type":"tool_call"`...)
 		w.text("id", b.ID)
 		w.text("name", b.Name)
-		args := objectOr(b.Args)
-		if len(b.Args) > 0 && string(args) == "{}" && b.Args[0] != '{' {
-			w.lose("arguments of a call that are no object")
-		}
-		w.raw("args", args)
-		w.raw("metadata", objectOr(b.Details))
+		w.object("args", b.Args, "arguments of a call that are no object")
+		w.object("metadata", b.Details, "details of a call that are no object")
 	}
 	w.b = append(w.b, '}')
 	return true

@@ -23,9 +23,9 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	}
 	switch e.Type {
 	case "model_change":
-		return []core.Item{{Kind: core.ItemModel, Time: e.Time, Provider: text("provider"), Model: text("modelId")}}
+		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: text("provider"), Model: text("modelId")}}
 	case "session_info":
-		return []core.Item{{Kind: core.ItemName, Time: e.Time, Text: jsonl.Trim(text("name"))}}
+		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: jsonl.Trim(text("name"))}}
 	}
 	return talk.Read(e, &o)
 }
@@ -38,20 +38,29 @@ var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh"}
 func (Dialect) Write(it core.Item) (line []byte, lost []string) {
 	switch it.Kind {
 	case core.ItemModel:
-		if it.For != "" {
-			lost = append(lost, "the role that a model is for")
+		if it.For != "" { // as a change of the model it would change the session's own
+			return nil, []string{"the model for the role " + strconv.Quote(jsonl.Clip(it.For, 40))}
 		}
 		b := jsonl.AppendMember([]byte(`{"type":"model_change"`), "provider", it.Provider)
-		return append(jsonl.AppendMember(b, "modelId", it.Model), '}'), lost
+		return append(jsonl.AppendMember(b, "modelId", it.Model), '}'), nil
 	case core.ItemLevel:
 		level := it.Text
 		if !slices.Contains(levels, level) {
-			lost = append(lost, "thinking level "+strconv.Quote(level))
+			lost = append(lost, "thinking level "+strconv.Quote(jsonl.Clip(level, 40)))
+			if level != "max" { // no word for how much
+				return nil, lost
+			}
 			level = levels[len(levels)-1]
 		}
 		return append(jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", level), '}'), lost
 	case core.ItemName:
 		return Dialect{}.NewName(it.Text), nil
 	}
-	return talk.Write(it)
+	return talk.Write(it, hidden)
+}
+
+// hidden is a thought that the provider hid, which pi keeps as one without words.
+func hidden(b []byte, seal string) []byte {
+	b = append(b, `{"type":"thinking","thinking":"[Reasoning redacted]"`...)
+	return append(jsonl.AppendMember(b, "thinkingSignature", seal), `,"redacted":true}`...)
 }

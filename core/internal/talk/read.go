@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/date"
 	"github.com/sesslog/sesslog/core/internal/esjson"
 	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
@@ -44,8 +45,11 @@ func Read(e core.Entry, o *esjson.Object) []core.Item {
 // root is what fromId says of a branch that begins before all entries.
 const root = "root"
 
+// Time is when e was made, as items have it: empty where it is no date.
+func Time(e core.Entry) string { return date.ISO(date.Parse(e.Time)) }
+
 func one(e core.Entry, it core.Item) []core.Item {
-	it.Time = e.Time
+	it.Time = Time(e)
 	return []core.Item{it}
 }
 
@@ -147,7 +151,12 @@ func block(o *esjson.Object) (core.Block, bool) {
 	case "text":
 		return core.Block{Kind: core.BlockText, Text: text(o, "text"), Signature: text(o, "textSignature")}, true
 	case "thinking":
+		if o.Get("redacted").Truthy() {
+			return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "thinkingSignature")}, true
+		}
 		return core.Block{Kind: core.BlockThinking, Text: text(o, "thinking"), Signature: text(o, "thinkingSignature")}, true
+	case "redactedThinking":
+		return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "data")}, true
 	case "image":
 		return core.Block{Kind: core.BlockImage, MIME: text(o, "mimeType"), Data: text(o, "data")}, true
 	case "toolCall":

@@ -12,9 +12,10 @@ import (
 )
 
 // Write makes the line of an item of a kind that pi and omp write alike, and
-// says what of it has no place there; nil for any other.
-func Write(it core.Item) (line []byte, lost []string) {
-	w := writer{}
+// says what of it has no place there; nil for any other. hidden appends the
+// block of a thought that the provider hid, which each of them has its own way.
+func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
+	w := writer{hidden: hidden}
 	switch it.Kind {
 	case core.ItemMessage:
 		w.message(it)
@@ -49,8 +50,9 @@ func Write(it core.Item) (line []byte, lost []string) {
 
 // A writer makes one line.
 type writer struct {
-	b    []byte
-	lost []string
+	b      []byte
+	lost   []string
+	hidden func(b []byte, seal string) []byte
 }
 
 func (w *writer) begin(kind string) { w.b = append(append(w.b, `{"type":`...), strconv.Quote(kind)...) }
@@ -201,6 +203,10 @@ func (w *writer) block(b core.Block) bool {
 		w.text("text", b.Text)
 		w.textIf("textSignature", b.Signature)
 	case core.BlockThinking:
+		if b.Hidden {
+			w.b = w.hidden(w.b, b.Signature)
+			return true
+		}
 		w.b = append(w.b, `{"type":"thinking"`...)
 		w.text("thinking", b.Text)
 		w.textIf("thinkingSignature", b.Signature)
