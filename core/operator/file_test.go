@@ -154,7 +154,7 @@ func TestDetect(t *testing.T) {
 		`{"type":"session","version":3,"id":"x","cwd":"/"}`:                                        "pi",
 		`{"type":"session","id":"x","timestamp":5}`:                                                "",
 		`{"type":"title","v":1}` + "\n" + header:                                                   "",
-		`{"record":"header","id":"x"}`:                                                             "",
+		`{"record_type":"header","id":"x"}`:                                                        "openrath",
 		header[:60]:                                                                                "",
 		hello:                                                                                      "",
 		"":                                                                                         "",
