@@ -28,6 +28,9 @@ type Origin struct {
 	Skipped []BadLine `json:"skipped,omitempty"`
 	// From is where a fork was taken.
 	From *Lineage `json:"from,omitempty"`
+	// Key names the request that made the session, so that the same request
+	// again finds it made.
+	Key string `json:"key,omitempty"`
 	// Time, Host and By: when by the writer's clock, on which host, by whom.
 	Time time.Time `json:"time,omitzero"`
 	Host string    `json:"host,omitempty"`

@@ -9,52 +9,69 @@ import (
 
 // A Fork says what to make of a session.
 type Fork struct {
-	ID  core.SessionID // of the new session; default a new id
-	At  core.Leaf      // where the path to copy ends; the default is where main stands
-	CWD string         // default the source's
-	By  string
+	ID    core.SessionID // of the new session; default a new id
+	Whole bool           // all entries, and main stands as in the source
+	At    core.Leaf      // else: where the path to copy ends; the default is where main stands
+	CWD   string         // default the source's
+	By    string
+	Key   string // see core.Origin
 }
 
-// Fork makes a new session that holds the path from the root to f.At of src,
-// line by line as it is there, and records where it came from. Images are
-// shared, not copied.
+// Fork makes a new session of src, line by line as it is there, and records
+// where it came from: all of it, or the path from the root to f.At with the
+// labels that are on it. Images are shared, not copied.
 func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
 	if f.ID == "" {
 		f.ID = core.SessionID(ss.cfg.NewID())
 	}
 	var b Birth
-	err := src.View(func(st *core.State) error {
-		leaf := f.At
-		if leaf.IsDefault() {
+	var leaf core.Leaf
+	err := src.View(func(st *core.State) (err error) {
+		leaf = f.At
+		if leaf.IsDefault() || f.Whole {
 			leaf = st.Leaf(core.MainHead)
 		}
-		path, err := st.Dialect.Path(st.Entries, leaf)
-		if err != nil {
+		if b, err = ss.birth(st, f, leaf); err != nil {
 			return fmt.Errorf("fork session %s: %w", src.id, err)
-		}
-		now := ss.cfg.Now().UTC()
-		cwd := f.CWD
-		if cwd == "" {
-			cwd = st.Header.CWD
-		}
-		head, err := st.Dialect.Header(st.Dialect.NewHeader(core.HeaderFields{
-			ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: st.Header.ID,
-		}))
-		if err != nil {
-			return err
-		}
-		from := &core.Lineage{Session: src.id, Cursor: st.Cursor(), Kind: "fork"}
-		from.Entry, _ = leaf.ID()
-		b = Birth{
-			ID:      f.ID,
-			Origin:  core.Origin{Dialect: st.Dialect.Name(), From: from, Time: now, By: f.By},
-			Header:  head,
-			Entries: path,
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ss.Create(ctx, b)
+	s, err := ss.Create(ctx, b)
+	if err != nil || !f.Whole || !core.AnyInTree(b.Entries) || s.dialect().Leaf(b.Entries) == leaf {
+		return s, err
+	}
+	// Where a file of these entries ends is not where the source stands.
+	return s, s.Move(ctx, core.MainHead, "", leaf)
+}
+
+// birth is the session that f makes of st.
+func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err error) {
+	es := st.Entries
+	if !f.Whole {
+		if es, err = core.Cut(st.Dialect, st.Header, st.Entries, leaf); err != nil {
+			return b, err
+		}
+	}
+	now := ss.cfg.Now().UTC()
+	cwd := f.CWD
+	if cwd == "" {
+		cwd = st.Header.CWD
+	}
+	head, err := st.Dialect.Header(st.Dialect.NewHeader(core.HeaderFields{
+		ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: st.Header.ID,
+	}))
+	if err != nil {
+		return b, err
+	}
+	from := &core.Lineage{Session: st.ID, Cursor: st.Cursor(), Kind: "fork"}
+	from.Entry, _ = leaf.ID()
+	return Birth{
+		ID:      f.ID,
+		Origin:  core.Origin{Dialect: st.Dialect.Name(), From: from, Key: f.Key, Time: now, By: f.By},
+		Header:  head,
+		Entries: es,
+	}, nil
 }

@@ -1,0 +1,4 @@
+package sessiontest
+
+// inLog are the promises about being kept.
+var inLog = []test{}
