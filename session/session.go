@@ -38,6 +38,7 @@ type Session struct {
 
 	// What is known of the log.
 	saved   bool            // the session is in it
+	born    int             // entries that it was to be made with, -1 before
 	made    bool            // the head is in it
 	head    string          // the head written to
 	writer  string          // of the claim
@@ -60,6 +61,7 @@ func newSession(log Log, o Options, d core.Dialect, h core.Header) *Session {
 		leaf:   core.NoLeaf,
 		head:   o.Head,
 		stands: core.NoLeaf,
+		born:   -1,
 		mine:   map[string]bool{},
 	}
 }

@@ -149,20 +149,28 @@ func (s *Session) sendAll(ctx context.Context) error {
 	return nil
 }
 
-// create makes the session in the log, in one record.
+// create makes the session in the log, in one record. An earlier try may have
+// been stored, so every try is the same; what came since follows.
 func (s *Session) create(ctx context.Context) error {
+	if s.born < 0 {
+		s.born = len(s.entries)
+	}
+	es := s.entries[:s.born]
 	at, err := s.log.Create(ctx, New{
-		ID: s.id, Dialect: s.d.Name(), Header: s.header.Line, Lines: lines(s.entries), By: s.o.By, Key: s.key,
+		ID: s.id, Dialect: s.d.Name(), Header: s.header.Line, Lines: lines(es), By: s.o.By, Key: s.key,
 	})
 	if err != nil {
+		if refused(err) {
+			s.born = -1
+		}
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved, s.made, s.unsent = true, s.head == core.MainHead, 0
+	s.saved, s.made, s.unsent = true, s.head == core.MainHead, len(s.entries)-s.born
 	s.stands = core.NoLeaf
-	if core.AnyInTree(s.entries) {
-		s.stands = s.d.Leaf(s.entries)
+	if core.AnyInTree(es) {
+		s.stands = s.d.Leaf(es)
 	}
 	s.seen, s.checked = at, at
 	return nil
@@ -374,6 +382,11 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 	defer s.unlock()
 	if err := s.writable(); err != nil {
 		return err
+	}
+	if s.err != nil { // a line that may be on its way does not change
+		if err := s.send(ctx, true); err != nil {
+			return err
+		}
 	}
 	e, err := change(a)
 	if err != nil {
