@@ -37,6 +37,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // ListOptions narrow a listing.
 type ListOptions struct {
 	Prefix  string // of the session's id
+	CWD     string // the directory that the agent works in
+	Dialect string
+	Text    string // in the name or in the first message; case does not count
 	Deleted bool   // list the trash instead
 	Limit   int
 	After   string
@@ -46,6 +49,9 @@ type ListOptions struct {
 func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
 	q := url.Values{}
 	setIf(q, "prefix", o.Prefix)
+	setIf(q, "cwd", o.CWD)
+	setIf(q, "dialect", o.Dialect)
+	setIf(q, "text", o.Text)
 	setIf(q, "after", o.After)
 	if o.Deleted {
 		q.Set("deleted", "true")

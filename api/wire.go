@@ -127,10 +127,11 @@ type Claimed struct {
 
 // ForkRequest asks for a new session that begins as a path of this one.
 type ForkRequest struct {
-	At  string `json:"at,omitempty"` // default where main stands
-	ID  string `json:"id,omitempty"`
-	CWD string `json:"cwd,omitempty"`
-	By  string `json:"by,omitempty"`
+	At    string `json:"at,omitempty"`    // default where main stands; "null" for before all entries
+	Whole bool   `json:"whole,omitempty"` // all entries rather than a path
+	ID    string `json:"id,omitempty"`
+	CWD   string `json:"cwd,omitempty"`
+	By    string `json:"by,omitempty"`
 }
 
 // Notice says who does something that others will want to know of, and why.

@@ -2,9 +2,9 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,23 +24,23 @@ import (
 const maxText = 4 << 10
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
+	if isLines(r) {
+		return s.createWhole(w, r)
+	}
 	var q Create
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.CWD, q.Parent, q.By); err != nil {
+	key := keyOf(r)
+	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	if q.ID == "" {
-		q.ID = ulid.Make().String()
-	}
+	q.ID = cmp.Or(q.ID, key, ulid.Make().String())
 	id, err := core.ParseSessionID(q.ID)
 	if err != nil {
 		return err
 	}
-	if q.Dialect == "" {
-		q.Dialect = "pi"
-	}
+	q.Dialect = orPi(q.Dialect)
 	d, err := dialect.Named(q.Dialect)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: core.Origin{Dialect: q.Dialect, Time: now, By: q.By}, Header: h})
+	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: core.Origin{Dialect: q.Dialect, Key: key, Time: now, By: q.By}, Header: h})
 	if err != nil {
 		return err
 	}
@@ -193,17 +193,20 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 		Lines:  lines,
 	}
 	if key != "" {
-		a.ID = func(i int) string { return derivedID(id, key, i) }
+		_ = sess.View(func(st *core.State) error {
+			a.ID = func(i int) string { return derivedID(st, key, i) }
+			return nil
+		})
 	}
 	rec, err := sess.Append(r.Context(), a)
 	return sess, rec, err
 }
 
-// derivedID is the id of the line at i that a caller sent without one: the same
-// for the same Idempotency-Key, on any node.
-func derivedID(id core.SessionID, key string, i int) string {
-	sum := sha256.Sum256([]byte(string(id) + "\x00" + key + "\x00" + strconv.Itoa(i)))
-	return hex.EncodeToString(sum[:8])
+// derivedID is the id of the line at i that a caller sent without one: of the
+// agent's own shape, and the same for the same Idempotency-Key, on any node.
+func derivedID(st *core.State, key string, i int) string {
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
+	return st.Dialect.EntryID([16]byte(sum[:16]))
 }
 
 func (s *Server) appended(w http.ResponseWriter, sess *stream.Session, rec stream.Receipt) error {
@@ -330,8 +333,19 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.At, q.CWD, q.By); err != nil {
 		return err
 	}
-	f := stream.Fork{CWD: q.CWD, By: q.By}
-	if q.At != "" {
+	if err := checkText(r.Header.Get(HeaderIdempotency)); err != nil {
+		return err
+	}
+	if q.Whole && q.At != "" {
+		return fmt.Errorf("whole and at exclude each other: %w", core.ErrInvalid)
+	}
+	f := stream.Fork{Whole: q.Whole, CWD: q.CWD, By: q.By, Key: keyOf(r)}
+	f.ID = core.SessionID(f.Key)
+	switch q.At {
+	case "":
+	case "null":
+		f.At = core.NoLeaf
+	default:
 		f.At = core.LeafAt(q.At)
 	}
 	if q.ID != "" {

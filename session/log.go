@@ -96,7 +96,7 @@ type Loaded struct {
 type Query struct {
 	CWD     string // the directory that the agent works in, as it wrote it
 	Dialect string
-	Text    string // in the name, or in the first message where there is no name; case does not count
+	Text    string // in the name or in the first message; case does not count
 	Limit   int    // at most; 0 for as many as the log gives at once
 }
 

@@ -40,10 +40,11 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 		return nil, err
 	}
 	s, err := ss.Create(ctx, b)
-	if err != nil || !f.Whole || !core.AnyInTree(b.Entries) || s.dialect().Leaf(b.Entries) == leaf {
+	if err != nil || !f.Whole || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
 		return s, err
 	}
-	// Where a file of these entries ends is not where the source stands.
+	// Where a file of these entries ends is not where the source stands. Once
+	// somebody has gone on in the fork, it stands where they are.
 	return s, s.Move(ctx, core.MainHead, "", leaf)
 }
 

@@ -46,8 +46,9 @@ func (l *Local) Create(ctx context.Context, n session.New) (core.Cursor, error) 
 	return s.cursor(), nil
 }
 
-// CreateStrict makes a session of what a caller sent. Unlike Create it refuses
-// entries that an append would refuse.
+// CreateStrict makes a session of what a caller sent, under the name that its
+// header gives it; n.ID may be empty. Unlike Create it refuses entries that an
+// append would refuse.
 func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
 	d, ok := ss.cfg.Dialects[n.Dialect]
 	if !ok {
@@ -57,7 +58,11 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if err != nil {
 		return nil, fmt.Errorf("the header: %w", err)
 	}
-	if want := core.SessionIDFor(n.Dialect, h.ID); n.ID != want {
+	want := core.SessionIDFor(n.Dialect, h.ID)
+	if n.ID == "" {
+		n.ID = want
+	}
+	if n.ID != want {
 		return nil, fmt.Errorf("the header says session %q, whose name is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
 	}
 	es, err := admitted(d, ss.cfg.Dialects, n)
