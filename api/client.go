@@ -64,7 +64,7 @@ func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
 
 // Create makes an empty session.
 func (c *Client) Create(ctx context.Context, r Create) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", nil, r)
+	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
 }
 
 // ImportOptions are what may be said with a file.
@@ -243,7 +243,13 @@ func (c *Client) Release(ctx context.Context, id, head, writer string) error {
 
 // Fork makes a new session of a path of this one.
 func (c *Client) Fork(ctx context.Context, id string, r ForkRequest) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, c.session(id, "/fork"), nil, r)
+	return send[Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
+}
+
+func keyHeader(key string) http.Header {
+	h := http.Header{}
+	headIf(h, HeaderIdempotency, key)
+	return h
 }
 
 // Delete puts the session in the trash, Undelete takes it out.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 
 	"github.com/sesslog/sesslog/core"
@@ -98,15 +97,13 @@ func (r remote) Release(ctx context.Context, id core.SessionID, w session.Writin
 }
 
 func (r remote) Fork(ctx context.Context, id core.SessionID, f session.Fork) (core.SessionID, error) {
-	q := ForkRequest{ID: string(f.ID), Whole: f.Whole, CWD: f.CWD, By: f.By}
+	q := ForkRequest{ID: string(f.ID), Whole: f.Whole, CWD: f.CWD, By: f.By, Key: f.Key}
 	if at, ok := f.At.ID(); ok {
 		q.At = at
 	} else if f.At.IsNone() {
 		q.At = "null"
 	}
-	h := http.Header{}
-	headIf(h, HeaderIdempotency, f.Key)
-	made, err := send[Created](ctx, r.c, http.MethodPost, r.c.session(string(id), "/fork"), h, q)
+	made, err := r.c.Fork(ctx, string(id), q)
 	return made.ID, typed(id, err)
 }
 

@@ -64,6 +64,7 @@ type Create struct {
 	CWD     string `json:"cwd,omitempty"`
 	Parent  string `json:"parent,omitempty"`
 	By      string `json:"by,omitempty"`
+	Key     string `json:"-"` // Idempotency-Key: the same request again is the same session
 }
 
 // Created names the session that was made, or was there.
@@ -132,6 +133,7 @@ type ForkRequest struct {
 	ID    string `json:"id,omitempty"`
 	CWD   string `json:"cwd,omitempty"`
 	By    string `json:"by,omitempty"`
+	Key   string `json:"-"` // as in Create
 }
 
 // Notice says who does something that others will want to know of, and why.

@@ -30,7 +30,7 @@ const (
 // for each run.
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, labelCmd, nameCmd, branchCmd, forkCmd, tailCmd,
+	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd,
 	rmCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }
