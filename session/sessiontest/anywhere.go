@@ -17,6 +17,11 @@ var anywhere = []test{
 	{"LinesThatBreakARuleChangeNothing", badLinesChangeNothing},
 	{"BranchMovesTheLeafAndLosesNothing", branchMovesTheLeaf},
 	{"ResetLeafMakesTheNextEntryARoot", resetLeaf},
+	{"EveryKindOfEntry", everyKind},
+	{"ItemsThatBreakARuleChangeNothing", badItems},
+	{"BranchWithASummary", branchWithSummary},
+	{"CompactionStandsForWhatIsBefore", compaction},
+	{"MessagesAreAnnotated", annotated},
 	{"LabelsAndNames", labelsAndNames},
 	{"TreeChildrenAndPath", treeChildrenPath},
 	{"LazySessionsKeepWhatTheyHave", lazyKeeps},
@@ -127,6 +132,157 @@ func resetLeaf(t *testing.T, w *suite) {
 	equal(t, "context", []string{"anew"}, texts(t, s, core.Leaf{}, "one", "anew"))
 	if roots := s.Children(""); len(roots) != 2 {
 		t.Errorf("%d roots, want 2", len(roots))
+	}
+}
+
+// OP-11, OP-13, OP-14, OP-15, OP-21, PI-18, PI-19, PI-20, PI-21, PI-23, PI-24,
+// PI-25, PI-26, OMP-20
+func everyKind(t *testing.T, w *suite) {
+	s := w.create(t)
+	first := w.user(t, s, "one")
+	items := []core.Item{
+		say(core.RoleUser, "hello"),
+		{Kind: core.ItemModel, Provider: "p", Model: "m"},
+		{Kind: core.ItemLevel, Text: "high"},
+		{Kind: core.ItemCustom, Type: "x", Details: []byte(`{"a":1}`)},
+		{Kind: core.ItemNote, Type: "x", Blocks: []core.Block{{Kind: core.BlockText, Text: "noted"}}},
+		{Kind: core.ItemLabel, Target: first, Text: "here"},
+		{Kind: core.ItemName, Text: "name"},
+	}
+	want := []string{"message", "model_change", "thinking_level_change", "custom", "custom_message", "label", "session_info"}
+	switch w.dialect {
+	case "omp":
+		want[6] = "title_change"
+		items, want = append(items, core.Item{Kind: core.ItemMode, Text: "plan"}), append(want, "mode_change")
+	case "operator":
+		items, want = append(items, core.Item{Kind: core.ItemChannel, Text: "chat"}), append(want, "channel")
+	}
+	ids, err := s.Append(t.Context(), items...)
+	must(t, err)
+	before := first
+	var kinds []string
+	for _, id := range ids {
+		e, _ := s.Entry(id)
+		if e.Parent != before {
+			t.Errorf("%s hangs on %q, want %q", e.Line, e.Parent, before)
+		}
+		kinds, before = append(kinds, e.Type), id
+	}
+	equal(t, "types", want, kinds)
+	stands(t, s, before)
+	equal(t, "context", []string{"one", "hello", "noted"}, texts(t, s, core.Leaf{}, "one", "hello", "noted"))
+	if s.Label(first) != "here" || s.Name() != "name" {
+		t.Errorf("label %q, name %q", s.Label(first), s.Name())
+	}
+}
+
+func say(role core.Role, text string) core.Item {
+	return core.Item{Kind: core.ItemMessage, Role: role, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}}
+}
+
+// OP-10
+func badItems(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	good := core.Item{Kind: core.ItemLevel, Text: "low"}
+	for name, c := range map[string]struct {
+		it   core.Item
+		want error
+	}{
+		"no such kind":             {core.Item{Kind: "poem"}, core.ErrInvalid},
+		"a label of nothing":       {core.Item{Kind: core.ItemLabel, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"a compaction of nothing":  {core.Item{Kind: core.ItemCompaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"another agent's business": {map[string]core.Item{"operator": {Kind: core.ItemMode, Text: "x"}}[w.dialect], core.ErrInvalid},
+	} {
+		_, err := s.Append(t.Context(), good, c.it)
+		if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 || !errors.Is(err, c.want) {
+			t.Errorf("%s: error is %v, want %v in item 2", name, err, c.want)
+		}
+	}
+	if w.dialect == "operator" {
+		_, err := s.Append(t.Context(), core.Item{Kind: core.ItemLevel, Text: "very high"})
+		wantErr(t, err, core.ErrInvalid)
+	}
+	if len(s.Entries()) != 4 {
+		t.Errorf("%d entries, want 4", len(s.Entries()))
+	}
+	stands(t, s, ids[3])
+}
+
+// OP-23, OMP-21, PI-32
+func branchWithSummary(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	id, err := s.BranchWithSummary(t.Context(), core.LeafAt(ids[1]), "it led nowhere", []byte(`{"readFiles":["a"]}`))
+	must(t, err)
+	stands(t, s, id)
+	e, _ := s.Entry(id)
+	member := map[string]string{"pi": `"fromId":"` + ids[3], "omp": `"fromId":"` + ids[1], "operator": `"from_id":"` + ids[1]}[w.dialect]
+	if e.Parent != ids[1] || e.Type != "branch_summary" || !strings.Contains(string(e.Line), member) {
+		t.Errorf("the summary is %s", e.Line)
+	}
+	context, err := s.Context(core.Leaf{})
+	must(t, err)
+	if !strings.Contains(string(context), "it led nowhere") || strings.Contains(string(context), `"three"`) {
+		t.Errorf("the context is %s", context)
+	}
+	id, err = s.BranchWithSummary(t.Context(), core.NoLeaf, "all of it", nil)
+	must(t, err)
+	e, _ = s.Entry(id)
+	if e.Parent != "" || !strings.Contains(string(e.Line), `:"root"`) {
+		t.Errorf("the summary before all entries is %s", e.Line)
+	}
+	leaf := s.Leaf()
+	_, err = s.BranchWithSummary(t.Context(), core.LeafAt("nowhere"), "x", nil)
+	wantErr(t, err, core.ErrNotFound)
+	_, err = s.BranchWithSummary(t.Context(), core.Leaf{}, "x", nil)
+	wantErr(t, err, core.ErrInvalid)
+	if s.Leaf() != leaf {
+		t.Error("a branch that failed moved the leaf")
+	}
+}
+
+// OP-31, PI-22
+func compaction(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	id, err := s.Compact(t.Context(), "so far", ids[2], 1234, nil)
+	must(t, err)
+	stands(t, s, id)
+	w.user(t, s, "five")
+	equal(t, "context", []string{"three", "four", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
+	context, err := s.Context(core.Leaf{})
+	must(t, err)
+	if !strings.Contains(string(context), "so far") {
+		t.Errorf("the context is %s", context)
+	}
+	_, err = s.Compact(t.Context(), "x", "nowhere", 1, nil)
+	wantErr(t, err, core.ErrNotFound)
+	b, err := s.Branched(t.Context(), core.Leaf{}, w.options())
+	must(t, err)
+	equal(t, "a branch's context", []string{"three", "four", "five"}, texts(t, b, core.Leaf{}, "one", "two", "three", "four", "five"))
+}
+
+// OP-16
+func annotated(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	err := s.SetMeta(t.Context(), ids[0], []byte(`{"channel_message_id":"c1"}`))
+	if w.dialect != "operator" {
+		wantErr(t, err, core.ErrInvalid)
+		wantErr(t, s.React(t.Context(), "c1", "x"), core.ErrInvalid)
+		return
+	}
+	must(t, err)
+	before := s.Entries()
+	must(t, s.React(t.Context(), "c1", "👍"))
+	must(t, s.React(t.Context(), "c1", "👍"))
+	e, _ := s.Entry(ids[0])
+	if strings.Count(string(e.Line), "👍") != 1 || strings.Contains(string(before[0].Line), "👍") {
+		t.Errorf("the message is %s, and before it was %s", e.Line, before[0].Line)
+	}
+	wantErr(t, s.SetMeta(t.Context(), "nowhere", []byte(`{}`)), core.ErrNotFound)
+	wantErr(t, s.SetMeta(t.Context(), ids[0], []byte(`[]`)), core.ErrInvalid)
+	wantErr(t, s.React(t.Context(), "c2", "x"), core.ErrNotFound)
+	must(t, s.Close(t.Context()))
+	if w.Log != nil {
+		same(t, s, w.open(t, s.ID()))
 	}
 }
 
