@@ -144,12 +144,18 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		head = core.MainHead
 	}
 	var line []byte
+	var done *Appended
 	err = sess.View(func(st *core.State) (err error) {
-		line, err = branchLine(st, head, q)
+		if done = doneBefore(st, r); done == nil {
+			line, err = branchLine(st, head, q)
+		}
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if done != nil {
+		return answer(w, http.StatusOK, done)
 	}
 	if line != nil {
 		return s.appendLine(w, r, line)
@@ -158,6 +164,21 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answer(w, http.StatusOK, Appended{IDs: []string{}, Cursor: cursorOf(sess)})
+}
+
+// doneBefore is the answer to a request whose entry is there already, nil where
+// it is not. What such an entry says of the branch that was left cannot be made
+// anew: the head has moved since.
+func doneBefore(st *core.State, r *http.Request) *Appended {
+	key := r.Header.Get(HeaderIdempotency)
+	if key == "" {
+		return nil
+	}
+	id := derivedID(st, key, 0)
+	if _, ok := st.Entry(id); !ok {
+		return nil
+	}
+	return &Appended{IDs: []string{id}, Cursor: st.Cursor()}
 }
 
 // branchLine is the line that says q, nil where the head is to be moved without

@@ -93,9 +93,13 @@ func TestBranchWithASummary(t *testing.T) {
 		"session-one":  {`"fromId":"b"`, `"fromId":"root"`}, // pi names what was left
 		"operator-one": {`"from_id":"a"`, `"from_id":"root"`},
 	} {
-		done, err := n.Branch(t.Context(), id, api.BranchRequest{At: core.LeafAt("a"), Summary: "tried two", Details: json.RawMessage(`{"readFiles":[]}`)}, api.AppendOptions{})
+		r := api.BranchRequest{At: core.LeafAt("a"), Summary: "tried two", Details: json.RawMessage(`{"readFiles":[]}`)}
+		done, err := n.Branch(t.Context(), id, r, api.AppendOptions{Key: "k"})
 		if err != nil || len(done.IDs) != 1 {
 			t.Fatalf("%s: %+v, %v", id, done, err)
+		}
+		if again, err := n.Branch(t.Context(), id, r, api.AppendOptions{Key: "k"}); err != nil || again.IDs[0] != done.IDs[0] || again.Cursor != done.Cursor {
+			t.Errorf("%s: the same again: %+v, %v", id, again, err)
 		}
 		kids, err := n.Children(t.Context(), id, "a")
 		if err != nil || len(kids) != 2 || !strings.Contains(string(kids[1]), c.from) || !strings.Contains(string(kids[1]), "tried two") {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ var inLog = []test{
 	{"ForkFromIsAWholeCopy", forkFrom},
 	{"SessionsAreListed", listed},
 	{"ImagesComeBack", images},
+	{"AnyHistoryReadsTheSameFromTheLog", anyHistory},
 }
 
 // OP-18, OP-20, OP-33, PI-17, OMP-29, OMP-32
@@ -473,4 +475,57 @@ func images(t *testing.T, w *suite) {
 	s := w.create(t)
 	w.line(t, s, []byte(line))
 	same(t, s, w.open(t, s.ID()))
+}
+
+// OP-20, OMP-20, PI-16: whatever a session went through, what another opens is
+// what its writer has.
+func anyHistory(t *testing.T, w *suite) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		access := []func(*session.Options){claimed, shared}[r.IntN(2)]
+		s := w.create(t, access, func(o *session.Options) { o.Lazy = r.IntN(2) == 0 })
+		for range 25 {
+			w.step(t, s, r)
+			if s.Saved() && r.IntN(5) == 0 {
+				same(t, s, w.open(t, s.ID(), readOnly))
+			}
+		}
+		must(t, s.Flush(t.Context()))
+		must(t, s.Refresh(t.Context()))
+		o := w.open(t, s.ID(), readOnly)
+		same(t, s, o)
+		equal(t, "tree", s.Tree(), o.Tree())
+		if t.Failed() {
+			t.Fatalf("with seed %d", seed)
+		}
+	}
+}
+
+// step does one thing that an agent may do.
+func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
+	t.Helper()
+	es := s.Entries()
+	if len(es) == 0 {
+		w.user(t, s, "first")
+		return
+	}
+	some := es[r.IntN(len(es))].ID
+	var err error
+	switch r.IntN(8) {
+	case 0:
+		err = s.Branch(t.Context(), some)
+	case 1:
+		err = s.ResetLeaf(t.Context())
+	case 2:
+		_, err = s.SetLabel(t.Context(), some, []string{"", "x", "y"}[r.IntN(3)])
+	case 3:
+		_, err = s.SetName(t.Context(), []string{"a", "b"}[r.IntN(2)])
+	case 4:
+		err = s.Refresh(t.Context())
+	case 5:
+		w.assistant(t, s, "answer")
+	default:
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "a"), w.message(core.RoleUser, "b"))
+	}
+	must(t, err)
 }
