@@ -84,9 +84,9 @@ func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 	return info.Log.Cursor, typed(id, err)
 }
 
-func (r remote) Claim(ctx context.Context, id core.SessionID, c session.Claim) (string, error) {
-	mine, err := r.c.Claim(ctx, string(id), ClaimRequest{Head: c.Head, Agent: c.Agent, Host: c.Host, By: c.By, TakeOver: c.TakeOver})
-	return mine.Writer, typed(id, err)
+func (r remote) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+	mine, err := r.c.Claim(ctx, string(id), ClaimRequest(c))
+	return mine.Claim, typed(id, err)
 }
 
 func (r remote) Release(ctx context.Context, id core.SessionID, w session.Writing) error {

@@ -117,6 +117,7 @@ type ClaimRequest struct {
 	Host     string `json:"host,omitempty"`
 	By       string `json:"by,omitempty"`
 	TakeOver bool   `json:"takeOver,omitempty"`
+	Writer   string `json:"writer,omitempty"` // default a new one
 }
 
 // Claimed is a claim that was granted, and the one that it ended.

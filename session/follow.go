@@ -78,21 +78,34 @@ func (s *Session) fold(events ...Event) error {
 	defer s.mu.Unlock()
 	unsent := slices.Clone(s.entries[len(s.entries)-s.unsent:])
 	s.entries = s.entries[: len(s.entries)-s.unsent : len(s.entries)-s.unsent]
+	known := len(s.entries)
 	defer func() {
+		// Entries whose answer was lost may be among those that came.
+		came := map[string]bool{}
+		for _, e := range s.entries[known:] {
+			came[e.ID] = true
+		}
+		unsent = slices.DeleteFunc(unsent, func(e core.Entry) bool { return came[e.ID] })
+		if len(unsent) < s.unsent {
+			s.unsent, s.tried = len(unsent), 0
+		}
 		s.entries = append(s.entries, unsent...)
 		s.index()
 		if s.unsent == 0 && s.err == nil {
 			s.leaf = s.stands
 		}
 	}()
+	var last core.Cursor
+	defer func() {
+		if last != (core.Cursor{}) {
+			s.see(last)
+		}
+	}()
 	for _, ev := range events {
 		if err := s.foldEvent(ev); err != nil {
 			return fmt.Errorf("record %d of session %s: %w", ev.Cursor.Seq, s.id, err)
 		}
-		s.seen, s.checked = ev.Cursor, ev.Cursor
-	}
-	if len(events) > 0 {
-		clear(s.mine)
+		last = ev.Cursor
 	}
 	return nil
 }

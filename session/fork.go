@@ -21,7 +21,11 @@ func ForkFrom(ctx context.Context, log Log, src core.SessionID, cwd string, o Op
 
 func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options) (*Session, error) {
 	f.By, f.Key = o.By, newKey()
-	id, err := log.Fork(ctx, src, f)
+	var id core.SessionID
+	err := insist(func() (err error) {
+		id, err = log.Fork(ctx, src, f)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

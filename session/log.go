@@ -24,9 +24,10 @@ type Log interface {
 	Amend(ctx context.Context, id core.SessionID, w Writing, lines [][]byte) (core.Cursor, error)
 	// Move makes a head stand at a leaf, without an entry.
 	Move(ctx context.Context, id core.SessionID, w Writing, leaf core.Leaf) (core.Cursor, error)
-	// Claim makes a new writer the holder of a head and returns its name. A
-	// head that is held is a *core.FencedError, unless it is taken over.
-	Claim(ctx context.Context, id core.SessionID, c Claim) (writer string, err error)
+	// Claim makes a new writer the holder of a head and returns its claim. A
+	// head that is held is a *core.FencedError, unless it is taken over. The
+	// same again, by the same Writer, is no error.
+	Claim(ctx context.Context, id core.SessionID, c Claim) (core.Claim, error)
 	// Release gives up w's claim, if it has one, and says that the caller is
 	// done with the session.
 	Release(ctx context.Context, id core.SessionID, w Writing) error
@@ -71,6 +72,9 @@ type Claim struct {
 	Host     string
 	By       string
 	TakeOver bool // also where another holds it
+	// Writer is what the new writer is to be called: a name that nobody had
+	// before, of the characters of a session's.
+	Writer string
 }
 
 // A Fork says what to make of a session.

@@ -36,15 +36,26 @@ type Session struct {
 	closed  bool
 
 	// What is known of the log.
-	saved   bool            // the session is in it
-	born    int             // entries that it was to be made with, -1 before
-	made    bool            // the head is in it
-	head    string          // the head written to
-	writer  string          // of the claim
-	stands  core.Leaf       // where the head stands
-	seen    core.Cursor     // all up to there is in the entries
-	mine    map[string]bool // entries of this writer behind seen
-	checked core.Cursor     // where a shared writer saw the head last
+	saved bool            // the session is in it
+	tried int             // of the unsent entries, how many may be in it all the same
+	born  int             // entries that it was to be made with, -1 before
+	seen  core.Cursor     // all up to there is in the entries
+	upTo  uint64          // likewise, records of ours without entries included
+	mine  map[string]bool // entries of this writer behind seen
+	place
+}
+
+// A place is a head, and a session's hold on it.
+type place struct {
+	head    string      // the head written to
+	made    bool        // it is in the log
+	stands  core.Leaf   // where it stands there
+	asked   string      // what the writer of a claim is to be called
+	writer  string      // of the claim, empty for none
+	checked core.Cursor // where a shared writer saw the head last
+
+	moving   bool // it may have been moved to movingTo
+	movingTo core.Leaf
 }
 
 func newSession(log Log, o Options, d core.Dialect, h core.Header) *Session {
@@ -58,8 +69,7 @@ func newSession(log Log, o Options, d core.Dialect, h core.Header) *Session {
 		header: h,
 		byID:   map[string]int{},
 		leaf:   core.NoLeaf,
-		head:   o.Head,
-		stands: core.NoLeaf,
+		place:  place{head: o.Head, stands: core.NoLeaf, asked: newKey()},
 		born:   -1,
 		mine:   map[string]bool{},
 	}
@@ -76,10 +86,23 @@ func Create(ctx context.Context, log Log, cwd string, o Options) (*Session, erro
 	if s.o.Access == ReadOnly {
 		return nil, fmt.Errorf("a new session that may not be written: %w", core.ErrInvalid)
 	}
-	if err := s.Flush(ctx); err != nil {
+	if err := insist(func() error { return s.Flush(ctx) }); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// tries is how often a request whose answer was lost is sent.
+const tries = 3
+
+// insist calls f again while it cannot tell what became of its request.
+func insist(f func() error) error {
+	for range tries - 1 {
+		if err := f(); !errors.Is(err, core.ErrUncertain) {
+			return err
+		}
+	}
+	return f()
 }
 
 // InMemory makes a session that is never written anywhere.
@@ -119,7 +142,7 @@ func Open(ctx context.Context, log Log, id core.SessionID, o Options) (*Session,
 	if err := s.take(l); err != nil {
 		return nil, err
 	}
-	if err := s.hold(ctx); err != nil {
+	if err := insist(func() error { return s.hold(ctx) }); err != nil {
 		return nil, err
 	}
 	if s.writer == "" {
@@ -182,9 +205,15 @@ func (s *Session) take(l Loaded) error {
 		s.stands, s.made = leaf, true
 	}
 	s.leaf = s.stands
-	s.seen, s.checked = l.Cursor, l.Cursor
-	clear(s.mine)
+	s.see(l.Cursor)
 	return nil
+}
+
+// see notes that all up to c is in the entries, and what a shared writer has
+// seen of the head.
+func (s *Session) see(c core.Cursor) {
+	s.seen, s.upTo, s.checked = c, c.Seq, c
+	clear(s.mine)
 }
 
 // index makes byID anew.

@@ -109,10 +109,11 @@ func (s *Session) forget() {
 // refused reports whether the log did not take what it was given, and would
 // not another time.
 func refused(err error) bool {
-	if _, ok := errors.AsType[*core.LineError](err); ok {
-		return true
+	if errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrUnavailable) {
+		return false
 	}
-	return errors.Is(err, core.ErrInvalid) || errors.Is(err, core.ErrTooLarge) || errors.Is(err, core.ErrNotFound)
+	_, line := errors.AsType[*core.LineError](err)
+	return errors.Is(err, core.ErrInvalid) || errors.Is(err, core.ErrTooLarge) || line && errors.Is(err, core.ErrConflict)
 }
 
 // lasting reports whether trying again is in vain. What is refused counts: the
@@ -135,6 +136,9 @@ func (s *Session) sendAll(ctx context.Context) error {
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
 	if err := s.sendEntries(ctx); err != nil {
 		return err
 	}
@@ -143,10 +147,39 @@ func (s *Session) sendAll(ctx context.Context) error {
 	}
 	at, err := s.log.Move(ctx, s.id, s.writing(), s.leaf)
 	if err != nil {
+		s.moving = errors.Is(err, core.ErrUncertain)
+		s.movingTo = s.leaf
 		return err
 	}
-	s.sent(at)
+	s.changed(ctx, at)
 	return nil
+}
+
+// settle finds out what became of a move whose answer was lost: for a shared
+// writer, a head that it moved itself would look like one that another moved.
+func (s *Session) settle(ctx context.Context) error {
+	if !s.moving {
+		return nil
+	}
+	stood, before := s.stands, s.checked
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.moving = false
+	if s.o.Access == Shared && s.stands != stood && s.stands != s.movingTo {
+		return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.checked, Leaf: s.stands}
+	}
+	return nil
+}
+
+// changed notes that the log has a change of ours that is no entry, and reads
+// on to it: the record at the cursor may be another's, where ours was there
+// already. What cannot be read now is read later.
+func (s *Session) changed(ctx context.Context, at core.Cursor) {
+	s.mu.Lock()
+	s.stands, s.made, s.checked = s.leaf, true, at
+	s.mu.Unlock()
+	_ = s.refresh(ctx)
 }
 
 // create makes the session in the log, in one record. An earlier try may have
@@ -172,7 +205,7 @@ func (s *Session) create(ctx context.Context) error {
 	if core.AnyInTree(es) {
 		s.stands = s.d.Leaf(es)
 	}
-	s.seen, s.checked = at, at
+	s.see(at)
 	return nil
 }
 
@@ -181,37 +214,67 @@ func (s *Session) hold(ctx context.Context) error {
 	if s.writer != "" || s.o.Access == Shared || s.o.Access == ReadOnly {
 		return nil
 	}
-	writer, err := s.log.Claim(ctx, s.id, Claim{
-		Head: s.head, Agent: s.o.Agent, Host: s.o.Host, By: s.o.By, TakeOver: s.o.Access == TakeOver,
+	c, err := s.log.Claim(ctx, s.id, Claim{
+		Head: s.head, Agent: s.o.Agent, Host: s.o.Host, By: s.o.By, TakeOver: s.o.Access == TakeOver, Writer: s.asked,
 	})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writer = writer
+	s.writer, s.made = c.Writer, true
+	if c.Seq == s.upTo+1 {
+		s.upTo = c.Seq
+	}
 	return nil
 }
 
+// sendEntries stores what is unsent. Entries that may have been stored already
+// go alone and first, just as they went before: then the log knows them again.
 func (s *Session) sendEntries(ctx context.Context) error {
+	if s.tried > 0 {
+		before := s.checked
+		if err := s.sendSome(ctx, s.tried); err != nil {
+			return err
+		}
+		first := s.entries[len(s.entries)-s.unsent-1]
+		if s.unsent > 0 && s.o.Access == Shared && s.stands != core.LeafAt(first.ID) && s.checked != before {
+			return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.checked, Leaf: s.stands}
+		}
+	}
 	if s.unsent == 0 {
 		return nil
 	}
-	es := s.entries[len(s.entries)-s.unsent:]
+	return s.sendSome(ctx, s.unsent)
+}
+
+// sendSome stores the first n unsent entries.
+func (s *Session) sendSome(ctx context.Context, n int) error {
+	from := len(s.entries) - s.unsent
+	es := s.entries[from : from+n]
 	rec, err := s.log.Append(ctx, s.id, s.writing(), lines(es))
+	s.tried = 0
 	if err != nil {
+		if errors.Is(err, core.ErrUncertain) {
+			s.tried = n
+		}
 		return err
 	}
 	s.mu.Lock()
 	for _, e := range es {
 		s.mine[e.ID] = true
 	}
-	s.unsent, s.made = 0, true
-	if core.AnyInTree(es) {
-		s.stands = s.d.Leaf(es)
+	s.unsent -= n
+	s.stands = core.Leaf{}
+	if rec.Stored == n {
+		s.made = true
+		s.stands = s.leaf
+		if core.AnyInTree(es) {
+			s.stands = s.d.Leaf(es)
+		}
 	}
 	s.mu.Unlock()
-	if rec.Stored == len(es) {
+	if rec.Stored == n {
 		s.sent(rec.Cursor)
 		return nil
 	}
@@ -225,10 +288,9 @@ func (s *Session) sendEntries(ctx context.Context) error {
 func (s *Session) sent(at core.Cursor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stands, s.checked = s.leaf, at
-	if at.Seq == s.seen.Seq+1 {
-		s.seen = at
-		clear(s.mine)
+	s.checked = at
+	if at.Seq == s.upTo+1 {
+		s.see(at)
 	}
 }
 
@@ -333,21 +395,15 @@ func (s *Session) BranchOff(ctx context.Context, head string) error {
 func (s *Session) rehead(head string) (back func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := struct {
-		head, writer  string
-		made, lasting bool
-		stands        core.Leaf
-		checked       core.Cursor
-		err           error
-	}{s.head, s.writer, s.made, s.lasting, s.stands, s.checked, s.err}
-	s.head, s.writer, s.made, s.checked = head, "", false, core.Cursor{}
+	was := s.place
+	s.place = place{head: head, asked: newKey()} // where it stands is not known: it is moved
+	failed, forGood := s.err, s.lasting
 	s.err, s.lasting = nil, false
-	s.stands = core.Leaf{} // not known: the head is moved
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.head, s.writer, s.made, s.checked = was.head, was.writer, was.made, was.checked
-		s.err, s.lasting, s.stands = was.err, was.lasting, was.stands
+		s.place = was
+		s.err, s.lasting = failed, forGood
 	}
 }
 
@@ -365,7 +421,7 @@ func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 	gone := slices.Clone(s.entries[n:])
 	s.entries = slices.Clone(s.entries[:n])
 	s.index()
-	s.unsent, s.leaf = 0, s.stands
+	s.unsent, s.tried, s.leaf = 0, 0, s.stands
 	s.err, s.lasting = nil, false
 	return gone, nil
 }
@@ -401,7 +457,7 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 		if err != nil {
 			return err
 		}
-		s.sent(cursor)
+		s.changed(ctx, cursor)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -163,13 +163,13 @@ func (l *Local) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 }
 
 // Claim implements session.Log.
-func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (string, error) {
+func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
 	s, err := l.get(ctx, id)
 	if err != nil {
-		return "", err
+		return core.Claim{}, err
 	}
-	mine, _, err := s.Claim(ctx, ClaimRequest{Head: c.Head, Agent: c.Agent, Host: c.Host, By: c.By, TakeOver: c.TakeOver})
-	return mine.Writer, err
+	mine, _, err := s.Claim(ctx, ClaimRequest(c))
+	return mine, err
 }
 
 // Release implements session.Log.

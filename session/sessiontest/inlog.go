@@ -29,6 +29,7 @@ var inLog = []test{
 	{"FencedWriterMayGiveUp", fencedDiscards},
 	{"SharedWriterNeverWritesOverAnother", sharedConflict},
 	{"LostAnswersStoreNothingTwice", lostAnswers},
+	{"LostAnswersOfAnyKind", flaky},
 	{"OutageKeepsEntriesInHand", outage},
 	{"RefreshAndFollowSeeWhatOthersWrite", refreshAndFollow},
 	{"ContinueOpensTheLatestOrMakesOne", continueRecent},
@@ -285,12 +286,22 @@ func sharedConflict(t *testing.T, w *suite) {
 	same(t, s, other)
 }
 
-// A faulty log does what it is asked and says that it does not know, or does
-// not do it at all.
+// A faulty log does what it is asked and says that it does not know, always or
+// every other time, or does not do it at all.
 type faulty struct {
 	session.Log
-	lose bool // the answers
-	down bool
+	lose  bool // the answers
+	flaky bool
+	down  bool
+	calls int
+}
+
+func (f *faulty) answer(err error) error {
+	f.calls++
+	if err == nil && (f.lose || f.flaky && f.calls%2 == 1) {
+		return core.ErrUncertain
+	}
+	return err
 }
 
 func (f *faulty) Create(ctx context.Context, n session.New) (core.Cursor, error) {
@@ -309,11 +320,50 @@ func (f *faulty) Append(ctx context.Context, id core.SessionID, w session.Writin
 	return r, f.answer(err)
 }
 
-func (f *faulty) answer(err error) error {
-	if f.lose && err == nil {
-		return core.ErrUncertain
+func (f *faulty) Move(ctx context.Context, id core.SessionID, w session.Writing, leaf core.Leaf) (core.Cursor, error) {
+	c, err := f.Log.Move(ctx, id, w, leaf)
+	return c, f.answer(err)
+}
+
+func (f *faulty) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+	mine, err := f.Log.Claim(ctx, id, c)
+	return mine, f.answer(err)
+}
+
+func (f *faulty) Fork(ctx context.Context, id core.SessionID, q session.Fork) (core.SessionID, error) {
+	made, err := f.Log.Fork(ctx, id, q)
+	return made, f.answer(err)
+}
+
+// OP-18
+func flaky(t *testing.T, w *suite) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		f := &faulty{Log: w.Log, flaky: true}
+		o := w.options()
+		o.Access = []session.Access{session.Claimed, session.Shared}[r.IntN(2)]
+		s, err := session.Create(t.Context(), f, "/w", o)
+		must(t, err)
+		wrote := 0
+		for range 20 {
+			n := len(s.Entries())
+			if err := w.tryStep(t, s, r); err != nil {
+				wantErr(t, err, core.ErrUncertain)
+			}
+			wrote += len(s.Entries()) - n
+		}
+		must(t, errors.Join(s.Flush(t.Context()), s.Flush(t.Context())))
+		o.Access = session.ReadOnly
+		again, err := session.Open(t.Context(), w.Log, s.ID(), o)
+		must(t, err)
+		same(t, s, again)
+		if len(again.Entries()) != wrote || len(s.Unsent()) != 0 {
+			t.Errorf("%d entries, %d unsent, want the %d that were written", len(again.Entries()), len(s.Unsent()), wrote)
+		}
+		fork, err := s.Fork(t.Context(), "/elsewhere", o)
+		must(t, err)
+		equal(t, "fork", lines(s.Entries()), lines(fork.Entries()))
 	}
-	return err
 }
 
 // OP-18
@@ -501,16 +551,20 @@ func anyHistory(t *testing.T, w *suite) {
 	}
 }
 
-// step does one thing that an agent may do.
 func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
+	t.Helper()
+	must(t, w.tryStep(t, s, r))
+}
+
+// tryStep does one thing that an agent may do.
+func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err error) {
 	t.Helper()
 	es := s.Entries()
 	if len(es) == 0 {
-		w.user(t, s, "first")
-		return
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "first"))
+		return err
 	}
 	some := es[r.IntN(len(es))].ID
-	var err error
 	switch r.IntN(8) {
 	case 0:
 		err = s.Branch(t.Context(), some)
@@ -523,9 +577,9 @@ func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
 	case 4:
 		err = s.Refresh(t.Context())
 	case 5:
-		w.assistant(t, s, "answer")
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "answer"))
 	default:
 		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "a"), w.message(core.RoleUser, "b"))
 	}
-	must(t, err)
+	return err
 }
