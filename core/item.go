@@ -114,3 +114,7 @@ const (
 	BlockCall     BlockKind = "call"
 	BlockResult   BlockKind = "result"
 )
+
+// LostModel is what Write says is lost of an answer where the agent's messages
+// do not say which model gave them: an ItemModel in front of it does.
+const LostModel = "which model answered"

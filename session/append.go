@@ -12,19 +12,26 @@ import (
 
 // Append stores items as entries behind the leaf, in one record, and returns
 // the entries' ids. The last of them is the leaf then; a core.ItemLeaf moves it
-// to what it names. core.ErrInvalid for an item that the dialect cannot say
-// whole: write the agent's own line with AppendLine then. core.ErrNotFound for a
-// label, a compaction or a leaf whose target is not there.
+// to what it names. Where the agent's messages do not say which model answered,
+// an entry that says so goes before an answer of another model than the last.
+//
+// core.ErrInvalid for an item that the dialect cannot say whole: write the
+// agent's own line with AppendLine then. core.ErrNotFound for a label, a
+// compaction or a leaf whose target is not there.
 func (s *Session) Append(ctx context.Context, items ...core.Item) ([]string, error) {
-	return s.write(ctx, func() ([]core.Entry, error) {
+	var ids []string
+	_, err := s.write(ctx, func() ([]core.Entry, error) {
 		b := s.batch()
+		ids = nil
 		for i, it := range items {
 			if err := b.add(it); err != nil {
 				return nil, &core.LineError{Line: i + 1, Err: err}
 			}
+			ids = append(ids, b.entries[len(b.entries)-1].ID)
 		}
 		return b.entries, nil
 	})
+	return ids, err
 }
 
 // AppendLine stores lines of the agent's own as entries, in one record, and
@@ -58,23 +65,48 @@ func (b *batch) add(it core.Item) error {
 	if err := b.target(it); err != nil {
 		return err
 	}
-	line, err := b.s.line(it)
+	line, model, err := b.s.line(it)
 	if err != nil {
 		return err
+	}
+	if said := (core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model}); model && !b.answers(said) {
+		if err := b.add(said); err != nil {
+			return err
+		}
 	}
 	return b.fill(line, b.leaf, it.Time)
 }
 
-// line is an item in the dialect's words.
-func (s *Session) line(it core.Item) ([]byte, error) {
+// line is an item in the dialect's words. model reports that they do not say
+// which model answered.
+func (s *Session) line(it core.Item) (line []byte, model bool, err error) {
 	line, lost := s.d.Write(it)
 	if line == nil {
-		return nil, fmt.Errorf("%s has no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
+		return nil, false, fmt.Errorf("%s has no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
 	}
+	model = slices.Contains(lost, core.LostModel)
+	lost = slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return what == core.LostModel })
 	if len(lost) > 0 {
-		return nil, fmt.Errorf("%s has no place for this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
+		return nil, false, fmt.Errorf("%s has no place for this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
 	}
-	return line, nil
+	return line, model, nil
+}
+
+// answers reports whether the last entry about a model, on the way to where b
+// stands, says the same.
+func (b *batch) answers(said core.Item) bool {
+	path, err := b.s.d.Path(append(slices.Clip(b.s.entries), b.entries...), b.leaf)
+	if err != nil {
+		return false
+	}
+	for _, e := range slices.Backward(path) {
+		for _, it := range b.s.d.Read(e) {
+			if it.Kind == core.ItemModel {
+				return it.Provider == said.Provider && it.Model == said.Model
+			}
+		}
+	}
+	return false
 }
 
 // target makes sure that what an item names is there.

@@ -233,12 +233,12 @@ func (s *Session) hold(ctx context.Context) error {
 // go alone and first, just as they went before: then the log knows them again.
 func (s *Session) sendEntries(ctx context.Context) error {
 	if s.tried > 0 {
-		before := s.checked
+		before, from := s.checked, len(s.entries)-s.unsent
+		leads := s.d.Leaf(s.entries[from : from+s.tried])
 		if err := s.sendSome(ctx, s.tried); err != nil {
 			return err
 		}
-		first := s.entries[len(s.entries)-s.unsent-1]
-		if s.unsent > 0 && s.o.Access == Shared && s.stands != core.LeafAt(first.ID) && s.checked != before {
+		if s.unsent > 0 && s.o.Access == Shared && s.stands != leads {
 			return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.checked, Leaf: s.stands}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -119,6 +120,11 @@ func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionI
 	line, lost := d.Write(it)
 	if line == nil {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
+	}
+	if i := slices.Index(lost, core.LostModel); i >= 0 {
+		model, _ := d.Write(core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model})
+		line = append(append(model, '\n'), line...)
+		lost = slices.Delete(lost, i, i+1)
 	}
 	if len(lost) > 0 {
 		return nil, hintf(fmt.Errorf("%s has no place for this in a %s: %s: %w", d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid),

@@ -19,6 +19,7 @@ var anywhere = []test{
 	{"ResetLeafMakesTheNextEntryARoot", resetLeaf},
 	{"EveryKindOfEntry", everyKind},
 	{"ItemsThatBreakARuleChangeNothing", badItems},
+	{"AnswersSayWhichModelGaveThem", answers},
 	{"BranchWithASummary", branchWithSummary},
 	{"CompactionStandsForWhatIsBefore", compaction},
 	{"MessagesAreAnnotated", annotated},
@@ -138,6 +139,7 @@ func resetLeaf(t *testing.T, w *suite) {
 // OP-11, OP-13, OP-14, OP-15, OP-21, PI-18, PI-19, PI-20, PI-21, PI-23, PI-24,
 // PI-25, PI-26, OMP-20
 func everyKind(t *testing.T, w *suite) {
+	w.needsItems(t)
 	s := w.create(t)
 	first := w.user(t, s, "one")
 	items := []core.Item{
@@ -176,12 +178,43 @@ func everyKind(t *testing.T, w *suite) {
 	}
 }
 
+// OP-11: Operator's messages do not say which model answered.
+func answers(t *testing.T, w *suite) {
+	w.needsItems(t)
+	s := w.create(t)
+	answer := func(model string) core.Item {
+		it := say(core.RoleAssistant, "answer")
+		it.Provider, it.Model, it.Stop = "p", model, core.StopEnd
+		return it
+	}
+	ids, err := s.Append(t.Context(), say(core.RoleUser, "one"), answer("m1"), say(core.RoleUser, "two"), answer("m1"))
+	must(t, err)
+	more, err := s.Append(t.Context(), answer("m1"), answer("m2"))
+	must(t, err)
+	var kinds []string
+	for _, id := range append(ids, more...) {
+		e, _ := s.Entry(id)
+		kinds = append(kinds, e.Type)
+	}
+	equal(t, "types of what was asked for", []string{"message", "message", "message", "message", "message", "message"}, kinds)
+	changes := 0
+	for _, e := range s.Entries() {
+		if e.Type == "model_change" {
+			changes++
+		}
+	}
+	if want := map[string]int{"operator": 2}[w.dialect]; changes != want {
+		t.Errorf("%d entries say which model answers, want %d", changes, want)
+	}
+}
+
 func say(role core.Role, text string) core.Item {
 	return core.Item{Kind: core.ItemMessage, Role: role, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}}
 }
 
 // OP-10
 func badItems(t *testing.T, w *suite) {
+	w.needsItems(t)
 	s, ids := w.chat(t)
 	good := core.Item{Kind: core.ItemLevel, Text: "low"}
 	for name, c := range map[string]struct {
@@ -210,6 +243,7 @@ func badItems(t *testing.T, w *suite) {
 
 // OP-23, OMP-21, PI-32
 func branchWithSummary(t *testing.T, w *suite) {
+	w.needsItems(t)
 	s, ids := w.chat(t)
 	id, err := s.BranchWithSummary(t.Context(), core.LeafAt(ids[1]), "it led nowhere", []byte(`{"readFiles":["a"]}`))
 	must(t, err)
@@ -242,6 +276,7 @@ func branchWithSummary(t *testing.T, w *suite) {
 
 // OP-31, PI-22
 func compaction(t *testing.T, w *suite) {
+	w.needsItems(t)
 	s, ids := w.chat(t)
 	id, err := s.Compact(t.Context(), "so far", ids[2], 1234, nil)
 	must(t, err)
