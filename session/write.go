@@ -20,7 +20,7 @@ func (s *Session) write(ctx context.Context, build func() ([]core.Entry, error))
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
-	back := s.mark()
+	back, pending := s.mark(), s.err != nil
 	es, err := build()
 	if err != nil {
 		back()
@@ -32,7 +32,7 @@ func (s *Session) write(ctx context.Context, build func() ([]core.Entry, error))
 		ids[i] = es[i].ID
 	}
 	err = s.send(ctx, false)
-	if err != nil && refused(err) && s.unsent <= len(es) {
+	if err != nil && refused(err) && !pending && s.unsent >= len(es) {
 		back()
 		s.forget()
 		return nil, err
@@ -422,6 +422,9 @@ func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 	s.entries = slices.Clone(s.entries[:n])
 	s.index()
 	s.unsent, s.tried, s.leaf = 0, 0, s.stands
+	if !s.saved { // should an earlier try have made it all the same, it is not this one
+		s.born, s.key = -1, newKey()
+	}
 	s.err, s.lasting = nil, false
 	return gone, nil
 }

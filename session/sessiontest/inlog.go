@@ -31,6 +31,8 @@ var inLog = []test{
 	{"LostAnswersStoreNothingTwice", lostAnswers},
 	{"LostAnswersOfAnyKind", flaky},
 	{"OutageKeepsEntriesInHand", outage},
+	{"WhatTheLogRefusesChangesNothing", logRefuses},
+	{"DiscardedSessionIsNotTheOneThatWasMade", discardedUnsaved},
 	{"RefreshAndFollowSeeWhatOthersWrite", refreshAndFollow},
 	{"ContinueOpensTheLatestOrMakesOne", continueRecent},
 	{"EnsureMakesWhatIsNotThere", ensure},
@@ -293,6 +295,7 @@ type faulty struct {
 	lose  bool // the answers
 	flaky bool
 	down  bool
+	full  bool // of what it is given: it is too large
 	calls int
 }
 
@@ -308,6 +311,9 @@ func (f *faulty) Create(ctx context.Context, n session.New) (core.Cursor, error)
 	if f.down {
 		return core.Cursor{}, core.ErrUnavailable
 	}
+	if f.full {
+		return core.Cursor{}, core.ErrTooLarge
+	}
 	c, err := f.Log.Create(ctx, n)
 	return c, f.answer(err)
 }
@@ -315,6 +321,9 @@ func (f *faulty) Create(ctx context.Context, n session.New) (core.Cursor, error)
 func (f *faulty) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
 	if f.down {
 		return session.Receipt{}, core.ErrUnavailable
+	}
+	if f.full {
+		return session.Receipt{}, &core.LineError{Line: 1, Err: core.ErrTooLarge}
 	}
 	r, err := f.Log.Append(ctx, id, w, lines)
 	return r, f.answer(err)
@@ -414,6 +423,46 @@ func outage(t *testing.T, w *suite) {
 		t.Errorf("%d unsent, %v", len(s.Unsent()), s.Err())
 	}
 	same(t, s, w.open(t, s.ID()))
+}
+
+func logRefuses(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log}
+	o := w.options()
+	o.Lazy = true
+	s, err := session.Create(t.Context(), f, "/w", o)
+	must(t, err)
+	_, err = s.SetName(t.Context(), "early")
+	must(t, err)
+	for range 2 { // before it is made, and after
+		n := len(s.Entries())
+		f.full = true
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "too large"))
+		wantErr(t, err, core.ErrTooLarge)
+		if len(s.Entries()) != n || s.Err() != nil {
+			t.Errorf("%d entries, %v; want %d", len(s.Entries()), s.Err(), n)
+		}
+		f.full = false
+		w.assistant(t, s, "not so large")
+	}
+	same(t, s, w.open(t, s.ID()))
+}
+
+func discardedUnsaved(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log, lose: true}
+	o := w.options()
+	o.Lazy = true
+	s, err := session.Create(t.Context(), f, "/w", o)
+	must(t, err)
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, unheard of"))
+	wantErr(t, err, core.ErrUncertain)
+	gone, err := s.Discard(t.Context())
+	must(t, err)
+	f.lose = false
+	if len(gone) != 1 || len(s.Entries()) != 0 {
+		t.Errorf("%d entries given up, %d left", len(gone), len(s.Entries()))
+	}
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "another"))
+	wantErr(t, err, core.ErrExists)
 }
 
 func refreshAndFollow(t *testing.T, w *suite) {
