@@ -255,9 +255,21 @@ func TestWholeForkAndItsRefusals(t *testing.T) {
 	if got, want := strings.Join(lines[1:], ""), file(message("a", "", "one"), message("b", "a", "two"), message("c", "a", "three")); got != want || !strings.Contains(lines[0], `"cwd":"/elsewhere"`) {
 		t.Errorf("the fork is\n%s", lines)
 	}
-	for _, r := range []api.ForkRequest{{Whole: true, At: "a"}, {ID: "../x"}} {
+	for _, r := range []api.ForkRequest{{Whole: true, At: "a"}, {Whole: true, Branched: true}, {ID: "../x"}} {
 		if _, err := n.Fork(t.Context(), "session-one", r); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if _, err := n.Label(t.Context(), "session-one", api.LabelRequest{Target: "b", Label: "here"}, api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, branched := range []bool{false, true} {
+		f, err := n.Fork(t.Context(), "session-one", api.ForkRequest{At: "b", Branched: branched})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := n.Info(t.Context(), string(f.ID)); err != nil || (info.Labels["b"] == "here") != branched || (*info.LeafID == "b") == branched {
+			t.Errorf("branched %v: %+v, %v", branched, info.Info, err)
 		}
 	}
 	none, err := n.Fork(t.Context(), "session-one", api.ForkRequest{At: "null"})

@@ -131,10 +131,12 @@ type Claimed struct {
 type ForkRequest struct {
 	At    string `json:"at,omitempty"`    // default where main stands; "null" for before all entries
 	Whole bool   `json:"whole,omitempty"` // all entries rather than a path
-	ID    string `json:"id,omitempty"`
-	CWD   string `json:"cwd,omitempty"`
-	By    string `json:"by,omitempty"`
-	Key   string `json:"-"` // as in Create
+	// Branched has the labels of the path come along, wherever they were given.
+	Branched bool   `json:"branched,omitempty"`
+	ID       string `json:"id,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	By       string `json:"by,omitempty"`
+	Key      string `json:"-"` // as in Create
 }
 
 // Notice says who does something that others will want to know of, and why.

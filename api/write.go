@@ -336,10 +336,10 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	if q.Whole && q.At != "" {
-		return fmt.Errorf("whole and at exclude each other: %w", core.ErrInvalid)
+	if q.Whole && (q.At != "" || q.Branched) {
+		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
 	}
-	f := stream.Fork{Whole: q.Whole, CWD: q.CWD, By: q.By, Key: keyOf(r)}
+	f := stream.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Key: keyOf(r)}
 	f.ID = core.SessionID(f.Key)
 	switch q.At {
 	case "":

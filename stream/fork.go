@@ -12,14 +12,18 @@ type Fork struct {
 	ID    core.SessionID // of the new session; default a new id
 	Whole bool           // all entries, and main stands as in the source
 	At    core.Leaf      // else: where the path to copy ends; the default is where main stands
-	CWD   string         // default the source's
-	By    string
-	Key   string // see core.Origin
+	// Branched has the labels of the path come along, wherever in the tree they
+	// were given: as new entries behind the path, the last of which main stands
+	// at. It is what agents call a branched session.
+	Branched bool
+	CWD      string // default the source's
+	By       string
+	Key      string // see core.Origin
 }
 
 // Fork makes a new session of src, line by line as it is there, and records
-// where it came from: all of it, or the path from the root to f.At with the
-// labels that are on it. Images are shared, not copied.
+// where it came from: all of it, or the path from the root to f.At. Images are
+// shared, not copied.
 func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
 	if f.ID == "" {
 		f.ID = core.SessionID(ss.cfg.NewID())
@@ -51,10 +55,15 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 // birth is the session that f makes of st.
 func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err error) {
 	es := st.Entries
-	if !f.Whole {
-		if es, err = core.Cut(st.Dialect, st.Header, st.Entries, leaf); err != nil {
-			return b, err
-		}
+	switch {
+	case f.Whole:
+	case f.Branched:
+		es, err = core.Cut(st.Dialect, st.Header, st.Entries, leaf)
+	default:
+		es, err = st.Dialect.Path(st.Entries, leaf)
+	}
+	if err != nil {
+		return b, err
 	}
 	now := ss.cfg.Now().UTC()
 	cwd := f.CWD

@@ -15,15 +15,16 @@ func forkCmd(a *app) *cobra.Command {
 		Use:   "fork SESSION",
 		Short: "Begin a new session with a path of this one, or all of it",
 		Long: `Makes a new session of the entries from the root to an entry, and prints its id.
-Labels of those entries come along, wherever they were given. With --whole it
-has all entries, and stands where this one does. The new session remembers where
-it came from; the old one does not change.
+With --branched the labels that those entries were given elsewhere in the tree
+come along, as new entries behind them. With --whole it has all entries, and
+stands where this one does. The new session remembers where it came from; the
+old one does not change.
 
 With -o json: one object with id and seq (the cursor).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if r.Whole && r.At != "" {
-				return usagef("--whole and --at exclude each other")
+			if r.Whole && (r.At != "" || r.Branched) {
+				return usagef("--whole and --at, --branched exclude each other")
 			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
@@ -32,6 +33,7 @@ With -o json: one object with id and seq (the cursor).`,
 	}
 	cmd.Flags().StringVar(&r.At, "at", "", "the last `ENTRY` to take along, or null for none (default where the head main stands)")
 	cmd.Flags().BoolVar(&r.Whole, "whole", false, "take all entries along")
+	cmd.Flags().BoolVar(&r.Branched, "branched", false, "take labels that were given elsewhere along, as agents do")
 	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
 	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default as before)")
 	return cmd
