@@ -37,6 +37,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // ListOptions narrow a listing.
 type ListOptions struct {
 	Prefix  string // of the session's id
+	CWD     string // the directory that the agent works in
+	Dialect string
+	Text    string // in the name or in the first message; case does not count
 	Deleted bool   // list the trash instead
 	Limit   int
 	After   string
@@ -46,6 +49,9 @@ type ListOptions struct {
 func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
 	q := url.Values{}
 	setIf(q, "prefix", o.Prefix)
+	setIf(q, "cwd", o.CWD)
+	setIf(q, "dialect", o.Dialect)
+	setIf(q, "text", o.Text)
 	setIf(q, "after", o.After)
 	if o.Deleted {
 		q.Set("deleted", "true")
@@ -58,7 +64,7 @@ func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
 
 // Create makes an empty session.
 func (c *Client) Create(ctx context.Context, r Create) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", nil, r)
+	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
 }
 
 // ImportOptions are what may be said with a file.
@@ -244,7 +250,13 @@ func (c *Client) Release(ctx context.Context, id, head, writer string) error {
 
 // Fork makes a new session of a path of this one.
 func (c *Client) Fork(ctx context.Context, id string, r ForkRequest) (Created, error) {
-	return send[Created](ctx, c, http.MethodPost, c.session(id, "/fork"), nil, r)
+	return send[Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
+}
+
+func keyHeader(key string) http.Header {
+	h := http.Header{}
+	headIf(h, HeaderIdempotency, key)
+	return h
 }
 
 // Delete puts the session in the trash, Undelete takes it out.

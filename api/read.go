@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.catchUp(r.Context())
 	rows, next := s.cfg.Directory.List(materializer.Filter{
-		Prefix: q.Get("prefix"), Deleted: q.Get("deleted") == "true", After: q.Get("after"), Limit: limit,
+		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Text: q.Get("text"), Deleted: q.Get("deleted") == "true", After: q.Get("after"), Limit: limit,
 	})
 	return answer(w, http.StatusOK, List{Sessions: rows, Next: next})
 }
@@ -247,15 +248,22 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 }
 
 // endingAt returns the session's entries such that an agent that reads them as
-// a file goes on at leaf: most take the last line for the leaf.
+// a file goes on at leaf. An agent that has an entry for where it stands gets
+// one, which the log does not have; most take the last line for the leaf.
 func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
-	id, ok := leaf.ID()
-	if leaf.IsNone() && core.AnyInTree(st.Entries) {
+	if leaf.IsDefault() || st.Dialect.Leaf(st.Entries) == leaf || leaf.IsNone() && !core.AnyInTree(st.Entries) {
+		return st.Entries, nil
+	}
+	id, named := leaf.ID()
+	if _, ok := st.Entry(id); named && !ok {
+		return nil, fmt.Errorf("entry %q of session %s: %w", id, st.ID, core.ErrNotFound)
+	}
+	if e, ok := leafEntry(st, leaf); ok {
+		return append(slices.Clip(st.Entries), e), nil
+	}
+	if leaf.IsNone() {
 		return nil, fmt.Errorf("session %s stands before its first entry, which a %s file cannot say; move it with: sessctl branch: %w",
 			st.ID, st.Dialect.Name(), core.ErrInvalid)
-	}
-	if !ok || st.Dialect.Leaf(st.Entries) == leaf {
-		return st.Entries, nil
 	}
 	es := make([]core.Entry, 0, len(st.Entries))
 	var last []core.Entry
@@ -266,10 +274,33 @@ func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 		}
 		es = append(es, e)
 	}
-	if last == nil {
-		return nil, fmt.Errorf("entry %q of session %s: %w", id, st.ID, core.ErrNotFound)
-	}
 	return append(es, last...), nil
+}
+
+// leafEntry is the agent's own entry that says that the session stands at leaf.
+// Its id is made of that place, so a file is the same however often it is
+// asked for.
+func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
+	target, _ := leaf.ID()
+	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: target})
+	if line == nil || len(lost) > 0 {
+		return core.Entry{}, false
+	}
+	f := core.Fields{Parent: st.Dialect.Leaf(st.Entries), Time: st.Header.Time}
+	for _, e := range slices.Backward(st.Entries) {
+		if e.Time != "" {
+			f.Time = e.Time
+			break
+		}
+	}
+	for n := 0; ; n++ {
+		f.ID = derivedID(st, "leaf\x00"+target, n)
+		if _, taken := st.Entry(f.ID); !taken {
+			break
+		}
+	}
+	e, err := st.Dialect.Fill(line, f)
+	return e, err == nil
 }
 
 // lines writes es as JSONL with their images put back. A failure after the

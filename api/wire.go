@@ -66,6 +66,7 @@ type Create struct {
 	By      string `json:"by,omitempty"`
 	// Parents are the sessions in the log that the new one comes from.
 	Parents []ParentRef `json:"parents,omitempty"`
+	Key     string      `json:"-"` // Idempotency-Key: the same request again is the same session
 }
 
 // Created names the session that was made, or was there.
@@ -118,6 +119,7 @@ type ClaimRequest struct {
 	Host     string `json:"host,omitempty"`
 	By       string `json:"by,omitempty"`
 	TakeOver bool   `json:"takeOver,omitempty"`
+	Writer   string `json:"writer,omitempty"` // default a new one
 }
 
 // Claimed is a claim that was granted, and the one that it ended.
@@ -129,12 +131,16 @@ type Claimed struct {
 
 // ForkRequest asks for a new session that begins as a path of this one.
 type ForkRequest struct {
-	At  string `json:"at,omitempty"` // default where main stands
-	ID  string `json:"id,omitempty"`
-	CWD string `json:"cwd,omitempty"`
-	By  string `json:"by,omitempty"`
-	// Kind is how the new session tells of this one: "fork", the default,
-	// "branch", or "detach", which does not name it.
+	At    string `json:"at,omitempty"`    // default where main stands; "null" for before all entries
+	Whole bool   `json:"whole,omitempty"` // all entries rather than a path
+	// Branched has the labels of the path come along, wherever they were given.
+	Branched bool   `json:"branched,omitempty"`
+	ID       string `json:"id,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	By       string `json:"by,omitempty"`
+	Key      string `json:"-"` // as in Create
+	// Kind is how the new session tells of this one: "fork", the default but for
+	// a branched one, "branch", or "detach", which does not name it.
 	Kind string `json:"kind,omitempty"`
 }
 

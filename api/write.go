@@ -2,9 +2,9 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,23 +25,23 @@ import (
 const maxText = 4 << 10
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
+	if isLines(r) {
+		return s.createWhole(w, r)
+	}
 	var q Create
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.CWD, q.Parent, q.By); err != nil {
+	key := keyOf(r)
+	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	if q.ID == "" {
-		q.ID = ulid.Make().String()
-	}
+	q.ID = cmp.Or(q.ID, key, ulid.Make().String())
 	id, err := core.ParseSessionID(q.ID)
 	if err != nil {
 		return err
 	}
-	if q.Dialect == "" {
-		q.Dialect = "pi"
-	}
+	q.Dialect = orPi(q.Dialect)
 	d, err := dialect.Named(q.Dialect)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o := core.Origin{Dialect: q.Dialect, Time: time.Now().UTC(), By: q.By, Parents: parents}
+	o := core.Origin{Dialect: q.Dialect, Key: key, Time: time.Now().UTC(), By: q.By, Parents: parents}
 	switch {
 	case q.Parent == "" && len(parents) == 0:
 		o.Kind = string(lineage.Create)
@@ -208,17 +208,20 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 		Lines:  lines,
 	}
 	if key != "" {
-		a.ID = func(i int) string { return derivedID(id, key, i) }
+		_ = sess.View(func(st *core.State) error {
+			a.ID = func(i int) string { return derivedID(st, key, i) }
+			return nil
+		})
 	}
 	rec, err := sess.Append(r.Context(), a)
 	return sess, rec, err
 }
 
-// derivedID is the id of the line at i that a caller sent without one: the same
-// for the same Idempotency-Key, on any node.
-func derivedID(id core.SessionID, key string, i int) string {
-	sum := sha256.Sum256([]byte(string(id) + "\x00" + key + "\x00" + strconv.Itoa(i)))
-	return hex.EncodeToString(sum[:8])
+// derivedID is the id of the line at i that a caller sent without one: of the
+// agent's own shape, and the same for the same Idempotency-Key, on any node.
+func derivedID(st *core.State, key string, i int) string {
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
+	return st.Dialect.EntryID([16]byte(sum[:16]))
 }
 
 func (s *Server) appended(w http.ResponseWriter, sess *stream.Session, rec stream.Receipt) error {
@@ -352,8 +355,19 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.At, q.CWD, q.By); err != nil {
 		return err
 	}
-	f := stream.Fork{CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind)}
-	if q.At != "" {
+	if err := checkText(r.Header.Get(HeaderIdempotency)); err != nil {
+		return err
+	}
+	if q.Whole && (q.At != "" || q.Branched) {
+		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
+	}
+	f := stream.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
+	f.ID = core.SessionID(f.Key)
+	switch q.At {
+	case "":
+	case "null":
+		f.At = core.NoLeaf
+	default:
 		f.At = core.LeafAt(q.At)
 	}
 	if q.ID != "" {

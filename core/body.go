@@ -34,6 +34,9 @@ type Origin struct {
 	// Kind is how a session without parents was made, in the words of package
 	// lineage: "create", "detach".
 	Kind string `json:"kind,omitempty"`
+	// Key names the request that made the session, so that the same request
+	// again finds it made.
+	Key string `json:"key,omitempty"`
 	// Time, Host and By: when by the writer's clock, on which host, by whom.
 	Time time.Time `json:"time,omitzero"`
 	Host string    `json:"host,omitempty"`

@@ -82,6 +82,25 @@ type Dialect interface {
 	FileName(h Header) (dir, name string)
 }
 
+// A Checker is a Dialect whose agent reads some lines of its own types and
+// leaves others out. What is appended has to pass; a file may hold anything.
+type Checker interface {
+	// Check returns nil for a line that the agent reads, before or after Fill,
+	// and for any other an ErrInvalid that says what is wrong with it.
+	Check(line []byte) error
+}
+
+// An Annotator is a Dialect whose messages carry notes of the channel that they
+// came through, which change after the message was stored.
+type Annotator interface {
+	// WithMeta returns the message entry e with meta, an object or null, in
+	// place of its own. ErrInvalid when e is no message or meta is neither.
+	WithMeta(e Entry, meta json.RawMessage) (Entry, error)
+	// WithReaction returns the first message in es that its channel calls
+	// message, with emoji among its reactions. ErrNotFound when there is none.
+	WithReaction(es []Entry, message, emoji string) (Entry, error)
+}
+
 // Fields are what Fill adds to a line that lacks them.
 type Fields struct {
 	ID     string

@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -272,6 +273,9 @@ func (d *Directory) setFloor(shard int, pos core.Pos) {
 // A Filter narrows a listing.
 type Filter struct {
 	Prefix  string // of the id, or of the agent's own id
+	CWD     string // the directory that the agent works in, as it wrote it
+	Dialect string
+	Text    string // in the name or in the first message; case does not count
 	Deleted bool   // the trash, and only that
 	After   string // the last id of the page before
 	Limit   int    // rows at most
@@ -280,16 +284,17 @@ type Filter struct {
 // List returns rows, the latest modified first, and the id to pass as After for
 // more, empty at the end.
 func (d *Directory) List(f Filter) (rows []Row, next string) {
+	f.CWD, f.Text = clip(f.CWD), strings.ToLower(f.Text)
 	d.mu.RLock()
 	all := make([]Row, 0, len(d.rows))
-	for id, r := range d.rows {
-		if r.Deleted == f.Deleted && (strings.HasPrefix(string(id), f.Prefix) || strings.HasPrefix(r.AgentID, f.Prefix) && r.AgentID != "") {
+	for _, r := range d.rows {
+		if f.takes(&r) {
 			all = append(all, r)
 		}
 	}
 	d.mu.RUnlock()
 	slices.SortFunc(all, func(a, b Row) int {
-		if c := strings.Compare(b.Modified, a.Modified); c != 0 {
+		if c := strings.Compare(cmp.Or(b.Modified, b.Created), cmp.Or(a.Modified, a.Created)); c != 0 {
 			return c
 		}
 		return strings.Compare(string(a.ID), string(b.ID))
@@ -303,6 +308,19 @@ func (d *Directory) List(f Filter) (rows []Row, next string) {
 		next = string(all[f.Limit-1].ID)
 	}
 	return all, next
+}
+
+// takes reports whether r is among what f asks for. f.Text is in lower case.
+func (f *Filter) takes(r *Row) bool {
+	switch {
+	case r.Deleted != f.Deleted,
+		f.CWD != "" && r.CWD != f.CWD,
+		f.Dialect != "" && r.Dialect != f.Dialect:
+		return false
+	case !strings.HasPrefix(string(r.ID), f.Prefix) && (r.AgentID == "" || !strings.HasPrefix(r.AgentID, f.Prefix)):
+		return false
+	}
+	return f.Text == "" || strings.Contains(strings.ToLower(r.Name), f.Text) || strings.Contains(strings.ToLower(r.First), f.Text)
 }
 
 // Len is how many sessions there are, the trash left out.

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 
@@ -23,7 +24,8 @@ type Append struct {
 	Loose  bool   // see core.Proposal
 	After  *core.Cursor
 	Lines  [][]byte
-	// ID returns the id of the line at i where it has none; default new ids.
+	// ID returns the id of the line at i where it has none; default new ids of
+	// the dialect's own shape, none of which the session has.
 	// An append that may be repeated must give the same ids again.
 	ID func(i int) string
 	// Time is the time of lines that have none; default now.
@@ -94,15 +96,15 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	if a.Time == "" {
 		a.Time = s.ss.cfg.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	if a.ID == nil {
-		a.ID = func(int) string { return s.ss.cfg.NewID() }
-	}
 	q := &request{Append: a, done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
 	d := s.dialect()
+	if q.ID == nil {
+		q.ID = s.newIDs(d)
+	}
 	for i, line := range a.Lines {
-		e, err := d.Entry(line)
+		e, err := checked(d, line, a.Loose)
 		if err != nil {
-			return nil, &core.LineError{Line: i + 1, Err: err}
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 		}
 		if !a.kept {
 			es, n, err := s.ss.Keep(ctx, []core.Entry{e})
@@ -114,10 +116,47 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 		}
 		q.lines[i] = line
 		if e.ID == "" && !a.Loose {
-			q.ids[i] = a.ID(i)
+			q.ids[i] = q.ID(i)
 		}
 	}
 	return q, nil
+}
+
+// checked reads a line, which the agent must be able to read too, unless loose
+// lines are taken.
+func checked(d core.Dialect, line []byte, loose bool) (core.Entry, error) {
+	e, err := d.Entry(line)
+	if c, ok := d.(core.Checker); ok && err == nil && !loose {
+		err = c.Check(line)
+	}
+	return e, err
+}
+
+// newIDs returns a maker of ids of the dialect's own shape that no entry of the
+// session has, and that differ among themselves.
+func (s *Session) newIDs(d core.Dialect) func(int) string {
+	given := map[string]bool{}
+	return func(int) string {
+		for {
+			id := d.EntryID(random())
+			if !given[id] && !s.has(id) {
+				given[id] = true
+				return id
+			}
+		}
+	}
+}
+
+func random() (b [16]byte) {
+	_, _ = rand.Read(b[:]) // it never fails
+	return b
+}
+
+func (s *Session) has(id string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.st.Entry(id)
+	return ok
 }
 
 func (s *Session) dialect() core.Dialect {
@@ -269,7 +308,7 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 // bytes.
 func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
-	if len(pending) > 0 {
+	if core.AnyInTree(pending) {
 		leaf = st.Dialect.Leaf(pending)
 	}
 	places := newPlaces(st, pending)
@@ -289,7 +328,9 @@ func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, erro
 		}
 		places.add(e)
 		es[i] = e
-		leaf = core.LeafAt(e.ID)
+		if !e.Aside {
+			leaf = st.Dialect.Leaf(es[i : i+1])
+		}
 	}
 	return es, nil
 }

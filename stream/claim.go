@@ -17,6 +17,10 @@ type ClaimRequest struct {
 	By    string
 	// TakeOver claims a head that another writer holds, and so fences it.
 	TakeOver bool
+	// Writer is what the new writer is to be called, a name that no writer had
+	// before; default a new one. With a name of its own a request can be sent
+	// again when its answer was lost.
+	Writer string
 }
 
 // Claim makes a new writer the holder of a head, and returns its claim and the
@@ -27,7 +31,13 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 	if q.Head == "" {
 		q.Head = core.MainHead
 	}
-	writer := s.ss.cfg.NewID()
+	writer := q.Writer
+	if writer == "" {
+		writer = s.ss.cfg.NewID()
+	}
+	if _, err := core.ParseSessionID(writer); err != nil {
+		return mine, nil, fmt.Errorf("the writer's name is like a session's: %w", err)
+	}
 	body, err := json.Marshal(core.Claim{Agent: q.Agent, Host: q.Host, By: q.By, Since: s.ss.cfg.Now().UTC()})
 	if err != nil {
 		return mine, nil, err

@@ -14,6 +14,9 @@ func (f *Fork) checkKind(ctx context.Context) error {
 	switch f.Kind {
 	case "":
 		f.Kind = lineage.Fork
+		if f.Branched {
+			f.Kind = lineage.Branch
+		}
 	case lineage.Fork, lineage.Branch, lineage.Detach:
 	default:
 		return fmt.Errorf("kind %q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)

@@ -75,10 +75,23 @@ type Birth struct {
 }
 
 // Create makes a session. core.ErrExists when there is one of that id already,
-// whatever it holds; when the answer was lost and the log now has this very
-// session, that is success. It is noted in the lineage journal of ctx, and
-// loses its parents where ctx says that lineage is not recorded.
+// whatever it holds, unless it was made under the same Origin.Key: that is the
+// session then. When the answer was lost and the log now has this very session,
+// that is success. It is noted in the lineage journal of ctx, and loses its
+// parents where ctx says that lineage is not recorded.
 func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
+	s, err := ss.create(ctx, b)
+	if !errors.Is(err, core.ErrExists) || b.Origin.Key == "" {
+		return s, err
+	}
+	there, oerr := ss.Open(ctx, b.ID)
+	if oerr == nil && there.st.Origin.Key == b.Origin.Key {
+		return there, nil
+	}
+	return nil, err
+}
+
+func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
 	if _, err := core.ParseSessionID(string(b.ID)); err != nil {
 		return nil, err
 	}

@@ -15,11 +15,14 @@ func appendCmd(a *app) *cobra.Command {
 	var f appendFlags
 	cmd := &cobra.Command{
 		Use:   "append SESSION",
-		Short: "Append entry lines from standard input",
+		Short: "Append entry lines from standard input, or one entry",
 		Long: `Reads entry lines from standard input, one JSON object per line, and appends
 them to a head, all of them or none. Blank lines do not count. Where a line
 lacks id, parentId or timestamp, they are filled in. It ends once the lines are
 durable.
+
+With --kind it reads nothing and appends one entry, in the words of whatever
+agent's session it is: sessctl append ID --kind message --text "Go on."
 
 Should the answer be lost, the same lines with the same --key are stored once,
 through whatever node.
@@ -28,13 +31,17 @@ With -o json: one object with ids (of each line, in order), seq (the cursor),
 stored (lines that were not there before) and blobs.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.kindFlags.alone(cmd); err != nil {
+				return err
+			}
 			if err := f.check(); err != nil {
 				return err
 			}
 			return a.append(cmd, args[0], f)
 		},
 	}
-	f.add(cmd)
+	f.writerFlags.add(cmd)
+	f.kindFlags.add(cmd)
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	return cmd
@@ -42,6 +49,7 @@ stored (lines that were not there before) and blobs.`,
 
 type appendFlags struct {
 	writerFlags
+	kindFlags
 	key   string
 	after string
 }
@@ -49,6 +57,11 @@ type appendFlags struct {
 func (f *appendFlags) check() error {
 	if _, err := core.ParseCursor(f.after); err != nil {
 		return fmt.Errorf("--after: %w", err)
+	}
+	if f.kind != "" {
+		if _, err := f.item(); err != nil {
+			return err
+		}
 	}
 	return f.writerFlags.check()
 }
@@ -59,7 +72,7 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 	if err != nil {
 		return err
 	}
-	data, err := a.readBytes(cmd.Context(), "-")
+	data, err := a.given(cmd, node, id, f)
 	if err != nil {
 		return err
 	}
@@ -81,6 +94,16 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return keyHint(a.heard(v, err), f.key)
 	}
 	return a.printAppended(done)
+}
+
+// given is what is to be appended: the entry that flags say, or standard input.
+func (a *app) given(cmd *cobra.Command, node *api.Client, id core.SessionID, f appendFlags) ([]byte, error) {
+	if f.kind == "" {
+		return a.readBytes(cmd.Context(), "-")
+	}
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	return f.line(ctx, node, id)
 }
 
 // appendTo finds the session, and so learns before anybody types a line whether

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
@@ -10,33 +12,87 @@ import (
 )
 
 func branchCmd(a *app) *cobra.Command {
-	var w writerFlags
-	var at string
+	var f branchFlags
 	cmd := &cobra.Command{
-		Use:   "branch SESSION --at ENTRY",
+		Use:   "branch SESSION [ENTRY]",
 		Short: "Make a head stand at an entry",
 		Long: `Makes a head stand at an entry, so that the next append to it goes on there; a
-head that is not there is made. --at null is before all entries. Nothing is
+head that is not there is made. The entry null is before all entries. Nothing is
 lost: what hung on the head before stays in the tree.
+
+With --summary the head goes on with an entry, as its agent would make it, that
+says what the branch that it leaves came to.
 
 With -o json: one object with session, head, leaf (null for before all entries)
 and seq (the cursor).`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if at == "" {
-				return usagef("--at is missing: the entry, or null")
-			}
-			if err := w.check(); err != nil {
+			if err := f.check(args[1:]); err != nil {
 				return err
 			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.branch(ctx, args[0], at, w)
+			if f.summary != "" {
+				return a.branchWithSummary(ctx, args[0], f)
+			}
+			return a.branch(ctx, args[0], f.at, f.writerFlags)
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "the `ENTRY` to stand at, or null for before all entries")
-	w.add(cmd)
+	cmd.Flags().StringVar(&f.at, "at", "", "the `ENTRY` to stand at, or null for before all entries; the same as the argument")
+	cmd.Flags().StringVar(&f.summary, "summary", "", "the `TEXT` that sums up the branch that is left")
+	cmd.Flags().StringVar(&f.details, "details", "", "what the agent adds to the summary, one `JSON` value")
+	f.add(cmd)
 	return cmd
+}
+
+type branchFlags struct {
+	writerFlags
+	at      string
+	summary string
+	details string
+}
+
+func (f *branchFlags) check(args []string) error {
+	switch {
+	case len(args) > 0 && f.at != "":
+		return usagef("--at and ENTRY exclude each other")
+	case len(args) > 0:
+		f.at = args[0]
+	}
+	if f.at == "" {
+		return usagef("the place is missing: an entry, or null")
+	}
+	if f.details != "" && f.summary == "" {
+		return usagef("--details says more of a --summary, which is missing")
+	}
+	if f.details != "" && !json.Valid([]byte(f.details)) {
+		return usagef("--details is no JSON: %s", f.details)
+	}
+	return f.writerFlags.check()
+}
+
+// branchWithSummary makes a head go on from another place with an entry. A lost
+// answer is asked for again under the same key, so the entry is stored once.
+func (a *app) branchWithSummary(ctx context.Context, arg string, f branchFlags) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	v, err := a.voice(ctx, node, id, f.writerFlags)
+	if err != nil {
+		return err
+	}
+	r := api.BranchRequest{At: leafOf(f.at), Summary: f.summary}
+	if f.details != "" {
+		r.Details = json.RawMessage(f.details)
+	}
+	o := api.AppendOptions{Head: f.head, Writer: v.writer, Key: ulid.Make().String()}
+	done, err := again(ctx, func() (api.Appended, error) { return node.Branch(ctx, string(id), r, o) })
+	if err != nil {
+		return a.heard(v, err)
+	}
+	out := branched{Session: id, Head: f.head, Leaf: &done.IDs[0], Cursor: done.Cursor}
+	return a.print(out, func() error { return a.printf("head %s stands at %s", f.head, plain(*out.Leaf)) })
 }
 
 // branched says where a head stands.

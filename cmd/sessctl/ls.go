@@ -15,7 +15,8 @@ func lsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [PREFIX]",
 		Short: "List sessions",
-		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first.
+		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. --cwd,
+--dialect and --text narrow the list.
 
 With -o json: a list with an object for each session: id, agentId (where the
 agent's own id is another), dialect, cwd, entries, seq (records), name, first
@@ -39,12 +40,18 @@ and tags, holder, closed, deleted and snapshot where there is something to say.`
 	}
 	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "list the trash instead")
 	cmd.Flags().StringArrayVar(&f.tags, "tag", nil, "list only sessions that have this `TAG`, given several times: all of them")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "list only sessions of the directory `DIR`, as their agent wrote it")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "list only sessions of the agent `NAME`")
+	cmd.Flags().StringVar(&f.text, "text", "", "list only sessions with `TEXT` in the name or the first message")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }
 
 type lsFlags struct {
 	prefix  string
+	cwd     string
+	dialect string
+	text    string
 	deleted bool
 	tags    []string
 	limit   int
@@ -89,7 +96,7 @@ func allSessions(ctx context.Context, node *api.Client, f lsFlags) (rows []api.R
 		if f.limit > 0 && len(f.tags) == 0 {
 			size = min(size, f.limit-len(rows))
 		}
-		page, err := node.List(ctx, api.ListOptions{Prefix: f.prefix, Deleted: f.deleted, Limit: size, After: after})
+		page, err := node.List(ctx, api.ListOptions{Prefix: f.prefix, CWD: f.cwd, Dialect: f.dialect, Text: f.text, Deleted: f.deleted, Limit: size, After: after})
 		if err != nil {
 			return nil, false, err
 		}

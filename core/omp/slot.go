@@ -62,8 +62,9 @@ func lastSlot(es []core.Entry) int {
 // without one the header, unless the session was renamed since. It reports
 // whether it was: omp itself writes a new title into the slot at once.
 func titleOf(h core.Header, es []core.Entry) (t title, renamed bool) {
-	if i := lastSlot(es); i >= 0 {
-		t, _ = readSlot(es[i])
+	slot := lastSlot(es)
+	if slot >= 0 {
+		t, _ = readSlot(es[slot])
 	} else if o, err := jsonl.Object(core.Entry{Line: h.Line}); err == nil {
 		t.text, _ = o.Get("title").Text()
 		t.source, _ = o.Get("titleSource").Text()
@@ -75,7 +76,10 @@ func titleOf(h core.Header, es []core.Entry) (t title, renamed bool) {
 			continue
 		}
 		given := date.Of(e)
-		if !(given > since) {
+		// omp writes a rename and its slot in the same millisecond, and the slot
+		// counts; a rename in the millisecond of another came after it.
+		written := slot >= 0 && !renamed
+		if !(given > since || given == since && !written) {
 			continue
 		}
 		o, err := jsonl.Object(e)

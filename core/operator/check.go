@@ -25,6 +25,9 @@ func Check(line []byte) error {
 	return err
 }
 
+// Check is the function of the same name.
+func (Dialect) Check(line []byte) error { return Check(line) }
+
 // read returns the members of an entry, or ErrInvalid where Operator leaves it
 // out.
 func read(e core.Entry) (esjson.Object, error) {

@@ -59,6 +59,16 @@ func WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
 	return core.Entry{}, fmt.Errorf("message %q of the channel: %w", clip(message, 64), core.ErrNotFound)
 }
 
+// WithMeta is the function of the same name.
+func (Dialect) WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
+	return WithMeta(e, meta)
+}
+
+// WithReaction is the function of the same name.
+func (Dialect) WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
+	return WithReaction(es, message, emoji)
+}
+
 // metaOf returns the meta of a message entry, and its text.
 func metaOf(e core.Entry) (meta esjson.Object, raw esjson.Value, ok bool) {
 	if e.Type != typeMessage {

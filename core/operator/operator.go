@@ -6,7 +6,11 @@ import "github.com/sesslog/sesslog/core"
 // called from several goroutines.
 type Dialect struct{}
 
-var _ core.Dialect = Dialect{}
+var (
+	_ core.Dialect   = Dialect{}
+	_ core.Checker   = Dialect{}
+	_ core.Annotator = Dialect{}
+)
 
 const name = "operator"
 

@@ -1,0 +1,374 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// What agents' session managers do with a session beyond appending to it.
+
+// State is the first line of an answer of GET /v1/sessions/{id}/state. The
+// header's line and the entries' lines follow it.
+type State struct {
+	Session core.SessionID       `json:"session"`
+	Dialect string               `json:"dialect"`
+	Cursor  core.Cursor          `json:"cursor"`
+	Heads   map[string]core.Leaf `json:"heads"`
+}
+
+// BranchRequest makes a head go on from another place.
+type BranchRequest struct {
+	At core.Leaf `json:"at"` // an entry, or before all of them
+	// Summary of the branch that is left, where there is to be one, and what
+	// the agent adds to it, one JSON value.
+	Summary string          `json:"summary,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// ReactionRequest adds a reaction to a message that came through a channel.
+type ReactionRequest struct {
+	Message string `json:"message"` // as the channel calls it
+	Emoji   string `json:"emoji"`
+}
+
+// Amended says where an amendment is.
+type Amended struct {
+	Cursor core.Cursor `json:"seq"`
+}
+
+// state answers with all that an agent's view of the session needs, as of one
+// record.
+func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var head State
+	var es []core.Entry
+	_ = sess.View(func(st *core.State) error {
+		head = State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}}
+		for name, h := range st.Heads {
+			head.Heads[name] = h.Leaf
+		}
+		es = core.HeaderFirst(st.Header, st.Entries)
+		return nil
+	})
+	first, err := marshal(head)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(HeaderCursor, head.Cursor.String())
+	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
+}
+
+// isLines reports whether the request's body is lines rather than one object.
+func isLines(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/x-ndjson"
+}
+
+// createWhole makes a session of its header and its entries, in one record.
+func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkLines(body); err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := checkText(q.Get("by"), r.Header.Get(HeaderIdempotency)); err != nil {
+		return err
+	}
+	lines, numbers := entryLines(body)
+	if len(lines) == 0 {
+		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
+	}
+	n := session.New{Dialect: orPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
+	sess, err := s.cfg.Sessions.CreateStrict(r.Context(), n)
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		return &core.LineError{Line: numbers[e.Line], ID: e.ID, Err: e.Err}
+	}
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+func orPi(dialect string) string {
+	if dialect == "" {
+		return "pi"
+	}
+	return dialect
+}
+
+// keyOf is the request's Idempotency-Key as the log keeps it, empty for none.
+func keyOf(r *http.Request) string {
+	key := r.Header.Get(HeaderIdempotency)
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// branch makes a head go on from another place, in the agent's own way where it
+// has one.
+func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
+	var q BranchRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if q.At.IsDefault() {
+		return fmt.Errorf(`the body names no place; send {"at":{"id":"…"}} or {"at":{"none":true}}: %w`, core.ErrInvalid)
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	head := r.Header.Get(HeaderHead)
+	if head == "" {
+		head = core.MainHead
+	}
+	var line []byte
+	var done *Appended
+	err = sess.View(func(st *core.State) (err error) {
+		if done = doneBefore(st, r); done == nil {
+			line, err = branchLine(st, head, q)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		return answer(w, http.StatusOK, done)
+	}
+	if line != nil {
+		return s.appendLine(w, r, line)
+	}
+	if err := sess.Move(r.Context(), head, r.Header.Get(HeaderWriter), q.At); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, Appended{IDs: []string{}, Cursor: cursorOf(sess)})
+}
+
+// doneBefore is the answer to a request whose entry is there already, nil where
+// it is not. What such an entry says of the branch that was left cannot be made
+// anew: the head has moved since.
+func doneBefore(st *core.State, r *http.Request) *Appended {
+	key := r.Header.Get(HeaderIdempotency)
+	if key == "" {
+		return nil
+	}
+	id := derivedID(st, key, 0)
+	if _, ok := st.Entry(id); !ok {
+		return nil
+	}
+	return &Appended{IDs: []string{id}, Cursor: st.Cursor()}
+}
+
+// branchLine is the line that says q, nil where the head is to be moved without
+// one.
+func branchLine(st *core.State, head string, q BranchRequest) ([]byte, error) {
+	left := st.Leaf(head)
+	id, named := q.At.ID()
+	if _, ok := st.Entry(id); named && !ok {
+		return nil, fmt.Errorf("session %s has no entry %q: %w", st.ID, id, core.ErrNotFound)
+	}
+	if st.Dialect.Linear() && left != q.At {
+		return nil, fmt.Errorf("sessions of %s have no branches: %w", st.Dialect.Name(), core.ErrInvalid)
+	}
+	if q.Summary == "" {
+		if !named || left == q.At {
+			return nil, nil
+		}
+		line, _ := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: id})
+		return line, nil
+	}
+	line, lost := st.Dialect.Write(core.SummaryOf(st.Dialect, left, q.At, q.Summary, q.Details))
+	if line == nil || len(lost) > 0 {
+		return nil, fmt.Errorf("%s has no place for this summary %q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
+	}
+	// The parent is said here: it is not where the head stands.
+	e, err := st.Dialect.Fill(line, core.Fields{Parent: q.At})
+	return e.Line, err
+}
+
+// children answers with the entries that hang on ?of=, or with the roots.
+func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	of := r.URL.Query().Get("of")
+	var es []core.Entry
+	err = sess.View(func(st *core.State) error {
+		if _, ok := st.Entry(of); of != "" && !ok {
+			return fmt.Errorf("session %s has no entry %q: %w", st.ID, of, core.ErrNotFound)
+		}
+		es = core.Children(st.Dialect, st.Entries, of)
+		w.Header().Set(HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.lines(w, r, es)
+}
+
+// amend gives an entry another line.
+func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkLines(body); err != nil {
+		return err
+	}
+	lines, _ := entryLines(body)
+	if len(lines) != 1 {
+		return fmt.Errorf("the body has %d lines, it is the entry's new one: %w", len(lines), core.ErrInvalid)
+	}
+	id := r.PathValue("entry")
+	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
+		e, err := st.Dialect.Entry(lines[0])
+		if err != nil {
+			return nil, err
+		}
+		if e.ID != id {
+			return nil, fmt.Errorf("the line has the id %q, an entry keeps its own: %w", e.ID, core.ErrInvalid)
+		}
+		return []core.Entry{e}, nil
+	})
+}
+
+// meta replaces what a message says of the channel that it came through.
+func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
+	var meta json.RawMessage
+	if err := readJSON(r, &meta); err != nil {
+		return err
+	}
+	id := r.PathValue("entry")
+	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
+		a, err := annotator(st)
+		if err != nil {
+			return nil, err
+		}
+		e, ok := st.Entry(id)
+		if !ok {
+			return nil, fmt.Errorf("session %s has no entry %q: %w", st.ID, id, core.ErrNotFound)
+		}
+		e, err = a.WithMeta(e, meta)
+		return []core.Entry{e}, err
+	})
+}
+
+// react adds a reaction to a message.
+func (s *Server) react(w http.ResponseWriter, r *http.Request) error {
+	var q ReactionRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Message, q.Emoji); err != nil {
+		return err
+	}
+	if q.Emoji == "" {
+		return fmt.Errorf("the reaction is empty: %w", core.ErrInvalid)
+	}
+	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
+		a, err := annotator(st)
+		if err != nil {
+			return nil, err
+		}
+		e, err := a.WithReaction(st.Entries, q.Message, q.Emoji)
+		return []core.Entry{e}, err
+	})
+}
+
+func annotator(st *core.State) (core.Annotator, error) {
+	a, ok := st.Dialect.(core.Annotator)
+	if !ok {
+		return nil, fmt.Errorf("messages of %s carry no such notes: %w", st.Dialect.Name(), core.ErrInvalid)
+	}
+	return a, nil
+}
+
+func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, change func(*core.State) ([]core.Entry, error)) error {
+	writer := r.Header.Get(HeaderWriter)
+	if err := checkText(writer); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	at, err := sess.Amend(r.Context(), stream.Amend{Head: r.Header.Get(HeaderHead), Writer: writer, Change: change})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, Amended{Cursor: at})
+}
+
+// CreateWhole makes a session of its header's line and its entries' lines, in
+// one record. With a key the same request again is the same session.
+func (c *Client) CreateWhole(ctx context.Context, n session.New) (Created, error) {
+	q := url.Values{}
+	setIf(q, "dialect", n.Dialect)
+	setIf(q, "by", n.By)
+	h := http.Header{"Content-Type": {"application/x-ndjson"}}
+	headIf(h, HeaderIdempotency, n.Key)
+	var out Created
+	body := joined(append([][]byte{n.Header}, n.Lines...))
+	err := c.do(ctx, http.MethodPost, "/v1/sessions", q, h, body, int64(body.Len()), &out)
+	return out, err
+}
+
+// Branch makes a head go on from another place, with a summary of the branch
+// that it leaves where there is one. An agent that has an entry for it gets
+// that, for any other the head is moved.
+func (c *Client) Branch(ctx context.Context, id string, r BranchRequest, o AppendOptions) (Appended, error) {
+	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), o.header(), r)
+}
+
+// Children returns the lines of the entries that hang on the entry called of,
+// oldest first, or of the roots where of is empty.
+func (c *Client) Children(ctx context.Context, id, of string) ([][]byte, error) {
+	q := url.Values{}
+	setIf(q, "of", of)
+	return c.readLines(ctx, c.session(id, "/children"), q)
+}
+
+// Amend gives an entry another line with the same id, parent and type.
+func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o AppendOptions) (Amended, error) {
+	h := o.header()
+	h.Set("Content-Type", "application/x-ndjson")
+	var out Amended
+	body := joined([][]byte{line})
+	err := c.do(ctx, http.MethodPatch, c.session(id, "/entries/"+url.PathEscape(entry)), nil, h, body, int64(body.Len()), &out)
+	return out, err
+}
+
+// SetMeta replaces what a message says of the channel that it came through.
+func (c *Client) SetMeta(ctx context.Context, id, entry string, meta json.RawMessage, o AppendOptions) (Amended, error) {
+	return send[Amended](ctx, c, http.MethodPut, c.session(id, "/entries/"+url.PathEscape(entry)+"/meta"), o.header(), meta)
+}
+
+// React adds a reaction to a message that came through a channel.
+func (c *Client) React(ctx context.Context, id string, r ReactionRequest, o AppendOptions) (Amended, error) {
+	return send[Amended](ctx, c, http.MethodPost, c.session(id, "/reactions"), o.header(), r)
+}

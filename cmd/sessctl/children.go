@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func childrenCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "children SESSION [ENTRY]",
+		Short: "Print the entries that hang on an entry",
+		Long: `Prints the entries whose parent is ENTRY, or the roots where none is named, as
+their agent wrote them, one per line, oldest first.
+
+With -o json: a list of the entries, each byte for byte.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of := ""
+			if len(args) > 1 {
+				of = args[1]
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.children(ctx, args[0], of)
+		},
+	}
+}
+
+func (a *app) children(ctx context.Context, arg, of string) error {
+	src, err := a.find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	out := a.newLineWriter()
+	if src.file != nil {
+		if err := fileChildren(src.file, of, out.add); err != nil {
+			return err
+		}
+		return out.end()
+	}
+	lines, err := src.node.Children(ctx, src.id, of)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if err := out.add(line); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+func fileChildren(f *sessionFile, of string, add func([]byte) error) error {
+	if of != "" && !hasEntry(f.Entries, of) {
+		return fmt.Errorf("entry %q: %w", of, core.ErrNotFound)
+	}
+	return addLines(core.Children(f.dialect, f.Entries, of), add)
+}
+
+func hasEntry(es []core.Entry, id string) bool {
+	for i := range es {
+		if es[i].ID == id {
+			return true
+		}
+	}
+	return false
+}

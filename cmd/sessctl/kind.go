@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// kindFlags say one entry in words that all agents share.
+type kindFlags struct {
+	kind     string
+	role     string
+	text     string
+	provider string
+	model    string
+	forRole  string
+	target   string
+	tokens   int64
+	name     string
+	details  string
+	hidden   bool
+}
+
+func (k *kindFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&k.kind, "kind", "", "append one entry of this `KIND` instead: "+kindNames())
+	f.StringVar(&k.role, "role", "user", "who speaks in a message, a `ROLE`: system, user or assistant")
+	f.StringVar(&k.text, "text", "", "the `TEXT` of a message or note, the summary, the level, the label, the name, the mode or the channel")
+	f.StringVar(&k.provider, "provider", "", "the `NAME` of the model's provider, of a model or an assistant's message")
+	f.StringVar(&k.model, "model", "", "the `NAME` of the model, likewise")
+	f.StringVar(&k.forRole, "for", "", "the agent's `ROLE` that a model is for (default the agent's own default)")
+	f.StringVar(&k.target, "target", "", "the `ENTRY` that a label is for, that a compaction keeps first, or where a leaf points")
+	f.Int64Var(&k.tokens, "tokens", 0, "`N` tokens of context before a compaction")
+	f.StringVar(&k.name, "type", "", "the extension's own `NAME` for a custom or a note")
+	f.StringVar(&k.details, "details", "", "what the agent or its extension adds, one `JSON` value")
+	f.BoolVar(&k.hidden, "hidden", false, "a note is not shown to people")
+}
+
+// alone refuses flags that say more of an entry when no kind is given.
+func (k *kindFlags) alone(cmd *cobra.Command) error {
+	for _, name := range []string{"role", "text", "provider", "model", "for", "target", "tokens", "type", "details", "hidden"} {
+		if k.kind == "" && cmd.Flags().Changed(name) {
+			return usagef("--%s says more of an entry of a --kind, which is missing", name)
+		}
+	}
+	return nil
+}
+
+// kinds are those that can be said with flags.
+var kinds = []core.ItemKind{
+	core.ItemMessage, core.ItemModel, core.ItemLevel, core.ItemCompaction, core.ItemLabel, core.ItemName,
+	core.ItemCustom, core.ItemNote, core.ItemLeaf, core.ItemMode, core.ItemChannel,
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+// item is what the flags say.
+func (k *kindFlags) item() (core.Item, error) {
+	it := core.Item{
+		Kind: core.ItemKind(k.kind), Text: k.text, Target: k.target, Tokens: k.tokens,
+		Provider: k.provider, Model: k.model, For: k.forRole, Type: k.name, Hidden: k.hidden,
+	}
+	if k.details != "" {
+		if !json.Valid([]byte(k.details)) {
+			return it, usagef("--details is no JSON: %s", k.details)
+		}
+		it.Details = json.RawMessage(k.details)
+	}
+	block := []core.Block{{Kind: core.BlockText, Text: k.text}}
+	switch it.Kind {
+	case core.ItemMessage:
+		it.Role, it.Blocks, it.Text = core.Role(k.role), block, ""
+		if it.Role == core.RoleAssistant {
+			it.Stop = core.StopEnd
+		}
+		switch it.Role {
+		case core.RoleSystem, core.RoleUser, core.RoleAssistant:
+			return it, nil
+		}
+		return it, usagef("--role %q is none of system, user, assistant", k.role)
+	case core.ItemNote:
+		it.Blocks, it.Text = block, ""
+	}
+	for _, kind := range kinds {
+		if it.Kind == kind {
+			return it, nil
+		}
+	}
+	return it, usagef("--kind %q is none of %s", k.kind, kindNames())
+}
+
+// line is what the flags say as an entry line of the session's agent.
+func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionID) ([]byte, error) {
+	it, err := k.item()
+	if err != nil {
+		return nil, err
+	}
+	info, err := node.Info(ctx, string(id))
+	if err != nil {
+		return nil, err
+	}
+	d, err := dialect.Named(info.Log.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	line, lost := d.Write(it)
+	if line == nil {
+		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
+	}
+	if i := slices.Index(lost, core.LostModel); i >= 0 {
+		model, _ := d.Write(core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model})
+		line = append(append(model, '\n'), line...)
+		lost = slices.Delete(lost, i, i+1)
+	}
+	if len(lost) > 0 {
+		return nil, hintf(fmt.Errorf("%s has no place for this in a %s: %s: %w", d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid),
+			"give the entry's own line on standard input: sessctl append %s < lines.jsonl", id)
+	}
+	return line, nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// OP-23, PI-32
+func TestBranchWithASummary(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var sent, head, key string
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/branch", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		sent, head, key = string(b), r.Header.Get(api.HeaderHead), r.Header.Get(api.HeaderIdempotency)
+		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
+	})
+	want := `{"session":"` + testID + `","head":"main","leaf":"e9","seq":"4-0000000000000000"}`
+	wantResult(t, f.run("branch", testID, "e1", "--summary", "tried", "--details", `{"a":1}`, "-o", "json"), 0, want, "")
+	if sent != `{"at":{"id":"e1"},"summary":"tried","details":{"a":1}}` || head != "main" || key == "" {
+		t.Errorf("sent %s, head %q, key %q", sent, head, key)
+	}
+	wantResult(t, f.run("branch", testID, "null", "--summary", "tried", "--head", "side"), 0, "head side stands at e9\n", "")
+	if sent != `{"at":{"none":true},"summary":"tried"}` || head != "side" {
+		t.Errorf("sent %s, head %q", sent, head)
+	}
+}
+
+// OP-27, PI-28
+func TestChildrenOfASessionInTheLog(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"of":"`+r.URL.Query().Get("of")+`"}`+"\n"+`{"n":2}`+"\n")
+	})
+	wantResult(t, f.run("children", testID, "e1"), 0, `{"of":"e1"}`+"\n"+`{"n":2}`+"\n", "")
+	wantResult(t, f.run("children", testID, "-o", "json"), 0, `[{"of":""},{"n":2}]`, "")
+}
+
+// OP-35
+func TestWholeForkIsKnownAgain(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var keys, bodies []string
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		keys, bodies = append(keys, r.Header.Get(api.HeaderIdempotency)), append(bodies, string(b))
+		if len(keys) == 1 {
+			panic(http.ErrAbortHandler) // the answer is lost
+		}
+		_ = json.NewEncoder(w).Encode(api.Created{ID: "forked-01"})
+	})
+	wantResult(t, f.run("fork", testID, "--whole", "--id", "forked-01"), 0, "forked-01\n", "")
+	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || !strings.Contains(bodies[0], `"whole":true`) {
+		t.Errorf("keys %q, bodies %q; want the same twice", keys, bodies)
+	}
+}
+
+// OP-34, OP-38, OMP-41, PI-37
+func TestContinueAndNarrowListings(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	var query string
+	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+		query = r.URL.RawQuery
+		list := api.List{Sessions: []api.Row{}}
+		if r.URL.Query().Get("cwd") == "/work" {
+			list.Sessions = append(list.Sessions, api.Row{ID: testID})
+		}
+		_ = json.NewEncoder(w).Encode(list)
+	})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Cursor: core.Cursor{Seq: 3}}})
+	f.answers("POST /v1/sessions", api.Created{ID: "made-0001"})
+	wantResult(t, f.run("new", "--continue", "--cwd", "/work", "-o", "json"), 0, `{"id":"`+testID+`","seq":"3-0000000000000000"}`, "")
+	if query != "cwd=%2Fwork&dialect=pi&limit=1" {
+		t.Errorf("asked for %s", query)
+	}
+	wantResult(t, f.run("new", "--continue", "--cwd", "/elsewhere"), 0, "made-0001\n", "")
+	wantResult(t, f.run("ls", "--cwd", "/work", "--dialect", "omp", "--text", "a name", "--limit", "1"), 0, testID, "")
+	if query != "cwd=%2Fwork&dialect=omp&limit=1&text=a+name" {
+		t.Errorf("asked for %s", query)
+	}
+}
+
+// PI-19, PI-20, PI-21, PI-22, PI-23, PI-24, PI-25, PI-26
+func TestAppendOfAKind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dialect string
+		args    []string
+		want    []string
+	}{
+		{"pi", []string{"message", "--text", "go on"}, []string{`"type":"message"`, `"role":"user"`, `"go on"`}},
+		{"pi", []string{"message", "--role", "assistant", "--text", "done", "--provider", "p", "--model", "m"}, []string{`"role":"assistant"`, `"done"`}},
+		{"pi", []string{"level", "--text", "high"}, []string{`"thinkingLevel":"high"`}},
+		{"pi", []string{"model", "--provider", "p", "--model", "m"}, []string{`"provider":"p"`, `"modelId":"m"`}},
+		{"pi", []string{"compaction", "--text", "so far", "--target", "e1", "--tokens", "9"}, []string{`"summary":"so far"`, `"firstKeptEntryId":"e1"`, `"tokensBefore":9`}},
+		{"pi", []string{"custom", "--type", "x", "--details", `{"a":1}`}, []string{`"customType":"x"`, `"data":{"a":1}`}},
+		{"pi", []string{"note", "--type", "x", "--text", "seen"}, []string{`"type":"custom_message"`, `"customType":"x"`, `"seen"`}},
+		{"pi", []string{"label", "--target", "e1", "--text", "here"}, []string{`"targetId":"e1"`, `"label":"here"`}},
+		{"pi", []string{"name", "--text", "a name"}, []string{`"name":"a name"`}},
+		{"operator", []string{"message", "--role", "assistant", "--text", "done", "--provider", "p", "--model", "m"}, []string{`{"type":"model_change","model_id":"m"`, `"role":"assistant"`}},
+		{"omp", []string{"mode", "--text", "plan"}, []string{`"type":"mode_change"`, `"mode":"plan"`}},
+		{"operator", []string{"channel", "--text", "chat"}, []string{`"type":"channel"`, `"name":"chat"`}},
+		{"operator", []string{"leaf", "--target", "e1"}, []string{`"type":"leaf"`, `"target_id":"e1"`}},
+	} {
+		f := newFake(t)
+		f.has([]string{testID})
+		f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: c.dialect}})
+		var line string
+		f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			line = string(b)
+			_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Stored: 1})
+		})
+		wantResult(t, f.run(append([]string{"append", testID, "--kind"}, c.args...)...), 0, "1 line stored", "")
+		for _, want := range c.want {
+			if !strings.Contains(line, want) {
+				t.Errorf("%s %q: sent %s, want %s in it", c.dialect, c.args, line, want)
+			}
+		}
+	}
+	f := newFake(t)
+	f.has([]string{testID})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "pi"}})
+	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), exitInvalid, "", "pi has no entry for a channel")
+}

@@ -1,0 +1,32 @@
+package core
+
+// Children returns the entries that hang on the one called id, in the order in
+// which d shows them: oldest first. None for an id that is not there. For the
+// empty id they are the roots. Entries without an id are left out.
+func Children(d Dialect, es []Entry, id string) []Entry {
+	byID := make(map[string]int, len(es))
+	for i := range es {
+		byID[es[i].ID] = i
+	}
+	rows := d.Tree(es)
+	depth := -1
+	if id != "" {
+		for len(rows) > 0 && rows[0].ID != id {
+			rows = rows[1:]
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		depth, rows = rows[0].Depth, rows[1:]
+	}
+	var children []Entry
+	for _, row := range rows {
+		if row.Depth <= depth {
+			break
+		}
+		if row.Depth == depth+1 && row.ID != "" {
+			children = append(children, es[byID[row.ID]])
+		}
+	}
+	return children
+}

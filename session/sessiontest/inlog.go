@@ -1,0 +1,634 @@
+package sessiontest
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+)
+
+// inLog are the promises about being kept.
+var inLog = []test{
+	{"WhatIsWrittenIsThereWhenOpenedAgain", openedAgain},
+	{"ABranchSurvives", branchSurvives},
+	{"OneCallIsOneRecord", oneCallOneRecord},
+	{"LazySessionGoesInAsOneRecord", lazyOneRecord},
+	{"AbandonedLazySessionLeavesNothing", lazyAbandoned},
+	{"FlushSavesALazySession", lazyFlushed},
+	{"LazyBranchIsKeptWhenItsAgentWould", lazyBranched},
+	{"OpenTellsWhatIsWrong", openErrors},
+	{"ReadOnlyRefusesWrites", readOnlyRefuses},
+	{"ClaimedHeadIsRefusedUntilTakenOver", claimedHead},
+	{"FencedWriterKeepsItsWorkOnAHeadOfItsOwn", fencedWriter},
+	{"FencedWriterMayGiveUp", fencedDiscards},
+	{"SharedWriterNeverWritesOverAnother", sharedConflict},
+	{"LostAnswersStoreNothingTwice", lostAnswers},
+	{"LostAnswersOfAnyKind", flaky},
+	{"OutageKeepsEntriesInHand", outage},
+	{"WhatTheLogRefusesChangesNothing", logRefuses},
+	{"DiscardedSessionIsNotTheOneThatWasMade", discardedUnsaved},
+	{"RefreshAndFollowSeeWhatOthersWrite", refreshAndFollow},
+	{"ContinueOpensTheLatestOrMakesOne", continueRecent},
+	{"EnsureMakesWhatIsNotThere", ensure},
+	{"ForkFromIsAWholeCopy", forkFrom},
+	{"SessionsAreListed", listed},
+	{"ImagesComeBack", images},
+	{"AnyHistoryReadsTheSameFromTheLog", anyHistory},
+}
+
+// OP-18, OP-20, OP-33, PI-17, OMP-29, OMP-32
+func openedAgain(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	_, err := s.SetLabel(t.Context(), ids[1], "here")
+	must(t, err)
+	_, err = s.SetName(t.Context(), "name")
+	must(t, err)
+	must(t, s.Close(t.Context()))
+	o := w.open(t, s.ID())
+	same(t, s, o)
+	if o.Label(ids[1]) != "here" || o.Name() != "name" || o.Dialect().Name() != w.dialect {
+		t.Errorf("label %q, name %q, dialect %s", o.Label(ids[1]), o.Name(), o.Dialect().Name())
+	}
+	w.user(t, o, "more")
+	same(t, o, w.open(t, s.ID(), claimed))
+}
+
+// OP-22
+func branchSurvives(t *testing.T, w *suite) {
+	s, ids := w.chat(t, shared)
+	must(t, s.Branch(t.Context(), ids[1]))
+	o := w.open(t, s.ID())
+	stands(t, o, ids[1])
+	next := w.user(t, o, "five")
+	if e, _ := o.Entry(next); e.Parent != ids[1] {
+		t.Errorf("the next entry hangs on %q", e.Parent)
+	}
+	must(t, o.ResetLeaf(t.Context()))
+	if o := w.open(t, s.ID()); !o.Leaf().IsNone() {
+		t.Errorf("after a reset it stands at %v", o.Leaf())
+	}
+}
+
+// OP-18
+func oneCallOneRecord(t *testing.T, w *suite) {
+	s := w.create(t)
+	n := w.Records(t, s.ID())
+	if n != 2 {
+		t.Errorf("a new session takes %d records, want its open and the claim", n)
+	}
+	ids, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"), w.message(core.RoleUser, "three"))
+	must(t, err)
+	if len(ids) != 3 || w.Records(t, s.ID()) != n+1 {
+		t.Errorf("three entries took %d records", w.Records(t, s.ID())-n)
+	}
+	same(t, s, w.open(t, s.ID()))
+}
+
+// OP-17, OMP-30, PI-39
+func lazyOneRecord(t *testing.T, w *suite) {
+	s := w.create(t, lazy, shared)
+	_, err := s.SetName(t.Context(), "early")
+	must(t, err)
+	if w.dialect == "pi" { // it waits for anybody to speak
+		if s.Saved() || w.Records(t, s.ID()) != 0 {
+			t.Errorf("it is there before anybody spoke, in %d records", w.Records(t, s.ID()))
+		}
+		w.user(t, s, "one")
+	} else {
+		w.user(t, s, "one")
+		if s.Saved() || len(s.Unsent()) != 2 || w.Records(t, s.ID()) != 0 {
+			t.Errorf("it is there before the assistant spoke, in %d records", w.Records(t, s.ID()))
+		}
+		w.assistant(t, s, "two")
+	}
+	if !s.Saved() || len(s.Unsent()) != 0 || w.Records(t, s.ID()) != 1 {
+		t.Errorf("saved %v, %d unsent, %d records; want one", s.Saved(), len(s.Unsent()), w.Records(t, s.ID()))
+	}
+	same(t, s, w.open(t, s.ID()))
+	w.user(t, s, "three")
+	if n := w.Records(t, s.ID()); n != 2 {
+		t.Errorf("the next entry makes it %d records, want 2", n)
+	}
+}
+
+// OP-19
+func lazyAbandoned(t *testing.T, w *suite) {
+	s := w.create(t, lazy)
+	_, err := s.SetName(t.Context(), "early")
+	must(t, err)
+	must(t, s.ResetLeaf(t.Context()))
+	must(t, s.Close(t.Context()))
+	if n := w.Records(t, s.ID()); n != 0 {
+		t.Errorf("an abandoned session left %d records", n)
+	}
+	_, err = session.Open(t.Context(), w.Log, s.ID(), w.options())
+	wantErr(t, err, core.ErrNotFound)
+}
+
+func lazyFlushed(t *testing.T, w *suite) {
+	s := w.create(t, lazy, shared)
+	id, err := s.SetName(t.Context(), "early")
+	must(t, err)
+	_, err = s.SetName(t.Context(), "later")
+	must(t, err)
+	must(t, s.Branch(t.Context(), id))
+	must(t, s.Flush(t.Context()))
+	same(t, s, w.open(t, s.ID()))
+}
+
+// OP-28, PI-40
+func lazyBranched(t *testing.T, w *suite) {
+	s := w.create(t)
+	id, err := s.SetName(t.Context(), "only a name")
+	must(t, err)
+	w.assistant(t, s, "two")
+	b, err := s.Branched(t.Context(), core.LeafAt(id), session.Options{Lazy: true})
+	must(t, err)
+	if b.Saved() || w.Records(t, b.ID()) != 0 {
+		t.Error("a branch without a word is in the log")
+	}
+	w.assistant(t, b, "words")
+	if !b.Saved() {
+		t.Error("a branch with a word is not in the log")
+	}
+	same(t, b, w.open(t, b.ID()))
+	b, err = s.Branched(t.Context(), core.Leaf{}, session.Options{Lazy: true})
+	must(t, err)
+	if !b.Saved() {
+		t.Error("a branch with words is not in the log")
+	}
+}
+
+// OP-33
+func openErrors(t *testing.T, w *suite) {
+	_, err := session.Open(t.Context(), w.Log, "no-such-session", w.options())
+	wantErr(t, err, core.ErrNotFound)
+	s, _ := w.chat(t)
+	_, err = session.Create(t.Context(), w.Log, "/w", session.Options{Dialect: w.dialect, ID: string(s.ID())})
+	wantErr(t, err, core.ErrExists)
+	for _, o := range []session.Options{{Dialect: "nobody's"}, {Head: "a b"}, {ID: "../x"}, {Access: 9}} {
+		_, err = session.Create(t.Context(), w.Log, "/w", o)
+		wantErr(t, err, core.ErrInvalid)
+	}
+	_, err = session.ForkFrom(t.Context(), w.Log, "no-such-session", "/w", w.options())
+	wantErr(t, err, core.ErrNotFound)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.AppendLine(gone, w.message(core.RoleUser, "never"))
+	wantErr(t, err, context.Canceled)
+	if len(s.Entries()) != 4 {
+		t.Error("a call that was given up before it began left an entry")
+	}
+}
+
+func readOnlyRefuses(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	n := w.Records(t, s.ID())
+	r := w.open(t, s.ID(), readOnly)
+	_, err := r.AppendLine(t.Context(), w.message(core.RoleUser, "no"))
+	wantErr(t, err, core.ErrInvalid)
+	wantErr(t, r.Branch(t.Context(), ids[0]), core.ErrInvalid)
+	must(t, r.Close(t.Context()))
+	if w.Records(t, s.ID()) != n {
+		t.Error("a reader wrote a record")
+	}
+}
+
+func claimedHead(t *testing.T, w *suite) {
+	s, _ := w.chat(t)
+	_, err := session.Open(t.Context(), w.Log, s.ID(), w.options())
+	f, ok := errors.AsType[*core.FencedError](err)
+	if !ok || f.Holder == nil || f.Holder.Agent != "test" || f.Head != core.MainHead {
+		t.Fatalf("error is %v, want who holds the head", err)
+	}
+	must(t, s.Close(t.Context()))
+	o := w.open(t, s.ID(), claimed)
+	if _, writer := o.Head(); writer == "" {
+		t.Error("it holds no claim")
+	}
+	o = w.open(t, s.ID(), takeOver)
+	w.user(t, o, "mine now")
+	side := w.open(t, s.ID(), claimed, func(o *session.Options) { o.Head = "side" })
+	w.user(t, side, "beside")
+	w.user(t, o, "still mine")
+}
+
+func fencedWriter(t *testing.T, w *suite) {
+	s, _ := w.chat(t)
+	other := w.open(t, s.ID(), takeOver)
+	theirs := w.user(t, other, "theirs")
+	for i := range 2 {
+		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprint("mine", i)))
+		if _, ok := errors.AsType[*core.FencedError](err); !ok {
+			t.Fatalf("error is %v, want a *core.FencedError", err)
+		}
+	}
+	wantErr(t, s.Err(), core.ErrFenced)
+	wantErr(t, s.Flush(t.Context()), core.ErrFenced)
+	unsent := s.Unsent()
+	if len(unsent) != 2 || unsent[1].Parent != unsent[0].ID {
+		t.Fatalf("%d unsent entries, want both, one behind the other", len(unsent))
+	}
+	equal(t, "its own context", []string{"one", "four", "mine0", "mine1"}, texts(t, s, core.Leaf{}, "one", "four", "theirs", "mine0", "mine1"))
+	wantErr(t, s.BranchOff(t.Context(), core.MainHead), core.ErrFenced)
+	wantErr(t, s.BranchOff(t.Context(), "no head"), core.ErrInvalid)
+	if len(s.Unsent()) != 2 {
+		t.Fatal("a failed BranchOff lost entries")
+	}
+	must(t, s.BranchOff(t.Context(), "mine"))
+	stands(t, s, unsent[1].ID)
+	w.user(t, s, "and on")
+	must(t, s.Close(t.Context()))
+	o := w.open(t, s.ID(), func(o *session.Options) { o.Head = "mine" })
+	equal(t, "on the head mine", []string{"one", "mine0", "mine1", "and on"}, texts(t, o, core.Leaf{}, "one", "theirs", "mine0", "mine1", "and on"))
+	stands(t, w.open(t, s.ID()), theirs)
+}
+
+// OMP-34
+func fencedDiscards(t *testing.T, w *suite) {
+	s, _ := w.chat(t)
+	other := w.open(t, s.ID(), takeOver)
+	w.user(t, other, "theirs")
+	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	wantErr(t, err, core.ErrFenced)
+	first := s.Close(t.Context())
+	wantErr(t, first, core.ErrFenced)
+	if again := s.Close(t.Context()); again == nil || again.Error() != first.Error() {
+		t.Errorf("a second close says %v, the first %v", again, first)
+	}
+	gone, err := s.Discard(t.Context())
+	if err != nil || len(gone) != 1 || len(s.Unsent()) != 0 || s.Err() != nil {
+		t.Errorf("discard gives %d entries, %v", len(gone), err)
+	}
+	must(t, s.Refresh(t.Context()))
+	same(t, other, s)
+}
+
+func sharedConflict(t *testing.T, w *suite) {
+	s, _ := w.chat(t, shared)
+	other := w.open(t, s.ID())
+	theirs := w.user(t, other, "theirs")
+	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	if _, ok := errors.AsType[*core.ConflictError](err); !ok {
+		t.Fatalf("error is %v, want a *core.ConflictError", err)
+	}
+	_, err = s.Discard(t.Context())
+	must(t, err)
+	must(t, s.Refresh(t.Context()))
+	stands(t, s, theirs)
+	w.user(t, s, "mine")
+	w.user(t, s, "mine again")
+	must(t, other.Refresh(t.Context()))
+	same(t, s, other)
+}
+
+// A faulty log does what it is asked and says that it does not know, always or
+// every other time, or does not do it at all.
+type faulty struct {
+	session.Log
+	lose  bool // the answers
+	flaky bool
+	down  bool
+	full  bool // of what it is given: it is too large
+	calls int
+}
+
+func (f *faulty) answer(err error) error {
+	f.calls++
+	if err == nil && (f.lose || f.flaky && f.calls%2 == 1) {
+		return core.ErrUncertain
+	}
+	return err
+}
+
+func (f *faulty) Create(ctx context.Context, n session.New) (core.Cursor, error) {
+	if f.down {
+		return core.Cursor{}, core.ErrUnavailable
+	}
+	if f.full {
+		return core.Cursor{}, core.ErrTooLarge
+	}
+	c, err := f.Log.Create(ctx, n)
+	return c, f.answer(err)
+}
+
+func (f *faulty) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
+	if f.down {
+		return session.Receipt{}, core.ErrUnavailable
+	}
+	if f.full {
+		return session.Receipt{}, &core.LineError{Line: 1, Err: core.ErrTooLarge}
+	}
+	r, err := f.Log.Append(ctx, id, w, lines)
+	return r, f.answer(err)
+}
+
+func (f *faulty) Move(ctx context.Context, id core.SessionID, w session.Writing, leaf core.Leaf) (core.Cursor, error) {
+	c, err := f.Log.Move(ctx, id, w, leaf)
+	return c, f.answer(err)
+}
+
+func (f *faulty) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+	mine, err := f.Log.Claim(ctx, id, c)
+	return mine, f.answer(err)
+}
+
+func (f *faulty) Fork(ctx context.Context, id core.SessionID, q session.Fork) (core.SessionID, error) {
+	made, err := f.Log.Fork(ctx, id, q)
+	return made, f.answer(err)
+}
+
+// OP-18
+func flaky(t *testing.T, w *suite) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		f := &faulty{Log: w.Log, flaky: true}
+		o := w.options()
+		o.Access = []session.Access{session.Claimed, session.Shared}[r.IntN(2)]
+		s, err := session.Create(t.Context(), f, "/w", o)
+		must(t, err)
+		wrote := 0
+		for range 20 {
+			n := len(s.Entries())
+			if err := w.tryStep(t, s, r); err != nil {
+				wantErr(t, err, core.ErrUncertain)
+			}
+			wrote += len(s.Entries()) - n
+		}
+		must(t, errors.Join(s.Flush(t.Context()), s.Flush(t.Context())))
+		o.Access = session.ReadOnly
+		again, err := session.Open(t.Context(), w.Log, s.ID(), o)
+		must(t, err)
+		same(t, s, again)
+		if len(again.Entries()) != wrote || len(s.Unsent()) != 0 {
+			t.Errorf("%d entries, %d unsent, want the %d that were written", len(again.Entries()), len(s.Unsent()), wrote)
+		}
+		fork, err := s.Fork(t.Context(), "/elsewhere", o)
+		must(t, err)
+		equal(t, "fork", lines(s.Entries()), lines(fork.Entries()))
+	}
+}
+
+// OP-18
+func lostAnswers(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log, lose: true}
+	o := w.options()
+	o.Lazy = true
+	s, err := session.Create(t.Context(), f, "/w", o)
+	must(t, err)
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"))
+	wantErr(t, err, core.ErrUncertain)
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "three"))
+	wantErr(t, err, core.ErrUncertain)
+	f.lose = false
+	must(t, s.Flush(t.Context()))
+	if len(s.Unsent()) != 0 || s.Err() != nil {
+		t.Errorf("%d unsent, %v", len(s.Unsent()), s.Err())
+	}
+	f.lose = true
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "four"))
+	wantErr(t, err, core.ErrUncertain)
+	f.lose = false
+	w.user(t, s, "five")
+	r := w.open(t, s.ID())
+	same(t, s, r)
+	if n := len(r.Entries()); n != 5 {
+		t.Errorf("%d entries, want 5", n)
+	}
+}
+
+// OMP-31, OMP-34
+func outage(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log}
+	s, err := session.Create(t.Context(), f, "/w", w.options())
+	must(t, err)
+	f.down = true
+	for i := range 3 {
+		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprint(i)))
+		wantErr(t, err, core.ErrUnavailable)
+	}
+	if len(s.Unsent()) != 3 || len(texts(t, s, core.Leaf{}, "0", "1", "2")) != 3 {
+		t.Errorf("%d unsent", len(s.Unsent()))
+	}
+	wantErr(t, s.Flush(t.Context()), core.ErrUnavailable)
+	f.down = false
+	w.user(t, s, "3")
+	if len(s.Unsent()) != 0 || s.Err() != nil {
+		t.Errorf("%d unsent, %v", len(s.Unsent()), s.Err())
+	}
+	same(t, s, w.open(t, s.ID()))
+}
+
+func logRefuses(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log}
+	o := w.options()
+	o.Lazy = true
+	s, err := session.Create(t.Context(), f, "/w", o)
+	must(t, err)
+	_, err = s.SetName(t.Context(), "early")
+	must(t, err)
+	for range 2 { // before it is made, and after
+		n := len(s.Entries())
+		f.full = true
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "too large"))
+		wantErr(t, err, core.ErrTooLarge)
+		if len(s.Entries()) != n || s.Err() != nil {
+			t.Errorf("%d entries, %v; want %d", len(s.Entries()), s.Err(), n)
+		}
+		f.full = false
+		w.assistant(t, s, "not so large")
+	}
+	same(t, s, w.open(t, s.ID()))
+}
+
+func discardedUnsaved(t *testing.T, w *suite) {
+	f := &faulty{Log: w.Log, lose: true}
+	o := w.options()
+	o.Lazy = true
+	s, err := session.Create(t.Context(), f, "/w", o)
+	must(t, err)
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, unheard of"))
+	wantErr(t, err, core.ErrUncertain)
+	gone, err := s.Discard(t.Context())
+	must(t, err)
+	f.lose = false
+	if len(gone) != 1 || len(s.Entries()) != 0 {
+		t.Errorf("%d entries given up, %d left", len(gone), len(s.Entries()))
+	}
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "another"))
+	wantErr(t, err, core.ErrExists)
+}
+
+func refreshAndFollow(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	r := w.open(t, s.ID(), readOnly)
+	follower := w.open(t, s.ID(), readOnly)
+	w.user(t, s, "five")
+	must(t, s.Branch(t.Context(), ids[0]))
+	last := w.user(t, s, "six")
+	must(t, r.Refresh(t.Context()))
+	same(t, s, r)
+	done := errors.New("done")
+	err := follower.Follow(t.Context(), func() error {
+		if e, ok := follower.LeafEntry(); ok && e.ID == last {
+			return done
+		}
+		return nil
+	})
+	wantErr(t, err, done)
+	same(t, s, follower)
+}
+
+// OP-34, OP-38, PI-17, OMP-29, OMP-41
+func continueRecent(t *testing.T, w *suite) {
+	cwd := "/home/dev/" + strings.ReplaceAll(t.Name(), "/", "-")
+	o := w.options()
+	o.Access = session.Shared
+	first, err := session.Continue(t.Context(), w.Log, cwd, o)
+	must(t, err)
+	if len(first.Entries()) != 0 || first.Header().CWD != cwd {
+		t.Errorf("where there is none, a new one is made: %s", first.Header().Line)
+	}
+	w.user(t, first, "one")
+	elsewhere := w.createIn(t, cwd+"/below", shared)
+	w.user(t, elsewhere, "two")
+	again, err := session.Continue(t.Context(), w.Log, cwd, o)
+	must(t, err)
+	if again.ID() != first.ID() {
+		t.Errorf("it went on with %s, want %s", again.ID(), first.ID())
+	}
+	same(t, first, again)
+}
+
+// OMP-19, PI-39
+func ensure(t *testing.T, w *suite) {
+	id := core.SessionID("ensured-" + w.dialect)
+	s, err := session.Ensure(t.Context(), w.Log, id, "/w", session.Options{Dialect: w.dialect, Access: session.Shared})
+	must(t, err)
+	if s.ID() != id || s.Header().ID != string(id) {
+		t.Errorf("it is called %s", s.ID())
+	}
+	w.user(t, s, "one")
+	again, err := session.Ensure(t.Context(), w.Log, id, "/elsewhere", session.Options{Access: session.Shared})
+	must(t, err)
+	same(t, s, again)
+}
+
+// OP-35, PI-17
+func forkFrom(t *testing.T, w *suite) {
+	s, ids := w.chat(t)
+	must(t, s.Branch(t.Context(), ids[1]))
+	f, err := session.ForkFrom(t.Context(), w.Log, s.ID(), "/elsewhere", w.options())
+	must(t, err)
+	equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
+	stands(t, f, ids[1])
+	if h := f.Header(); h.CWD != "/elsewhere" || h.Parent != s.Header().ID || f.ID() == s.ID() {
+		t.Errorf("the header is %s", h.Line)
+	}
+	same(t, f, w.open(t, f.ID()))
+}
+
+// OP-37, OP-38, PI-37, PI-40, OMP-41
+func listed(t *testing.T, w *suite) {
+	cwd := "/home/dev/" + strings.ReplaceAll(t.Name(), "/", "-")
+	a := w.createIn(t, cwd)
+	w.user(t, a, "the first words")
+	_, err := a.SetName(t.Context(), "A rare name "+w.dialect)
+	must(t, err)
+	b := w.createIn(t, cwd)
+	w.user(t, b, "other words")
+	for _, c := range []struct {
+		q    session.Query
+		want int
+	}{
+		{session.Query{CWD: cwd}, 2},
+		{session.Query{CWD: cwd, Dialect: w.dialect}, 2},
+		{session.Query{CWD: cwd, Dialect: "nobody's"}, 0},
+		{session.Query{CWD: cwd, Limit: 1}, 1},
+		{session.Query{CWD: cwd, Text: "rare name"}, 1},
+		{session.Query{CWD: cwd + "/below"}, 0},
+	} {
+		found, err := w.Log.Recent(t.Context(), c.q)
+		must(t, err)
+		if len(found) != c.want {
+			t.Errorf("%+v finds %d, want %d", c.q, len(found), c.want)
+		}
+		if c.q.Text != "" && (found[0].ID != a.ID() || found[0].Messages != 1 || found[0].First != "the first words") {
+			t.Errorf("found %+v", found[0])
+		}
+	}
+}
+
+func images(t *testing.T, w *suite) {
+	data := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 400)))
+	line := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":[{"type":"image","data":%q,"mimeType":"image/png"}],"timestamp":1}}`, data)
+	if w.dialect == "operator" {
+		line = fmt.Sprintf(`{"type":"message","message":{"role":"user","contents":[{"type":"image","data":%q,"mime_type":"image/png"}]}}`, data)
+	}
+	s := w.create(t)
+	w.line(t, s, []byte(line))
+	same(t, s, w.open(t, s.ID()))
+}
+
+// OP-20, OMP-20, PI-16: whatever a session went through, what another opens is
+// what its writer has.
+func anyHistory(t *testing.T, w *suite) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		access := []func(*session.Options){claimed, shared}[r.IntN(2)]
+		s := w.create(t, access, func(o *session.Options) { o.Lazy = r.IntN(2) == 0 })
+		for range 25 {
+			w.step(t, s, r)
+			if s.Saved() && r.IntN(5) == 0 {
+				same(t, s, w.open(t, s.ID(), readOnly))
+			}
+		}
+		must(t, s.Flush(t.Context()))
+		must(t, s.Refresh(t.Context()))
+		o := w.open(t, s.ID(), readOnly)
+		same(t, s, o)
+		equal(t, "tree", s.Tree(), o.Tree())
+		if t.Failed() {
+			t.Fatalf("with seed %d", seed)
+		}
+	}
+}
+
+func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
+	t.Helper()
+	must(t, w.tryStep(t, s, r))
+}
+
+// tryStep does one thing that an agent may do.
+func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err error) {
+	t.Helper()
+	es := s.Entries()
+	if len(es) == 0 {
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "first"))
+		return err
+	}
+	some := es[r.IntN(len(es))].ID
+	switch r.IntN(8) {
+	case 0:
+		err = s.Branch(t.Context(), some)
+	case 1:
+		err = s.ResetLeaf(t.Context())
+	case 2:
+		_, err = s.SetLabel(t.Context(), some, []string{"", "x", "y"}[r.IntN(3)])
+	case 3:
+		_, err = s.SetName(t.Context(), []string{"a", "b"}[r.IntN(2)])
+	case 4:
+		err = s.Refresh(t.Context())
+	case 5:
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "answer"))
+	default:
+		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "a"), w.message(core.RoleUser, "b"))
+	}
+	return err
+}

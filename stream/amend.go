@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// An Amend gives entries that are there other lines. An agent does that to its
+// own file when it notes something about a message later.
+type Amend struct {
+	Head   string // default core.MainHead: who may write to it may amend
+	Writer string // of the claim it speaks from; empty for none
+	// Change returns the entries, each known by its id, of the session as it is
+	// when the record is made. It may be called several times and may do
+	// nothing else.
+	Change func(*core.State) ([]core.Entry, error)
+}
+
+// Lines makes a Change of whole lines.
+func (a *Amend) Lines(lines [][]byte) {
+	a.Change = func(st *core.State) ([]core.Entry, error) {
+		es := make([]core.Entry, len(lines))
+		for i, line := range lines {
+			e, err := st.Dialect.Entry(line)
+			if err != nil {
+				return nil, &core.LineError{Line: i + 1, Err: err}
+			}
+			es[i] = e
+		}
+		return es, nil
+	}
+}
+
+// Amend stores other lines for entries that are there and returns when they are
+// durable. An entry keeps its id, its parent and its place; a line that is
+// there already with the same bytes is not stored again. Besides those of
+// Append the errors are core.ErrNotFound for an entry that is not there, and
+// what Change returns.
+func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
+	if a.Head == "" {
+		a.Head = core.MainHead
+	}
+	if err := core.CheckHead(a.Head); err != nil {
+		return core.Cursor{}, err
+	}
+	var at core.Cursor
+	err := s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
+		if err := st.Writable(); err != nil {
+			return nil, err
+		}
+		if err := st.MayWrite(a.Head, a.Writer, a.Writer != ""); err != nil {
+			return nil, err
+		}
+		es, err := a.Change(st)
+		if err != nil {
+			return nil, err
+		}
+		es, err = s.amended(ctx, st, es)
+		if err != nil || len(es) == 0 {
+			return nil, err
+		}
+		return &core.Record{
+			Kind: core.KindAmend, Head: a.Head, Writer: s.writerOr(a.Writer),
+			Count: len(es), Body: core.LinesBody(es),
+		}, nil
+	}, func(st *core.State) error {
+		at = st.Cursor()
+		return nil
+	})
+	return at, err
+}
+
+// amended returns es as the log keeps them, less those that are there as they
+// are.
+func (s *Session) amended(ctx context.Context, st *core.State, es []core.Entry) ([]core.Entry, error) {
+	es, _, err := s.ss.Keep(ctx, es)
+	if err != nil {
+		return nil, err
+	}
+	var changed []core.Entry
+	for i, e := range es {
+		old, ok := st.Entry(e.ID)
+		switch {
+		case !ok:
+			err = fmt.Errorf("session %s has no such entry: %w", s.id, core.ErrNotFound)
+		case bytes.Equal(old.Line, e.Line):
+			continue
+		case st.Redacted[e.ID]:
+			err = fmt.Errorf("this entry was redacted, its id takes no other bytes: %w", core.ErrConflict)
+		case bytes.IndexByte(e.Line, '\n') >= 0:
+			err = fmt.Errorf("it is more than one line: %w", core.ErrInvalid)
+		case old.Parent != e.Parent || old.Aside != e.Aside || old.Type != e.Type:
+			err = fmt.Errorf("it would have another place or type, which an entry keeps: %w", core.ErrInvalid)
+		default:
+			_, err = checked(st.Dialect, e.Line, false)
+		}
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		changed = append(changed, e)
+	}
+	return changed, nil
+}
