@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ func keyOf(r *http.Request) string {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:16])
+	return core.UUIDOf([16]byte(sum[:16]))
 }
 
 // branch makes a head go on from another place, in the agent's own way where it

@@ -36,7 +36,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	q.ID = cmp.Or(q.ID, key, ulid.Make().String())
+	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
 	id, err := core.ParseSessionID(q.ID)
 	if err != nil {
 		return err

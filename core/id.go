@@ -43,6 +43,22 @@ func SessionIDFor(dialect, agentID string) SessionID {
 	return SessionID("x-" + hex.EncodeToString(sum[:16]))
 }
 
+// NewSessionID is the name of a new session: a UUID of version 7, as the agents
+// themselves call their sessions. made is its random bytes behind the time in
+// milliseconds, which its first six bytes are; a ULID is such bytes.
+func NewSessionID(made [16]byte) SessionID {
+	return SessionID(uuid(made, 7))
+}
+
+// UUIDOf is a UUID of version 8, one's own making, of bytes that a hash gave.
+func UUIDOf(hash [16]byte) string { return uuid(hash, 8) }
+
+func uuid(b [16]byte, version byte) string {
+	b[6], b[8] = b[6]&0x0F|version<<4, b[8]&0x3F|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
 // MainHead is the head that every session has from its first record on.
 const MainHead = "main"
 

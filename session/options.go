@@ -84,10 +84,7 @@ func (o Options) newID() string {
 	}
 	b := random()
 	binary.BigEndian.PutUint64(b[:8], uint64(o.Now().UnixMilli())<<16|uint64(b[6])<<8|uint64(b[7]))
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return string(core.NewSessionID(b))
 }
 
 func random() (b [16]byte) {

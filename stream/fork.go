@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 )
@@ -31,7 +32,7 @@ type Fork struct {
 // shared, not copied. core.ErrInvalid for a kind that is none of a fork's.
 func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
 	if f.ID == "" {
-		f.ID = core.SessionID(ss.cfg.NewID())
+		f.ID = core.NewSessionID(ulid.Make())
 	}
 	if err := f.checkKind(ctx); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/join"
 	"github.com/sesslog/sesslog/core/lineage"
@@ -27,7 +28,7 @@ type Merge struct {
 // a head that is not there, core.ErrDeleted where one of them was erased.
 func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session, error) {
 	if m.ID == "" {
-		m.ID = core.SessionID(ss.cfg.NewID())
+		m.ID = core.NewSessionID(ulid.Make())
 	}
 	first, err := partOf(a, m.HeadA)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 )
 
 func forkCmd(a *app) *cobra.Command {
@@ -46,7 +47,7 @@ func (a *app) fork(ctx context.Context, arg string, r api.ForkRequest) error {
 		return err
 	}
 	if r.ID == "" { // chosen here, so that a lost answer leaves no unknown session
-		r.ID = ulid.Make().String()
+		r.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	r.By, _ = a.whoami()
 	r.Key = ulid.Make().String()

@@ -50,7 +50,7 @@ func (a *app) merge(ctx context.Context, first, second string, r api.MergeReques
 	}
 	r.Head, r.With, r.WithHead = head, string(with), withHead
 	if r.ID == "" { // chosen here, so that a lost answer leaves no unknown session
-		r.ID = ulid.Make().String()
+		r.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	r.By, _ = a.whoami()
 	made, err := node.Merge(ctx, string(id), r)

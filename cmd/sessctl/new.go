@@ -86,7 +86,7 @@ func (a *app) create(ctx context.Context, c api.Create, parents []string, kind s
 		}
 	}
 	if c.ID == "" { // chosen here, so that a lost answer leaves no unknown session
-		c.ID = ulid.Make().String()
+		c.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	c.Key = ulid.Make().String()
 	c.By, _ = a.whoami()

@@ -478,7 +478,7 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	}
 	wantResult(t, f.run("fork", testID, "--at", "e1", "--id", "forked-01"), 0, "forked-01\n", "")
 	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000"}`, "")
-	if id := strings.TrimSpace(f.run("new").out); len(id) != 26 {
+	if id := strings.TrimSpace(f.run("new").out); len(id) != 36 {
 		t.Errorf("%q is no new id", id)
 	}
 }

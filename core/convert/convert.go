@@ -39,8 +39,7 @@ type Loss struct {
 // dialect called to, is called: a UUID, the same each time.
 func SessionID(source, to string) string {
 	h := sha256.Sum256([]byte(source + "\x00" + to))
-	h[6], h[8] = h[6]&0x0F|0x80, h[8]&0x3F|0x80 // version 8, of one's own making
-	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+	return core.UUIDOf([16]byte(h[:16]))
 }
 
 // Convert makes the session of another dialect. To its own dialect a session is

@@ -3,7 +3,6 @@ package operator
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,8 +153,7 @@ func (w *writer) message(it core.Item) {
 // messageID is a UUID for a message, derived from what it says.
 func messageID(message []byte) string {
 	h := sha256.Sum256(message)
-	h[6], h[8] = h[6]&0x0F|0x80, h[8]&0x3F|0x80 // version 8, of one's own making
-	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+	return core.UUIDOf([16]byte(h[:16]))
 }
 
 func (w *writer) answer(it core.Item) {
