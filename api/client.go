@@ -96,25 +96,37 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 
 // Info returns a session at a glance.
 func (c *Client) Info(ctx context.Context, id string) (Info, error) {
-	return get[Info](ctx, c, c.session(id, ""), nil)
+	return c.InfoAs(ctx, id, View{})
+}
+
+// InfoAs is Info as v has it.
+func (c *Client) InfoAs(ctx context.Context, id string, v View) (Info, error) {
+	return get[Info](ctx, c, c.session(id, ""), v.query())
 }
 
 // Tree returns the session's entries in display order.
 func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
-	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
+	return c.TreeAs(ctx, id, View{})
 }
 
-// A View says from where a session is read: a leaf, or a head; by default the
-// head main.
+// TreeAs is Tree as v has it.
+func (c *Client) TreeAs(ctx context.Context, id string, v View) ([]core.TreeNode, error) {
+	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), v.query())
+}
+
+// A View says how a session is read: from a leaf, or a head, by default the
+// head main; and by whose rules.
 type View struct {
-	Leaf string // an entry's id, or "null" for before all entries
-	Head string
+	Leaf    string // an entry's id, or "null" for before all entries
+	Head    string
+	Profile string // such as "pi@0.73"; default the session's own dialect, its newest version
 }
 
 func (v View) query() url.Values {
 	q := url.Values{}
 	setIf(q, "leaf", v.Leaf)
 	setIf(q, "head", v.Head)
+	setIf(q, "profile", v.Profile)
 	return q
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 )
 
@@ -64,8 +65,12 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var info Info
-	err = sess.View(func(st *core.State) (err error) {
-		info, err = infoOf(st)
+	err = sess.View(func(st *core.State) error {
+		v, err := viewOf(st, r)
+		if err != nil {
+			return err
+		}
+		info, err = infoOf(st, v)
 		return err
 	})
 	if err != nil {
@@ -74,8 +79,23 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-func infoOf(st *core.State) (Info, error) {
-	info, err := st.Dialect.Info(st.Header, st.Entries, st.Leaf(core.MainHead))
+// viewOf is the session as the request wants to read it: where ?leaf= or ?head=
+// say, by the rules of ?profile=.
+func viewOf(st *core.State, r *http.Request) (dialect.View, error) {
+	leaf, err := leafOf(st, r)
+	if err != nil {
+		return dialect.View{}, err
+	}
+	return asItIs(st, leaf).As(r.URL.Query().Get("profile"))
+}
+
+// asItIs is the session by its own dialect's rules.
+func asItIs(st *core.State, leaf core.Leaf) dialect.View {
+	return dialect.View{Dialect: st.Dialect, Header: st.Header, Entries: st.Entries, Leaf: leaf}
+}
+
+func infoOf(st *core.State, v dialect.View) (Info, error) {
+	info, err := v.Info(v.Header, v.Entries, v.Leaf)
 	if err != nil {
 		return Info{}, err
 	}
@@ -105,11 +125,18 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var tree []core.TreeNode
-	_ = sess.View(func(st *core.State) error {
-		tree = st.Dialect.Tree(st.Entries)
+	err = sess.View(func(st *core.State) error {
+		v, err := viewOf(st, r)
+		if err != nil {
+			return err
+		}
+		tree = v.Tree(v.Entries)
 		w.Header().Set(HeaderCursor, st.Cursor().String())
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	if tree == nil {
 		tree = []core.TreeNode{}
 	}
@@ -124,13 +151,13 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	var built json.RawMessage
 	elsewhere := false
 	err = sess.View(func(st *core.State) error {
-		elsewhere = st.Dialect.ImageStore() != ""
-		leaf, err := leafOf(st, r)
+		v, err := viewOf(st, r)
 		if err != nil {
 			return err
 		}
+		elsewhere = v.ImageStore() != ""
 		w.Header().Set(HeaderCursor, st.Cursor().String())
-		built, err = st.Dialect.Context(st.Entries, leaf)
+		built, err = v.Context(v.Entries, v.Leaf)
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 func contextCmd(a *app) *cobra.Command {
 	var v viewFlags
+	var p profileFlag
 	cmd := &cobra.Command{
 		Use:   "context SESSION",
 		Short: "Show what the session's agent would send to its model",
@@ -27,19 +28,20 @@ With -o json: exactly the object that the agent's own context builder returns
 			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.context(ctx, args[0], v)
+			return a.context(ctx, args[0], v, p)
 		},
 	}
 	v.add(cmd)
+	p.add(cmd)
 	return cmd
 }
 
-func (a *app) context(ctx context.Context, arg string, v viewFlags) error {
+func (a *app) context(ctx context.Context, arg string, v viewFlags, p profileFlag) error {
 	src, err := a.find(ctx, arg)
 	if err != nil {
 		return err
 	}
-	raw, err := a.contextOf(ctx, src, v)
+	raw, err := a.contextOf(ctx, src, v, p)
 	if err != nil {
 		return err
 	}
@@ -49,17 +51,17 @@ func (a *app) context(ctx context.Context, arg string, v viewFlags) error {
 	return a.printContext(raw)
 }
 
-func (a *app) contextOf(ctx context.Context, src source, v viewFlags) (json.RawMessage, error) {
+func (a *app) contextOf(ctx context.Context, src source, v viewFlags, p profileFlag) (json.RawMessage, error) {
 	f := src.file
 	if f == nil {
-		return src.node.Context(ctx, src.id, v.api())
+		return src.node.Context(ctx, src.id, p.api(v))
 	}
-	leaf, err := f.view(v)
+	view, err := f.as(p, v)
 	if err != nil {
 		return nil, err
 	}
 	a.noteSkipped(f)
-	return f.dialect.Context(f.Entries, leaf)
+	return view.Context(view.Entries, view.Leaf)
 }
 
 // printContext prints the context in a line for each message. Whatever else

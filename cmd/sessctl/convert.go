@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"io"
 
@@ -43,7 +42,7 @@ func (a *app) convertFile(file *sessionFile, f exportFlags) error {
 	res, err := convert.Convert(convert.Request{
 		From: file.dialect, To: to, Header: file.Header, Entries: file.Entries, Leaf: leaf,
 		ID:   convert.SessionID(string(core.SessionIDFor(file.Dialect, file.Header.ID)), f.as),
-		Time: cmp.Or(file.dialect.Summary(file.Header, file.Entries).Created, "1970-01-01T00:00:00.000Z"),
+		Time: file.dialect.Summary(file.Header, file.Entries).Created,
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 )
 
 func infoCmd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var p profileFlag
+	cmd := &cobra.Command{
 		Use:   "info SESSION",
 		Short: "Show a session at a glance",
 		Long: `Shows what the session's agent would say of it: header, entries by type, leaf,
@@ -23,8 +24,9 @@ name and labels; and for a session in the log, what the log knows beyond that:
 heads and who holds them, where the session came from, what it has cost.
 
 With -o json: one object with header, version, sessionId, cwd, entryCount,
-types (a count for each type), leafId (null for none), name (null for none)
-and labels (entry id to label). From the log it also has log: session, dialect,
+types (a count for each type), leafId (null for none), name (null for none),
+labels (entry id to label) and own: what only that agent has, as
+docs/DIALECTS.md describes it. From the log it also has log: session, dialect,
 cursor, heads, epoch, origin, checkpoint, usage, and closed, deleted or erased
 where it is. From a file it also has skipped (line, error), where there are
 lines that are no entries.`,
@@ -32,9 +34,11 @@ lines that are no entries.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.info(ctx, args[0])
+			return a.info(ctx, args[0], p)
 		},
 	}
+	p.add(cmd)
+	return cmd
 }
 
 // fileInfo is what info says of a file.
@@ -43,26 +47,30 @@ type fileInfo struct {
 	Skipped []core.BadLine `json:"skipped,omitempty"`
 }
 
-func (a *app) info(ctx context.Context, arg string) error {
+func (a *app) info(ctx context.Context, arg string, p profileFlag) error {
 	src, err := a.find(ctx, arg)
 	if err != nil {
 		return err
 	}
 	if f := src.file; f != nil {
-		info, err := f.dialect.Info(f.Header, f.Entries, f.dialect.Leaf(f.Entries))
+		v, err := f.as(p, viewFlags{})
+		if err != nil {
+			return err
+		}
+		info, err := v.Info(v.Header, v.Entries, v.Leaf)
 		if err != nil {
 			return err
 		}
 		return a.print(fileInfo{info, f.Skipped}, func() error {
 			g := a.newGrid()
-			addInfo(g, info, string(core.SessionIDFor(f.Dialect, info.SessionID)), f.Dialect)
+			addInfo(g, info, string(core.SessionIDFor(v.Name(), info.SessionID)), v.Name())
 			for _, bad := range f.Skipped {
 				g.add("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
 			}
 			return g.flush()
 		})
 	}
-	info, err := src.node.Info(ctx, src.id)
+	info, err := src.node.InfoAs(ctx, src.id, p.api(viewFlags{}))
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,12 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 )
 
 func treeCmd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var p profileFlag
+	cmd := &cobra.Command{
 		Use:   "tree SESSION",
 		Short: "Show a session's entries as a tree",
 		Long: `Shows the entries in the order in which their agent shows them: parents before
@@ -29,29 +31,35 @@ root), and label and labelTimestamp where there is one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.tree(ctx, args[0])
+			return a.tree(ctx, args[0], p)
 		},
 	}
+	p.add(cmd)
+	return cmd
 }
 
-func (a *app) tree(ctx context.Context, arg string) error {
+func (a *app) tree(ctx context.Context, arg string, p profileFlag) error {
 	src, err := a.find(ctx, arg)
 	if err != nil {
 		return err
 	}
 	if f := src.file; f != nil {
-		nodes := f.dialect.Tree(f.Entries)
+		v, err := f.as(p, viewFlags{})
+		if err != nil {
+			return err
+		}
+		nodes := v.Tree(v.Entries)
 		if a.format == asJSON {
 			return a.printJSON(notNil(nodes))
 		}
 		marks := map[string][]string{}
-		if id, ok := f.dialect.Leaf(f.Entries).ID(); ok {
+		if id, ok := v.Leaf.ID(); ok {
 			marks[id] = []string{"leaf"}
 		}
 		a.noteSkipped(f)
-		return a.drawTree(nodes, marks, gistsOf(f.Entries))
+		return a.drawTree(nodes, marks, gistsOf(v.Entries))
 	}
-	nodes, err := src.node.Tree(ctx, src.id)
+	nodes, err := src.node.TreeAs(ctx, src.id, p.api(viewFlags{}))
 	if err != nil {
 		return err
 	}
@@ -80,6 +88,10 @@ func describeNodes(ctx context.Context, src source) (marks map[string][]string, 
 			}
 		}
 	}
+	d, err := dialect.Named(info.Log.Dialect)
+	if err != nil {
+		return nil, nil, err
+	}
 	body, err := src.node.Entries(ctx, src.id, false, api.View{})
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +99,9 @@ func describeNodes(ctx context.Context, src source) (marks map[string][]string, 
 	defer body.Close()
 	gists = map[string]string{}
 	err = eachLine(body, func(line []byte) error {
-		gists[readBrief(line).ID] = gist(line)
+		if e, err := d.Entry(line); err == nil {
+			gists[e.ID] = gist(line)
+		}
 		return nil
 	})
 	return marks, gists, err

@@ -18,7 +18,7 @@ type Request struct {
 	Entries []core.Entry
 	Leaf    core.Leaf // where the session stands
 	ID      string    // of the session that is made; see SessionID
-	Time    string    // when it is made, ISO 8601 with milliseconds and Z
+	Time    string    // when it is made, ISO 8601 with milliseconds and Z; default 1970
 }
 
 // A Result is the converted session.
@@ -52,6 +52,7 @@ func Convert(q Request) (Result, error) {
 	if !Converses(q.To) {
 		return Result{}, fmt.Errorf("a session of %s has no place for messages: %w", q.To.Name(), core.ErrInvalid)
 	}
+	q.Time = cmp.Or(q.Time, "1970-01-01T00:00:00.000Z")
 	path, err := q.From.Path(q.Entries, q.Leaf)
 	if err != nil {
 		return Result{}, err
