@@ -81,7 +81,7 @@ func (b *batch) add(it core.Item) error {
 // which model answered.
 func (s *Session) line(it core.Item) (line []byte, model bool, err error) {
 	line, lost := s.d.Write(it)
-	if line == nil {
+	if line == nil && len(lost) == 0 {
 		return nil, false, fmt.Errorf("%s has no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
 	}
 	model = slices.Contains(lost, core.LostModel)

@@ -167,12 +167,12 @@ func hexOf(d core.Digest) string { return d.String()[len("sha256:"):] }
 
 // noteImages tells people of images that were not found.
 func (a *app) noteImages(missing []core.Digest, where string) {
-	for i, d := range missing {
-		if i == 5 {
-			a.notef("and %d more such images", len(missing)-i)
-			return
-		}
-		a.notef("image %s is not in %s: the session keeps the reference", d, where)
+	switch len(missing) {
+	case 0:
+	case 1:
+		a.notef("image %s is not in %s, the session keeps the reference", missing[0], where)
+	default:
+		a.notef("%d images are not in %s, the session keeps the references; the first is %s", len(missing), where, missing[0])
 	}
 }
 

@@ -118,7 +118,7 @@ func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionI
 		return nil, err
 	}
 	line, lost := d.Write(it)
-	if line == nil {
+	if line == nil && len(lost) == 0 {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
 	}
 	if i := slices.Index(lost, core.LostModel); i >= 0 {

@@ -125,7 +125,7 @@ func hasTags(r api.Row, tags []string) bool {
 
 func (a *app) printRows(rows []api.Row) error {
 	g := a.newGrid()
-	g.add("ID", "MODIFIED", "ENTRIES", "STATE", "TITLE")
+	g.add("ID", "AGENT", "MODIFIED", "ENTRIES", "STATE", "TITLE")
 	for _, r := range rows {
 		modified := r.Modified
 		if modified == "" {
@@ -135,7 +135,7 @@ func (a *app) printRows(rows []api.Row) error {
 		if title == "" {
 			title = r.CWD
 		}
-		g.add(string(r.ID), a.whenText(modified), strconv.Itoa(r.Entries), stateOf(r), title)
+		g.add(string(r.ID), r.Dialect, a.whenText(modified), strconv.Itoa(r.Entries), stateOf(r), title)
 	}
 	return g.flush()
 }

@@ -374,9 +374,9 @@ func TestLs(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	wantResult(t, f.run("ls"), 0, `ID                          MODIFIED    ENTRIES  STATE    TITLE
-01aaaaaaaaaaaaaaaaaaaaaaaa  2001-02-03  3        -        say␛ hi
-01bbbbbb                                0        deleted  /x
+	wantResult(t, f.run("ls"), 0, `ID                          AGENT  MODIFIED    ENTRIES  STATE    TITLE
+01aaaaaaaaaaaaaaaaaaaaaaaa  pi     2001-02-03  3        -        say␛ hi
+01bbbbbb                                       0        deleted  /x
 `, "")
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
 	wantResult(t, f.run("ls", "none"), 0, "", "no sessions")

@@ -35,8 +35,9 @@ func allIDs() (ids []string) {
 var (
 	row      = regexp.MustCompile(`(?m)^\| ((?:OP|OMP|NOVA|PI|RATH)-\d\d) \| (.*?) \| (.*?) \|$`)
 	quoted   = regexp.MustCompile("`([^`]+)`")
-	testName = regexp.MustCompile(`^(Test|Fuzz)\w+$`)
+	testName = regexp.MustCompile(`^((Test|Fuzz)\w+|sessiontest\.\w+)$`)
 	testDecl = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	suiteRow = regexp.MustCompile(`(?m)^\t\{"(\w+)", \w+\},$`) // of session/sessiontest
 	anyID    = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH)-\d\d\b`)
 )
 
@@ -108,7 +109,8 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 	t.Helper()
 	tests, named = map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
+		suite := filepath.Base(filepath.Dir(path)) == "sessiontest"
+		if err != nil || !strings.HasSuffix(path, "_test.go") && !(suite && strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		src, err := os.ReadFile(path)
@@ -117,6 +119,11 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 		}
 		for _, m := range testDecl.FindAllSubmatch(src, -1) {
 			tests[string(m[1])] = true
+		}
+		if suite {
+			for _, m := range suiteRow.FindAllSubmatch(src, -1) {
+				tests["sessiontest."+string(m[1])] = true
+			}
 		}
 		for _, id := range anyID.FindAll(src, -1) {
 			named[string(id)] = true
