@@ -61,7 +61,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: o, Header: h})
+	es, err := core.Begun(d, h, nil, d.EntryID(ulid.Make()), h.Time)
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: o, Header: h, Entries: es})
 	if err != nil {
 		return err
 	}

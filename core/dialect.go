@@ -101,6 +101,28 @@ type Annotator interface {
 	WithReaction(es []Entry, message, emoji string) (Entry, error)
 }
 
+// A Beginner is a dialect whose lines say which session they are of. Where the
+// log makes a session, or copies lines into one of another header, Begin's line
+// goes behind them.
+type Beginner interface {
+	// Begin makes a line without id, parent and time, for Fill.
+	Begin(h Header) []byte
+}
+
+// Begun returns es as they begin a session of d whose header is h: behind them
+// the line that says so, where d has such a line. id and time are for it.
+func Begun(d Dialect, h Header, es []Entry, id, time string) ([]Entry, error) {
+	b, ok := d.(Beginner)
+	if !ok {
+		return es, nil
+	}
+	e, err := d.Fill(b.Begin(h), Fields{ID: id, Parent: d.Leaf(es), Time: time, Place: len(es) + 1})
+	if err != nil {
+		return nil, err
+	}
+	return append(es[:len(es):len(es)], e), nil
+}
+
 // Fields are what Fill adds to a line that lacks them.
 type Fields struct {
 	ID     string

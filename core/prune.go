@@ -7,55 +7,58 @@ import (
 	"time"
 )
 
-// A Prunable is a session as Prune sees it. A zero time is not known.
+// A Prunable is a session as the question of which ones go sees it. A time that
+// is not known is zero.
 type Prunable struct {
 	ID       SessionID
 	Created  time.Time
-	Modified time.Time // when it last changed; where it is zero, Created counts
+	Modified time.Time // the last change
 }
 
-// PruneLimits say which sessions are to stay. A zero limit is none.
+// last is the session's last change, as far as it is known.
+func (p Prunable) last() time.Time {
+	if p.Modified.IsZero() {
+		return p.Created
+	}
+	return p.Modified
+}
+
+// PruneLimits say how many sessions stay.
 type PruneLimits struct {
-	MaxAge time.Duration // a session goes when its last change is longer ago
-	Keep   int           // how many sessions stay at most, after those too old are gone
+	MaxAge time.Duration // since the last change; 0 for any
+	Keep   int           // at most so many stay; 0 for any number
 }
 
-// A Pruned is a session that is to go, and why, in words.
+// A Pruned is a session that has to go.
 type Pruned struct {
-	ID  SessionID `json:"id"`
-	Why string    `json:"why"`
+	ID   SessionID `json:"id"`
+	Last time.Time `json:"last"` // its last change
+	Why  string    `json:"why"`
 }
 
-// Prune returns the sessions that go at now, the one that changed longest ago
-// first, those of the same time by id: first all that are too old, then as many
-// as there are too many. A session of which no time is known never goes and
-// does not count: nobody can say that it is old. It changes nothing.
-func Prune(sessions []Prunable, l PruneLimits, now time.Time) []Pruned {
-	var known []Prunable
-	for _, s := range sessions {
-		if s.Modified.IsZero() {
-			s.Modified = s.Created
+// Prune returns which of all have to go, the one first whose last change is the
+// oldest, and of several of one time by their ids: those older than l.MaxAge,
+// and of the others as many as are too many. One without any time is never too
+// old, and the last to be too many. all stays as it is.
+func Prune(now time.Time, all []Prunable, l PruneLimits) []Pruned {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b Prunable) int {
+		if a.last().IsZero() != b.last().IsZero() {
+			return cmp.Compare(b.last().Unix(), a.last().Unix()) // the zero time is long ago
 		}
-		if !s.Modified.IsZero() {
-			known = append(known, s)
-		}
-	}
-	slices.SortFunc(known, func(a, b Prunable) int {
-		return cmp.Or(a.Modified.Compare(b.Modified), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.ID, b.ID))
 	})
-	var gone []Pruned
-	for i, s := range known {
-		left := len(known) - i
-		switch {
-		case l.MaxAge > 0 && now.Sub(s.Modified) > l.MaxAge:
-			gone = append(gone, Pruned{s.ID, fmt.Sprintf("unchanged since %s, longer than %s",
-				s.Modified.UTC().Format(time.RFC3339), l.MaxAge)})
+	var out []Pruned
+	for i, p := range all {
+		left := len(all) - i
+		switch age := now.Sub(p.last()); {
+		case l.MaxAge > 0 && !p.last().IsZero() && age > l.MaxAge:
+			out = append(out, Pruned{p.ID, p.last(), fmt.Sprintf("not changed for %s, longer than %s", age.Truncate(time.Second), l.MaxAge)})
 		case l.Keep > 0 && left > l.Keep:
-			gone = append(gone, Pruned{s.ID, fmt.Sprintf("there are more than %d sessions, and it changed longest ago (%s)",
-				l.Keep, s.Modified.UTC().Format(time.RFC3339))})
+			out = append(out, Pruned{p.ID, p.last(), fmt.Sprintf("one of %d more than the %d that are kept", left-l.Keep, l.Keep)})
 		default:
-			return gone
+			return out
 		}
 	}
-	return gone
+	return out
 }

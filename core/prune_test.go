@@ -1,6 +1,9 @@
 package core_test
 
 import (
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,38 +13,48 @@ import (
 )
 
 // NOVA-31, NOVA-32, RATH-47
-func TestPruneTakesTheOldestFirst(t *testing.T) {
+func TestTheLongestUnchangedGoFirst(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
-	ago := func(h int) time.Time { return now.Add(-time.Duration(h) * time.Hour) }
+	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	all := []core.Prunable{
-		{ID: "s1", Created: ago(100), Modified: ago(1)},
-		{ID: "s2", Created: ago(50), Modified: ago(30)},
-		{ID: "s3", Created: ago(24)}, // exactly the limit is not beyond it
-		{ID: "s4"},                   // no time that can be read
-		{ID: "s6", Modified: ago(5)},
-		{ID: "s5", Modified: ago(5)},
+		{ID: "day-old-b", Created: ago(90 * time.Hour), Modified: ago(24 * time.Hour)},
+		{ID: "day-old-a", Modified: ago(24 * time.Hour)},
+		{ID: "just-over", Modified: ago(24*time.Hour + time.Second)},
+		{ID: "no-times"},
+		{ID: "old-but-at-work", Created: ago(1000 * time.Hour), Modified: ago(time.Minute)},
+		{ID: "only-created", Created: ago(30 * time.Hour)},
+		{ID: "in-the-future", Modified: ago(-time.Hour)},
 	}
 	for name, c := range map[string]struct {
-		limits core.PruneLimits
-		want   []core.SessionID
+		l    core.PruneLimits
+		want []core.SessionID
 	}{
-		"no limit, none goes":        {core.PruneLimits{}, nil},
-		"by the last change":         {core.PruneLimits{MaxAge: 24 * time.Hour}, []core.SessionID{"s2"}},
-		"too many, ties by id":       {core.PruneLimits{Keep: 2}, []core.SessionID{"s2", "s3", "s5"}},
-		"both, the old ones count":   {core.PruneLimits{MaxAge: 24 * time.Hour, Keep: 3}, []core.SessionID{"s2", "s3"}},
-		"room enough":                {core.PruneLimits{Keep: 5}, nil},
-		"a negative limit is no one": {core.PruneLimits{MaxAge: -1, Keep: -1}, nil},
+		"no limit":     {core.PruneLimits{}, nil},
+		"a day":        {core.PruneLimits{MaxAge: 24 * time.Hour}, []core.SessionID{"only-created", "just-over"}},
+		"at most five": {core.PruneLimits{Keep: 5}, []core.SessionID{"only-created", "just-over"}},
+		"at most four": {core.PruneLimits{Keep: 4}, []core.SessionID{"only-created", "just-over", "day-old-a"}},
+		"as many":      {core.PruneLimits{Keep: 7}, nil},
+		"both":         {core.PruneLimits{MaxAge: 24 * time.Hour, Keep: 2}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work"}},
+		"one":          {core.PruneLimits{Keep: 1}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work", "in-the-future"}},
 	} {
-		var got []core.SessionID
-		for _, p := range core.Prune(all, c.limits, now) {
-			if p.Why == "" {
-				t.Errorf("%s: %s goes without a reason", name, p.ID)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mine := slices.Clone(all)
+			rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			var got []core.SessionID
+			for _, p := range core.Prune(now, mine, c.l) {
+				got = append(got, p.ID)
+				if p.Why == "" {
+					t.Errorf("%s goes without a reason", p.ID)
+				}
 			}
-			got = append(got, p.ID)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got)\n%s", name, d)
-		}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if why := core.Prune(now, all, core.PruneLimits{MaxAge: 24 * time.Hour})[0].Why; !strings.Contains(why, "30h0m0s") {
+		t.Errorf("why: %s", why)
 	}
 }

@@ -60,7 +60,7 @@ func rowOf(st *core.State) Row {
 			r.Aside++
 		}
 	}
-	r.CWD, r.Name, r.First = clip(r.CWD), clip(r.Name), clip(r.First)
+	r.CWD, r.Name, r.First, r.Tags = clip(r.CWD), clip(r.Name), clip(r.First), clipTags(r.Tags)
 	if h := st.Heads[core.MainHead]; h != nil {
 		r.Holder = h.Claim
 	}
@@ -76,6 +76,18 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
+}
+
+// maxTags is how many tags go into a row.
+const maxTags = 64
+
+// clipTags returns the first of tags, each cut to maxText bytes.
+func clipTags(tags []string) []string {
+	var out []string
+	for _, tag := range tags[:min(len(tags), maxTags)] {
+		out = append(out, clip(tag))
+	}
+	return out
 }
 
 // Keys of the directory's bucket.

@@ -86,6 +86,10 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err 
 	if err != nil {
 		return b, err
 	}
+	es, err = core.Begun(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
+	if err != nil {
+		return b, err
+	}
 	origin.Dialect, origin.Key, origin.Time, origin.By = st.Dialect.Name(), f.Key, now, f.By
 	return Birth{
 		ID:      f.ID,

@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 )
 
 func pruneCmd(a *app) *cobra.Command {
@@ -16,49 +18,78 @@ func pruneCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Put old sessions in the trash",
-		Long: `Puts sessions in the trash: those whose last change is longer ago than
---older-than, and of the others those that changed longest ago, until at most
---keep are left. At least one of the two must be given. Only sessions that
---dialect and --cwd select are looked at and counted. A session that a writer
-holds stays, and so does one of which no time is known.
+		Long: `Lists the sessions that were not changed for as long as --older-than says, and
+those that are more than --keep, the longest unchanged first. With --yes they go
+to the trash, from where sessctl rm --undo takes each out again; nothing is
+erased by this. Both limits count among the sessions that --dialect and --cwd
+name. A session that a writer holds is at work: it counts, and stays, and so
+does one that changes meanwhile.
 
-Without --yes it only says what would go. Nothing is erased: sessctl rm --undo
-takes a session out of the trash.
-
-With -o json: one object with deleted (whether they are in the trash now) and
-sessions, a list of objects with id and why, the oldest first.`,
+With -o json: a list with an object for each session: id, last (its last change,
+as far as it is known), why, pruned (whether it is in the trash now), and error
+where it should be and is not.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.yes && f.dry {
-				return usagef("--yes and --dry-run exclude each other")
-			}
-			if f.limits.MaxAge < 0 || f.limits.Keep < 0 || f.limits == (core.PruneLimits{}) {
-				return usagef("give --older-than TIME, --keep N or both, each above 0")
+			if err := f.check(cmd); err != nil {
+				return err
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
 			return a.prune(ctx, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "look only at sessions of this agent, `NAME`")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "look only at sessions that worked in this directory, `DIR`")
-	cmd.Flags().DurationVar(&f.limits.MaxAge, "older-than", 0, "sessions go whose last change is longer ago than this `TIME`, such as 24h")
-	cmd.Flags().IntVar(&f.limits.Keep, "keep", 0, "at most `N` sessions stay")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "only say what would go, which is the default")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the dialect `NAME`")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of agents that worked in `DIR`")
+	cmd.Flags().DurationVar(&f.MaxAge, "older-than", 0, "those not changed for this `TIME`, such as 24h")
+	cmd.Flags().IntVar(&f.Keep, "keep", 0, "those that are more than `N`")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "put them in the trash, do not only list them")
 	return cmd
 }
 
 type pruneFlags struct {
-	dialect, cwd string
-	limits       core.PruneLimits
-	dry, yes     bool
+	core.PruneLimits
+	dialect string
+	cwd     string
+	yes     bool
 }
 
-// pruned is what went, or would go.
-type pruned struct {
-	Deleted  bool          `json:"deleted"`
-	Sessions []core.Pruned `json:"sessions"`
+// check refuses flags that ask for nothing, or for what cannot be meant.
+func (f *pruneFlags) check(cmd *cobra.Command) error {
+	older, keep := cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
+	switch {
+	case !older && !keep:
+		return usagef("say which sessions: --older-than TIME, --keep N, or both")
+	case older && f.MaxAge <= 0:
+		return usagef("--older-than %s is not above 0", f.MaxAge)
+	case keep && f.Keep < 1:
+		return usagef("--keep %d is below 1", f.Keep)
+	}
+	if f.dialect != "" {
+		if _, err := dialect.Named(f.dialect); err != nil {
+			return &usageError{err.Error()}
+		}
+	}
+	if f.cwd == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(f.cwd)
+	f.cwd = abs
+	return err
+}
+
+func (f *pruneFlags) match(r api.Row) bool {
+	return (f.dialect == "" || r.Dialect == f.dialect) && (f.cwd == "" || r.CWD != "" && filepath.Clean(r.CWD) == f.cwd)
+}
+
+// pruning is a session that has to go, and whether it went.
+type pruning struct {
+	ID     core.SessionID `json:"id"`
+	Last   time.Time      `json:"last,omitzero"`
+	Why    string         `json:"why"`
+	Pruned bool           `json:"pruned"`
+	Error  string         `json:"error,omitempty"`
+
+	seq uint64 // where the session was when it was listed
 }
 
 func (a *app) prune(ctx context.Context, f pruneFlags) error {
@@ -70,69 +101,108 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	if err != nil {
 		return err
 	}
-	res := pruned{Deleted: f.yes, Sessions: notNil(core.Prune(f.prunable(rows), f.limits, a.now()))}
-	if !f.yes {
-		return a.printPruned(res, nil)
+	all := prunings(a.now(), rows, f)
+	var failed error
+	if f.yes {
+		failed = a.trashAll(ctx, node, all)
+	}
+	if err := a.print(notNil(all), func() error { return a.printPrunings(all, f.yes) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// prunings are the sessions of rows that have to go.
+func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
+	var all []core.Prunable
+	byID := map[core.SessionID]api.Row{}
+	for _, r := range rows {
+		if _, twice := byID[r.ID]; f.match(r) && !twice { // it moved between two pages
+			all = append(all, prunable(r))
+			byID[r.ID] = r
+		}
+	}
+	var out []pruning
+	for _, p := range core.Prune(now, all, f.PruneLimits) {
+		if r := byID[p.ID]; r.Holder == nil {
+			out = append(out, pruning{ID: p.ID, Last: p.Last, Why: p.Why, seq: r.Seq})
+		}
+	}
+	return out
+}
+
+// prunable is a row with the times that can be read.
+func prunable(r api.Row) core.Prunable {
+	p := core.Prunable{ID: r.ID}
+	p.Created, _ = time.Parse(time.RFC3339, r.Created)
+	p.Modified, _ = time.Parse(time.RFC3339, r.Modified)
+	return p
+}
+
+// trashAll puts all in the trash. What stands in the way of one does not stop
+// the others, unless the node no longer answers.
+func (a *app) trashAll(ctx context.Context, node *api.Client, all []pruning) error {
+	var failed error
+	for i := range all {
+		p := &all[i]
+		err := a.trash(ctx, node, p)
+		if err == nil {
+			p.Pruned = true
+			continue
+		}
+		p.Error = err.Error()
+		failed = fmt.Errorf("session %s stays: %w", p.ID, err)
+		if unanswered(err) || ctx.Err() != nil {
+			return failed
+		}
+	}
+	return failed
+}
+
+// trash puts p in the trash, unless the session has changed since it was
+// listed.
+func (a *app) trash(ctx context.Context, node *api.Client, p *pruning) error {
+	info, err := node.Info(ctx, string(p.ID))
+	if err != nil {
+		return err
+	}
+	if info.Log.Deleted != nil {
+		return nil
+	}
+	if info.Log.Cursor.Seq != p.seq {
+		return fmt.Errorf("it has changed since it was listed: %w", core.ErrConflict)
 	}
 	by, host := a.whoami()
-	gone := res.Sessions
-	res.Sessions = []core.Pruned{}
-	for _, p := range gone {
-		err = node.Delete(ctx, string(p.ID), api.Notice{By: by, Host: host, Why: "sessctl prune: " + p.Why})
-		if errors.Is(err, core.ErrDeleted) || errors.Is(err, core.ErrNotFound) {
-			err = nil // somebody else was faster
-			continue
-		}
-		if err != nil {
-			break
-		}
-		res.Sessions = append(res.Sessions, p)
-	}
-	return a.printPruned(res, err)
+	return node.Delete(ctx, string(p.ID), api.Notice{By: by, Host: host, Why: "pruned: " + p.Why})
 }
 
-// prunable returns the rows that f selects and that nobody holds.
-func (f pruneFlags) prunable(rows []api.Row) []core.Prunable {
-	var all []core.Prunable
-	for _, r := range rows {
-		if r.Holder != nil || f.dialect != "" && r.Dialect != f.dialect || f.cwd != "" && r.CWD != f.cwd {
-			continue
-		}
-		all = append(all, core.Prunable{ID: r.ID, Created: timeIn(r.Created), Modified: timeIn(r.Modified)})
-	}
-	return all
-}
-
-// timeIn reads a time of a listing, the zero time where it is none.
-func timeIn(s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
-}
-
-// printPruned prints what went also when err stopped the rest.
-func (a *app) printPruned(res pruned, err error) error {
-	printErr := a.print(res, func() error {
-		g := a.newGrid()
-		if len(res.Sessions) > 0 {
-			g.add("ID", "WHY")
-		}
-		for _, p := range res.Sessions {
-			g.add(string(p.ID), p.Why)
-		}
-		if err := g.flush(); err != nil {
-			return err
-		}
-		n := count(len(res.Sessions), "session", "sessions")
-		switch {
-		case !res.Deleted:
-			a.notef("%s would go; do it with: --yes", n)
-		default:
-			a.notef("%s in the trash, take one out with: sessctl rm --undo ID", n)
-		}
+func (a *app) printPrunings(all []pruning, done bool) error {
+	if len(all) == 0 {
+		a.notef("no session has to go")
 		return nil
-	})
-	return errors.Join(err, printErr)
+	}
+	g := a.newGrid()
+	g.add("ID", "MODIFIED", "STATE", "WHY")
+	for _, p := range all {
+		state := "-"
+		if p.Pruned {
+			state = "deleted"
+		} else if p.Error != "" {
+			state = "stays"
+		}
+		last := ""
+		if !p.Last.IsZero() {
+			last = p.Last.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		g.add(string(p.ID), a.whenText(last), state, p.Why)
+	}
+	if err := g.flush(); err != nil {
+		return err
+	}
+	if done {
+		a.notef("take one out of the trash with: sessctl rm --undo SESSION")
+	} else {
+		a.notef("nothing was done yet, put them in the trash with: --yes")
+	}
+	return nil
 }

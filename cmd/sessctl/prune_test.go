@@ -4,62 +4,98 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 )
 
-// hasRows lists rows, in pages of one.
-func (f *fakeNode) hasRows(rows ...api.Row) {
+// pruneNode has sessions that are hours old as their ids say, and remembers
+// what was deleted and why.
+func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
+	t.Helper()
+	f = newFake(t)
+	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format("2006-01-02T15:04:05.000Z") }
+	rows := []api.Row{
+		{ID: "old-0001h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(time.Hour), Created: ago(99 * time.Hour)}},
+		{ID: "old-0030h", Dialect: "nova", CWD: "/lab", Seq: 3, Summary: core.Summary{Modified: ago(30 * time.Hour)}},
+		{ID: "old-0040h", Dialect: "pi", CWD: "/lab/", Seq: 3, Summary: core.Summary{Modified: ago(40 * time.Hour)}},
+		{ID: "old-0050h", Dialect: "nova", CWD: "/other", Seq: 3, Summary: core.Summary{Created: ago(50 * time.Hour)}},
+		{ID: "held-0060h", Dialect: "nova", Seq: 3, Holder: &core.Claim{Agent: "nova"}, Summary: core.Summary{Modified: ago(60 * time.Hour)}},
+		{ID: "no-times", Dialect: "nova", Seq: 3},
+	}
 	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
-		list := api.List{Sessions: []api.Row{}}
-		after := r.URL.Query().Get("after")
-		for i, row := range rows {
-			if (i == 0 && after == "") || (i > 0 && string(rows[i-1].ID) == after) {
-				list.Sessions = append(list.Sessions, row)
-				if i+1 < len(rows) {
-					list.Next = string(row.ID)
-				}
-			}
+		list := api.List{Sessions: rows[:3], Next: "more"} // page by page, the last of a page again
+		if r.URL.Query().Get("after") == "more" {
+			list = api.List{Sessions: rows[2:]}
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-}
-
-func row(id, dialect string, old time.Duration, tags ...string) api.Row {
-	return api.Row{ID: core.SessionID(id), Dialect: dialect, CWD: "/w", Summary: core.Summary{
-		Modified: time.Now().Add(-old).UTC().Format("2006-01-02T15:04:05.000Z"), Tags: tags,
-	}}
-}
-
-// NOVA-31, NOVA-32, RATH-47
-func TestPruneDeletesOnlyWithYes(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	held := row("held0001", "nova", 90*time.Hour)
-	held.Holder = mine("w")
-	f.hasRows(row("new00001", "nova", time.Hour), row("old00001", "nova", 30*time.Hour), row("old00002", "nova", 50*time.Hour),
-		row("other001", "pi", 99*time.Hour), held, api.Row{ID: "unknown1", Dialect: "nova"})
-	var gone []string
+	f.mux.HandleFunc("GET /v1/sessions/{id}", func(w http.ResponseWriter, r *http.Request) {
+		info := api.Info{Log: api.LogInfo{Cursor: core.Cursor{Seq: 3}}}
+		if r.PathValue("id") == "old-0050h" {
+			info.Log.Cursor.Seq = 4
+		}
+		_ = json.NewEncoder(w).Encode(info)
+	})
+	var mu sync.Mutex
+	gone := map[string]string{}
 	f.mux.HandleFunc("POST /v1/sessions/{id}/delete", func(w http.ResponseWriter, r *http.Request) {
 		var n api.Notice
 		_ = json.NewDecoder(r.Body).Decode(&n)
-		gone = append(gone, r.PathValue("id")+" by "+n.By+" "+n.Why[:len("sessctl prune: unchanged since")])
-		w.WriteHeader(http.StatusNoContent)
+		mu.Lock()
+		defer mu.Unlock()
+		gone[r.PathValue("id")] = n.By + ": " + n.Why
+		_, _ = w.Write([]byte("{}"))
 	})
-	wantResult(t, f.run("prune"), exitUsage, "", "--older-than")
-	wantResult(t, f.run("prune", "--keep", "-1"), exitUsage, "", "--keep N")
-	wantResult(t, f.run("prune", "--keep", "1", "--yes", "--dry-run"), exitUsage, "", "exclude each other")
-	wantResult(t, f.run("prune", "--dialect", "nova", "--older-than", "24h"), 0, "old00002  unchanged since", "2 sessions would go; do it with: --yes")
-	if len(gone) > 0 {
-		t.Fatalf("without --yes it deleted %v", gone)
+	return f, func() map[string]string {
+		mu.Lock()
+		defer mu.Unlock()
+		return gone
 	}
-	wantResult(t, f.run("prune", "--cwd", "/elsewhere", "--keep", "1", "-o", "json"), 0, `{"deleted":false,"sessions":[]}`, "")
-	wantResult(t, f.run("prune", "--dialect", "nova", "--older-than", "24h", "--yes", "-o", "json"), 0, `{"deleted":true,"sessions":[{"id":"old00002","why":"unchanged since `, "")
-	if got := strings.Join(gone, ", "); got != "old00002 by tester sessctl prune: unchanged since, old00001 by tester sessctl prune: unchanged since" {
-		t.Errorf("deleted %s", got)
+}
+
+// NOVA-31, NOVA-32, RATH-47
+func TestPruneListsAndThenTrashes(t *testing.T) {
+	t.Parallel()
+	f, deleted := pruneNode(t)
+	got := f.run("prune", "--older-than", "24h", "--cwd", "/lab")
+	wantResult(t, got, 0, "not changed for 40h0m0s, longer than 24h0m0s", "nothing was done yet")
+	if len(deleted()) != 0 {
+		t.Fatalf("deleted without --yes: %v", deleted())
+	}
+	wantResult(t, f.run("prune", "--older-than", "24h", "--cwd", "/lab", "--yes"), 0, "deleted", "sessctl rm --undo SESSION")
+	want := map[string]string{
+		"old-0030h": "tester: pruned: not changed for 30h0m0s, longer than 24h0m0s",
+		"old-0040h": "tester: pruned: not changed for 40h0m0s, longer than 24h0m0s",
+	}
+	if diff := cmp.Diff(want, deleted()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPruneKeepsWhatIsAtWork(t *testing.T) {
+	t.Parallel()
+	f, deleted := pruneNode(t)
+	got := f.run("prune", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")
+	wantResult(t, got, exitConflict, `"error":"it has changed since it was listed`, "old-0050h stays")
+	var rows []pruning
+	if err := json.Unmarshal([]byte(got.out), &rows); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, r := range rows {
+		ids = append(ids, string(r.ID))
+		if r.Pruned != (r.ID == "old-0030h") || r.Why == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if diff := cmp.Diff([]string{"old-0050h", "old-0030h"}, ids); diff != "" || len(deleted()) != 1 {
+		t.Errorf("%v %s", deleted(), diff)
 	}
 }
 
@@ -67,27 +103,13 @@ func TestPruneDeletesOnlyWithYes(t *testing.T) {
 func TestLsByTag(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.hasRows(row("one00001", "nova", time.Hour, "pr", "x"), row("two00001", "nova", time.Hour, "pr"), row("three001", "pi", time.Hour))
-	for want, args := range map[string][]string{
-		"one00001 two00001": {"--tag", "pr"},
-		"one00001":          {"--tag", "pr", "--tag", "x"},
-		"":                  {"--tag", "none"},
-	} {
-		got := f.run(append([]string{"ls", "-o", "json"}, args...)...)
-		var rows []api.Row
-		if err := json.Unmarshal([]byte(got.out), &rows); err != nil {
-			t.Fatal(err, got.err)
-		}
-		var ids []string
-		for _, r := range rows {
-			ids = append(ids, string(r.ID))
-		}
-		if strings.Join(ids, " ") != want {
-			t.Errorf("%v lists %v", args, ids)
-		}
+	f.answers("GET /v1/sessions", api.List{Sessions: []api.Row{
+		{ID: "with-0001", Summary: core.Summary{Tags: []string{"pr", "feature"}}}, {ID: "without-0001"},
+	}})
+	got := f.run("ls", "--tag", "feature")
+	wantResult(t, got, 0, "with-0001", "")
+	if strings.Contains(got.out, "without-0001") {
+		t.Error(got.out)
 	}
-	got := f.run("ls", "-o", "json", "--tag", "pr", "--limit", "1")
-	if strings.Count(got.out, `"id"`) != 1 {
-		t.Errorf("limit 1 gives %s", got.out)
-	}
+	wantResult(t, f.run("ls", "--tag", "none", "-o", "json"), 0, "[]\n", "")
 }

@@ -1,26 +1,43 @@
-// Package nova reads and writes sessions of Nova.
+// Package nova reads and writes sessions of Nova, whose sessions are the
+// compressed state of an agent: pointers and counters, never messages.
 //
-// A Nova session is no talk but a State: a plan, the last decisions, where the
-// artifacts are, counters and tags. Nova keeps it as one JSON object in
-// <session_id>.json and writes that file anew. In the log a session is a header
-// and a chain of small changes (a decision, an artifact, tokens, turns, a task,
-// an update, a compression, a fork), which Fold makes the state of. A change
-// says what is added and not what comes out, so changes of several writers
-// never undo each other: whatever order the log gives them, each counts.
+// Nova keeps a session as one JSON object in a file that it writes anew. In the
+// log a session is the changes that led to that object, each a line:
 //
-// File brings in a whole state as one change, with the text of the file, and
-// Layout gives that text again as long as nothing was changed since; after a
-// change it gives the state as Nova's to_dict does.
+//	begin     which session the lines are of from here on; behind those of
+//	          another, the session forks from it
+//	state     a whole state, as a file or a fork brought it
+//	task      a task was run: a turn, and perhaps a decision
+//	decision  a decision without a turn
+//	artifact  where an artifact is
+//	tokens    tokens that were used
+//	update    what people set: plan, agent, model, tags
+//	compress  decisions and artifacts were dropped to save room
+//	forked    another session was made of this one
+//	name      what people call the session; Nova has no place for it
+//	label     what people call a line; Nova has no place for it
 //
-// What this package does otherwise than the printed code of Nova:
+// Fold makes the State of them. A line that is none of these, or lacks what its
+// type needs, changes nothing; nor does a state that the session had before, so
+// an old copy of a file that is imported again takes nothing back. A file that
+// Nova wrote on brings a state that replaces the one before. Sessions are
+// chains: lines have no parent. Two sessions merged go on from the second's
+// state: what two states have in common nobody has said.
 //
-//   - An id has 128 characters at most, and no newline behind it.
-//   - Compressing to 0 decisions keeps none; the code keeps all.
-//   - A fork counts in its parent's fork_count, as the document has it.
-//   - last_updated is the time of the last change. The code never changes it.
-//   - Artifacts and tags have an order, the one they came in.
-//   - An optional text that is empty is left out like one that is absent.
-//   - Members that Nova's document does not name are kept behind the others.
+// Layout is Nova's own file again. As long as a file that was imported has not
+// changed since, that is the file's bytes; otherwise it is one line with the
+// members in Nova's order. Members that Nova's document does not name are kept.
 //
-// The package keeps no sessions open and knows no clock: see stream/novasessions.
+// What this package does is what Nova does, except:
+//
+//   - Every change is in the log at once. Nova saves a session when it is made
+//     and when it is compressed, and loses what is between.
+//   - Compressing to no decisions keeps none; Nova keeps them all.
+//   - fork_count counts forks; Nova's code never does.
+//   - last_updated is the time of the last change; Nova leaves it at created_at.
+//   - An id with a newline behind it is none, and an id has at most MaxID
+//     characters, so that its file can be made.
+//   - The context of a session without a begin or state line, as one is that
+//     was made empty and changed by hand, does not name the session.
+//   - Artifacts are written in the order of their names.
 package nova

@@ -1,71 +1,230 @@
 package nova
 
 import (
-	"cmp"
+	"bytes"
+	"crypto/sha256"
 
 	"github.com/sesslog/sesslog/core"
 )
 
-// Fold returns the state that the changes in es come to, in their order. A line
-// that is no change, or one that Fill would refuse, changes nothing, so that
-// one bad line never hides a session.
-func Fold(h core.Header, es []core.Entry) State {
-	s, _ := fold(h, es)
-	return s
+// Fold returns the state of a session of this header and these changes, in the
+// order they came. A line that is no change, or lacks what it needs, changes
+// nothing; nor does a state that the session had before, as an old copy of its
+// file brings it. A state that is another session's, as when the log made a
+// copy of a session, is gone on from as a fork does.
+func Fold(h core.Header, es []core.Entry) State { return fold(h, es).State }
+
+// A folding is a state in the making.
+type folding struct {
+	State
+	of       string  // the session that the lines so far are of, empty where none says so
+	changed  bool    // there was a change
+	document []byte  // the file that says the same as the state, nil where there is none
+	had      history // nil where nobody will ask
+	name     string
+	labels   map[string]label
 }
 
-// fold also returns the text of the file that the state is, where it is one:
-// nil after any change that came since.
-func fold(h core.Header, es []core.Entry) (s State, text []byte) {
-	s = State{SessionID: h.ID, CreatedAt: novaTime(h.Time), LastUpdated: novaTime(h.Time), Model: DefaultModel, ForkParentID: h.Parent}
+// A history is the digests of the states that a session had.
+type history map[[sha256.Size]byte]bool
+
+// A label is what people called a line, and when.
+type label struct{ text, time string }
+
+func fold(h core.Header, es []core.Entry) *folding {
+	f := &folding{labels: map[string]label{}}
+	f.SessionID, f.ForkParentID, f.Model = h.ID, h.Parent, DefaultModel
+	f.CreatedAt = toNova(h.Time)
+	f.LastUpdated = f.CreatedAt
+	if severalStates(es) {
+		f.had = history{}
+	}
 	for _, e := range es {
-		if _, known := membersOf[e.Type]; !known {
-			continue
-		}
-		c, err := readChange(e.Line)
-		if err != nil || c.whole != nil && h.ID != "" && c.whole.SessionID != h.ID {
-			continue
-		}
-		s, text = c.apply(s), c.text
+		f.take(e)
 	}
-	return s, text
+	if h.ID != "" && f.of != "" && f.of != h.ID {
+		f.fork(h.ID, toNova(h.Time), h.Parent)
+	}
+	return f
 }
 
-// apply returns s changed by c.
-func (c *change) apply(s State) State {
-	now := novaTime(c.timestamp)
-	if c.whole != nil {
-		return *c.whole
+func severalStates(es []core.Entry) bool {
+	n := 0
+	for _, e := range es {
+		if e.Type == typeState {
+			n++
+		}
 	}
-	if c.decision != nil {
-		d := *c.decision
-		d.Timestamp = cmp.Or(novaTime(d.Timestamp), now)
-		s = s.addDecision(d)
+	return n > 1
+}
+
+func (f *folding) take(e core.Entry) {
+	r, ok := members(e)
+	if !ok {
+		return
 	}
-	switch c.kind {
-	case typeArtifact:
-		s = s.addArtifact(c.artifact)
-	case typeTokens:
-		s = s.addTokens(c.added)
-	case typeTurns:
-		s = s.addTurns(c.added)
+	switch e.Type {
+	case typeBegin:
+		f.begin(r)
+	case typeState:
+		f.takeState(e)
+	case typeName:
+		f.name = r.text("name", "")
+	case typeLabel:
+		f.label(r, e.Time)
+	default:
+		if f.change(e, r) {
+			f.document, f.changed = nil, true
+			f.touch(e.Time)
+			f.remember()
+		}
+	}
+}
+
+// begin says which session the lines are of. Where that is another than before,
+// it is a fork.
+func (f *folding) begin(r *reader) {
+	id, created, parent := r.required("session_id"), r.text("created_at", ""), r.text("parent", "")
+	if r.err != nil || f.of == id {
+		return
+	}
+	if f.of == "" && (parent == "" || !f.changed) {
+		f.of, f.SessionID, f.CreatedAt, f.ForkParentID = id, id, created, parent
+		if f.LastUpdated == "" {
+			f.LastUpdated = created
+		}
+		return
+	}
+	f.fork(id, created, parent)
+}
+
+// fork has the session called id go on from the state.
+func (f *folding) fork(id, created, parent string) {
+	f.State = f.State.Fork(id, created)
+	f.of, f.ForkParentID, f.document = id, parent, nil
+}
+
+func (f *folding) takeState(e core.Entry) {
+	doc, s, err := readState(e)
+	if err != nil || f.hadBefore(s) {
+		return
+	}
+	f.State, f.of, f.document = s, s.SessionID, doc
+	f.remember()
+}
+
+func (f *folding) remember() {
+	if f.had != nil {
+		f.had[sha256.Sum256(f.Dict())] = true
+	}
+}
+
+func (f *folding) hadBefore(s State) bool { return f.had != nil && f.had[sha256.Sum256(s.Dict())] }
+
+func (f *folding) label(r *reader, time string) {
+	target, s := r.text("target", ""), r.text("label", "")
+	if s == "" {
+		delete(f.labels, target)
+		return
+	}
+	f.labels[target] = label{s, time}
+}
+
+func (f *folding) touch(time string) {
+	if _, ok := ParseTime(time); ok {
+		f.LastUpdated = toNova(time)
+	}
+}
+
+// change makes the change that e says, and reports whether it says one.
+func (f *folding) change(e core.Entry, r *reader) bool {
+	switch e.Type {
 	case typeTask:
-		s = s.addTurns(1)
-		if s.ShouldPrune(c.limits) {
-			s = s.compress(c.limits, now)
+		return f.takeTask(e, r)
+	case typeDecision:
+		d, ok := decisionOf(e, r)
+		if ok {
+			f.addDecision(d)
 		}
-	case typeCompress:
-		if c.onlyDue && !s.ShouldPrune(c.limits) {
-			return s
+		return ok
+	case typeArtifact:
+		name, path := r.required("name"), r.required("path")
+		if r.err == nil {
+			f.addArtifact(name, path)
 		}
-		s = s.compress(c.limits, now)
-	case typeFork:
-		s.ForkCount = plus(s.ForkCount, 1)
+	case typeTokens:
+		n := r.number("count")
+		if r.err == nil {
+			f.addTokens(n)
+		}
 	case typeUpdate:
-		for _, set := range c.updates {
-			set(&s)
+		u, err := r.updates()
+		if err == nil {
+			u.apply(&f.State)
 		}
+		return err == nil
+	case typeCompress:
+		l := Limits{Decisions: int(min(r.number("max_decisions"), 1<<30)), Tokens: r.number("max_tokens")}
+		if r.err == nil {
+			f.compress(l, toNova(e.Time))
+		}
+	case typeForked:
+		r.required("child")
+		if r.err == nil {
+			f.ForkCount = plus(f.ForkCount, 1)
+		}
+	default:
+		return false
 	}
-	s.LastUpdated = cmp.Or(now, s.LastUpdated)
-	return s
+	return r.err == nil
+}
+
+func (f *folding) takeTask(e core.Entry, r *reader) bool {
+	turns := int64(1)
+	if r.get("turns") != nil {
+		turns = r.number("turns")
+	}
+	if r.err != nil {
+		return false
+	}
+	if r.get("decision") != nil {
+		d, ok := decisionOf(e, r)
+		if !ok {
+			return false
+		}
+		f.addDecision(d)
+	}
+	f.addTurns(turns)
+	return true
+}
+
+// decisionOf reads the decision of a line. One that says no time was made when
+// the line was written.
+func decisionOf(e core.Entry, r *reader) (Decision, bool) {
+	var d Decision
+	v := r.get("decision")
+	r.object("decision", v, func(in *reader) { d = in.decision(v) })
+	if v == nil || r.err != nil {
+		return d, false
+	}
+	if d.Timestamp == "" {
+		d.Timestamp = toNova(e.Time)
+	}
+	return d, true
+}
+
+// readState returns the file that a state's line holds, and what it says.
+func readState(e core.Entry) ([]byte, State, error) {
+	r, ok := members(e)
+	if !ok {
+		return nil, State{}, core.ErrInvalid
+	}
+	doc := []byte(r.get("state"))
+	if s := r.text("text", ""); s != "" {
+		doc = []byte(s)
+	} else {
+		doc = append(bytes.Clone(doc), '\n')
+	}
+	s, err := ReadDict(doc)
+	return doc, s, err
 }

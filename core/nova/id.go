@@ -5,21 +5,37 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
-// CheckID returns core.ErrInvalid unless id can name a Nova session: 8 to 128
-// characters of A-Z, a-z, 0-9, "_" and "-", and nothing else. The empty id is
-// refused like any other; it does not mean "none".
+// Limits of a session's id. Nova knows no upper one; a file's name does.
+const (
+	MinID = 8
+	MaxID = 250
+)
+
+// CheckID returns core.ErrInvalid unless id is 8 to 250 characters of A-Z, a-z,
+// 0-9, "_" and "-". An empty id is as invalid as any other.
 func CheckID(id string) error {
-	switch {
-	case len(id) < core.MinSessionID:
-		return fmt.Errorf("session_id %q has %d characters, Nova asks for %d: %w", id, len(id), core.MinSessionID, core.ErrInvalid)
-	case strings.ContainsAny(id, `/\`) || strings.Contains(id, ".."):
-		return fmt.Errorf("session_id %q leads out of the directory of sessions: %w", jsonl.Clip(id, 40), core.ErrInvalid)
+	if len(id) < MinID || len(id) > MaxID {
+		return fmt.Errorf("session_id %q has %d characters, %d to %d are allowed: %w", clip(id, 40), len(id), MinID, MaxID, core.ErrInvalid)
 	}
-	if _, err := core.ParseSessionID(id); err != nil { // the log's rule is Nova's, and bounded
-		return err
+	if strings.ContainsAny(id, `/\`) || strings.Contains(id, "..") {
+		return fmt.Errorf("session_id %q has a path in it: %w", clip(id, 40), core.ErrInvalid)
+	}
+	if i := strings.IndexFunc(id, notInID); i >= 0 {
+		return fmt.Errorf("session_id %q has %q in it, only A-Z a-z 0-9 _ - are allowed: %w", clip(id, 40), id[i:i+1], core.ErrInvalid)
 	}
 	return nil
+}
+
+func notInID(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+}
+
+// clip shortens s for an error message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
 }

@@ -10,48 +10,47 @@ import (
 // from several goroutines.
 type Dialect struct{}
 
-var _ core.Dialect = Dialect{}
+var (
+	_ core.Dialect  = Dialect{}
+	_ core.Beginner = Dialect{}
+)
 
 const name = "nova"
 
-// Name is "nova".
-func (Dialect) Name() string { return name }
-
-// DefaultModel is the model of a session that was made without one.
+// DefaultModel is the model of a session that says none.
 const DefaultModel = "claude-sonnet-4-5-20250929"
 
-// When a state is due for compression, as Nova has it.
-const (
-	MaxDecisions = 10
-	MaxTokens    = 150_000
-)
-
-// The types of lines. Those that are not changes of the state are the header,
-// the first entry of a state that came whole, a name and a label.
+// The types of lines.
 const (
 	typeHeader   = "nova"
-	typeCreated  = "created"
+	typeBegin    = "begin"
 	typeState    = "state"
+	typeTask     = "task"
 	typeDecision = "decision"
 	typeArtifact = "artifact"
 	typeTokens   = "tokens"
-	typeTurns    = "turns"
-	typeTask     = "task"
 	typeUpdate   = "update"
 	typeCompress = "compress"
-	typeFork     = "fork"
+	typeForked   = "forked"
 	typeName     = "name"
 	typeLabel    = "label"
 )
 
-// Linear is true: a state has one history.
+// Name is "nova".
+func (Dialect) Name() string { return name }
+
+// Linear is true: a session is the changes it went through.
 func (Dialect) Linear() bool { return true }
 
-// Keeps is true: Nova makes a file as soon as there is a session.
+// Keeps is true: Nova makes a session's file with the session.
 func (Dialect) Keeps([]core.Entry) bool { return true }
 
-// EntryID is 16 hexadecimal digits.
+// EntryID is 16 hexadecimal digits. Nova itself has no entries.
 func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(random[:8]) }
 
-// ImageStore is empty: a state has no images.
+// ImageStore is empty: Nova keeps no images.
 func (Dialect) ImageStore() string { return "" }
+
+// FileName is the session's id with ".json" behind it, directly in the folder
+// of sessions.
+func (Dialect) FileName(h core.Header) (dir, file string) { return "", h.ID + ".json" }

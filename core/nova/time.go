@@ -2,28 +2,33 @@ package nova
 
 import "time"
 
-// Nova writes times as Python's isoformat of UTC: no zone, microseconds.
-const layout = "2006-01-02T15:04:05.000000"
+// Time writes t as Nova does: UTC, microseconds, no zone.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000") }
 
-// novaTime returns an ISO 8601 time as Nova writes it, and any other text as
-// it is.
-func novaTime(s string) string {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return s
+// ParseTime reads a time with or without a zone; without one it is UTC.
+func ParseTime(s string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), true
+		}
 	}
-	return t.UTC().Format(layout)
+	return time.Time{}, false
 }
 
-// isoTime returns a time of Nova's as ISO 8601 with milliseconds and Z. Text
-// that is no time is empty.
-func isoTime(s string) string {
-	t, err := time.Parse("2006-01-02T15:04:05", s) // takes any fraction
-	if err != nil {
-		t, err = time.Parse(time.RFC3339Nano, s)
+// toNova is an ISO 8601 time as Nova writes it; what is none stays as it is.
+func toNova(iso string) string {
+	t, ok := ParseTime(iso)
+	if !ok {
+		return iso
 	}
-	if err != nil {
+	return Time(t)
+}
+
+// toISO is a time of Nova in milliseconds with Z, empty where it is none.
+func toISO(s string) string {
+	t, ok := ParseTime(s)
+	if !ok {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	return t.Format("2006-01-02T15:04:05.000Z")
 }

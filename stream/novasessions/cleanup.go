@@ -5,53 +5,86 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/nova"
 )
 
-// Run cleans up now and then, until ctx ends. It returns ctx's error. A program
+// Cleanup puts a session in the trash and holds it no more. core.ErrNotFound as
+// for GetOrCreate; on any error the session stays.
+func (ss *Sessions) Cleanup(ctx context.Context, id string) error {
+	return ss.remove(ctx, id, "cleaned up")
+}
+
+func (ss *Sessions) remove(ctx context.Context, id, why string) error {
+	s, err := ss.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, core.Notice{By: ss.cfg.By, Why: why, Time: ss.cfg.Now().UTC()}); err != nil {
+		return err
+	}
+	ss.drop(id)
+	ss.cfg.Logger.Info("nova session cleaned up", "session", id, "why", why)
+	return nil
+}
+
+// Run cleans up every so often until ctx ends, and returns nil then. A program
 // that wants no cleanup does not call it.
-func (s *Sessions) Run(ctx context.Context) error {
-	t := time.NewTicker(s.cfg.Every)
-	defer t.Stop()
+func (ss *Sessions) Run(ctx context.Context) error {
+	every := time.NewTicker(ss.cfg.CleanupEvery)
+	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-			s.CleanupOld(ctx)
+			return nil
+		case <-every.C:
+			ss.CleanupOld(ctx)
 		}
 	}
 }
 
-// CleanupOld cleans up the open sessions that core.Prune lets go by MaxAge and
-// MaxOpen, and returns their ids, the oldest first. Only sessions that are open
-// here are looked at, each as the log has it now; one that the log cannot be
-// asked about stays.
-func (s *Sessions) CleanupOld(ctx context.Context) []string {
+// CleanupOld cleans up the sessions held here that are beyond the limits, see
+// core.Prune, and returns those that went. One that a writer has claimed is at
+// work and stays. What stands in the way of one is logged and does not stop it.
+func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
 	var all []core.Prunable
-	for id := range s.all() {
-		st, err := s.State(ctx, id)
-		if err != nil {
-			s.cfg.Logger.Warn("Nova session not looked at for cleanup", "session", id, "err", err)
+	names := map[core.SessionID]string{}
+	for _, id := range ss.Held() {
+		if p, ok := ss.prunable(ctx, id); ok {
+			all = append(all, p)
+			names[p.ID] = id
+		}
+	}
+	var out []core.Pruned
+	for _, p := range core.Prune(ss.cfg.Now(), all, *ss.cfg.Cleanup) {
+		if err := ss.remove(ctx, names[p.ID], p.Why); err != nil {
+			ss.cfg.Logger.Error("nova session not cleaned up", "session", names[p.ID], "err", err)
 			continue
 		}
-		all = append(all, core.Prunable{ID: core.SessionID(id), Created: timeOf(st.CreatedAt), Modified: timeOf(st.LastUpdated)})
+		out = append(out, p)
 	}
-	var gone []string
-	for _, p := range core.Prune(all, core.PruneLimits{MaxAge: s.cfg.MaxAge, Keep: s.cfg.MaxOpen}, s.cfg.Now()) {
-		if s.Cleanup(ctx, string(p.ID), p.Why) == nil {
-			gone = append(gone, string(p.ID))
-		}
-	}
-	return gone
+	return out
 }
 
-// timeOf reads a time as Nova writes it, in UTC without a zone, or with one.
-// Text that is no time is the zero time.
-func timeOf(s string) time.Time {
-	for _, layout := range []string{"2006-01-02T15:04:05", time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t
-		}
+// prunable is a session as it is in the log now, unless it is gone or at work.
+func (ss *Sessions) prunable(ctx context.Context, id string) (core.Prunable, bool) {
+	s, err := ss.session(ctx, id)
+	if err == nil {
+		err = s.Refresh(ctx)
 	}
-	return time.Time{}
+	var v view
+	if err == nil {
+		v, err = look(s)
+	}
+	if gone(err) {
+		ss.drop(id)
+		return core.Prunable{}, false
+	}
+	if err != nil {
+		ss.cfg.Logger.Error("nova session not looked at", "session", id, "err", err)
+		return core.Prunable{}, false
+	}
+	p := core.Prunable{ID: s.ID()}
+	p.Created, _ = nova.ParseTime(v.state.CreatedAt)
+	p.Modified, _ = nova.ParseTime(v.state.LastUpdated)
+	return p, !v.claimed
 }

@@ -1,10 +1,15 @@
-// Package novasessions holds Nova's sessions open as Nova's own SessionManager
-// does: made or resumed by id, given tasks, forked, cleaned up. Every change is
-// one durable append before the call returns, so nothing waits for a later
-// save. Changes are additions that core/nova folds: goroutines and nodes that
-// work on one session at the same time lose none of them.
+// Package novasessions holds sessions of Nova in a log, with the calls that
+// Nova's own session manager has.
 //
-// What it does otherwise than Nova: a cleaned-up session is in the trash of the
-// log with who, when and why, from where sessctl rm --undo takes it out; forks
-// and tasks are saved at once; a fork counts in its parent.
+// Every change is one append, made of the state as it is then: where somebody
+// else was faster, the change is made anew of what they left. No change is
+// lost, and none waits to be saved. What a caller gets is a copy.
+//
+// A session that nobody here has opened is looked for in the log. The listing
+// by tag and the cleanup know the sessions that are held here, which are those
+// that were made, opened or forked here; the log's other sessions are for
+// sessctl prune. What cleanup drops goes to the trash, with the reason, and can
+// be taken out again.
+//
+// What is logged are ids and counts, never what a session says.
 package novasessions

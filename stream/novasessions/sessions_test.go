@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,311 +23,425 @@ import (
 	"github.com/sesslog/sesslog/stream/novasessions"
 )
 
-// A world is a log, and a clock that a test moves.
-type world struct {
-	t    *testing.T
-	log  *memlog.Log
-	ss   *stream.Sessions
-	now  atomic.Int64 // minutes
-	made atomic.Int64
-	logs bytes.Buffer
-}
-
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, log: memlog.New("test")}
-	w.ss = stream.NewSessions(stream.Config{
-		Log: w.log, Blobs: &blobs{all: map[core.Digest][]byte{}}, Dialects: dialect.All(), Host: "host", Now: w.clock, Logger: slog.New(slog.DiscardHandler),
-	})
-	return w
-}
-
-func (w *world) clock() time.Time {
-	return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(w.now.Load()) * time.Minute)
-}
-
-// holder is a program of its own on the log.
-func (w *world) holder(change ...func(*novasessions.Config)) *novasessions.Sessions {
+// node returns sessions of l as one program has them.
+func node(l core.Log, set ...func(*novasessions.Config)) *novasessions.Sessions {
 	cfg := novasessions.Config{
-		Sessions: w.ss, Now: w.clock, By: "tester", Host: "host",
-		NewID:  func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", w.made.Add(1)) },
-		Logger: slog.New(slog.DiscardHandler),
+		Sessions: stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}),
+		Logger:   slog.New(slog.DiscardHandler),
+		By:       "tester",
 	}
-	for _, f := range change {
+	for _, f := range set {
 		f(&cfg)
 	}
 	return novasessions.New(cfg)
 }
 
-func (w *world) create(s *novasessions.Sessions, o novasessions.Options) string {
-	w.t.Helper()
-	id, err := s.GetOrCreate(w.t.Context(), nil, o)
+func create(t *testing.T, ss *novasessions.Sessions, o novasessions.Options) string {
+	t.Helper()
+	id, err := ss.GetOrCreate(t.Context(), nil, o)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return id
 }
 
-// elsewhere is the state as another program finds it in the log.
-func (w *world) elsewhere(id string) nova.State {
-	w.t.Helper()
-	s := w.holder()
-	if _, err := s.GetOrCreate(w.t.Context(), &id, novasessions.Options{}); err != nil {
-		w.t.Fatal(err)
-	}
-	st, err := s.State(w.t.Context(), id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return st
-}
-
-func wantErr(t *testing.T, got, want error, says string) {
+func state(t *testing.T, ss *novasessions.Sessions, id string) nova.State {
 	t.Helper()
-	if !errors.Is(got, want) || !strings.Contains(got.Error(), says) {
-		t.Errorf("error is %v, want %v with %q", got, want, says)
-	}
-}
-
-// NOVA-05, NOVA-06, NOVA-07, NOVA-08, NOVA-04
-func TestGetOrCreate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder()
-	id := w.create(s, novasessions.Options{Agent: "impl", Tags: []string{"pr"}})
-	st := w.elsewhere(id) // it is in the log at once
-	if st.SessionID != id || st.Model != nova.DefaultModel || st.AgentName != "impl" || !cmp.Equal(st.Tags, []string{"pr"}) {
-		t.Errorf("%+v", st)
-	}
-	got, err := s.GetOrCreate(t.Context(), &id, novasessions.Options{Model: "other", Tags: []string{"x"}})
-	if err != nil || got != id || w.elsewhere(id).Model != nova.DefaultModel {
-		t.Errorf("resumed %q, %v", got, err)
-	}
-	unknown, empty, bad := "nowhere-to-be-found", "", "../../../etc"
-	_, err = s.GetOrCreate(t.Context(), &unknown, novasessions.Options{})
-	wantErr(t, err, core.ErrNotFound, id)
-	_, err = s.GetOrCreate(t.Context(), &empty, novasessions.Options{})
-	wantErr(t, err, core.ErrInvalid, "")
-	_, err = s.GetOrCreate(t.Context(), &bad, novasessions.Options{})
-	wantErr(t, err, core.ErrInvalid, "")
-}
-
-// NOVA-09, NOVA-10, NOVA-11, NOVA-12, NOVA-13, NOVA-39
-func TestTaskIsDurableWhenItReturns(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder(func(c *novasessions.Config) { c.Limits = nova.Limits{Decisions: 10, Tokens: 5} })
-	_, err := s.RunTask(t.Context(), "not-open-here", nil)
-	wantErr(t, err, core.ErrNotFound, "none is open")
-	id := w.create(s, novasessions.Options{})
-	res, err := s.RunTask(t.Context(), id, &nova.Decision{Decision: "D"})
-	if err != nil || res.SessionID != id || res.Resume != id || res.Model != nova.DefaultModel || !strings.HasSuffix(res.Context, "Turns: 1\nRecent decision: D") || res.State.Pruned {
-		t.Errorf("%+v, %v", res, err)
-	}
-	if st := w.elsewhere(id); st.TurnCount != 1 || len(st.Decisions) != 1 {
-		t.Errorf("the log has %+v", st)
-	}
-	line, _ := nova.AddTokens(6)
-	if _, err := s.Change(t.Context(), id, line); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.RunTask(t.Context(), id, nil); err != nil || !w.elsewhere(id).Pruned {
-		t.Errorf("a state that was due is not compressed, %v", err)
-	}
-}
-
-// NOVA-16, NOVA-17, NOVA-18, NOVA-33, NOVA-36, NOVA-39
-func TestForkIsDurableAndCounted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder()
-	_, err := s.Fork(t.Context(), "not-open-here")
-	wantErr(t, err, core.ErrNotFound, "parent")
-	id := w.create(s, novasessions.Options{Tags: []string{"pr"}})
-	if _, err := s.RunTask(t.Context(), id, &nova.Decision{Decision: "D"}); err != nil {
-		t.Fatal(err)
-	}
-	child, err := s.Fork(t.Context(), id)
+	s, err := ss.State(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RunTask(t.Context(), child, &nova.Decision{Decision: "E"}); err != nil {
+	return s
+}
+
+// NOVA-05, NOVA-06, NOVA-33
+func TestANewSessionIsInTheLogAtOnce(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss := node(l)
+	id := create(t, ss, novasessions.Options{Tags: []string{"pr", "feature", "pr"}, Agent: "impl", CWD: "/w"})
+	if len(id) != 36 || id[14] != '4' || !strings.ContainsRune("89ab", rune(id[19])) {
+		t.Errorf("%q is no UUID of version 4", id)
+	}
+	s := state(t, node(l), id) // another program, another host
+	if s.Model != nova.DefaultModel || s.AgentName != "impl" || s.CreatedAt == "" || s.CreatedAt != s.LastUpdated {
+		t.Errorf("%+v", s)
+	}
+	if diff := cmp.Diff([]string{"pr", "feature"}, s.Tags); diff != "" {
+		t.Error(diff)
+	}
+	if s := state(t, ss, create(t, ss, novasessions.Options{Model: "m"})); s.Model != "m" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// NOVA-07, NOVA-08, NOVA-03, NOVA-04
+func TestASessionIsResumedByItsID(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss := node(l)
+	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
+	other := node(l)
+	for range 2 { // from the log, then from what is held
+		got, err := other.GetOrCreate(t.Context(), &id, novasessions.Options{Model: "ignored", Tags: []string{"ignored"}})
+		if err != nil || got != id {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if s := state(t, other, id); s.Model != nova.DefaultModel || !slices.Equal(s.Tags, []string{"x"}) {
+		t.Errorf("%+v", s)
+	}
+	unknown := "unknown-session"
+	if _, err := other.GetOrCreate(t.Context(), &unknown, novasessions.Options{}); !errors.Is(err, core.ErrNotFound) || !strings.Contains(err.Error(), id) {
+		t.Errorf("unknown: %v", err)
+	}
+	for _, bad := range []string{"", "short", "../../etc/passwd", "abcdefgh\n"} {
+		if _, err := other.GetOrCreate(t.Context(), &bad, novasessions.Options{}); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// NOVA-09, NOVA-18, NOVA-19, NOVA-20
+func TestAnUnknownSessionIsNotFound(t *testing.T) {
+	t.Parallel()
+	ss, ctx, id := node(memlog.New("test")), t.Context(), "unknown-session"
+	_, run := ss.RunTask(ctx, id, nil)
+	_, fork := ss.Fork(ctx, id)
+	_, see := ss.State(ctx, id)
+	_, update := ss.Update(ctx, id, []byte(`{"model":"m"}`))
+	_, prune := ss.PruneIfNeeded(ctx, id)
+	for name, err := range map[string]error{"run": run, "fork": fork, "cleanup": ss.Cleanup(ctx, id), "state": see, "update": update, "prune": prune} {
+		if !errors.Is(err, core.ErrNotFound) || !strings.Contains(err.Error(), "available are: none") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// NOVA-10, NOVA-11, NOVA-13, NOVA-14, NOVA-39
+func TestATaskIsInTheLogWhenItRuns(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss := node(l)
+	id := create(t, ss, novasessions.Options{})
+	if _, err := ss.RunTask(t.Context(), id, nil); err != nil {
 		t.Fatal(err)
 	}
-	p, c := w.elsewhere(id), w.elsewhere(child)
-	if c.ForkParentID != id || c.TurnCount != 1 || len(c.Decisions) != 2 || c.Metrics.TaskCount != 1 {
+	task, err := ss.RunTask(t.Context(), id, &nova.Decision{Decision: "D"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := novasessions.Task{
+		SessionID: id, ResumeFromSession: id, Model: nova.DefaultModel, State: state(t, node(l), id),
+		Context: "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 2\nRecent decision: D",
+	}
+	if diff := cmp.Diff(want, task); diff != "" {
+		t.Error(diff)
+	}
+	if s := task.State; s.TurnCount != 2 || s.Metrics.TaskCount != 2 || s.Metrics.DecisionCount != 1 || s.Decisions[0].Rationale != "" || s.Decisions[0].Timestamp == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// NOVA-12, NOVA-38
+func TestATaskCompressesWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss, ctx := node(l), t.Context()
+	id := create(t, ss, novasessions.Options{})
+	if pruned, err := ss.PruneIfNeeded(ctx, id); pruned || err != nil {
+		t.Errorf("pruned %v, %v", pruned, err)
+	}
+	if _, err := ss.AddArtifact(ctx, id, "a", "/a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.AddTokens(ctx, id, 150_001); err != nil {
+		t.Fatal(err)
+	}
+	task, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := state(t, node(l), id); !s.Pruned || s.LastPrunedAt == "" || len(s.Artifacts) != 0 || s.Metrics.DecisionCount != 0 || len(s.Decisions) != 1 || !task.State.Pruned {
+		t.Errorf("%+v", s)
+	}
+	if pruned, err := ss.PruneIfNeeded(ctx, id); pruned || err != nil {
+		t.Errorf("pruned again: %v, %v", pruned, err)
+	}
+	narrow := node(l, func(c *novasessions.Config) { c.Prune = nova.Limits{Decisions: 1, Tokens: 1} })
+	id = create(t, narrow, novasessions.Options{})
+	for range 2 {
+		if _, err := narrow.AddDecision(ctx, id, nova.Decision{Decision: "D"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pruned, err := narrow.PruneIfNeeded(ctx, id); !pruned || err != nil || len(state(t, narrow, id).Decisions) != 1 {
+		t.Errorf("pruned %v, %v", pruned, err)
+	}
+}
+
+// NOVA-15
+func TestNothingThatASessionSaysIsLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	ss := node(memlog.New("test"), func(c *novasessions.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	ctx := t.Context()
+	id := create(t, ss, novasessions.Options{Tags: []string{"SECRET"}})
+	for _, err := range []error{
+		func() error {
+			_, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "SECRET", Rationale: "SECRET"})
+			return err
+		}(),
+		func() error { _, err := ss.Update(ctx, id, []byte(`{"plan_summary":"SECRET"}`)); return err }(),
+		func() error { _, err := ss.Fork(ctx, id); return err }(),
+		ss.Cleanup(ctx, id),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := out.String(); strings.Contains(s, "SECRET") || !strings.Contains(s, "turn=1") || !strings.Contains(s, "decisions=1") {
+		t.Errorf("logged:\n%s", s)
+	}
+}
+
+// NOVA-16, NOVA-17, NOVA-33, NOVA-36, NOVA-39
+func TestAForkIsInTheLogAndCounted(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss, ctx := node(l), t.Context()
+	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
+	if _, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"}); err != nil {
+		t.Fatal(err)
+	}
+	child, err := ss.Fork(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := node(l)
+	c, p := state(t, other, child), state(t, other, id)
+	if c.ForkParentID != id || c.TurnCount != 0 || c.Metrics.TaskCount != 0 || len(c.Decisions) != 1 || !slices.Equal(c.Tags, p.Tags) || c.SessionID != child {
 		t.Errorf("child %+v", c)
 	}
-	if p.ForkCount != 1 || p.TurnCount != 1 || len(p.Decisions) != 1 {
+	if p.ForkCount != 1 || p.TurnCount != 1 {
 		t.Errorf("parent %+v", p)
 	}
-	set, err := s.Settings(t.Context(), child)
-	if err != nil || set.Parent != id || !cmp.Equal(set.Tags, []string{"pr"}) || set.CreatedAt == "" {
-		t.Errorf("%+v, %v", set, err)
-	}
-	sess, err := w.ss.Open(t.Context(), core.SessionID(child))
-	if err != nil {
+	if _, err := other.RunTask(ctx, child, &nova.Decision{Decision: "E"}); err != nil {
 		t.Fatal(err)
 	}
-	_ = sess.View(func(st *core.State) error {
-		if f := st.Origin.From; f == nil || string(f.Session) != id || f.Kind != "fork" || st.Header.Parent != id {
-			t.Errorf("lineage %+v", f)
-		}
-		return nil
-	})
-}
-
-// NOVA-19, NOVA-20
-func TestCleanupIsTheTrashWithAReason(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder()
-	id := w.create(s, novasessions.Options{})
-	if err := s.Cleanup(t.Context(), id, "done"); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.State(t.Context(), id)
-	wantErr(t, err, core.ErrNotFound, id)
-	wantErr(t, s.Cleanup(t.Context(), id, ""), core.ErrNotFound, id)
-	_, err = s.GetOrCreate(t.Context(), &id, novasessions.Options{})
-	wantErr(t, err, core.ErrNotFound, id)
-	sess, err := w.ss.Open(t.Context(), core.SessionID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = sess.View(func(st *core.State) error {
-		if st.Deleted == nil || st.Deleted.Why != "done" || st.Deleted.By != "tester" {
-			t.Errorf("notice %+v", st.Deleted)
-		}
-		return nil
-	})
-	if err := sess.Undelete(t.Context(), core.Notice{}); err != nil {
-		t.Fatal(err)
-	}
-	if w.elsewhere(id).SessionID != id {
-		t.Error("it does not come back")
+	if diff := cmp.Diff(p, state(t, ss, id)); diff != "" {
+		t.Errorf("the parent changed with its child: %s", diff)
 	}
 }
 
-// NOVA-30
-func TestConcurrentChangesAreNeverLost(t *testing.T) {
+// NOVA-16, NOVA-17
+func TestAForkThatTheLogMakesIsOneOfNova(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	a, b := w.holder(), w.holder()
-	id := w.create(a, novasessions.Options{})
-	if _, err := b.GetOrCreate(t.Context(), &id, novasessions.Options{}); err != nil {
+	l := memlog.New("test")
+	ss, ctx := node(l), t.Context()
+	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
+	if _, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"}); err != nil {
 		t.Fatal(err)
 	}
-	const each = 20
+	all := stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All()})
+	parent, err := all.Open(ctx, core.SessionID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forked, err := all.Fork(ctx, parent, stream.Fork{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = forked.View(func(st *core.State) error {
+		if c, err := st.Dialect.Context(st.Entries, core.Leaf{}); err != nil || !bytes.Contains(c, []byte("Session ID: "+string(forked.ID()))) {
+			t.Errorf("%s, %v", c, err)
+		}
+		return nil
+	})
+	if s := state(t, ss, string(forked.ID())); s.ForkParentID != id || s.TurnCount != 0 || len(s.Decisions) != 1 || s.SessionID != string(forked.ID()) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// NOVA-19
+func TestACleanedUpSessionIsInTheTrash(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss, ctx := node(l), t.Context()
+	id := create(t, ss, novasessions.Options{})
+	if err := node(l).Cleanup(ctx, id); err != nil { // another program's
+		t.Fatal(err)
+	}
+	if _, err := ss.State(ctx, id); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "tester") {
+		t.Errorf("state: %v", err)
+	}
+	if _, err := ss.RunTask(ctx, id, nil); !errors.Is(err, core.ErrDeleted) {
+		t.Errorf("task: %v", err)
+	}
+	if held := ss.Held(); len(held) != 0 {
+		t.Errorf("held: %v", held)
+	}
+}
+
+// NOVA-34
+func TestSessionsAreFoundByTag(t *testing.T) {
+	t.Parallel()
+	ss := node(memlog.New("test"))
+	a, b := create(t, ss, novasessions.Options{Tags: []string{"x", "y"}}), create(t, ss, novasessions.Options{Tags: []string{"y"}})
+	both := []string{a, b}
+	slices.Sort(both)
+	for tag, want := range map[string][]string{"x": {a}, "y": both, "z": nil} {
+		if got, err := ss.ByTag(t.Context(), tag); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", tag, got, err)
+		}
+	}
+}
+
+// NOVA-37
+func TestAnUpdateIsInTheLog(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	ss := node(l)
+	id := create(t, ss, novasessions.Options{})
+	if _, err := ss.Update(t.Context(), id, []byte(`{"plan_summary":"Updated plan"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if s := state(t, node(l), id); s.CurrentPlan != "Updated plan" {
+		t.Errorf("%+v", s)
+	}
+	if _, err := ss.Update(t.Context(), id, []byte(`{"plan_sumary":"x"}`)); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), "plan_sumary") {
+		t.Errorf("%v", err)
+	}
+}
+
+// NOVA-30, NOVA-39
+func TestNoChangeIsLost(t *testing.T) {
+	t.Parallel()
+	l := memlog.New("test")
+	one, two := node(l), node(l)
+	id := create(t, one, novasessions.Options{})
+	const writers, each = 6, 10
 	var wg sync.WaitGroup
-	for _, s := range []*novasessions.Sessions{a, a, b, b} {
+	for w := range writers {
+		ss := []*novasessions.Sessions{one, two}[w%2]
 		wg.Go(func() {
-			for range each {
-				if _, err := s.RunTask(t.Context(), id, &nova.Decision{Decision: "D"}); err != nil {
+			for i := range each {
+				if _, err := ss.AddArtifact(t.Context(), id, fmt.Sprintf("%d-%d", w, i), "/x"); err != nil {
+					t.Error(err)
+				}
+				if _, err := ss.RunTask(t.Context(), id, nil); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if st := w.elsewhere(id); st.TurnCount != 4*each || st.Metrics.DecisionCount != 4*each || len(st.Decisions) != 10 {
-		t.Errorf("%d turns, %d decisions", st.TurnCount, st.Metrics.DecisionCount)
+	s := state(t, one, id)
+	if s.TurnCount != writers*each || len(s.Artifacts) != writers*each {
+		t.Errorf("%d turns, %d artifacts", s.TurnCount, len(s.Artifacts))
+	}
+	if diff := cmp.Diff(s, state(t, two, id)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// lossy loses the answer to every other append.
+type lossy struct {
+	core.Log
+	mu sync.Mutex
+	n  int
+}
+
+func (l *lossy) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	pos, err := l.Log.Append(ctx, id, after, r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n++; l.n%2 == 0 && err == nil {
+		return 0, fmt.Errorf("the answer was lost: %w", core.ErrUncertain)
+	}
+	return pos, err
+}
+
+// NOVA-39
+func TestAChangeWhoseAnswerIsLostCountsOnce(t *testing.T) {
+	t.Parallel()
+	ss := node(&lossy{Log: memlog.New("test")})
+	id := create(t, ss, novasessions.Options{})
+	for range 4 {
+		if _, err := ss.RunTask(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := state(t, ss, id); s.TurnCount != 4 {
+		t.Errorf("%d turns", s.TurnCount)
 	}
 }
 
 // NOVA-31, NOVA-32
-func TestCleanupTakesOldAndSurplusSessions(t *testing.T) {
+func TestOldSessionsGoInTheBackground(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	s := w.holder(func(c *novasessions.Config) { c.MaxOpen = 2 })
+	synctest.Test(t, func(t *testing.T) {
+		l := memlog.New("test")
+		ss := node(l)
+		old := create(t, ss, novasessions.Options{})
+		claimed := create(t, ss, novasessions.Options{})
+		claim(t, l, claimed)
+		time.Sleep(20 * time.Hour)
+		young := create(t, ss, novasessions.Options{})
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- ss.Run(ctx) }()
+		time.Sleep(6 * time.Hour)
+		synctest.Wait()
+		if got := ss.Held(); slices.Contains(got, old) || !slices.Contains(got, young) || !slices.Contains(got, claimed) {
+			t.Errorf("held: %v, of %v, %v and %v", got, old, young, claimed)
+		}
+		if _, err := node(l).State(t.Context(), old); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "longer than 24h") {
+			t.Errorf("the old one: %v", err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("stopped: %v", err)
+		}
+	})
+}
+
+// claim has a writer hold the session.
+func claim(t *testing.T, l core.Log, id string) {
+	t.Helper()
+	s, err := stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All()}).Open(t.Context(), core.SessionID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Claim(t.Context(), stream.ClaimRequest{Head: core.MainHead}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// NOVA-32
+func TestTooManySessionsGoOldestFirst(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	ss := node(memlog.New("test"), func(c *novasessions.Config) {
+		c.Cleanup = &core.PruneLimits{Keep: 2}
+		c.Now = func() time.Time { return now }
+	})
 	var ids []string
 	for range 4 {
-		ids = append(ids, w.create(s, novasessions.Options{}))
-		w.now.Add(60)
+		ids = append(ids, create(t, ss, novasessions.Options{}))
+		now = now.Add(time.Minute)
 	}
-	w.now.Store(24*60 + 30) // the first is too old, but it goes on
-	if _, err := s.RunTask(t.Context(), ids[0], nil); err != nil {
+	if _, err := ss.RunTask(t.Context(), ids[0], nil); err != nil { // the oldest is at work again
 		t.Fatal(err)
 	}
-	w.now.Store(25*60 + 30)
-	if d := cmp.Diff([]string{ids[1], ids[2]}, s.CleanupOld(t.Context())); d != "" {
-		t.Error(d)
+	gone := ss.CleanupOld(t.Context())
+	if len(gone) != 2 || string(gone[0].ID) != ids[1] || string(gone[1].ID) != ids[2] {
+		t.Errorf("%v went of %v", gone, ids)
 	}
-	if d := cmp.Diff([]string{ids[0], ids[3]}, s.List()); d != "" {
-		t.Error(d)
-	}
-}
-
-// NOVA-31
-func TestRunCleansUpUntilItsContextEnds(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder(func(c *novasessions.Config) { c.Every = time.Millisecond })
-	id := w.create(s, novasessions.Options{})
-	w.now.Store(25 * 60)
-	if len(s.List()) != 1 {
-		t.Error("it is cleaned up though nobody called Run")
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- s.Run(ctx) }()
-	for len(s.List()) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	stop()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	_, err := s.State(t.Context(), id)
-	wantErr(t, err, core.ErrNotFound, id)
-}
-
-// NOVA-34, NOVA-35, NOVA-37, NOVA-38
-func TestUpdateListAndPrune(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder(func(c *novasessions.Config) { c.Limits = nova.Limits{Decisions: 10, Tokens: 5} })
-	a, b := w.create(s, novasessions.Options{Tags: []string{"pr", "x"}}), w.create(s, novasessions.Options{Tags: []string{"pr"}})
-	if d := cmp.Diff([]string{a, b}, s.List("pr")); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{a}, s.List("x", "pr")); d != "" {
-		t.Error(d)
-	}
-	st, err := s.Update(t.Context(), a, []byte(`{"plan_summary":"P"}`))
-	if err != nil || st.CurrentPlan != "P" {
-		t.Errorf("%+v, %v", st, err)
-	}
-	_, err = s.Update(t.Context(), a, []byte(`{"nonsense":1}`))
-	wantErr(t, err, core.ErrInvalid, "nonsense")
-	if did, err := s.PruneIfNeeded(t.Context(), a); did || err != nil {
-		t.Errorf("%v, %v", did, err)
-	}
-	line, _ := nova.AddTokens(6)
-	if st, err := s.Change(t.Context(), a, line); err != nil || st.Metrics.TotalTokens != 6 {
-		t.Errorf("%+v, %v", st, err)
-	}
-	for _, want := range []bool{true, false} {
-		if did, err := s.PruneIfNeeded(t.Context(), a); did != want || err != nil {
-			t.Errorf("%v, %v", did, err)
-		}
-	}
-}
-
-// NOVA-15
-func TestLogsSayNothingOfTheState(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	s := w.holder(func(c *novasessions.Config) {
-		c.Logger = slog.New(slog.NewTextHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
-	id := w.create(s, novasessions.Options{Agent: "SECRET", Tags: []string{"SECRET"}})
-	if _, err := s.RunTask(t.Context(), id, &nova.Decision{Decision: "SECRET", Rationale: "SECRET"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Update(t.Context(), id, []byte(`{"current_plan":"SECRET"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.logs.String(); strings.Contains(got, "SECRET") || !strings.Contains(got, "turn=1 decisions=1") {
-		t.Errorf("logged %s", got)
+	if more := ss.CleanupOld(t.Context()); len(more) != 0 {
+		t.Errorf("%v went too", more)
 	}
 }
