@@ -96,16 +96,21 @@ func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
 type View struct {
 	Leaf string // an entry's id, or "null" for before all entries
 	Head string
+	// Profile is whose rules a context is built by, such as "omp"; the session's
+	// own agent's by default.
+	Profile string
 }
 
 func (v View) query() url.Values {
 	q := url.Values{}
 	setIf(q, "leaf", v.Leaf)
 	setIf(q, "head", v.Head)
+	setIf(q, "profile", v.Profile)
 	return q
 }
 
-// Context returns the object that the session's agent would build.
+// Context returns the object that the session's agent would build, or the one
+// that v.Profile says.
 func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }

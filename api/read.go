@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 )
 
@@ -52,13 +53,17 @@ func limitOf(s string) (int, error) {
 }
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
 	var info Info
 	err = sess.View(func(st *core.State) (err error) {
-		info, err = infoOf(st)
+		info, err = infoBy(st, p)
 		return err
 	})
 	if err != nil {
@@ -67,8 +72,15 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-func infoOf(st *core.State) (Info, error) {
-	info, err := st.Dialect.Info(st.Header, st.Entries, st.Leaf(core.MainHead))
+func infoOf(st *core.State) (Info, error) { return infoBy(st, dialect.Profile{}) }
+
+// infoBy is what the agent of p says of the session, and what the log knows.
+func infoBy(st *core.State, p dialect.Profile) (Info, error) {
+	v, err := seen(st, p, st.Leaf(core.MainHead))
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := v.Dialect.Info(v.Header, v.Entries, v.Leaf)
 	if err != nil {
 		return Info{}, err
 	}
@@ -93,16 +105,27 @@ func infoOf(st *core.State) (Info, error) {
 }
 
 func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
 	var tree []core.TreeNode
-	_ = sess.View(func(st *core.State) error {
-		tree = st.Dialect.Tree(st.Entries)
+	err = sess.View(func(st *core.State) error {
+		v, err := seen(st, p, st.Leaf(core.MainHead))
+		if err != nil {
+			return err
+		}
+		tree = v.Dialect.Tree(v.Entries)
 		w.Header().Set(HeaderCursor, st.Cursor().String())
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	if tree == nil {
 		tree = []core.TreeNode{}
 	}
@@ -110,6 +133,10 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
@@ -121,7 +148,11 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		w.Header().Set(HeaderCursor, st.Cursor().String())
-		built, err = st.Dialect.Context(st.Entries, leaf)
+		v, err := seen(st, p, leaf)
+		if err != nil {
+			return err
+		}
+		built, err = v.Dialect.Context(v.Entries, v.Leaf)
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -10,34 +11,37 @@ import (
 
 func contextCmd(a *app) *cobra.Command {
 	var v viewFlags
+	var p profileFlag
 	cmd := &cobra.Command{
 		Use:   "context SESSION",
 		Short: "Show what the session's agent would send to its model",
 		Long: `Shows the context that the session's agent builds, by the agent's own rules,
-where a head stands or at an entry.
+where a head stands or at an entry; or with --profile the one that another
+agent, or another version of it, would build.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.check(); err != nil {
+			if err := cmp.Or(v.check(), p.check()); err != nil {
 				return err
 			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.context(ctx, args[0], v)
+			return a.context(ctx, args[0], v, p)
 		},
 	}
 	v.add(cmd)
+	p.add(cmd)
 	return cmd
 }
 
-func (a *app) context(ctx context.Context, arg string, v viewFlags) error {
+func (a *app) context(ctx context.Context, arg string, v viewFlags, p profileFlag) error {
 	src, err := a.find(ctx, arg)
 	if err != nil {
 		return err
 	}
-	raw, err := a.contextOf(ctx, src, v)
+	raw, err := a.contextOf(ctx, src, v, p)
 	if err != nil {
 		return err
 	}
@@ -47,12 +51,13 @@ func (a *app) context(ctx context.Context, arg string, v viewFlags) error {
 	return a.printContext(raw)
 }
 
-func (a *app) contextOf(ctx context.Context, src source, v viewFlags) (json.RawMessage, error) {
-	f := src.file
-	if f == nil {
-		return src.node.Context(ctx, src.id, v.api())
+func (a *app) contextOf(ctx context.Context, src source, v viewFlags, p profileFlag) (json.RawMessage, error) {
+	if src.file == nil {
+		at := v.api()
+		at.Profile = p.name
+		return src.node.Context(ctx, src.id, at)
 	}
-	leaf, err := f.view(v)
+	f, leaf, err := src.file.by(p, v)
 	if err != nil {
 		return nil, err
 	}

@@ -15,43 +15,53 @@ import (
 )
 
 func treeCmd(a *app) *cobra.Command {
-	return &cobra.Command{
+	var p profileFlag
+	cmd := &cobra.Command{
 		Use:   "tree SESSION",
 		Short: "Show a session's entries as a tree",
 		Long: `Shows the entries in the order in which their agent shows them: parents before
 children, children oldest first. A branch is drawn where an entry has more
 children than one. [label] is the entry's label, and <- marks the leaf, by the
-names of the heads that stand there.
+names of the heads that stand there. --profile has another agent show them.
 
 With -o json: a list in that order, each with id, type and depth (0 for a
 root), and label and labelTimestamp where there is one.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
-			return a.tree(ctx, args[0])
+			return a.tree(ctx, args[0], p)
 		},
 	}
+	p.add(cmd)
+	return cmd
 }
 
-func (a *app) tree(ctx context.Context, arg string) error {
+func (a *app) tree(ctx context.Context, arg string, p profileFlag) error {
 	src, err := a.find(ctx, arg)
 	if err != nil {
 		return err
 	}
-	if f := src.file; f != nil {
+	if src.file != nil {
+		f, leaf, err := src.file.by(p, viewFlags{})
+		if err != nil {
+			return err
+		}
 		nodes := f.dialect.Tree(f.Entries)
 		if a.format == asJSON {
 			return a.printJSON(notNil(nodes))
 		}
 		marks := map[string][]string{}
-		if id, ok := f.dialect.Leaf(f.Entries).ID(); ok {
+		if id, ok := leaf.ID(); ok {
 			marks[id] = []string{"leaf"}
 		}
 		a.noteSkipped(f)
 		return a.drawTree(nodes, marks, gistsOf(f.Entries))
 	}
-	nodes, err := src.node.Tree(ctx, src.id)
+	nodes, err := src.node.TreeBy(ctx, src.id, p.name)
 	if err != nil {
 		return err
 	}

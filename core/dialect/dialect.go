@@ -1,10 +1,9 @@
-// Package dialect is the table of the dialects that this program knows. A new
-// one has a folder of its own beside this and a line in All.
 package dialect
 
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,13 +13,27 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// table is everything that is known of dialects outside of their folders, in
+// the order in which Detect asks them: from the narrowest rule to the widest.
+// The first row of a dialect has the rules of the newest version known of its
+// agent, and its name is the dialect's.
+var table = []Profile{
+	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},
+	{Name: "operator", Dialect: operator.Dialect{}, family: "operator"},
+	{Name: "pi", Dialect: pi.Dialect{}, family: "pi"},
+	{Name: "pi@1.5", Dialect: pi.Dialect{}, family: "pi"},
+	{Name: "pi@0.73", Dialect: pi.Dialect{V073: true}, family: "pi"},
+}
+
 // All returns the dialects by name. The caller owns the map.
 func All() core.Dialects {
-	return core.Dialects{
-		"omp":      omp.Dialect{},
-		"operator": operator.Dialect{},
-		"pi":       pi.Dialect{},
+	all := core.Dialects{}
+	for _, p := range table {
+		if p.Name == p.Dialect.Name() {
+			all[p.Name] = p.Dialect
+		}
 	}
+	return all
 }
 
 // Named returns the dialect called name, or core.ErrInvalid naming those there
@@ -30,12 +43,19 @@ func Named(name string) (core.Dialect, error) {
 	if d, ok := all[name]; ok {
 		return d, nil
 	}
-	var names []string
-	for n := range all {
-		names = append(names, n)
+	return nil, unknown("dialect", name, slices.Sorted(maps.Keys(all)))
+}
+
+func unknown(what, name string, names []string) error {
+	return fmt.Errorf("%s %q is unknown, there are: %s: %w", what, clip(name), strings.Join(names, ", "), core.ErrInvalid)
+}
+
+// clip shortens a name for a message.
+func clip(s string) string {
+	if len(s) <= 64 {
+		return s
 	}
-	slices.Sort(names)
-	return nil, fmt.Errorf("dialect %q is unknown, there are: %s: %w", name, strings.Join(names, ", "), core.ErrInvalid)
+	return s[:64] + "…"
 }
 
 // Detect returns the dialect whose files begin as data does. core.ErrInvalid
@@ -44,10 +64,9 @@ func Detect(data []byte) (core.Dialect, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
-	all := All()
-	for _, name := range []string{"omp", "operator", "pi"} { // from the narrowest rule to the widest
-		if all[name].Detect(data) {
-			return all[name], nil
+	for _, p := range table {
+		if p.Name == p.Dialect.Name() && p.Dialect.Detect(data) {
+			return p.Dialect, nil
 		}
 	}
 	first, _, _ := bytes.Cut(data[:min(len(data), 120)], []byte("\n"))
