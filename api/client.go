@@ -96,30 +96,22 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 
 // Info returns a session at a glance.
 func (c *Client) Info(ctx context.Context, id string) (Info, error) {
-	return c.InfoAs(ctx, id, View{})
-}
-
-// InfoAs is Info as v has it.
-func (c *Client) InfoAs(ctx context.Context, id string, v View) (Info, error) {
-	return get[Info](ctx, c, c.session(id, ""), v.query())
+	return get[Info](ctx, c, c.session(id, ""), nil)
 }
 
 // Tree returns the session's entries in display order.
 func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
-	return c.TreeAs(ctx, id, View{})
-}
-
-// TreeAs is Tree as v has it.
-func (c *Client) TreeAs(ctx context.Context, id string, v View) ([]core.TreeNode, error) {
-	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), v.query())
+	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
 }
 
 // A View says how a session is read: from a leaf, or a head, by default the
 // head main; and by whose rules.
 type View struct {
-	Leaf    string // an entry's id, or "null" for before all entries
-	Head    string
-	Profile string // such as "pi@0.73"; default the session's own dialect, its newest version
+	Leaf string // an entry's id, or "null" for before all entries
+	Head string
+	// Profile is whose rules a context is built by, such as "omp"; the session's
+	// own agent's by default.
+	Profile string
 }
 
 func (v View) query() url.Values {
@@ -130,7 +122,8 @@ func (v View) query() url.Values {
 	return q
 }
 
-// Context returns the object that the session's agent would build.
+// Context returns the object that the session's agent would build, or the one
+// that v.Profile says.
 func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }

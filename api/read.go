@@ -60,17 +60,17 @@ func limitOf(s string) (int, error) {
 }
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
 	var info Info
-	err = sess.View(func(st *core.State) error {
-		v, err := viewOf(st, r)
-		if err != nil {
-			return err
-		}
-		info, err = infoOf(st, v)
+	err = sess.View(func(st *core.State) (err error) {
+		info, err = infoBy(st, p)
 		return err
 	})
 	if err != nil {
@@ -79,23 +79,15 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-// viewOf is the session as the request wants to read it: where ?leaf= or ?head=
-// say, by the rules of ?profile=.
-func viewOf(st *core.State, r *http.Request) (dialect.View, error) {
-	leaf, err := leafOf(st, r)
+func infoOf(st *core.State) (Info, error) { return infoBy(st, dialect.Profile{}) }
+
+// infoBy is what the agent of p says of the session, and what the log knows.
+func infoBy(st *core.State, p dialect.Profile) (Info, error) {
+	v, err := seen(st, p, st.Leaf(core.MainHead))
 	if err != nil {
-		return dialect.View{}, err
+		return Info{}, err
 	}
-	return asItIs(st, leaf).As(r.URL.Query().Get("profile"))
-}
-
-// asItIs is the session by its own dialect's rules.
-func asItIs(st *core.State, leaf core.Leaf) dialect.View {
-	return dialect.View{Dialect: st.Dialect, Header: st.Header, Entries: st.Entries, Leaf: leaf}
-}
-
-func infoOf(st *core.State, v dialect.View) (Info, error) {
-	info, err := v.Info(v.Header, v.Entries, v.Leaf)
+	info, err := v.Dialect.Info(v.Header, v.Entries, v.Leaf)
 	if err != nil {
 		return Info{}, err
 	}
@@ -120,17 +112,21 @@ func infoOf(st *core.State, v dialect.View) (Info, error) {
 }
 
 func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
 	var tree []core.TreeNode
 	err = sess.View(func(st *core.State) error {
-		v, err := viewOf(st, r)
+		v, err := seen(st, p, st.Leaf(core.MainHead))
 		if err != nil {
 			return err
 		}
-		tree = v.Tree(v.Entries)
+		tree = v.Dialect.Tree(v.Entries)
 		w.Header().Set(HeaderCursor, st.Cursor().String())
 		return nil
 	})
@@ -144,6 +140,10 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
+	p, err := profileOf(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
@@ -151,13 +151,17 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	var built json.RawMessage
 	elsewhere := false
 	err = sess.View(func(st *core.State) error {
-		v, err := viewOf(st, r)
+		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err
 		}
-		elsewhere = v.ImageStore() != ""
+		v, err := seen(st, p, leaf)
+		if err != nil {
+			return err
+		}
+		elsewhere = v.Dialect.ImageStore() != ""
 		w.Header().Set(HeaderCursor, st.Cursor().String())
-		built, err = v.Context(v.Entries, v.Leaf)
+		built, err = v.Dialect.Context(v.Entries, v.Leaf)
 		return err
 	})
 	if err != nil {

@@ -17,13 +17,14 @@ func contextCmd(a *app) *cobra.Command {
 		Use:   "context SESSION",
 		Short: "Show what the session's agent would send to its model",
 		Long: `Shows the context that the session's agent builds, by the agent's own rules,
-where a head stands or at an entry.
+where a head stands or at an entry; or with --profile the one that another
+agent, or another version of it, would build.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.check(); err != nil {
+			if err := cmp.Or(v.check(), p.check()); err != nil {
 				return err
 			}
 			ctx, cancel := a.within(cmd, short)
@@ -52,16 +53,17 @@ func (a *app) context(ctx context.Context, arg string, v viewFlags, p profileFla
 }
 
 func (a *app) contextOf(ctx context.Context, src source, v viewFlags, p profileFlag) (json.RawMessage, error) {
-	f := src.file
-	if f == nil {
-		return src.node.Context(ctx, src.id, p.api(v))
+	if src.file == nil {
+		at := v.api()
+		at.Profile = p.name
+		return src.node.Context(ctx, src.id, at)
 	}
-	view, err := f.as(p, v)
+	f, leaf, err := src.file.by(p, v)
 	if err != nil {
 		return nil, err
 	}
 	a.noteSkipped(f)
-	return view.Context(view.Entries, view.Leaf)
+	return f.dialect.Context(f.Entries, leaf)
 }
 
 // printContext prints the context in a line for each message. Whatever else

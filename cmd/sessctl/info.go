@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
@@ -20,18 +22,22 @@ func infoCmd(a *app) *cobra.Command {
 		Use:   "info SESSION",
 		Short: "Show a session at a glance",
 		Long: `Shows what the session's agent would say of it: header, entries by type, leaf,
-name and labels; and for a session in the log, what the log knows beyond that:
-heads and who holds them, where the session came from, what it has cost.
+name and labels, and what this agent alone has; and for a session in the log,
+what the log knows beyond that: heads and who holds them, where the session came
+from, what it has cost. With --profile it is another agent that says.
 
 With -o json: one object with header, version, sessionId, cwd, entryCount,
-types (a count for each type), leafId (null for none), name (null for none),
-labels (entry id to label) and own: what only that agent has, as
-docs/DIALECTS.md describes it. From the log it also has log: session, dialect,
-cursor, heads, epoch, origin, checkpoint, usage, and closed, deleted or erased
-where it is. From a file it also has skipped (line, error), where there are
-lines that are no entries.`,
+types (a count for each type), leafId (null for none), name (null for none)
+and labels (entry id to label); and own, what only the agent has, such as its
+model: docs/DIALECTS.md says what that is for each. From the log it also has
+log: session, dialect, cursor, heads, epoch, origin, checkpoint, usage, and
+closed, deleted or erased where it is. From a file it also has skipped (line,
+error), where there are lines that are no entries.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
 			return a.info(ctx, args[0], p)
@@ -52,31 +58,31 @@ func (a *app) info(ctx context.Context, arg string, p profileFlag) error {
 	if err != nil {
 		return err
 	}
-	if f := src.file; f != nil {
-		v, err := f.as(p, viewFlags{})
+	if own := src.file; own != nil {
+		f, leaf, err := own.by(p, viewFlags{})
 		if err != nil {
 			return err
 		}
-		info, err := v.Info(v.Header, v.Entries, v.Leaf)
+		info, err := f.dialect.Info(f.Header, f.Entries, leaf)
 		if err != nil {
 			return err
 		}
 		return a.print(fileInfo{info, f.Skipped}, func() error {
 			g := a.newGrid()
-			addInfo(g, info, string(core.SessionIDFor(v.Name(), info.SessionID)), v.Name())
+			addInfo(g, info, string(core.SessionIDFor(own.Dialect, own.Header.ID)), p.say(own.Dialect))
 			for _, bad := range f.Skipped {
 				g.add("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
 			}
 			return g.flush()
 		})
 	}
-	info, err := src.node.InfoAs(ctx, src.id, p.api(viewFlags{}))
+	info, err := src.node.InfoBy(ctx, src.id, p.name)
 	if err != nil {
 		return err
 	}
 	return a.print(info, func() error {
 		g := a.newGrid()
-		addInfo(g, info.Info, string(info.Log.Session), info.Log.Dialect)
+		addInfo(g, info.Info, string(info.Log.Session), p.say(info.Log.Dialect))
 		a.addLog(g, info.Log)
 		return g.flush()
 	})
@@ -95,6 +101,49 @@ func addInfo(g *grid, info core.Info, session, dialect string) {
 	for _, id := range slices.Sorted(maps.Keys(info.Labels)) {
 		g.add("label", fmt.Sprintf("%q on %s", info.Labels[id], id))
 	}
+	addOwn(g, info.Own)
+}
+
+// addOwn adds a line for each thing that only the session's agent has.
+func addOwn(g *grid, own json.RawMessage) {
+	if own == nil {
+		return
+	}
+	_ = core.Members(own, func(name string, v jsontext.Value) {
+		addIf(g, name, ownText(v, 0))
+	})
+}
+
+// ownText is a value in words, the members of an object behind their names.
+// Empty where it says nothing.
+func ownText(v jsontext.Value, depth int) string {
+	var parts []string
+	switch v.Kind() {
+	case 'n':
+		return ""
+	case '"':
+		s, _ := core.Text(v)
+		return s
+	case '{':
+		if depth > 0 {
+			break
+		}
+		_ = core.Members(v, func(name string, v jsontext.Value) {
+			parts = append(parts, join(" ", name, ownText(v, depth+1)))
+		})
+		return strings.Join(parts, ", ")
+	case '[':
+		if depth > 0 {
+			break
+		}
+		var items []jsontext.Value
+		_ = json.Unmarshal(v, &items)
+		for _, item := range items {
+			parts = append(parts, ownText(item, depth+1))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return string(v)
 }
 
 // typesText names the types, the most frequent first.

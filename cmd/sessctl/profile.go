@@ -5,30 +5,62 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// profileFlag says by whose rules a session is read.
-type profileFlag struct{ profile string }
+// A profileFlag says by whose rules a session is read.
+type profileFlag struct {
+	name string
+	dialect.Profile
+}
 
 func (p *profileFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.profile, "profile", "",
-		"read by the rules of the agent `NAME`: "+strings.Join(dialect.Names(true), ", ")+" (default the session's own, at its newest version)")
+	cmd.Flags().StringVar(&p.name, "profile", "", "read by the rules of `AGENT`: "+strings.Join(dialect.Profiles(), ", ")+" (default the session's own)")
+	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(dialect.Profiles(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// api is what a node is asked for.
-func (p profileFlag) api(v viewFlags) api.View {
-	view := v.api()
-	view.Profile = p.profile
-	return view
-}
-
-// as returns the file as the flags want it read.
-func (f *sessionFile) as(p profileFlag, v viewFlags) (dialect.View, error) {
-	leaf, err := f.view(v)
-	if err != nil {
-		return dialect.View{}, err
+// check finds the profile; a name that there is none of is a misuse.
+func (p *profileFlag) check() (err error) {
+	if p.Profile, err = dialect.NamedProfile(p.name); err != nil {
+		return usagef("%s", strings.TrimSuffix(err.Error(), ": "+core.ErrInvalid.Error()))
 	}
-	return dialect.View{Dialect: f.dialect, Header: f.Header, Entries: f.Entries, Leaf: leaf}.As(p.profile)
+	return nil
+}
+
+// say is the dialect of a session, and by whose rules it is read where those
+// are not its own.
+func (p *profileFlag) say(name string) string {
+	if p.name == "" || p.name == name {
+		return name
+	}
+	return name + " as " + p.name + " reads it"
+}
+
+// by returns f as p's agent reads it, and where it stands by v. What p's agent
+// can read itself, it does; anything else is converted first.
+func (f *sessionFile) by(p profileFlag, v viewFlags) (*sessionFile, core.Leaf, error) {
+	if p.Dialect == nil {
+		leaf, err := f.view(v)
+		return f, leaf, err
+	}
+	seen := *f
+	var err error
+	if seen.File, seen.dialect, err = p.File(f.dialect, f.data); err != nil {
+		return nil, core.Leaf{}, err
+	}
+	leaf, err := seen.view(v)
+	if err != nil {
+		return nil, core.Leaf{}, err
+	}
+	s, err := p.View(dialect.Session{
+		ID: core.SessionIDFor(f.Dialect, f.Header.ID), Dialect: seen.dialect, Header: seen.Header, Entries: seen.Entries, Leaf: leaf,
+	})
+	if err != nil {
+		return nil, core.Leaf{}, err
+	}
+	read := *seen.File
+	read.Header, read.Entries = s.Header, s.Entries
+	seen.File, seen.dialect = &read, s.Dialect
+	return &seen, s.Leaf, nil
 }

@@ -23,12 +23,15 @@ func treeCmd(a *app) *cobra.Command {
 		Long: `Shows the entries in the order in which their agent shows them: parents before
 children, children oldest first. A branch is drawn where an entry has more
 children than one. [label] is the entry's label, and <- marks the leaf, by the
-names of the heads that stand there.
+names of the heads that stand there. --profile has another agent show them.
 
 With -o json: a list in that order, each with id, type and depth (0 for a
 root), and label and labelTimestamp where there is one.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
 			return a.tree(ctx, args[0], p)
@@ -43,23 +46,23 @@ func (a *app) tree(ctx context.Context, arg string, p profileFlag) error {
 	if err != nil {
 		return err
 	}
-	if f := src.file; f != nil {
-		v, err := f.as(p, viewFlags{})
+	if src.file != nil {
+		f, leaf, err := src.file.by(p, viewFlags{})
 		if err != nil {
 			return err
 		}
-		nodes := v.Tree(v.Entries)
+		nodes := f.dialect.Tree(f.Entries)
 		if a.format == asJSON {
 			return a.printJSON(notNil(nodes))
 		}
 		marks := map[string][]string{}
-		if id, ok := v.Leaf.ID(); ok {
+		if id, ok := leaf.ID(); ok {
 			marks[id] = []string{"leaf"}
 		}
 		a.noteSkipped(f)
-		return a.drawTree(nodes, marks, gistsOf(v.Entries))
+		return a.drawTree(nodes, marks, gistsOf(f.Entries))
 	}
-	nodes, err := src.node.TreeAs(ctx, src.id, p.api(viewFlags{}))
+	nodes, err := src.node.TreeBy(ctx, src.id, p.name)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
-// Package dialect is the table of the dialects that this program knows. A new
-// one has a folder of its own beside this and a line in the table.
 package dialect
 
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
@@ -15,55 +15,51 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
-// rules are those that sessions are read by.
-type rules struct {
-	name, family string
-	core.Dialect
-}
-
-// table has the rules that sessions are read by, from the narrowest Detect to
-// the widest. Where the name is not the dialect's own, they are the rules of an
-// older version, by which sessions can be read but of which there are none.
-// Dialects of one family read each other's lines, each by its own rules.
-var table = []rules{
-	{"openrath", "openrath", openrath.Dialect{}},
-	{"nova", "nova", nova.Dialect{}},
-	{"omp", "pi", omp.Dialect{}},
-	{"operator", "operator", operator.Dialect{}},
-	{"pi", "pi", pi.Dialect{}},
-	{"pi@0.73", "pi", pi.Dialect{}},
+// table is everything that is known of dialects outside of their folders, in
+// the order in which Detect asks them: from the narrowest rule to the widest.
+// The first row of a dialect has the rules of the newest version known of its
+// agent, and its name is the dialect's.
+var table = []Profile{
+	{Name: "openrath", Dialect: openrath.Dialect{}, family: "openrath"},
+	{Name: "nova", Dialect: nova.Dialect{}, family: "nova"},
+	{Name: "omp", Dialect: omp.Dialect{}, family: "pi"},
+	{Name: "operator", Dialect: operator.Dialect{}, family: "operator"},
+	{Name: "pi", Dialect: pi.Dialect{}, family: "pi"},
+	{Name: "pi@1.5", Dialect: pi.Dialect{}, family: "pi"},
+	{Name: "pi@0.73", Dialect: pi.Dialect{V073: true}, family: "pi"},
 }
 
 // All returns the dialects by name. The caller owns the map.
 func All() core.Dialects {
 	all := core.Dialects{}
-	for _, row := range table {
-		if row.name == row.Name() {
-			all[row.name] = row.Dialect
+	for _, p := range table {
+		if p.Name == p.Dialect.Name() {
+			all[p.Name] = p.Dialect
 		}
 	}
 	return all
 }
 
-// Names returns the names of all dialects, or with versions those of all
-// profiles.
-func Names(versions bool) []string {
-	var names []string
-	for _, row := range table {
-		if versions || row.name == row.Name() {
-			names = append(names, row.name)
-		}
-	}
-	return names
-}
-
 // Named returns the dialect called name, or core.ErrInvalid naming those there
 // are.
 func Named(name string) (core.Dialect, error) {
-	if d, ok := All()[name]; ok {
+	all := All()
+	if d, ok := all[name]; ok {
 		return d, nil
 	}
-	return nil, fmt.Errorf("dialect %q is unknown, there are: %s: %w", name, strings.Join(Names(false), ", "), core.ErrInvalid)
+	return nil, unknown("dialect", name, slices.Sorted(maps.Keys(all)))
+}
+
+func unknown(what, name string, names []string) error {
+	return fmt.Errorf("%s %q is unknown, there are: %s: %w", what, clip(name), strings.Join(names, ", "), core.ErrInvalid)
+}
+
+// clip shortens a name for a message.
+func clip(s string) string {
+	if len(s) <= 64 {
+		return s
+	}
+	return s[:64] + "…"
 }
 
 // Detect returns the dialect whose files begin as data does. core.ErrInvalid
@@ -72,9 +68,9 @@ func Detect(data []byte) (core.Dialect, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
 	}
-	for _, row := range table {
-		if row.Detect(data) {
-			return row.Dialect, nil
+	for _, p := range table {
+		if p.Name == p.Dialect.Name() && p.Dialect.Detect(data) {
+			return p.Dialect, nil
 		}
 	}
 	first, _, _ := bytes.Cut(data[:min(len(data), 120)], []byte("\n"))

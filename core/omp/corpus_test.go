@@ -209,6 +209,8 @@ func compareSession(t *testing.T, f *core.File, want said) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compareOwn(t, info.Own, want)
+	info.Own = nil
 	got := viaJSON(t, info)
 	for name := range got {
 		if _, ok := want.Info[name]; !ok && name != "cwd" {
@@ -235,6 +237,29 @@ func compareSession(t *testing.T, f *core.File, want said) {
 	if u, ok := want.Info["usage"].(map[string]any); ok {
 		got := []any{float64(s.Usage.Input), float64(s.Usage.Output), float64(s.Usage.CacheRead), float64(s.Usage.CacheWrite), fmt.Sprintf("%.6f", s.Usage.Cost)}
 		compare(t, "usage", got, []any{u["input"], u["output"], u["cacheRead"], u["cacheWrite"], fmt.Sprintf("%.6f", u["cost"])})
+	}
+}
+
+// compareOwn compares what only omp has: the title's source and slot with its
+// info, the settings with its context.
+func compareOwn(t *testing.T, raw json.RawMessage, want said) {
+	t.Helper()
+	own := viaJSON(t, raw)
+	for _, name := range []string{"titleSource", "titleSlot"} {
+		slot, _ := want.Info[name].(map[string]any)
+		for _, other := range []string{"type", "v", "pad"} {
+			delete(slot, other)
+		}
+		compare(t, name, own[name], want.Info[name])
+	}
+	context := want.Context
+	if want.Contexts != nil {
+		context = want.Contexts["__default"]
+	}
+	for name, value := range context {
+		if name != "messages" && context["error"] == nil {
+			compare(t, "own "+name, own[name], value)
+		}
 	}
 }
 

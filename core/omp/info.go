@@ -24,7 +24,11 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 		return core.Info{}, err
 	}
 	t, renamed := titleOf(h, es)
-	if renamed || lastSlot(es) >= 0 {
+	var slot core.Entry
+	if i := lastSlot(es); i >= 0 {
+		slot = es[i]
+	}
+	if renamed || slot.Line != nil {
 		setOrDelete(&o, "title", t.text)
 		setOrDelete(&o, "titleSource", t.source)
 	}
@@ -50,7 +54,8 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 			return core.Info{}, err
 		}
 	}
-	return info, nil
+	info.Own, err = ownOf(&o, own, leaf, t, slot)
+	return info, err
 }
 
 func setOrDelete(o *esjson.Object, name, text string) {

@@ -34,9 +34,11 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 	if at >= 0 && es[at].ID != "" {
 		info.LeafID = &es[at].ID
 	}
-	if s := nameOn(climb(es, at, byID)); s != "" {
+	path := climb(es, at, byID)
+	if s := nameOn(path); s != "" {
 		info.Name = &s
 	}
+	info.Own = ownOf(&o, path)
 	for _, e := range entriesOf(es) {
 		info.EntryCount++
 		info.Types[e.Type]++
@@ -60,7 +62,11 @@ func Channel(es []core.Entry, leaf core.Leaf) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return lastText(path, typeChannel, "name", func(s string) string { return s }), nil
+	return channelOn(path), nil
+}
+
+func channelOn(path []core.Entry) string {
+	return lastText(path, typeChannel, "name", func(s string) string { return s })
 }
 
 // lastText is the last member of entries of that type that clean leaves

@@ -30,7 +30,8 @@ func TestInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"header":{"type":"session_header","version":3.0,"id":"i","cwd":"/w"},"version":3.0,"sessionId":"i","cwd":"/w","entryCount":6,` +
-		`"types":{"":1,"leaf":1,"message":2,"session_info":1,"wormhole":1},"leafId":"n","name":"The  name","labels":{}}`
+		`"types":{"":1,"leaf":1,"message":2,"session_info":1,"wormhole":1},"leafId":"n","name":"The  name","labels":{},` +
+		`"own":{"channel":null,"thinking_level":"off","model_id":null,"provider_id":null}}`
 	if string(got) != want {
 		t.Error(cmp.Diff(want, string(got)))
 	}

@@ -8,9 +8,9 @@ import (
 // choose returns the entries of path that make the context. Without a
 // compaction that is all of them. Otherwise it is the last compaction, then
 // what it kept, which is everything between its first kept entry and itself
-// but system messages, then what follows it. A first kept entry that is not
+// but what dropped says, then what follows it. A first kept entry that is not
 // on the path before the compaction means that it kept nothing.
-func choose(path []core.Entry) ([]core.Entry, error) {
+func choose(path []core.Entry, dropped func(core.Entry) (bool, error)) ([]core.Entry, error) {
 	at := len(path) - 1
 	for at >= 0 && path[at].Type != "compaction" {
 		at--
@@ -24,25 +24,25 @@ func choose(path []core.Entry) ([]core.Entry, error) {
 	}
 	chosen := append(make([]core.Entry, 0, len(path)), path[at])
 	if first, ok := jsonl.Text(o.Get("firstKeptEntryId")); ok {
-		if chosen, err = appendKept(chosen, path[:at], first); err != nil {
+		if chosen, err = appendKept(chosen, path[:at], first, dropped); err != nil {
 			return nil, err
 		}
 	}
 	return append(chosen, path[at+1:]...), nil
 }
 
-// appendKept appends the entries of path from first on.
-func appendKept(chosen, path []core.Entry, first string) ([]core.Entry, error) {
+// appendKept appends the entries of path from first on that are not dropped.
+func appendKept(chosen, path []core.Entry, first string, dropped func(core.Entry) (bool, error)) ([]core.Entry, error) {
 	i := 0
 	for i < len(path) && (path[i].ID == "" || path[i].ID != first) {
 		i++
 	}
 	for _, e := range path[i:] {
-		system, err := isSystem(e)
+		drop, err := dropped(e)
 		if err != nil {
 			return nil, err
 		}
-		if !system {
+		if !drop {
 			chosen = append(chosen, e)
 		}
 	}

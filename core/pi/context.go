@@ -16,7 +16,10 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := choose(path)
+	if d.V073 {
+		return context073(path)
+	}
+	chosen, err := choose(path, isSystem)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,16 @@
 //   - The ids that migration gives to the entries of an old file are derived
 //     from what the file says, so every reading gives the same ones.
 //
+// Dialect.V073 has the rules of version 0.73.1, which makes less of the same
+// lines. Its contexts have every message as it is stored, whatever its content:
+// no system message that a compaction brings, and none dropped from what it
+// kept, no context_edit, no empty content in place of none. It makes
+// a file for a session once a model has answered, while 1.5.2 does for what the
+// user said, and it has no usage entries. A branch_summary names in fromId what
+// it goes on from, in 1.5.2 what was left; both versions pass it on as it is.
+// Where 0.73.1 writes a session of its own over a file that is none, or stops
+// at a line that is null, this package does what it does for 1.5.2.
+//
 // Two things are not read as pi reads them: a date that is not ISO 8601 is no
 // date, and one without an offset is UTC.
 //

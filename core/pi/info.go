@@ -42,7 +42,8 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 			return core.Info{}, err
 		}
 	}
-	return info, nil
+	info.Own, err = ownOf(&o, own, leaf)
+	return info, err
 }
 
 // nameOf is the name that the last session_info entry gives, nil where it

@@ -29,7 +29,8 @@ func TestInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"header":{"type":"session","version":3,"id":"i","x":null,"cwd":"/w"},"version":3,"sessionId":"i","cwd":"/w","entryCount":6,` +
-		`"types":{"":1,"5":1,"message":2,"session_info":1,"undefined":1},"leafId":"n","name":"The  name","labels":{}}`
+		`"types":{"":1,"5":1,"message":2,"session_info":1,"undefined":1},"leafId":"n","name":"The  name","labels":{},` +
+		`"own":{"model":null,"thinkingLevel":"off"}}`
 	if string(got) != want {
 		t.Error(cmp.Diff(want, string(got)))
 	}

@@ -27,7 +27,11 @@ func messagesOf(e core.Entry) ([]esjson.Value, error) {
 	}
 	switch e.Type {
 	case "custom_message":
-		return one(customMessage(&o))
+		content := o.Get("content")
+		if content.IsNullish() {
+			content = esjson.Value("[]")
+		}
+		return one(customMessage(&o, content))
 	case "branch_summary":
 		if !o.Get("summary").Truthy() {
 			return nil, nil
@@ -86,11 +90,7 @@ func (m message) stored() (esjson.Value, error) {
 	return jsonl.Build(&o)
 }
 
-func customMessage(e *esjson.Object) (esjson.Value, error) {
-	content := e.Get("content")
-	if content.IsNullish() {
-		content = esjson.Value("[]")
-	}
+func customMessage(e *esjson.Object, content esjson.Value) (esjson.Value, error) {
 	var m esjson.Object
 	m.Set("role", esjson.Value(`"custom"`))
 	m.Set("customType", e.Get("customType"))

@@ -2,13 +2,17 @@ package pi
 
 import "github.com/sesslog/sesslog/core"
 
-// A Dialect is the dialect of pi. Its methods keep nothing and may be called
-// from several goroutines.
-type Dialect struct{}
+// A Dialect is the dialect of pi. The zero Dialect has the rules of pi 1.5.2.
+// Its methods keep nothing and may be called from several goroutines.
+type Dialect struct {
+	// V073 has the same lines read by the rules of pi 0.73.1: package pi says
+	// where those differ.
+	V073 bool
+}
 
 var _ core.Dialect = Dialect{}
 
-// Name is "pi".
+// Name is "pi", whichever version: it is the name of the lines.
 func (Dialect) Name() string { return "pi" }
 
 // version is the format version that pi 1.5.2 writes.

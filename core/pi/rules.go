@@ -11,8 +11,11 @@ import (
 func (Dialect) Linear() bool { return false }
 
 // Keeps reports whether a message of the user or the assistant is among es,
-// which is what pi 1.5.2 waits for.
-func (Dialect) Keeps(es []core.Entry) bool {
+// which is what pi 1.5.2 waits for. pi 0.73.1 waits for the assistant.
+func (d Dialect) Keeps(es []core.Entry) bool {
+	if d.V073 {
+		return jsonl.Spoken(es, "assistant")
+	}
 	return jsonl.Spoken(es, "user", "assistant")
 }
 

@@ -6,9 +6,13 @@ import (
 )
 
 // Summary reads all branches, as listing.Of says. Usage is what the assistant
-// messages and the usage entries report.
-func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	s := listing.Of(h, es, "usage")
+// messages and the usage entries report; pi 0.73.1 knows none of the latter.
+func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+	usage := "usage"
+	if d.V073 {
+		usage = ""
+	}
+	s := listing.Of(h, es, usage)
 	if name := nameOf(es); name != nil {
 		s.Name = *name
 	}

@@ -102,6 +102,7 @@ func saysThatToo(t *testing.T, host *harness.Host, id, name string, want said) {
 	ours := map[string]any{}
 	host.JSON(t, &ours, "info", id)
 	delete(ours, "log")
+	delete(ours, "own")                                                                  // is in the contexts
 	for _, other := range []string{"pi", "uniqueIds", "fileChangedByOpen", "listInfo"} { // the agent's own affairs
 		delete(want.Info, other)
 	}

@@ -18,7 +18,8 @@ const firstLength = 200
 // blocks joined by a space. Messages counts the message entries. Modified is
 // the latest time of a message of user or assistant, by the message's own
 // timestamp before the entry's, else the time of the header. Usage is what the
-// assistant messages report, and the entries of the type usageType.
+// assistant messages report, and the entries of the type usageType; that is empty where there
+// are none such.
 func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
 	s := summing{latest: math.NaN()}
 	created := date.Of(core.Entry{Line: h.Line, Time: h.Time})
@@ -28,6 +29,7 @@ func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
 		case "message":
 			s.Messages++
 			s.message(es[i])
+		case "":
 		case usageType:
 			if o, err := jsonl.Object(es[i]); err == nil {
 				addUsage(&s.Usage, o.Get("usage"))
