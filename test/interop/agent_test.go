@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/sesslog/sesslog/core/dialect"
 )
 
 // nodeVersion is the node that is fetched for agents that the machine's own is
@@ -31,7 +29,7 @@ const nodeVersion = "22.23.3"
 type agent struct {
 	name    string // as test names have it
 	version string
-	dialect string // that has its rules
+	profile string // that has its rules
 	node    string // the program that runs it
 	module  string // what it exports
 	cli     string // its command
@@ -41,20 +39,6 @@ func (a *agent) String() string { return a.name }
 
 // newer reports whether a is pi 1.5.2, which writes more than 0.73.1.
 func (a *agent) newer() bool { return a.version == "1.5.2" }
-
-// alike reports whether the dialect reads by the rules of another version than
-// a's: then only what both read alike can be judged.
-func (a *agent) alike() bool { return !a.newer() && a.dialect == "pi" }
-
-// oldRules is the dialect of pi 0.73.1: that of 1.5.2, unless the older rules
-// have one of their own.
-func oldRules() string {
-	const own = "pi@0.73"
-	if _, err := dialect.Named(own); err == nil {
-		return own
-	}
-	return "pi"
-}
 
 // agents are those that there are, by name. Each is looked for once, whatever
 // comes of it.
@@ -116,7 +100,7 @@ func oldPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "node_modules", "@mariozechner", "pi-coding-agent", "dist")
 	return &agent{
-		name: "pi-" + version, version: version, dialect: oldRules(), node: node,
+		name: "pi-" + version, version: version, profile: "pi@0.73", node: node,
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }
@@ -134,7 +118,7 @@ func newPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "package", "dist", "bundle")
 	return &agent{
-		name: "pi-" + version, version: version, dialect: "pi", node: node,
+		name: "pi-" + version, version: version, profile: "pi", node: node,
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }

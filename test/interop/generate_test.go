@@ -20,7 +20,7 @@ type session struct {
 
 // generate makes a session for an agent. The same seed gives the same session.
 func generate(seed uint64, a *agent) session {
-	m := &maker{rng: rand.New(rand.NewPCG(seed, 0)), newer: a.newer(), alike: a.alike(), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	m := &maker{rng: rand.New(rand.NewPCG(seed, 0)), newer: a.newer(), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	id := fmt.Sprintf("%08x-0000-7000-8000-%012x", uint32(seed), m.rng.Uint64()>>16)
 	m.header(id)
 	for range 5 + m.rng.IntN(45) {
@@ -40,7 +40,6 @@ type maker struct {
 	*values
 	rng    *rand.Rand
 	newer  bool // pi 1.5.2 goes on with it
-	alike  bool // only what all versions read alike
 	buf    bytes.Buffer
 	now    time.Time
 	ids    []string // of the entries so far
@@ -70,9 +69,7 @@ func (m *maker) next() {
 	kinds := []func(){
 		m.user, m.user, m.answer, m.answer, m.toolResult, m.bash, m.label, m.label, m.compaction, m.branchSummary,
 		m.note, m.custom, m.settings, m.settings, m.name, m.unknown,
-	}
-	if !m.alike {
-		kinds = append(kinds, m.contextEdit, m.contextEdit, m.usage, m.system, m.empty)
+		m.contextEdit, m.contextEdit, m.usage, m.system, m.empty,
 	}
 	kinds[m.rng.IntN(len(kinds))]()
 }
@@ -204,7 +201,7 @@ func (m *maker) compaction() {
 		kept = quoted(m.promise())
 	}
 	more := m.one("", `,"details":`+m.value(2), `,"fromHook":true`)
-	if !m.alike && m.chance(3) {
+	if m.chance(3) {
 		more += `,"systemMessage":{"role":"system","content":` + m.text() + `,"timestamp":1}`
 	}
 	m.entry("compaction", `,"summary":`+m.text()+`,"firstKeptEntryId":`+kept+`,"tokensBefore":`+m.number()+more)

@@ -130,7 +130,7 @@ func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
 	}
 	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
 	file := c.load(t, path)
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: "pi"})
 	if err != nil || done.Entries != 1 {
 		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
 	}
@@ -163,7 +163,7 @@ func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 // is not negative, that many of its lines must be new.
 func (c *court) imports(t *testing.T, file []byte, added int) string {
 	t.Helper()
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: "pi"})
 	if err != nil {
 		t.Fatalf("import: %v\n%s", err, file)
 	}
@@ -267,15 +267,20 @@ func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand
 	if after := c.load(t, path); !bytes.Equal(after, file) {
 		t.Fatalf("the agent has changed the file while reading it:\n%s", differ(after, file))
 	}
-	info, err := c.node.Info(t.Context(), id)
+	info, err := c.node.InfoBy(t.Context(), id, c.agent.profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := c.node.Tree(t.Context(), id)
+	tree, err := c.node.TreeBy(t.Context(), id, c.agent.profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, d, err := dialect.Read(info.Log.Dialect, file)
+	p, err := dialect.NamedProfile(c.agent.profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.Dialect
+	f, err := d.File(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,6 +331,7 @@ func (c *court) same(t *testing.T, path string, ours, agents reading, context fu
 // atNode is a context as the node builds it.
 func (c *court) atNode(t *testing.T, id string, v api.View) json.RawMessage {
 	t.Helper()
+	v.Profile = c.agent.profile
 	b, err := c.node.Context(t.Context(), id, v)
 	if err != nil {
 		t.Fatal(err)
