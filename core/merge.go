@@ -5,9 +5,41 @@ import (
 	"fmt"
 )
 
+// A Trimmer is a dialect whose agent keeps less of a line in its file than the
+// line says.
+type Trimmer interface {
+	// AsWritten returns line as the agent writes it to its file: line itself
+	// where it writes all of it.
+	AsWritten(line []byte) []byte
+}
+
+// isWritten reports whether written is what the agent's file has of line. Both
+// are as the log keeps them.
+func (s *State) isWritten(line, written []byte) bool {
+	t, ok := s.Dialect.(Trimmer)
+	return ok && bytes.Equal(t.AsWritten(unkept(line)), unkept(written))
+}
+
+// unkept returns line with the texts that the log keeps behind keepPrefix as
+// the agent wrote them. An image that the log took out is a reference, as one
+// is that the agent itself took out.
+func unkept(line []byte) []byte {
+	if !bytes.Contains(line, []byte(keepPrefix)) {
+		return line
+	}
+	out, _ := rewriteImages(line, func(data []byte) ([]byte, error) {
+		if kept, ok := bytes.CutPrefix(data, []byte(keepPrefix)); ok {
+			return kept, nil
+		}
+		return nil, nil
+	})
+	return out
+}
+
 // Missing compares a file with the session that s holds and returns the file's
 // entries that the session lacks, in order. The file may have grown, or be
-// behind; it may not say anything else: a *LineError with ErrConflict names
+// behind, and have a line shortened as its agent writes it, of which the log
+// has the whole. It may not say anything else: a *LineError with ErrConflict names
 // the first line of the file that contradicts the log. Lines of f are as the
 // log would keep them.
 func (s *State) Missing(f *File) ([]Entry, error) {
@@ -26,8 +58,8 @@ func (s *State) Missing(f *File) ([]Entry, error) {
 			continue
 		}
 		if old, ok := s.Entry(e.ID); ok {
-			if bytes.Equal(old.Line, e.Line) {
-				continue // repeated in the file
+			if bytes.Equal(old.Line, e.Line) || s.isWritten(old.Line, e.Line) {
+				continue // repeated in the file, or shortened there
 			}
 			return nil, &LineError{Line: f.Lines[i], ID: e.ID, Err: fmt.Errorf("the log has other bytes under this id: %w", ErrConflict)}
 		}
