@@ -5,19 +5,32 @@ import (
 	"fmt"
 )
 
-// A Trimmer is a dialect whose agent keeps less of a line in its file than the
-// line says.
-type Trimmer interface {
+// A Rewriter is a dialect whose agent writes to its file what is not, byte for
+// byte, what it was given or what it read there.
+type Rewriter interface {
 	// AsWritten returns line as the agent writes it to its file: line itself
 	// where it writes all of it.
 	AsWritten(line []byte) []byte
+	// SameHeader reports whether the two lines are the header of one session,
+	// but for what the agent itself changes there.
+	SameHeader(a, b []byte) bool
 }
 
 // isWritten reports whether written is what the agent's file has of line. Both
 // are as the log keeps them.
 func (s *State) isWritten(line, written []byte) bool {
-	t, ok := s.Dialect.(Trimmer)
-	return ok && bytes.Equal(t.AsWritten(unkept(line)), unkept(written))
+	d, ok := s.Dialect.(Rewriter)
+	return ok && bytes.Equal(d.AsWritten(unkept(line)), unkept(written))
+}
+
+// hasHeader reports whether line is the session's header, or what its agent
+// made of it since.
+func (s *State) hasHeader(line []byte) bool {
+	if bytes.Equal(line, s.Header.Line) {
+		return true
+	}
+	d, ok := s.Dialect.(Rewriter)
+	return ok && d.SameHeader(s.Header.Line, line)
 }
 
 // unkept returns line with the texts that the log keeps behind keepPrefix as
@@ -38,12 +51,12 @@ func unkept(line []byte) []byte {
 
 // Missing compares a file with the session that s holds and returns the file's
 // entries that the session lacks, in order. The file may have grown, or be
-// behind, and have a line shortened as its agent writes it, of which the log
-// has the whole. It may not say anything else: a *LineError with ErrConflict names
+// behind, and have what its agent made of a line or the header that the log has
+// as they were. It may not say anything else: a *LineError with ErrConflict names
 // the first line of the file that contradicts the log. Lines of f are as the
 // log would keep them.
 func (s *State) Missing(f *File) ([]Entry, error) {
-	if !bytes.Equal(f.Header.Line, s.Header.Line) {
+	if !s.hasHeader(f.Header.Line) {
 		return nil, &LineError{Line: 1, Err: fmt.Errorf("the header is not the one in the log: %w", ErrConflict)}
 	}
 	known := map[string]int{} // lines of the session that no line of the file met yet

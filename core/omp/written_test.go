@@ -187,6 +187,29 @@ func TestAShortenedLineIsNoConflict(t *testing.T) {
 	}
 }
 
+// OMP-33, OMP-42: omp copies the title into the header when it writes the file
+// anew; that is no other session.
+func TestARewrittenHeaderIsNoConflict(t *testing.T) {
+	t.Parallel()
+	e := inLog(t, hello)
+	for what, c := range map[string]struct {
+		header string
+		same   bool
+	}{
+		"a title":            {strings.Replace(header, `"cwd"`, `"title":"T","titleSource":"user","cwd"`, 1), true},
+		"more directories":   {strings.TrimSuffix(header, "}") + `,"additionalDirectories":["/x"]}`, true},
+		"another directory":  {strings.Replace(header, "/home/dev/project", "/home/dev/moved", 1), false},
+		"another version":    {strings.Replace(header, `"version":3`, `"version":4`, 1), false},
+		"something more":     {strings.TrimSuffix(header, "}") + `,"x":1}`, false},
+		"something not JSON": {`{"type"`, false},
+	} {
+		f := &core.File{Header: core.Header{Line: []byte(c.header)}, Entries: []core.Entry{e}, Lines: []int{2}}
+		if _, err := opened(t, e).Missing(f); (err == nil) != c.same {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // opened is the session in the log that holds e.
 func opened(t *testing.T, e core.Entry) *core.State {
 	t.Helper()
