@@ -29,7 +29,7 @@ func (c *conversation) gather(path []core.Entry) error {
 	}
 	c.add(summary)
 	if k.isRollover() {
-		if err := c.addRequest(path[:at], reset, k.firstKept); err != nil {
+		if err := c.addRequest(path[:at], reset, placeOf(path, k.o.Get("firstKeptEntryId"))); err != nil {
 			return err
 		}
 	}
@@ -113,8 +113,9 @@ func (k *compaction) isRollover() bool {
 	return ok && details.Get("kind").Is("experimental-context-rollover")
 }
 
-// addRequest adds the last thing that the user asked for, if it is before the
-// first entry kept and behind the last reset.
+// addRequest adds the last thing that the user asked for, if it is behind the
+// last reset and before the entry that the compaction says is the first kept,
+// which may be the compaction itself.
 func (c *conversation) addRequest(path []core.Entry, reset, firstKept int) error {
 	for i := len(path) - 1; i > reset; i-- {
 		asked, err := isRequest(path[i])

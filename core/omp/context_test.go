@@ -144,6 +144,7 @@ func TestContext(t *testing.T) {
 		{"AnthropicEmpty", []string{hello, compact(strings.Replace(anthropic, `"C"`, `""`, 1) + kept("u1"))}, []string{summary, helloM}},
 
 		{"RolloverKeepsTheRequest", []string{stored("q", asked), hi, compact(rollover + kept("a1")), u2}, []string{summary, asked, hiM, after}},
+		{"RolloverKeepsNothingElse", []string{stored("q", asked), hi, compact(rollover + kept("k")), u2}, []string{summary, asked, after}},
 		{"RolloverRequestIsKept", []string{stored("q", asked), hi, compact(rollover + kept("q"))}, []string{summary, asked, hiM}},
 		{"RolloverBehindAReset", []string{stored("q", asked), reset, hi, compact(rollover + kept("a1"))}, []string{summary, hiM}},
 		{
