@@ -28,6 +28,7 @@ const (
 	stamp = `"timestamp":1767323045000`
 )
 
+// PI-05 to PI-11, PI-33, PI-34, PI-35: what each entry adds to the context.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	summary := `{"role":"compactionSummary","summary":"S","tokensBefore":9,` + stamp + `}`

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// PI-38, PI-39.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	const mark = "\ufeff"
@@ -114,6 +115,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// PI-02, PI-03, PI-04.
 func TestHeaderAndEntry(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}

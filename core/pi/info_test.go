@@ -41,6 +41,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// PI-13, PI-37.
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -124,6 +125,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// PI-01.
 func TestFileName(t *testing.T) {
 	t.Parallel()
 	const when, id = "2026-11-20T23:05:28.536Z", "01a1fb35-2cd7-7609-8063-27dee38ec629"

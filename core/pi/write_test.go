@@ -51,6 +51,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// PI-02, PI-03, PI-12, PI-13.
 func TestNewLines(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}

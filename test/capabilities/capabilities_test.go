@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -38,7 +39,7 @@ var (
 	testName = regexp.MustCompile(`^((Test|Fuzz)\w+|sessiontest\.\w+)$`)
 	testDecl = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	suiteRow = regexp.MustCompile(`(?m)^\t\{"(\w+)", \w+\},$`) // of session/sessiontest
-	anyID    = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH)-\d\d\b`)
+	anyID    = regexp.MustCompile(`\b(OP|OMP|NOVA|PI|RATH)-(\d\d)\b(?: to (?:OP|OMP|NOVA|PI|RATH)-(\d\d)\b)?`)
 )
 
 func TestEveryCapabilityHasARowThatIsTrue(t *testing.T) {
@@ -125,8 +126,8 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 				tests["sessiontest."+string(m[1])] = true
 			}
 		}
-		for _, id := range anyID.FindAll(src, -1) {
-			named[string(id)] = true
+		for _, m := range anyID.FindAllStringSubmatch(string(src), -1) {
+			nameSpan(named, m[1], m[2], m[3])
 		}
 		return nil
 	})
@@ -134,4 +135,16 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 		t.Fatal(err)
 	}
 	return tests, named
+}
+
+// nameSpan notes "PI-05", or all of "PI-05 to PI-11".
+func nameSpan(named map[string]bool, agent, from, to string) {
+	first, _ := strconv.Atoi(from)
+	last, err := strconv.Atoi(to)
+	if err != nil {
+		last = first
+	}
+	for n := first; n <= last; n++ {
+		named[fmt.Sprintf("%s-%02d", agent, n)] = true
+	}
 }
