@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// PI-02, PI-36
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}
@@ -41,6 +42,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// PI-13
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -61,6 +63,7 @@ func TestName(t *testing.T) {
 	}
 }
 
+// PI-37, PI-40: what a list of sessions shows.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	const made = "2026-01-02T03:04:05.000Z"
@@ -115,6 +118,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// PI-01
 func TestFileName(t *testing.T) {
 	t.Parallel()
 	const when, id = "2026-11-20T23:05:28.536Z", "01a1fb35-2cd7-7609-8063-27dee38ec629"
