@@ -145,3 +145,22 @@ func TestFileName(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+	t.Parallel()
+	h, err := pi.Dialect{}.Header([]byte(strings.TrimSuffix(header, "}") + `,"parentSession":"/p.jsonl"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := entries(t, hello, hi, then("thinking_level_change", "t", `,"thinkingLevel":"high"`))
+	for leaf, want := range map[core.Leaf]string{
+		{}:                `{"model":{"provider":"openai","modelId":"m1"},"thinkingLevel":"high","parentSession":"/p.jsonl"}`,
+		core.LeafAt("u1"): `{"model":null,"thinkingLevel":"off","parentSession":"/p.jsonl"}`,
+		core.NoLeaf:       `{"model":null,"thinkingLevel":"off","parentSession":"/p.jsonl"}`,
+	} {
+		info, err := pi.Dialect{}.Info(h, es, leaf)
+		if err != nil || string(info.Own) != want {
+			t.Errorf("%v: %s, %v", leaf, info.Own, err)
+		}
+	}
+}
