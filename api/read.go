@@ -79,8 +79,6 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-func infoOf(st *core.State) (Info, error) { return infoBy(st, dialect.Profile{}) }
-
 // infoBy is what the agent of p says of the session, and what the log knows.
 func infoBy(st *core.State, p dialect.Profile) (Info, error) {
 	v, err := seen(st, p, st.Leaf(core.MainHead))

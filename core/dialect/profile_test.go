@@ -114,8 +114,13 @@ func TestAFileIsReadByTheProfileThatCan(t *testing.T) {
 		data        []byte
 		entries     int
 	}{
-		{"", "pi", two, 0}, {"pi", "pi", two, 0}, {"pi@0.73", "pi", two, 0}, {"omp", "omp", two, 1}, {"operator", "pi", two, 0},
-		{"", "omp", withSlot, 2}, {"pi", "omp", withSlot, 2},
+		{"", "pi", two, 0},
+		{"pi", "pi", two, 0},
+		{"pi@0.73", "pi", two, 0},
+		{"omp", "omp", two, 1},
+		{"operator", "pi", two, 0},
+		{"", "omp", withSlot, 2},
+		{"pi", "omp", withSlot, 2},
 	} {
 		p, err := dialect.NamedProfile(c.profile)
 		if err != nil {

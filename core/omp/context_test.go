@@ -16,7 +16,8 @@ func rest(models string) string {
 
 const answered = `{"default":"openai/m1"}`
 
-// OMP-23 to OMP-27: the settings that hold at the end of a path.
+// OMP-05, OMP-06, OMP-12, OMP-14, OMP-23, OMP-24, OMP-25, OMP-26, OMP-27: the
+// settings that hold at the end of a path.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	model := func(more string) string { return then("model_change", "m", more) }
@@ -71,7 +72,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// OMP-04 to OMP-14, OMP-28: what each entry adds, and what speaks for what.
+// OMP-04, OMP-07, OMP-08, OMP-09, OMP-10, OMP-13, OMP-28: what each entry adds, and
+// what speaks for what.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	const (
@@ -194,6 +196,7 @@ func TestNotesPrompt(t *testing.T) {
 	}
 }
 
+// OMP-28
 // Calls without a result, and turns that failed, are not sent again.
 func TestPruned(t *testing.T) {
 	t.Parallel()

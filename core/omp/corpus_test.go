@@ -41,6 +41,8 @@ type said struct {
 	RewrittenText string                    `json:"rewritten_text"`
 }
 
+// OMP-04, OMP-05, OMP-06, OMP-07, OMP-08, OMP-09, OMP-10, OMP-11, OMP-12, OMP-14,
+// OMP-23, OMP-24, OMP-25, OMP-26, OMP-27, OMP-28, OMP-37 on sessions that omp wrote.
 func TestCorpusMade(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob(filepath.Join(corpus(t), "omp", "made", "*.expected.json"))

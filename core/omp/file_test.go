@@ -75,6 +75,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// OMP-18, OMP-19: omp begins a session of its own in some such files. Here they are
+// refused, and stay as they are.
 func TestFileRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, data, says string }{

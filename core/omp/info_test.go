@@ -3,6 +3,7 @@ package omp_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,6 +121,37 @@ func TestUnknownLeaf(t *testing.T) {
 			if !errors.Is(err, core.ErrNotFound) {
 				t.Errorf("leaf %q: %v", id, err)
 			}
+		}
+	}
+}
+
+// OMP-02, OMP-05, OMP-12, OMP-14: what only omp has of a session.
+func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+	t.Parallel()
+	d := omp.Dialect{}
+	h, err := d.Header([]byte(strings.TrimSuffix(header, "}") + `,"titleSource":"auto","additionalDirectories":["/x"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := entries(t, append([]string{slot("S", "user", early)}, chain(
+		then("model_change", "m", `,"model":"p/q","role":"smol"`), then("ttsr_injection", "i", `,"injectedRules":["r"]`), then("mode_change", "p", `,"mode":"plan","data":{"f":1}`),
+	)...)...)
+	const (
+		title = `{"titleSource":"user","titleSlot":{"title":"S","source":"user","updatedAt":"` + early + `"},"additionalDirectories":["/x"],"thinkingLevel":"off",`
+		plain = `{"titleSource":"auto","titleSlot":null,"additionalDirectories":["/x"],"thinkingLevel":"off",`
+	)
+	for _, c := range []struct {
+		es   []core.Entry
+		leaf core.Leaf
+		want string
+	}{
+		{es, core.Leaf{}, title + `"models":{"smol":"p/q"},"injectedTtsrRules":["r"],"mode":"plan","modeData":{"f":1}}`},
+		{es, core.LeafAt("m"), title + `"models":{"smol":"p/q"},"injectedTtsrRules":[],"mode":"none"}`},
+		{nil, core.Leaf{}, plain + `"models":{},"injectedTtsrRules":[],"mode":"none"}`},
+	} {
+		info, err := d.Info(h, c.es, c.leaf)
+		if err != nil || string(info.Own) != c.want {
+			t.Errorf("%v: %s, %v", c.leaf, info.Own, err)
 		}
 	}
 }

@@ -63,15 +63,15 @@ func mayDiffer(line []byte) bool {
 // shorten changes n, the value of a member called key or an item of its array,
 // and reports whether it did.
 func (n *node) shorten(key string) bool {
-	switch {
-	case n.open == '[':
+	switch n.open {
+	case 0:
+		return n.shortenText(key)
+	case '[':
 		changed := false
 		for _, item := range n.items {
 			changed = item.shorten(key) || changed
 		}
 		return changed
-	case n.open == 0:
-		return n.shortenText(key)
 	}
 	switch {
 	case n.get("type").is("image_generation_call") && n.get("result").isLargeImage():

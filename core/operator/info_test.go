@@ -190,3 +190,26 @@ func TestFileName(t *testing.T) {
 		}
 	}
 }
+
+// OP-12, OP-15, OP-29: what only Operator has of a session.
+func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+	t.Parallel()
+	h, err := operator.Dialect{}.Header([]byte(`{"type":"session","id":"i","cwd":"/w","parent_session":"/p.jsonl"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := entries(t,
+		then("channel", "a", "", `,"name":"slack"`), then("model_change", "b", "a", `,"model_id":"m","provider_id":"p"`),
+		then("thinking_level_change", "c", "b", `,"thinking_level":"max"`), then("thinking_level_change", "d", "c", `,"thinking_level":"refused"`))
+	const parent = `,"parent_session":"/p.jsonl"}`
+	for leaf, want := range map[core.Leaf]string{
+		core.LeafAt("d"): `{"channel":"slack","thinking_level":"max","model_id":"m","provider_id":"p"` + parent,
+		core.LeafAt("a"): `{"channel":"slack","thinking_level":"off","model_id":null,"provider_id":null` + parent,
+		core.NoLeaf:      `{"channel":null,"thinking_level":"off","model_id":null,"provider_id":null` + parent,
+	} {
+		info, err := operator.Dialect{}.Info(h, es, leaf)
+		if err != nil || string(info.Own) != want {
+			t.Errorf("%v: %s, %v", leaf, info.Own, err)
+		}
+	}
+}

@@ -28,7 +28,8 @@ const (
 	stamp = `"timestamp":1767323045000`
 )
 
-// PI-05 to PI-11, PI-33, PI-34, PI-35: what each entry adds to the context.
+// PI-05, PI-06, PI-07, PI-08, PI-09, PI-10, PI-11, PI-33, PI-34, PI-35: what each
+// entry adds to the context, and the settings that it ends with.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	summary := `{"role":"compactionSummary","summary":"S","tokensBefore":9,` + stamp + `}`
@@ -159,6 +160,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// PI-31
 func TestContextAtNoLeaf(t *testing.T) {
 	t.Parallel()
 	got, err := pi.Dialect{}.Context(entries(t, hello, hi), core.NoLeaf)

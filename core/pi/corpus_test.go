@@ -37,6 +37,8 @@ type said struct {
 	OpenedText string                    `json:"opened_text"`
 }
 
+// PI-05, PI-08, PI-09, PI-12, PI-13, PI-15, PI-29, PI-33, PI-34, PI-35 on sessions
+// that pi 1.5.2 wrote.
 func TestCorpusMade(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob(filepath.Join(corpus(t), "pi", "*", "*.expected.json"))
@@ -124,6 +126,7 @@ func compareEdge(t *testing.T, name string, f *core.File, want said) {
 	}
 }
 
+// PI-14 on sessions of the first version.
 func TestCorpusRealMigrates(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob(filepath.Join(corpus(t), "pi", "real", "*.v3.jsonl"))

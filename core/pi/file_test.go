@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
-// PI-38, PI-39.
+// PI-02, PI-04, PI-38, PI-39: what of a file is an entry; what is none is skipped.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	const mark = "\ufeff"
@@ -71,6 +71,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// PI-39: pi begins a session of its own in such a file. Here it is refused, and stays
+// as it is.
 func TestFileRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, data, says string }{
@@ -115,7 +117,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// PI-02, PI-03, PI-04.
+// PI-02, PI-03, PI-04
 func TestHeaderAndEntry(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}

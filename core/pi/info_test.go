@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// PI-02, PI-36
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}
@@ -41,7 +42,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// PI-13, PI-37.
+// PI-13
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -62,6 +63,7 @@ func TestName(t *testing.T) {
 	}
 }
 
+// PI-37, PI-40: what a list of sessions shows.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	const made = "2026-01-02T03:04:05.000Z"
@@ -101,15 +103,6 @@ func TestSummary(t *testing.T) {
 			stored("e", "a", `{"role":"assistant","content":"e","usage":{"input":1e400,"output":"x","cost":{"total":1e400}}}`),
 		}, core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
 		{
-			"CostsWithoutAFiniteSum",
-			[]string{
-				stored("a", "", `{"role":"assistant","content":"a","usage":{"cost":{"total":1.7e308}}}`),
-				stored("b", "a", `{"role":"assistant","content":"b","usage":{"cost":{"total":1.7e308}}}`),
-				stored("c", "b", `{"role":"assistant","content":"c","usage":{"cost":{"total":2}}}`),
-			},
-			core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Cost: 2}},
-		},
-		{
 			"OddMessages",
 			[]string{stored("a", "", `"x"`), stored("b", "a", `{"role":"user","content":5}`), stored("c", "b", `{"role":"user","content":{"type":"text","text":"no"}}`)},
 			core.Summary{Messages: 3, Created: made, Modified: made},
@@ -125,7 +118,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// PI-01.
+// PI-01
 func TestFileName(t *testing.T) {
 	t.Parallel()
 	const when, id = "2026-11-20T23:05:28.536Z", "01a1fb35-2cd7-7609-8063-27dee38ec629"
@@ -149,6 +142,25 @@ func TestFileName(t *testing.T) {
 		dir, name := pi.Dialect{}.FileName(c.h)
 		if dir != c.dir || name != c.name {
 			t.Errorf("%+v: %q, %q; want %q, %q", c.h, dir, name, c.dir, c.name)
+		}
+	}
+}
+
+func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+	t.Parallel()
+	h, err := pi.Dialect{}.Header([]byte(strings.TrimSuffix(header, "}") + `,"parentSession":"/p.jsonl"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := entries(t, hello, hi, then("thinking_level_change", "t", `,"thinkingLevel":"high"`))
+	for leaf, want := range map[core.Leaf]string{
+		{}:                `{"model":{"provider":"openai","modelId":"m1"},"thinkingLevel":"high","parentSession":"/p.jsonl"}`,
+		core.LeafAt("u1"): `{"model":null,"thinkingLevel":"off","parentSession":"/p.jsonl"}`,
+		core.NoLeaf:       `{"model":null,"thinkingLevel":"off","parentSession":"/p.jsonl"}`,
+	} {
+		info, err := pi.Dialect{}.Info(h, es, leaf)
+		if err != nil || string(info.Own) != want {
+			t.Errorf("%v: %s, %v", leaf, info.Own, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
-// PI-14.
+// PI-14
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	const (
@@ -93,7 +93,7 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// PI-14.
+// PI-14
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -140,6 +140,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// PI-14
 // TestMigratedIDs pins the ids: they may never change, for other hosts have
 // imported the same files.
 func TestMigratedIDs(t *testing.T) {

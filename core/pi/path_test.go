@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// PI-15, PI-28
 func TestPath(t *testing.T) {
 	t.Parallel()
 	branchy := []string{node("a", "", 1), node("b", "a", 2), node("c", "a", 3), node("d", "c", 4)}
@@ -40,6 +41,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// PI-30: an entry that is not there is an error.
 func TestUnknownLeaf(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}
@@ -57,6 +59,7 @@ func TestUnknownLeaf(t *testing.T) {
 	}
 }
 
+// PI-16, PI-27
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

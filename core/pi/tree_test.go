@@ -38,7 +38,7 @@ func drawn(rows []core.TreeNode) string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// PI-15, PI-29.
+// PI-15, PI-29
 func TestTree(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -91,7 +91,7 @@ func TestTreeStaysSmall(t *testing.T) {
 	}
 }
 
-// PI-12.
+// PI-12, PI-28
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	label := func(rest string) string {

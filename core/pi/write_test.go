@@ -1,13 +1,16 @@
 package pi_test
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/pi"
 )
 
+// PI-04, PI-16
 func TestFill(t *testing.T) {
 	t.Parallel()
 	all := core.Fields{ID: "i", Parent: core.LeafAt("p"), Time: "T"}
@@ -51,7 +54,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// PI-02, PI-03, PI-12, PI-13.
+// PI-02, PI-03, PI-12, PI-13: lines that are made here.
 func TestNewLines(t *testing.T) {
 	t.Parallel()
 	d := pi.Dialect{}
@@ -74,5 +77,34 @@ func TestNewLines(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)
 		}
+	}
+}
+
+// PI-38: every line that a file gets is one JSON object with a type.
+func TestEveryLineIsOneObjectWithAType(t *testing.T) {
+	t.Parallel()
+	d := pi.Dialect{}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: "i", Time: "T", CWD: "/a\nb"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var es []core.Entry
+	for _, line := range [][]byte{d.NewLabel("t", "a\nb"), d.NewLabel("t", ""), d.NewName("a\nb"), []byte(hello)} {
+		e, err := d.Fill(line, core.Fields{ID: "x", Parent: core.NoLeaf, Time: "T\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		es = append(es, e)
+	}
+	n := 0
+	for line := range strings.Lines(string(core.Lines(d.Layout(h, es)))) {
+		var o struct{ Type string }
+		if err := json.Unmarshal([]byte(line), &o); err != nil || o.Type == "" {
+			t.Errorf("%q: %v", line, err)
+		}
+		n++
+	}
+	if n != 5 {
+		t.Errorf("%d lines", n)
 	}
 }
