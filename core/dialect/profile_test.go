@@ -2,11 +2,13 @@ package dialect_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -134,5 +136,32 @@ func TestAFileIsReadByTheProfileThatCan(t *testing.T) {
 		if err != nil || d.Name() != c.by || len(f.Entries) != c.entries {
 			t.Errorf("%q: read by %v, %+v, %v", c.profile, d, f, err)
 		}
+	}
+}
+
+// For a profile of another family the session is what conversion makes of it,
+// its failure included.
+func TestAnotherFamilyReadsWhatConversionMakes(t *testing.T) {
+	t.Parallel()
+	own, other := read(t, "pi", "", header, hello), dialect.All()["operator"]
+	res, wantErr := convert.Convert(convert.Request{
+		From: own.Dialect, To: other, Header: own.Header, Entries: own.Entries, Leaf: own.Leaf, ID: "i", Time: "2026-01-02T03:04:05.000Z",
+	})
+	p, err := dialect.NamedProfile("operator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.View(own)
+	if wantErr != nil || err != nil {
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%v, conversion says %v", err, wantErr)
+		}
+		return
+	}
+	if s.Dialect != other || s.Leaf != res.Leaf || len(s.Entries) != len(res.Entries) || s.Header.CWD != own.Header.CWD {
+		t.Errorf("%+v, conversion makes %+v", s, res)
+	}
+	if _, err := s.Dialect.Context(s.Entries, s.Leaf); err != nil {
+		t.Error(err)
 	}
 }

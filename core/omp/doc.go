@@ -37,6 +37,8 @@
 //   - An archive of pictures is shown without the lines that omp draws between
 //     its parts, and whole, however large.
 //   - References to images in omp's own store stay references.
+//   - What omp cuts or leaves out when it writes its file is kept: see
+//     Dialect.AsWritten.
 //   - A summary counts all messages; omp's listing looks at the first 4 KiB.
 //
 // Two things are not read as omp reads them: a date that is not ISO 8601 is no
