@@ -165,10 +165,11 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.cfg.Sessions.Inline(r.Context(), built)
-	if err == nil && elsewhere {
-		out, err = s.cfg.Sessions.Resolve(r.Context(), out)
+	putBack := s.cfg.Sessions.Inline
+	if elsewhere {
+		putBack = s.cfg.Sessions.Resolve
 	}
+	out, err := putBack(r.Context(), built)
 	if err != nil {
 		return err
 	}

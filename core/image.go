@@ -123,27 +123,31 @@ func BlobsOf(line []byte) []Digest {
 	return ds
 }
 
-// Resolve returns JSON in which each image that an agent left in a store of its
-// own, as "blob:sha256:<hash>", is put in its place. What get has not, by
-// ErrNotFound, stays a reference; any other error ends the call. The JSON is as
-// Inline left it.
+// Resolve is Inline for JSON of an agent that keeps images in a store of its
+// own, as "blob:sha256:<hash>": those are put in their places as well. What get
+// has not, by ErrNotFound, stays a reference, as with the agent itself: an entry
+// may name images in members of the agent's own, which only a context shows to
+// be images and which Externalize left alone. Any other error ends the call.
 func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
-	if !bytes.Contains(v, []byte(blobPrefix)) {
+	if !bytes.Contains(v, []byte(anyPrefix)) {
 		return v, nil
 	}
 	return rewriteImages(v, func(data []byte) ([]byte, error) {
-		d, err := blobOf(data)
-		if err != nil {
-			return nil, nil
+		own, kept := bytes.CutPrefix(data, []byte(keepPrefix))
+		d, err := blobOf(own)
+		if err == nil {
+			var raw []byte
+			if raw, err = get(d); err == nil {
+				return base64.StdEncoding.AppendEncode(nil, raw), nil
+			}
+			if !errors.Is(err, ErrNotFound) {
+				return nil, fmt.Errorf("image %s: %w", d, err)
+			}
 		}
-		raw, err := get(d)
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil
+		if kept {
+			return own, nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("image %s: %w", d, err)
-		}
-		return base64.StdEncoding.AppendEncode(nil, raw), nil
+		return nil, nil
 	})
 }
 

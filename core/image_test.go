@@ -109,3 +109,36 @@ func FuzzExternalize(f *testing.F) {
 		roundTrip(t, []byte(strings.ReplaceAll(s, "@", strings.Repeat("0a", 32))))
 	})
 }
+
+// An image that only a context shows to be one, such as a frame of a compaction,
+// is in no store that the log has: nobody is kept from the rest of the context.
+func TestResolveLeavesWhatIsNotHere(t *testing.T) {
+	t.Parallel()
+	here := core.DigestOf([]byte("here"))
+	get := func(d core.Digest) ([]byte, error) {
+		if d == here {
+			return []byte("here"), nil
+		}
+		return nil, core.ErrNotFound
+	}
+	image := func(data string) string { return `[{"type":"image","data":"` + data + `"}]` }
+	gone := "blob:sha256:" + strings.Repeat("ab", 32)
+	stored, _ := core.Externalize([]byte(image(gone)))
+	storedHere, _ := core.Externalize([]byte(image("blob:" + here.String())))
+	tests := []struct{ name, in, want string }{
+		{"the agent's, here", string(storedHere), image("aGVyZQ==")},
+		{"the agent's, not here", string(stored), image(gone)},
+		{"made of another member, here", image("blob:" + here.String()), image("aGVyZQ==")},
+		{"made of another member, not here", image(gone), image(gone)},
+		{"no image", `{"a":"` + gone + `"}`, `{"a":"` + gone + `"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := core.Resolve([]byte(tt.in), get)
+			if err != nil || string(got) != tt.want {
+				t.Errorf("%v\ngot  %s\nwant %s", err, got, tt.want)
+			}
+		})
+	}
+}

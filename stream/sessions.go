@@ -195,8 +195,8 @@ func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
 	return core.Inline(line, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
 }
 
-// Resolve returns JSON that Inline returned with the images that the agent
-// keeps in a store of its own put in their places, as far as they are here.
+// Resolve is Inline with the images that the agent keeps in a store of its own
+// put in their places, too; what is not here stays a reference.
 func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
 	return core.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
 }
