@@ -38,7 +38,11 @@ func (b *blobs) Get(_ context.Context, d core.Digest) ([]byte, error) {
 
 // Load gives a snapshot that was put as a blob.
 func (b *blobs) Load(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return b.Get(ctx, m.SHA256)
+	p, err := b.Get(ctx, m.SHA256)
+	if err == nil && core.DigestOf(p) != m.SHA256 {
+		err = fmt.Errorf("snapshot %s is damaged: %w", m.Object, core.ErrCorrupt)
+	}
+	return p, err
 }
 
 func (b *blobs) forget(d core.Digest) {

@@ -141,7 +141,7 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
 	}
-	return core.Restore(m, plain, r.Base, ss.cfg.Dialects)
+	return core.RestoreChecked(m, plain, r.Base, ss.cfg.Dialects)
 }
 
 // readOn hands apply the records behind st up to last. A replica that lags is

@@ -16,7 +16,8 @@ import (
 // Snapshots fetches what checkpoints name.
 type Snapshots interface {
 	// Load returns the plain canonical JSONL of m's snapshot. core.ErrNotFound
-	// when it is gone, core.ErrCorrupt when it is not the bytes m names.
+	// when it is gone, core.ErrCorrupt when it is not the bytes m names. To
+	// compare their digest is for Load: nobody does so after it.
 	Load(ctx context.Context, m *core.Manifest) ([]byte, error)
 }
 
