@@ -21,8 +21,8 @@ type Manifest struct {
 	SHA256  Digest `json:"sha256"`  // of the same
 	Entries int    `json:"entries"` // lines behind the header
 	// Tidy says that each of those lines is, as Entry.Tidy has it.
-	Tidy bool `json:"tidy,omitempty"`
-	Bytes   int64  `json:"bytes"`   // State.Bytes
+	Tidy  bool  `json:"tidy,omitempty"`
+	Bytes int64 `json:"bytes"` // State.Bytes
 
 	Origin   Origin           `json:"origin"`
 	Heads    map[string]*Head `json:"heads"`
@@ -84,9 +84,9 @@ func (m *Manifest) otherBytes() error {
 	return fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, ErrCorrupt)
 }
 
-// RestoreChecked is Restore for bytes whose digest the caller has found to be
-// m's: to find that out takes longer than the rest. Lines that m calls tidy are
-// read at a glance.
+// RestoreChecked is Restore for bytes whose digest the caller compares, before
+// or while they are read: that takes longer than the rest. Where the digest is
+// another, the State is of no use. Lines that m calls tidy are read at a glance.
 func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
 	if int64(len(plain)) != m.Size {
 		return nil, m.otherBytes()

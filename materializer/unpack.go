@@ -2,6 +2,7 @@ package materializer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,27 +18,42 @@ import (
 )
 
 // errOther is plain bytes that are not those of the manifest.
-var errOther = errors.New("is not the bytes its manifest names")
+var errOther = errors.New("these are not the bytes its manifest names")
 
-// Load implements stream.Snapshots. It compares the digest of all that it
-// returns, while the rest is still being unpacked.
-func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) ([]byte, error) {
+// Load implements stream.Snapshots. The digest is compared while frames are
+// unpacked, and goes on when it returns.
+func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	packed, err := s.packed(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, sum, err := unpackFrames(packed, m)
+	if err != nil {
+		// Whoever packed it may not have left a table to go by.
+		plain, sum, err = unpackStream(packed, m)
+	}
+	if err != nil {
+		return nil, nil, damaged(m, err)
+	}
+	return plain, sync.OnceValue(func() error {
+		if <-sum != m.SHA256 {
+			return damaged(m, errOther)
+		}
+		return nil
+	}), nil
+}
+
+// Read is Load that waits for the digest.
+func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	plain, checked, err := s.Load(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := unpackFrames(packed, m)
-	if err != nil {
-		// Whoever packed it may not have left a table to go by.
-		plain, err = unpackStream(packed, m)
-	}
-	if errors.Is(err, errOther) {
-		return nil, fmt.Errorf("snapshot %s %w: %w", m.Object, err, core.ErrCorrupt)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
-	}
-	return plain, nil
+	return plain, checked()
+}
+
+func damaged(m *core.Manifest, err error) error {
+	return fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
 }
 
 // packed returns the object as it is stored.
@@ -55,67 +71,75 @@ func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error
 		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, blobError(err))
 	}
 	if m.Size < 0 || n > most {
-		return nil, fmt.Errorf("snapshot %s %w: %w", m.Object, errOther, core.ErrCorrupt)
+		return nil, damaged(m, errOther)
 	}
 	return buf.Bytes(), nil
 }
 
-// unpackStream unpacks the snapshot from its beginning to its end.
-func unpackStream(packed []byte, m *core.Manifest) ([]byte, error) {
+// unpackStream unpacks the snapshot from its beginning to its end, and has the
+// digest of what that gives.
+func unpackStream(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer d.Close()
 	var buf bytes.Buffer
 	// One byte more than there may be, to see that there is none.
-	if _, err := io.Copy(&buf, io.LimitReader(d, m.Size+1)); err != nil {
-		return nil, err
+	n, err := io.Copy(&buf, io.LimitReader(d, m.Size+1))
+	if err != nil {
+		return nil, nil, err
 	}
-	if int64(buf.Len()) != m.Size || core.DigestOf(buf.Bytes()) != m.SHA256 {
-		return nil, errOther
+	if n != m.Size {
+		return nil, nil, errOther
 	}
-	return buf.Bytes(), nil
+	sum := make(chan core.Digest, 1)
+	sum <- core.DigestOf(buf.Bytes())
+	return buf.Bytes(), sum, nil
 }
 
 // A frame is a piece of a snapshot, packed and where it goes.
 type frame struct {
 	packed, plain []byte
-	done          chan error
+	done          chan struct{} // closed when it is unpacked
+	err           error         // why it is not
 }
 
-// unpackFrames unpacks the frames of the snapshot at the same time.
-func unpackFrames(packed []byte, m *core.Manifest) ([]byte, error) {
+// unpackFrames unpacks the frames of the snapshot at the same time. The digest
+// of what that gives comes when it is known, which may be later.
+func unpackFrames(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
 	plain, frames, err := framesOf(packed, m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	queue := make(chan frame, len(frames))
-	for _, f := range frames {
-		queue <- f
+	queue := make(chan *frame, len(frames))
+	for i := range frames {
+		queue <- &frames[i]
 	}
 	close(queue)
 	for range min(runtime.GOMAXPROCS(0), len(frames)) {
 		go func() {
 			for f := range queue {
-				f.done <- f.unpack()
+				f.err = f.unpack()
+				close(f.done)
 			}
 		}()
 	}
+	sum := make(chan core.Digest, 1)
+	go func() {
+		h := sha256.New()
+		for i := range frames {
+			<-frames[i].done
+			h.Write(frames[i].plain)
+		}
+		sum <- core.Digest(h.Sum(nil))
+	}()
 	// Each frame is waited for, so that nobody writes into plain afterwards.
-	sum := sha256.New()
-	for _, f := range frames {
-		if failed := <-f.done; failed != nil {
-			err = failed
-		}
-		if err == nil {
-			sum.Write(f.plain)
-		}
+	for i := range frames {
+		<-frames[i].done
+		err = cmp.Or(err, frames[i].err)
 	}
-	if err == nil && core.Digest(sum.Sum(nil)) != m.SHA256 {
-		err = errOther
-	}
-	return plain, err
+	return plain, sum, err
 }
 
 // framesOf finds the frames of a snapshot by the table at its end, and makes
@@ -142,12 +166,12 @@ func framesOf(packed []byte, m *core.Manifest) ([]byte, []frame, error) {
 		if end > uint64(len(packed)) || f.DecompressedSize > 2*frameSize {
 			return nil, nil, errors.New("its table names other frames")
 		}
-		frames[i] = frame{packed[f.CompressedOffset:end], plain[f.DecompressedOffset:plainEnd:plainEnd], make(chan error, 1)}
+		frames[i] = frame{packed[f.CompressedOffset:end], plain[f.DecompressedOffset:plainEnd:plainEnd], make(chan struct{}), nil}
 	}
 	return plain, frames, nil
 }
 
-func (f frame) unpack() error {
+func (f *frame) unpack() error {
 	b, err := snapshotDecoder().DecodeAll(f.packed, f.plain[:0])
 	if err == nil && len(b) != len(f.plain) {
 		err = errOther

@@ -19,14 +19,14 @@ func tidyMessage(e core.Entry, edits map[string]esjson.Value) esjson.Value {
 	if _, edited := edits[e.ID]; edited {
 		return nil
 	}
-	m := esjson.Tidy(e.Line).From("message")
+	m := jsonl.GlanceMessage(e)
 	if esjson.Value(m.From("content")).IsNullish() {
 		return nil
 	}
-	return m.Value()
+	return esjson.Value(m)
 }
 
 // isTidySystem is isSystem for a tidy entry.
 func isTidySystem(e core.Entry) bool {
-	return e.Type == "message" && esjson.Tidy(e.Line).From("message").From("role").Value().Is("system")
+	return e.Type == "message" && jsonl.GlanceMessage(e).From("role").Value().Is("system")
 }

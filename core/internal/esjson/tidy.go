@@ -9,16 +9,17 @@ import (
 // PickTidy reports whether src is tidy: one JSON object exactly as
 // JSON.stringify writes it, in which no object has a name twice or an array
 // index for a name. Then it sets values[i] to the member called names[i], nil
-// where there is none; the values share memory with src. The names must be
-// plain as for Value.Is.
+// where there is none, and returns the name of the last member; they share
+// memory with src. The names must be plain as for Value.Is.
 //
 // It reads src once and may say no where yes is too long to find out, for
 // numbers of many digits, objects of many names, deep nesting and lone
 // surrogates.
-func PickTidy(src []byte, names []string, values []Value) bool {
+func PickTidy(src []byte, names []string, values []Value) (last []byte, ok bool) {
 	clear(values[:len(names)])
 	r := tidyReader{src: src, names: names, values: values}
-	return len(src) > 0 && src[0] == '{' && r.object(0) == len(src)
+	ok = len(src) > 0 && src[0] == '{' && r.object(0) == len(src)
+	return r.last, ok
 }
 
 // A tidyReader finds out whether text is tidy. Its methods take the place that
@@ -28,6 +29,7 @@ type tidyReader struct {
 	depth  int
 	names  []string // members of the outermost object to pick
 	values []Value
+	last   []byte                       // the name of the outermost object's member read last
 	known  [64]struct{ start, end int } // names of the objects being read
 	count  int
 }
@@ -131,6 +133,7 @@ func (r *tidyReader) object(at int) int {
 }
 
 func (r *tidyReader) pick(name []byte, value Value) {
+	r.last = name
 	for i := range r.names {
 		if string(name) == r.names[i] {
 			r.values[i] = value

@@ -60,7 +60,7 @@ func TestPickTidy(t *testing.T) {
 		`[]`:                                                          false,
 		`"a"`:                                                         false,
 	} {
-		if got := PickTidy([]byte(in), nil, nil); got != want {
+		if _, got := PickTidy([]byte(in), nil, nil); got != want {
 			t.Errorf("%s: %v", in, got)
 		}
 		// At each place of a word that is read in one go.
@@ -69,7 +69,7 @@ func TestPickTidy(t *testing.T) {
 			if len(in) > 1 && in[0] == '{' {
 				padded = append(append([]byte(`{"`), bytes.Repeat([]byte("x"), 1+n)...), `":`+in+`}`...)
 			}
-			if got := PickTidy(padded, nil, nil); got != want {
+			if _, got := PickTidy(padded, nil, nil); got != want {
 				t.Errorf("%s: %v", padded, got)
 			}
 		}
@@ -123,8 +123,12 @@ func tidyAsAnyOther(t failer, in []byte) {
 	t.Helper()
 	names := []string{"a", "id", "v", "role"}
 	values := make([]Value, len(names))
-	if !PickTidy(in, names, values) {
+	last, ok := PickTidy(in, names, values)
+	if !ok {
 		return
+	}
+	if v := Tidy(in).From(string(last)); last != nil && string(v.Value())+"}" != string(v) {
+		t.Fatalf("%q: %s is not its last member", in, last)
 	}
 	if b, err := Append(nil, in); err != nil || !bytes.Equal(b, in) {
 		t.Fatalf("tidy: %q, JavaScript writes %q, %v", in, b, err)
