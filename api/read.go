@@ -373,7 +373,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	plain, err := s.cfg.Snapshots.Load(r.Context(), m)
+	plain, err := s.cfg.Snapshots.Read(r.Context(), m)
 	if err != nil {
 		return err
 	}

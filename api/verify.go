@@ -115,7 +115,7 @@ func (v *verifier) snapshot(ctx context.Context) error {
 	snap := snapshotOf(m)
 	v.report.Snapshot = &snap
 	next := "sessctl checkpoint " + string(v.report.Session)
-	plain, err := v.server.cfg.Snapshots.Load(ctx, m)
+	plain, err := v.server.cfg.Snapshots.Read(ctx, m)
 	switch {
 	case errors.Is(err, core.ErrUnavailable), ctx.Err() != nil:
 		return err

@@ -443,7 +443,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// A snapshot that is there already may be damaged: then it is written anew.
-	_, err = s.cfg.Snapshots.Load(r.Context(), m)
+	_, err = s.cfg.Snapshots.Read(r.Context(), m)
 	if errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrNotFound) {
 		m, err = s.cfg.Materializer.Checkpoint(r.Context(), sess)
 	}

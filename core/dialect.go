@@ -123,6 +123,15 @@ func Begun(d Dialect, h Header, es []Entry, id, time string) ([]Entry, error) {
 	return append(es[:len(es):len(es)], e), nil
 }
 
+// A Glancer is a Dialect that reads a line that is known to be tidy without
+// going through all of it.
+type Glancer interface {
+	Dialect
+	// Glance returns what Entry returns for line, of which an earlier Entry said
+	// that it is Tidy. For other lines it returns anything.
+	Glance(line []byte) Entry
+}
+
 // Fields are what Fill adds to a line that lacks them.
 type Fields struct {
 	ID     string

@@ -12,6 +12,11 @@ type Entry struct {
 	Type   string
 	Time   string // the line's own timestamp as written, empty where it is no string
 	Aside  bool   // the line has no place in the tree, and moves no head
+	// Tidy says that the line is laid out as its agent lays lines out, as far as
+	// the dialect asks for it: it may be read and copied without being checked
+	// again. Where it is false that is not so, or nobody has found out. What it
+	// means for each dialect is in docs/FORMAT.md.
+	Tidy bool
 }
 
 // AnyInTree reports whether one of es has a place in the tree.

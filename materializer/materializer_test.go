@@ -396,28 +396,28 @@ func TestSnapshotsAreSeekableZstdOfThePlainBytes(t *testing.T) {
 		if err := s.Save(t.Context(), m.Object, plain); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Load(t.Context(), m)
+		got, err := s.Read(t.Context(), m)
 		if err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("%d bytes come back as %d, %v", size, len(got), err)
 		}
 		wrong := *m
 		wrong.SHA256 = core.Digest{1}
-		if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+		if _, err := s.Read(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
 			t.Errorf("bytes that are others: %v", err)
 		}
 		wrong = *m
 		wrong.Size++
-		if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+		if _, err := s.Read(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
 			t.Errorf("bytes that are fewer: %v", err)
 		}
 		if size > 0 {
 			wrong.Size = m.Size - 1
-			if _, err := s.Load(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
+			if _, err := s.Read(t.Context(), &wrong); !errors.Is(err, core.ErrCorrupt) {
 				t.Errorf("bytes that are more: %v", err)
 			}
 		}
 	}
-	if _, err := s.Load(t.Context(), &core.Manifest{Object: "snapshots/none"}); !errors.Is(err, core.ErrNotFound) {
+	if _, err := s.Read(t.Context(), &core.Manifest{Object: "snapshots/none"}); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("a snapshot that is not there: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
@@ -40,31 +39,6 @@ func (s *Snapshots) Save(ctx context.Context, key string, plain []byte) error {
 		return fmt.Errorf("compress snapshot %s: %w", key, err)
 	}
 	return blobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
-}
-
-// Load implements stream.Snapshots.
-func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	r, err := s.bucket.Get(ctx, m.Object)
-	if err != nil {
-		return nil, blobError(err)
-	}
-	defer r.Close()
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	// One byte more than there may be, to see that there is none.
-	plain := make([]byte, m.Size+1)
-	n, err := io.ReadFull(d, plain)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
-	}
-	plain = plain[:n]
-	if int64(n) != m.Size || core.DigestOf(plain) != m.SHA256 {
-		return nil, fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, core.ErrCorrupt)
-	}
-	return plain, nil
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {

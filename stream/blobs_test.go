@@ -37,8 +37,14 @@ func (b *blobs) Get(_ context.Context, d core.Digest) ([]byte, error) {
 }
 
 // Load gives a snapshot that was put as a blob.
-func (b *blobs) Load(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return b.Get(ctx, m.SHA256)
+func (b *blobs) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
+	plain, err = b.Get(ctx, m.SHA256)
+	return plain, func() error {
+		if core.DigestOf(plain) != m.SHA256 {
+			return fmt.Errorf("snapshot %s is damaged: %w", m.Object, core.ErrCorrupt)
+		}
+		return nil
+	}, err
 }
 
 func (b *blobs) forget(d core.Digest) {

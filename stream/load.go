@@ -137,11 +137,15 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	if m.Session != id || m.Log != ss.cfg.Log.Name() {
 		return nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
 	}
-	plain, err := ss.cfg.Snapshots.Load(ctx, m)
+	plain, checked, err := ss.cfg.Snapshots.Load(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
 	}
-	return core.Restore(m, plain, r.Base, ss.cfg.Dialects)
+	st, err := core.RestoreChecked(m, plain, r.Base, ss.cfg.Dialects)
+	if other := checked(); other != nil {
+		return nil, other
+	}
+	return st, err
 }
 
 // readOn hands apply the records behind st up to last. A replica that lags is

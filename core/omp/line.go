@@ -35,11 +35,22 @@ func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
 
 func readEntry(line []byte) (core.Entry, error) {
 	e, err := jsonl.Entry(line)
-	if err == nil && e.Type == typeSlot && e.ID == "" {
+	if err != nil {
+		return e, err
+	}
+	return placed(e), nil
+}
+
+// placed is e, aside where it is a title slot.
+func placed(e core.Entry) core.Entry {
+	if e.Type == typeSlot && e.ID == "" {
 		_, e.Aside = readSlot(e)
 	}
-	return e, err
+	return e
 }
+
+// Glance is Entry for a tidy line, as core.Glancer says.
+func (Dialect) Glance(line []byte) core.Entry { return placed(jsonl.Glance(line)) }
 
 // Fill adds id, parentId and timestamp, in this order and as far as f gives
 // and line lacks them, in front of the brace that closes line. A title slot

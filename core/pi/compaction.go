@@ -51,6 +51,9 @@ func appendKept(chosen, path []core.Entry, first string, dropped func(core.Entry
 
 // isSystem reports whether e is a message of the role system.
 func isSystem(e core.Entry) (bool, error) {
+	if e.Tidy {
+		return isTidySystem(e), nil
+	}
 	if e.Type != "message" {
 		return false, nil
 	}

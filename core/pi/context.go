@@ -46,6 +46,13 @@ func sizeOf(es []core.Entry) int {
 func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value) ([]byte, error) {
 	start := len(b)
 	for i, e := range chosen {
+		if m := tidyMessage(e, edits); m != nil {
+			if len(b) > start {
+				b = append(b, ',')
+			}
+			b = append(b, m...)
+			continue
+		}
 		if e.Type == "compaction" && i > 0 {
 			continue // an older one that the newest kept
 		}

@@ -15,8 +15,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(openerEnv); path != "" {
-		if err := opener(path); err != nil {
+	if did, err := openInstead(); did {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

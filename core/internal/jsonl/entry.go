@@ -13,6 +13,9 @@ import (
 // Entry reads any line as an entry. An id, parentId, type or timestamp that is
 // no string counts as absent.
 func Entry(line []byte) (core.Entry, error) {
+	if e, ok := tidyEntry(line); ok {
+		return e, nil
+	}
 	e := core.Entry{Line: line}
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)

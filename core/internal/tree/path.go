@@ -2,7 +2,6 @@ package tree
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsonl"
@@ -12,23 +11,21 @@ import (
 // is not there or was met before. The default leaf is the last entry, also
 // where that has no id. ErrNotFound for a leaf that is not there.
 func Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
-	at, byID, err := find(es, leaf)
+	at, places, err := find(es, leaf)
 	if err != nil {
 		return nil, err
 	}
-	path := make([]core.Entry, 0, at+1) // for most sessions the path is nearly all there is
+	// Filled from its end. For most sessions the path is nearly all there is.
+	path := make([]core.Entry, len(es))
+	first := len(path)
 	seen := make([]bool, len(es))
 	for at >= 0 && !seen[at] {
 		seen[at] = true
-		path = append(path, es[at])
-		up, ok := byID[es[at].Parent]
-		if !ok {
-			break
-		}
-		at = up
+		first--
+		path[first] = es[at]
+		at = places.of(es[at].Parent)
 	}
-	slices.Reverse(path)
-	return path, nil
+	return path[first:], nil
 }
 
 // LeafID returns the id of the entry that leaf names, nil where it names none
@@ -42,20 +39,20 @@ func LeafID(es []core.Entry, leaf core.Leaf) (*string, error) {
 }
 
 // find returns the place of leaf in es, -1 where there is nothing before it.
-func find(es []core.Entry, leaf core.Leaf) (at int, byID map[string]int, err error) {
+func find(es []core.Entry, leaf core.Leaf) (int, *places, error) {
 	if leaf.IsNone() {
 		return -1, nil, nil
 	}
-	byID = Index(es)
+	places := placesOf(es)
 	id, ok := leaf.ID()
 	if !ok {
-		return len(es) - 1, byID, nil
+		return len(es) - 1, places, nil
 	}
-	at, ok = byID[id]
-	if !ok {
+	at := places.of(id)
+	if at < 0 {
 		return -1, nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 	}
-	return at, byID, nil
+	return at, places, nil
 }
 
 // Index returns the places of the entries by id; of several with one id, the

@@ -1,0 +1,189 @@
+package materializer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// errOther is plain bytes that are not those of the manifest.
+var errOther = errors.New("these are not the bytes its manifest names")
+
+// Load implements stream.Snapshots. The digest is compared while frames are
+// unpacked, and goes on when it returns.
+func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
+	packed, err := s.packed(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, sum, err := unpackFrames(packed, m)
+	if err != nil {
+		// Whoever packed it may not have left a table to go by.
+		plain, sum, err = unpackStream(packed, m)
+	}
+	if err != nil {
+		return nil, nil, damaged(m, err)
+	}
+	return plain, sync.OnceValue(func() error {
+		if <-sum != m.SHA256 {
+			return damaged(m, errOther)
+		}
+		return nil
+	}), nil
+}
+
+// Read is Load that waits for the digest.
+func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	plain, checked, err := s.Load(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return plain, checked()
+}
+
+func damaged(m *core.Manifest, err error) error {
+	return fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
+}
+
+// packed returns the object as it is stored.
+func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	r, err := s.bucket.Get(ctx, m.Object)
+	if err != nil {
+		return nil, blobError(err)
+	}
+	defer r.Close()
+	// What compression does not make smaller it makes larger by less than that.
+	most := m.Size + m.Size/64 + 64<<10
+	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
+	n, err := io.Copy(buf, io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, blobError(err))
+	}
+	if m.Size < 0 || n > most {
+		return nil, damaged(m, errOther)
+	}
+	return buf.Bytes(), nil
+}
+
+// unpackStream unpacks the snapshot from its beginning to its end, and has the
+// digest of what that gives.
+func unpackStream(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
+	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	var buf bytes.Buffer
+	// One byte more than there may be, to see that there is none.
+	n, err := io.Copy(&buf, io.LimitReader(d, m.Size+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if n != m.Size {
+		return nil, nil, errOther
+	}
+	sum := make(chan core.Digest, 1)
+	sum <- core.DigestOf(buf.Bytes())
+	return buf.Bytes(), sum, nil
+}
+
+// A frame is a piece of a snapshot, packed and where it goes.
+type frame struct {
+	packed, plain []byte
+	done          chan struct{} // closed when it is unpacked
+	err           error         // why it is not
+}
+
+// unpackFrames unpacks the frames of the snapshot at the same time. The digest
+// of what that gives comes when it is known, which may be later.
+func unpackFrames(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
+	plain, frames, err := framesOf(packed, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	queue := make(chan *frame, len(frames))
+	for i := range frames {
+		queue <- &frames[i]
+	}
+	close(queue)
+	for range min(runtime.GOMAXPROCS(0), len(frames)) {
+		go func() {
+			for f := range queue {
+				f.err = f.unpack()
+				close(f.done)
+			}
+		}()
+	}
+	sum := make(chan core.Digest, 1)
+	go func() {
+		h := sha256.New()
+		for i := range frames {
+			<-frames[i].done
+			h.Write(frames[i].plain)
+		}
+		sum <- core.Digest(h.Sum(nil))
+	}()
+	// Each frame is waited for, so that nobody writes into plain afterwards.
+	for i := range frames {
+		<-frames[i].done
+		err = cmp.Or(err, frames[i].err)
+	}
+	return plain, sum, err
+}
+
+// framesOf finds the frames of a snapshot by the table at its end, and makes
+// room for what they hold.
+func framesOf(packed []byte, m *core.Manifest) ([]byte, []frame, error) {
+	r, err := seekable.NewReader(bytes.NewReader(packed), snapshotDecoder())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	table, err := r.SeekTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	if table.Size() != uint64(m.Size) {
+		return nil, nil, errOther
+	}
+	plain := make([]byte, m.Size)
+	frames := make([]frame, table.NumFrames())
+	for i := range frames {
+		f, _ := table.EntryByID(int64(i))
+		end := f.CompressedOffset + uint64(f.CompressedSize)
+		plainEnd := f.DecompressedOffset + uint64(f.DecompressedSize)
+		if end > uint64(len(packed)) || f.DecompressedSize > 2*frameSize {
+			return nil, nil, errors.New("its table names other frames")
+		}
+		frames[i] = frame{packed[f.CompressedOffset:end], plain[f.DecompressedOffset:plainEnd:plainEnd], make(chan struct{}), nil}
+	}
+	return plain, frames, nil
+}
+
+func (f *frame) unpack() error {
+	b, err := snapshotDecoder().DecodeAll(f.packed, f.plain[:0])
+	if err == nil && len(b) != len(f.plain) {
+		err = errOther
+	}
+	return err
+}
+
+// snapshotDecoder unpacks into the room it is given and takes no more.
+var snapshotDecoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})

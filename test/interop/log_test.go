@@ -1,0 +1,92 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+)
+
+// logOpener opens the session in the file at path from a log of its own: what a
+// node does that does not hold the session in memory, but for HTTP. The log has
+// a checkpoint; each opening fetches and checks its snapshot and the records
+// behind it.
+func logOpener(path string) (opened, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "sesslog-interop-")
+	if err != nil {
+		return opened{}, err
+	}
+	defer os.RemoveAll(dir)
+	ss, id, err := logOf(ctx, dir, path)
+	if err != nil {
+		return opened{}, err
+	}
+	return openings(func() ([]byte, error) {
+		s, err := ss.Open(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		var built json.RawMessage
+		err = s.View(func(st *core.State) (err error) {
+			built, err = st.Dialect.Context(st.Entries, st.Leaf(core.MainHead))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return ss.Inline(ctx, built)
+	})
+}
+
+// logOf makes a log below dir, with one session from the file at path. It runs
+// until the process ends.
+func logOf(ctx context.Context, dir, path string) (*stream.Sessions, core.SessionID, error) {
+	const id = "big-session"
+	quiet := slog.New(slog.DiscardHandler)
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "nats"), Logger: quiet})
+	if err != nil {
+		return nil, "", err
+	}
+	conn, err := server.Connect()
+	if err != nil {
+		return nil, "", err
+	}
+	bucket, err := fsblob.Open(filepath.Join(dir, "blobs"))
+	if err != nil {
+		return nil, "", err
+	}
+	blobs := materializer.NewBlobs(blobstore.New(bucket))
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: "interop", Blobs: blobs})
+	if err != nil {
+		return nil, "", err
+	}
+	snapshots := materializer.NewSnapshots(bucket)
+	ss := stream.NewSessions(stream.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Logger: quiet})
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	f, _, err := dialect.Read("pi", data)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := ss.Create(ctx, stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}, Header: f.Header, Entries: f.Entries})
+	if err != nil {
+		return nil, "", err
+	}
+	d := s.Draft(func(seq uint64, sum core.Digest) string { return materializer.SnapshotKey("interop", id, seq, sum) })
+	if err := snapshots.Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+		return nil, "", err
+	}
+	return ss, id, s.Checkpoint(ctx, d)
+}
