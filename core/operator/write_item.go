@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsonl"
 )
 
 // levels are the thinking levels that Operator has, from the least to the most.
@@ -26,45 +27,45 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 		if it.For != "" { // as a change of the model it would change the session's own
 			return nil, []string{"the model for the role " + strconv.Quote(clip(it.For, 40))}
 		}
-		w.begin(typeModel)
-		w.text("model_id", it.Model)
-		w.text("provider_id", it.Provider)
+		w.Begin(typeModel)
+		w.Text("model_id", it.Model)
+		w.Text("provider_id", it.Provider)
 	case core.ItemLevel:
 		if !slices.Contains(levels, it.Text) {
 			return nil, []string{"thinking level " + strconv.Quote(clip(it.Text, 40))}
 		}
-		w.begin(typeThinking)
-		w.text("thinking_level", it.Text)
+		w.Begin(typeThinking)
+		w.Text("thinking_level", it.Text)
 	case core.ItemCompaction:
-		w.begin(typeCompaction)
-		w.text("summary", it.Text)
-		w.text("first_kept_entry_id", it.Target)
-		w.raw("tokens_before", strconv.AppendInt(nil, it.Tokens, 10))
-		w.value("details", it.Details)
-		w.raw("from_hook", []byte("false"))
+		w.Begin(typeCompaction)
+		w.Text("summary", it.Text)
+		w.Text("first_kept_entry_id", it.Target)
+		w.Raw("tokens_before", strconv.AppendInt(nil, it.Tokens, 10))
+		w.Value("details", it.Details)
+		w.Raw("from_hook", []byte("false"))
 	case core.ItemBranch:
-		w.begin(typeBranchSummary)
+		w.Begin(typeBranchSummary)
 		from := it.Target
 		if from == "" {
 			from = root
 		}
-		w.text("from_id", from)
-		w.text("summary", it.Text)
-		w.value("details", it.Details)
-		w.raw("from_hook", []byte("false"))
+		w.Text("from_id", from)
+		w.Text("summary", it.Text)
+		w.Value("details", it.Details)
+		w.Raw("from_hook", []byte("false"))
 	case core.ItemLabel:
 		return d.NewLabel(it.Target, it.Text), nil
 	case core.ItemName:
 		return d.NewName(it.Text), nil
 	case core.ItemLeaf:
-		w.begin(typeLeaf)
+		w.Begin(typeLeaf)
 		if it.Target != "" {
-			w.text("target_id", it.Target)
+			w.Text("target_id", it.Target)
 		}
 	case core.ItemCustom:
-		w.begin(typeCustom)
-		w.text("custom_type", it.Type)
-		w.value("data", it.Details)
+		w.Begin(typeCustom)
+		w.Text("custom_type", it.Type)
+		w.Value("data", it.Details)
 	case core.ItemNote:
 		w.note(it)
 	case core.ItemChannel:
@@ -72,57 +73,30 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 	default:
 		return nil, nil
 	}
-	return append(w.b, '}'), w.lost
+	return append(w.Bytes, '}'), w.Lost
 }
 
 // A writer makes one line.
-type writer struct {
-	b    []byte
-	lost []string
-}
-
-func (w *writer) begin(kind string) { w.b = append(w.b, `{"type":"`+kind+`"`...) }
-
-func (w *writer) text(name, value string) { w.b = appendMember(w.b, name, value) }
-
-func (w *writer) raw(name string, value []byte) {
-	w.b = append(append(append(w.b, `,"`...), name...), `":`...)
-	w.b = append(w.b, value...)
-}
-
-// value adds a value of somebody else's.
-func (w *writer) value(name string, v json.RawMessage) {
-	if v == nil {
-		return
-	}
-	b, err := esjson.Append(nil, esjson.Value(v))
-	if err != nil {
-		w.lose(name + " that are no JSON")
-		return
-	}
-	w.raw(name, b)
-}
-
-func (w *writer) lose(what string) { w.lost = append(w.lost, what) }
+type writer struct{ jsonl.Line }
 
 func (w *writer) note(it core.Item) {
-	w.begin(typeCustomMessage)
-	w.text("custom_type", it.Type)
+	w.Begin(typeCustomMessage)
+	w.Text("custom_type", it.Type)
 	w.blocks("content", it.Blocks, core.BlockText, core.BlockImage)
-	w.raw("display", strconv.AppendBool(nil, !it.Hidden))
-	w.value("details", it.Details)
+	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
+	w.Value("details", it.Details)
 }
 
 func (w *writer) channel(it core.Item) {
-	w.begin(typeChannel)
-	w.text("name", it.Text)
+	w.Begin(typeChannel)
+	w.Text("name", it.Text)
 	ids, ok := nested(esjson.Value(it.Details))
 	if !ok {
 		return
 	}
 	for _, name := range []string{"chat_id", "user_id"} {
 		if s, ok := ids.Get(name).Text(); ok {
-			w.text(name, s)
+			w.Text(name, s)
 		}
 	}
 }
@@ -133,21 +107,21 @@ func (w *writer) message(it core.Item) {
 		return
 	}
 	m := writer{}
-	m.b = append(m.b, `{"role":"`+string(it.Role)+`"`...)
+	m.Bytes = append(m.Bytes, `{"role":"`+string(it.Role)+`"`...)
 	if it.Role == core.RoleTool {
 		m.result(it.Blocks)
 	} else {
 		m.blocks("contents", it.Blocks, core.BlockText, core.BlockImage, core.BlockAudio, core.BlockThinking, core.BlockCall)
 	}
 	if n, ok := number(it.Time); ok {
-		m.raw("timestamp", []byte(n))
+		m.Raw("timestamp", []byte(n))
 	}
 	if it.Role == core.RoleAssistant {
 		m.answer(it)
 	}
-	m.text("id", messageID(m.b))
-	w.b = append(append(append(w.b, `{"type":"message","message":`...), m.b...), '}')
-	w.lost = append(w.lost, m.lost...)
+	m.Text("id", messageID(m.Bytes))
+	w.Bytes = append(append(append(w.Bytes, `{"type":"message","message":`...), m.Bytes...), '}')
+	w.Lost = append(w.Lost, m.Lost...)
 }
 
 // messageID is a UUID for a message, derived from what it says.
@@ -164,17 +138,17 @@ func (w *writer) answer(it core.Item) {
 	b := []byte(`{"input_tokens":` + strconv.FormatInt(u.Input, 10) + `,"output_tokens":` + strconv.FormatInt(u.Output, 10) +
 		`,"cache_read_tokens":` + strconv.FormatInt(u.CacheRead, 10) + `,"cache_write_tokens":` + strconv.FormatInt(u.CacheWrite, 10) +
 		`,"cost":{"input":0.0,"output":0.0,"cache_read":0.0,"cache_write":0.0,"total":`)
-	w.raw("usage", append(esjson.AppendNumber(b, u.Cost), `}}`...))
+	w.Raw("usage", append(esjson.AppendNumber(b, u.Cost), `}}`...))
 	stop := "stop"
 	for name, s := range stops {
 		if s == it.Stop {
 			stop = name
 		}
 	}
-	w.text("stop_reason", stop)
-	w.text("error", it.Error)
+	w.Text("stop_reason", stop)
+	w.Text("error", it.Error)
 	if it.Model != "" || it.Provider != "" {
-		w.lose(core.LostModel)
+		w.Lose(core.LostModel)
 	}
 }
 
@@ -193,20 +167,20 @@ func (w *writer) result(bs []core.Block) {
 		}
 		pictures = append(pictures, b)
 	}
-	w.b = append(w.b, `,"contents":[{"type":"tool_result"`...)
-	w.text("id", r.ID)
-	w.text("content", strings.Join(texts, "\n"))
-	w.raw("is_error", strconv.AppendBool(nil, r.Failed))
+	w.Bytes = append(w.Bytes, `,"contents":[{"type":"tool_result"`...)
+	w.Text("id", r.ID)
+	w.Text("content", strings.Join(texts, "\n"))
+	w.Raw("is_error", strconv.AppendBool(nil, r.Failed))
 	w.object("metadata", r.Details, "details of a result that are no object")
-	w.raw("terminate", []byte("false"))
-	w.b = append(w.b, '}')
+	w.Raw("terminate", []byte("false"))
+	w.Bytes = append(w.Bytes, '}')
 	for _, p := range pictures {
-		w.b = append(w.b, ',')
+		w.Bytes = append(w.Bytes, ',')
 		if !w.block(p, []core.BlockKind{core.BlockImage}) {
-			w.b = w.b[:len(w.b)-1]
+			w.Bytes = w.Bytes[:len(w.Bytes)-1]
 		}
 	}
-	w.b = append(w.b, ']')
+	w.Bytes = append(w.Bytes, ']')
 }
 
 // object adds v where it is an object, else an empty one: what is lost then is
@@ -215,65 +189,65 @@ func (w *writer) object(name string, v json.RawMessage, lost string) {
 	b, err := esjson.Append(nil, esjson.Value(v))
 	if err != nil || len(b) == 0 || b[0] != '{' {
 		if v != nil {
-			w.lose(lost)
+			w.Lose(lost)
 		}
 		b = []byte("{}")
 	}
-	w.raw(name, b)
+	w.Raw(name, b)
 }
 
 // blocks adds a list of blocks of the kinds that have a place there.
 func (w *writer) blocks(name string, bs []core.Block, kinds ...core.BlockKind) {
-	w.b = append(append(append(w.b, `,"`...), name...), `":[`...)
+	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
 	some := false
 	for _, b := range bs {
-		mark := len(w.b)
+		mark := len(w.Bytes)
 		if some {
-			w.b = append(w.b, ',')
+			w.Bytes = append(w.Bytes, ',')
 		}
 		if !w.block(b, kinds) {
-			w.b = w.b[:mark]
+			w.Bytes = w.Bytes[:mark]
 			continue
 		}
 		some = true
 	}
-	w.b = append(w.b, ']')
+	w.Bytes = append(w.Bytes, ']')
 }
 
 func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 	if !slices.Contains(kinds, b.Kind) {
-		w.lose(string(b.Kind))
+		w.Lose(string(b.Kind))
 		return false
 	}
 	if b.Hidden {
-		w.lose("a thought that the provider hid")
+		w.Lose("a thought that the provider hid")
 		return false
 	}
 	if b.Signature != "" && b.Kind != core.BlockThinking {
-		w.lose("a provider's signature on a " + string(b.Kind))
+		w.Lose("a provider's signature on a " + string(b.Kind))
 	}
 	switch b.Kind {
 	case core.BlockText:
-		w.b = append(w.b, `{"type":"text"`...)
-		w.text("content", b.Text)
+		w.Bytes = append(w.Bytes, `{"type":"text"`...)
+		w.Text("content", b.Text)
 	case core.BlockThinking:
-		w.b = append(w.b, `{"type":"thinking"`...)
-		w.text("content", b.Text)
-		w.text("signature", b.Signature)
+		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
+		w.Text("content", b.Text)
+		w.Text("signature", b.Signature)
 	case core.BlockImage:
-		w.b = append(w.b, `{"type":"image","images":[`...)
-		w.b = append(esjson.AppendString(w.b, dataURL(b)), ']')
+		w.Bytes = append(w.Bytes, `{"type":"image","images":[`...)
+		w.Bytes = append(esjson.AppendString(w.Bytes, dataURL(b)), ']')
 	case core.BlockAudio:
-		w.b = append(w.b, `{"type":"audio","audio":[`...)
-		w.b = append(esjson.AppendString(w.b, dataURL(b)), ']')
+		w.Bytes = append(w.Bytes, `{"type":"audio","audio":[`...)
+		w.Bytes = append(esjson.AppendString(w.Bytes, dataURL(b)), ']')
 	case core.BlockCall:
-		w.b = append(w.b, `{"type":"tool_call"`...)
-		w.text("id", b.ID)
-		w.text("name", b.Name)
+		w.Bytes = append(w.Bytes, `{"type":"tool_call"`...)
+		w.Text("id", b.ID)
+		w.Text("name", b.Name)
 		w.object("args", b.Args, "arguments of a call that are no object")
 		w.object("metadata", b.Details, "details of a call that are no object")
 	}
-	w.b = append(w.b, '}')
+	w.Bytes = append(w.Bytes, '}')
 	return true
 }
 

@@ -20,78 +20,46 @@ func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte
 	case core.ItemMessage:
 		w.message(it)
 	case core.ItemCompaction:
-		w.begin("compaction")
-		w.text("summary", it.Text)
-		w.text("firstKeptEntryId", it.Target)
-		w.raw("tokensBefore", strconv.AppendInt(nil, it.Tokens, 10))
-		w.details("details", it.Details)
+		w.Begin("compaction")
+		w.Text("summary", it.Text)
+		w.Text("firstKeptEntryId", it.Target)
+		w.Raw("tokensBefore", strconv.AppendInt(nil, it.Tokens, 10))
+		w.Value("details", it.Details)
 	case core.ItemBranch:
-		w.begin("branch_summary")
+		w.Begin("branch_summary")
 		from := it.Target
 		if from == "" {
 			from = root
 		}
-		w.text("fromId", from)
-		w.text("summary", it.Text)
-		w.details("details", it.Details)
+		w.Text("fromId", from)
+		w.Text("summary", it.Text)
+		w.Value("details", it.Details)
 	case core.ItemLabel:
 		return jsonl.NewLabel(it.Target, it.Text), nil
 	case core.ItemCustom:
-		w.begin("custom")
-		w.text("customType", it.Type)
-		w.details("data", it.Details)
+		w.Begin("custom")
+		w.Text("customType", it.Type)
+		w.Value("data", it.Details)
 	case core.ItemNote:
 		w.note(it)
 	default:
 		return nil, nil
 	}
-	return append(w.b, '}'), w.lost
+	return append(w.Bytes, '}'), w.Lost
 }
 
 // A writer makes one line.
 type writer struct {
-	b      []byte
-	lost   []string
-	hidden func(b []byte, seal string) []byte
+	jsonl.Line
+	hidden func(b []byte, seal string) []byte // see Write
 }
-
-func (w *writer) begin(kind string) { w.b = append(append(w.b, `{"type":`...), strconv.Quote(kind)...) }
-
-func (w *writer) text(name, value string) { w.b = jsonl.AppendMember(w.b, name, value) }
-
-// textIf adds a member that is left out where it is empty.
-func (w *writer) textIf(name, value string) {
-	if value != "" {
-		w.text(name, value)
-	}
-}
-
-func (w *writer) raw(name string, value []byte) {
-	w.b = append(append(append(w.b, `,"`...), name...), `":`...)
-	w.b = append(w.b, value...)
-}
-
-// details adds a value of somebody else's, as JSON.stringify writes it.
-func (w *writer) details(name string, v json.RawMessage) {
-	if v == nil {
-		return
-	}
-	b, err := esjson.Append(nil, esjson.Value(v))
-	if err != nil {
-		w.lose(name + " that are no JSON")
-		return
-	}
-	w.raw(name, b)
-}
-
-func (w *writer) lose(what string) { w.lost = append(w.lost, what) }
 
 func (w *writer) note(it core.Item) {
-	w.begin("custom_message")
-	w.text("customType", it.Type)
+	w.Begin("custom_message")
+	w.Text("customType", it.Type)
 	w.content("content", it.Blocks)
-	w.raw("display", strconv.AppendBool(nil, !it.Hidden))
-	w.details("details", it.Details)
+	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
+	w.Value("details", it.Details)
 }
 
 func (w *writer) message(it core.Item) {
@@ -99,28 +67,28 @@ func (w *writer) message(it core.Item) {
 		w.note(core.Item{Type: "system", Blocks: it.Blocks})
 		return
 	}
-	w.b = append(w.b, `{"type":"message","message":{"role":`...)
+	w.Bytes = append(w.Bytes, `{"type":"message","message":{"role":`...)
 	switch it.Role {
 	case core.RoleAssistant:
 		w.answer(it)
 	case core.RoleTool:
 		w.result(it.Blocks)
 	default:
-		w.b = append(w.b, `"user"`...)
+		w.Bytes = append(w.Bytes, `"user"`...)
 		w.content("content", it.Blocks)
 	}
 	if ms := date.Parse(it.Time); !math.IsNaN(ms) {
-		w.raw("timestamp", esjson.AppendNumber(nil, ms))
+		w.Raw("timestamp", esjson.AppendNumber(nil, ms))
 	}
-	w.b = append(w.b, '}')
+	w.Bytes = append(w.Bytes, '}')
 }
 
 func (w *writer) answer(it core.Item) {
-	w.b = append(w.b, `"assistant"`...)
+	w.Bytes = append(w.Bytes, `"assistant"`...)
 	w.content("content", it.Blocks)
-	w.text("api", orUnknown(it.API))
-	w.text("provider", orUnknown(it.Provider))
-	w.text("model", orUnknown(it.Model))
+	w.Text("api", orUnknown(it.API))
+	w.Text("provider", orUnknown(it.Provider))
+	w.Text("model", orUnknown(it.Model))
 	w.usage(it.Usage)
 	stop := "stop"
 	for name, s := range stops {
@@ -129,10 +97,10 @@ func (w *writer) answer(it core.Item) {
 		}
 	}
 	if it.Stop == core.StopFilter {
-		w.lose("that an answer was cut by a content filter")
+		w.Lose("that an answer was cut by a content filter")
 	}
-	w.text("stopReason", stop)
-	w.textIf("errorMessage", it.Error)
+	w.Text("stopReason", stop)
+	w.TextIf("errorMessage", it.Error)
 }
 
 func orUnknown(s string) string {
@@ -150,7 +118,7 @@ func (w *writer) usage(u *core.Usage) {
 		`,"cacheRead":` + strconv.FormatInt(u.CacheRead, 10) + `,"cacheWrite":` + strconv.FormatInt(u.CacheWrite, 10) +
 		`,"totalTokens":` + strconv.FormatInt(u.Input+u.Output+u.CacheRead+u.CacheWrite, 10) +
 		`,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":`)
-	w.raw("usage", append(esjson.AppendNumber(b, u.Cost), `}}`...))
+	w.Raw("usage", append(esjson.AppendNumber(b, u.Cost), `}}`...))
 }
 
 func (w *writer) result(bs []core.Block) {
@@ -158,30 +126,30 @@ func (w *writer) result(bs []core.Block) {
 	if len(bs) > 0 {
 		r = bs[0]
 	}
-	w.b = append(w.b, `"toolResult"`...)
-	w.text("toolCallId", r.ID)
-	w.text("toolName", orUnknown(r.Name))
+	w.Bytes = append(w.Bytes, `"toolResult"`...)
+	w.Text("toolCallId", r.ID)
+	w.Text("toolName", orUnknown(r.Name))
 	w.content("content", r.Blocks)
-	w.details("details", r.Details)
-	w.raw("isError", strconv.AppendBool(nil, r.Failed))
+	w.Value("details", r.Details)
+	w.Raw("isError", strconv.AppendBool(nil, r.Failed))
 }
 
 // content adds a list of blocks.
 func (w *writer) content(name string, bs []core.Block) {
-	w.b = append(append(append(w.b, `,"`...), name...), `":[`...)
+	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
 	some := false
 	for _, b := range bs {
-		mark := len(w.b)
+		mark := len(w.Bytes)
 		if some {
-			w.b = append(w.b, ',')
+			w.Bytes = append(w.Bytes, ',')
 		}
 		if !w.block(b) {
-			w.b = w.b[:mark]
+			w.Bytes = w.Bytes[:mark]
 			continue
 		}
 		some = true
 	}
-	w.b = append(w.b, ']')
+	w.Bytes = append(w.Bytes, ']')
 }
 
 // arguments adds those of a call, which are an object or nothing.
@@ -190,40 +158,40 @@ func (w *writer) arguments(args json.RawMessage) {
 	if err != nil || len(b) == 0 || b[0] != '{' {
 		b = []byte("{}")
 		if args != nil {
-			w.lose("arguments of a call that are no object")
+			w.Lose("arguments of a call that are no object")
 		}
 	}
-	w.raw("arguments", b)
+	w.Raw("arguments", b)
 }
 
 func (w *writer) block(b core.Block) bool {
 	switch b.Kind {
 	case core.BlockText:
-		w.b = append(w.b, `{"type":"text"`...)
-		w.text("text", b.Text)
-		w.textIf("textSignature", b.Signature)
+		w.Bytes = append(w.Bytes, `{"type":"text"`...)
+		w.Text("text", b.Text)
+		w.TextIf("textSignature", b.Signature)
 	case core.BlockThinking:
 		if b.Hidden {
-			w.b = w.hidden(w.b, b.Signature)
+			w.Bytes = w.hidden(w.Bytes, b.Signature)
 			return true
 		}
-		w.b = append(w.b, `{"type":"thinking"`...)
-		w.text("thinking", b.Text)
-		w.textIf("thinkingSignature", b.Signature)
+		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
+		w.Text("thinking", b.Text)
+		w.TextIf("thinkingSignature", b.Signature)
 	case core.BlockImage:
-		w.b = append(w.b, `{"type":"image"`...)
-		w.text("data", b.Data)
-		w.text("mimeType", b.MIME)
+		w.Bytes = append(w.Bytes, `{"type":"image"`...)
+		w.Text("data", b.Data)
+		w.Text("mimeType", b.MIME)
 	case core.BlockCall:
-		w.b = append(w.b, `{"type":"toolCall"`...)
-		w.text("id", b.ID)
-		w.text("name", b.Name)
+		w.Bytes = append(w.Bytes, `{"type":"toolCall"`...)
+		w.Text("id", b.ID)
+		w.Text("name", b.Name)
 		w.arguments(b.Args)
-		w.textIf("thoughtSignature", b.Signature)
+		w.TextIf("thoughtSignature", b.Signature)
 	default:
-		w.lose(string(b.Kind))
+		w.Lose(string(b.Kind))
 		return false
 	}
-	w.b = append(w.b, '}')
+	w.Bytes = append(w.Bytes, '}')
 	return true
 }
