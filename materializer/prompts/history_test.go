@@ -129,6 +129,9 @@ func (k *keeper) search(q materializer.PromptQuery) []string {
 	if q.Limit == 0 {
 		q.Limit = 1000
 	}
+	if err := k.CatchUp(k.t.Context()); err != nil { // a search alone does not wait for ever
+		k.t.Fatal(err)
+	}
 	page, err := k.Search(k.t.Context(), q)
 	if err != nil {
 		k.t.Fatal(err)
