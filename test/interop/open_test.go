@@ -158,16 +158,24 @@ func openInstead() (bool, error) {
 	return true, json.NewEncoder(os.Stdout).Encode(out)
 }
 
+// digestOf is the digest of what open returns, of which nothing is kept.
+func digestOf(open func() ([]byte, error)) (string, error) {
+	context, err := open()
+	if err != nil {
+		return "", err
+	}
+	return digest(context), nil
+}
+
 // openings calls open once to warm up, and then as often as is measured, each
 // time behind a garbage collection, as the agent's process has it. The memory is
 // the most that the process takes beyond what it had before the first of them.
 func openings(open func() ([]byte, error)) (opened, error) {
 	var out opened
-	context, err := open()
-	if err != nil {
+	var err error
+	if out.Context, err = digestOf(open); err != nil {
 		return out, err
 	}
-	out.Context, context = digest(context), nil
 	debug.FreeOSMemory()
 	before := memory("self", "VmRSS")
 	peak := int64(-1)
