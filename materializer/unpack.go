@@ -179,9 +179,10 @@ func (f *frame) unpack() error {
 	return err
 }
 
-// snapshotDecoder unpacks into the room it is given and takes no more.
+// snapshotDecoder unpacks into the room it is given and takes no more. Frames'
+// own checksums are left alone: the manifest's digest is of the same bytes.
 var snapshotDecoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
