@@ -276,3 +276,24 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// Notes about a message with an image leave the image as it is, and may hold
+// images themselves.
+func TestNotesLeaveImagesAlone(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	picture := `{"type":"image","data":"` + strings.Repeat("aW1h", 500) + `"}`
+	line := strings.Replace(said("a", "", "user", "one"), `"one"`, `"one","x":[`+picture+`]`, 1)
+	n.importText(t, file(operatorHeader, line))
+	meta := `{"channel_message_id":"c1","x":` + picture + `,"y":{"type":"image","data":"blob:own"}}`
+	if _, err := n.SetMeta(t.Context(), "operator-one", "a", json.RawMessage(meta), api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.React(t.Context(), "operator-one", api.ReactionRequest{Message: "c1", Emoji: "+1"}, api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := file(operatorHeader, strings.TrimSuffix(line, "}")+`,"meta":`+strings.TrimSuffix(meta, "}")+`,"reactions":["+1"]}}`)
+	if got := read2(t, n, "operator-one", false); got != want {
+		t.Errorf("it is\n%s\nwant\n%s", got, want)
+	}
+}
