@@ -134,6 +134,10 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	if q.At.IsDefault() {
 		return fmt.Errorf(`the body names no place; send {"at":{"id":"…"}} or {"at":{"none":true}}: %w`, core.ErrInvalid)
 	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
@@ -157,9 +161,13 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		return answer(w, http.StatusOK, done)
 	}
 	if line != nil {
-		return s.appendLine(w, r, line)
+		sess, rec, err := s.appendTo(r, [][]byte{line}, after)
+		if err != nil {
+			return err
+		}
+		return s.appended(w, sess, rec)
 	}
-	if err := sess.Move(r.Context(), head, r.Header.Get(HeaderWriter), q.At); err != nil {
+	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(HeaderWriter), q.At, after); err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, Appended{IDs: []string{}, Cursor: cursorOf(sess)})
@@ -347,7 +355,9 @@ func (c *Client) CreateWhole(ctx context.Context, n session.New) (Created, error
 // that it leaves where there is one. An agent that has an entry for it gets
 // that, for any other the head is moved.
 func (c *Client) Branch(ctx context.Context, id string, r BranchRequest, o AppendOptions) (Appended, error) {
-	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), o.header(), r)
+	h := o.header()
+	headIf(h, "If-Match", o.After)
+	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), h, r)
 }
 
 // Children returns the lines of the entries that hang on the entry called of,
