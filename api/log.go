@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 
 	"github.com/sesslog/sesslog/core"
@@ -80,7 +81,12 @@ func idOf(line []byte) (string, error) {
 }
 
 func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, leaf core.Leaf) (core.Cursor, error) {
-	info, err := r.c.Move(ctx, string(id), w.Head, MoveRequest{Leaf: leaf}, w.Writer)
+	h := http.Header{}
+	headIf(h, HeaderWriter, w.Writer)
+	if w.After != (core.Cursor{}) {
+		h.Set("If-Match", w.After.String())
+	}
+	info, err := send[Info](ctx, r.c, http.MethodPut, r.c.session(string(id), "/heads/"+url.PathEscape(w.Head)), h, MoveRequest{Leaf: leaf})
 	return info.Log.Cursor, typed(id, err)
 }
 

@@ -134,6 +134,10 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	if q.At.IsDefault() {
 		return fmt.Errorf(`the body names no place; send {"at":{"id":"…"}} or {"at":{"none":true}}: %w`, core.ErrInvalid)
 	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
@@ -157,9 +161,13 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		return answer(w, http.StatusOK, done)
 	}
 	if line != nil {
-		return s.appendLine(w, r, line)
+		sess, rec, err := s.appendTo(r, [][]byte{line}, after)
+		if err != nil {
+			return err
+		}
+		return s.appended(w, sess, rec)
 	}
-	if err := sess.Move(r.Context(), head, r.Header.Get(HeaderWriter), q.At); err != nil {
+	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(HeaderWriter), q.At, after); err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, Appended{IDs: []string{}, Cursor: cursorOf(sess)})
@@ -244,16 +252,17 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the body has %d lines, it is the entry's new one: %w", len(lines), core.ErrInvalid)
 	}
 	id := r.PathValue("entry")
-	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
-		e, err := st.Dialect.Entry(lines[0])
-		if err != nil {
-			return nil, err
+	var a stream.Amend
+	a.Lines(lines)
+	read := a.Change
+	a.Change = func(st *core.State) ([]core.Entry, error) {
+		es, err := read(st)
+		if err == nil && es[0].ID != id {
+			err = fmt.Errorf("the line has the id %q, an entry keeps its own: %w", es[0].ID, core.ErrInvalid)
 		}
-		if e.ID != id {
-			return nil, fmt.Errorf("the line has the id %q, an entry keeps its own: %w", e.ID, core.ErrInvalid)
-		}
-		return []core.Entry{e}, nil
-	})
+		return es, err
+	}
+	return s.amendWith(w, r, a)
 }
 
 // meta replaces what a message says of the channel that it came through.
@@ -262,8 +271,12 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &meta); err != nil {
 		return err
 	}
+	kept, _, err := s.cfg.Sessions.Keep(r.Context(), []core.Entry{{Line: meta}})
+	if err != nil {
+		return err
+	}
 	id := r.PathValue("entry")
-	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
+	return s.amendWith(w, r, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
 		a, err := annotator(st)
 		if err != nil {
 			return nil, err
@@ -272,9 +285,9 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 		if !ok {
 			return nil, fmt.Errorf("session %s has no entry %q: %w", st.ID, id, core.ErrNotFound)
 		}
-		e, err = a.WithMeta(e, meta)
+		e, err = a.WithMeta(e, kept[0].Line)
 		return []core.Entry{e}, err
-	})
+	}})
 }
 
 // react adds a reaction to a message.
@@ -289,14 +302,14 @@ func (s *Server) react(w http.ResponseWriter, r *http.Request) error {
 	if q.Emoji == "" {
 		return fmt.Errorf("the reaction is empty: %w", core.ErrInvalid)
 	}
-	return s.amendWith(w, r, func(st *core.State) ([]core.Entry, error) {
+	return s.amendWith(w, r, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
 		a, err := annotator(st)
 		if err != nil {
 			return nil, err
 		}
 		e, err := a.WithReaction(st.Entries, q.Message, q.Emoji)
 		return []core.Entry{e}, err
-	})
+	}})
 }
 
 func annotator(st *core.State) (core.Annotator, error) {
@@ -307,7 +320,7 @@ func annotator(st *core.State) (core.Annotator, error) {
 	return a, nil
 }
 
-func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, change func(*core.State) ([]core.Entry, error)) error {
+func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, a stream.Amend) error {
 	writer := r.Header.Get(HeaderWriter)
 	if err := checkText(writer); err != nil {
 		return err
@@ -316,7 +329,8 @@ func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, change func(*
 	if err != nil {
 		return err
 	}
-	at, err := sess.Amend(r.Context(), stream.Amend{Head: r.Header.Get(HeaderHead), Writer: writer, Change: change})
+	a.Head, a.Writer = r.Header.Get(HeaderHead), writer
+	at, err := sess.Amend(r.Context(), a)
 	if err != nil {
 		return err
 	}
@@ -341,7 +355,9 @@ func (c *Client) CreateWhole(ctx context.Context, n session.New) (Created, error
 // that it leaves where there is one. An agent that has an entry for it gets
 // that, for any other the head is moved.
 func (c *Client) Branch(ctx context.Context, id string, r BranchRequest, o AppendOptions) (Appended, error) {
-	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), o.header(), r)
+	h := o.header()
+	headIf(h, "If-Match", o.After)
+	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), h, r)
 }
 
 // Children returns the lines of the entries that hang on the entry called of,

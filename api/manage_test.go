@@ -276,3 +276,57 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// Notes about a message with an image leave the image as it is, and may hold
+// images themselves.
+func TestNotesLeaveImagesAlone(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	picture := `{"type":"image","data":"` + strings.Repeat("aW1h", 500) + `"}`
+	line := strings.Replace(said("a", "", "user", "one"), `"one"`, `"one","x":[`+picture+`]`, 1)
+	n.importText(t, file(operatorHeader, line))
+	meta := `{"channel_message_id":"c1","x":` + picture + `,"y":{"type":"image","data":"blob:own"}}`
+	if _, err := n.SetMeta(t.Context(), "operator-one", "a", json.RawMessage(meta), api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.React(t.Context(), "operator-one", api.ReactionRequest{Message: "c1", Emoji: "+1"}, api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := file(operatorHeader, strings.TrimSuffix(line, "}")+`,"meta":`+strings.TrimSuffix(meta, "}")+`,"reactions":["+1"]}}`)
+	if got := read2(t, n, "operator-one", false); got != want {
+		t.Errorf("it is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A branch goes on from where its caller saw the head, or not at all.
+func TestBranchOnlyWhereTheHeadHasNotMoved(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	for id, text := range map[string]string{
+		"operator-one": file(operatorHeader, said("a", "", "user", "one"), said("b", "a", "assistant", "two")),
+		"session-one":  file(header, message("a", "", "one"), message("b", "a", "two")),
+	} {
+		n.importText(t, text)
+		seen := info(t, n, id).Log.Cursor.String()
+		if _, err := n.Name(t.Context(), id, api.NameRequest{Name: "moved on"}, api.AppendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		moved := info(t, n, id)
+		_, err := n.Branch(t.Context(), id, api.BranchRequest{At: core.LeafAt("a")}, api.AppendOptions{After: seen})
+		if now := info(t, n, id); !errors.Is(err, core.ErrConflict) || now.Log.Cursor != moved.Log.Cursor {
+			t.Errorf("%s: %v, it is at %s, want %s", id, err, now.Log.Cursor, moved.Log.Cursor)
+		}
+		if _, err := n.Branch(t.Context(), id, api.BranchRequest{At: core.LeafAt("a")}, api.AppendOptions{After: moved.Log.Cursor.String()}); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func info(t *testing.T, n *node, id string) api.Info {
+	t.Helper()
+	i, err := n.Info(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}

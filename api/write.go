@@ -155,13 +155,9 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	if err := s.checkLines(body); err != nil {
 		return err
 	}
-	var after *core.Cursor
-	if m := strings.Trim(r.Header.Get("If-Match"), `"`); m != "" {
-		c, err := core.ParseCursor(m)
-		if err != nil {
-			return err
-		}
-		after = &c
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
 	}
 	lines, numbers := entryLines(body)
 	sess, rec, err := s.appendTo(r, lines, after)
@@ -172,6 +168,17 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.appended(w, sess, rec)
+}
+
+// ifMatch is the place in the log since which the head must not have moved, nil
+// where the request names none.
+func ifMatch(r *http.Request) (*core.Cursor, error) {
+	m := strings.Trim(r.Header.Get("If-Match"), `"`)
+	if m == "" {
+		return nil, nil
+	}
+	c, err := core.ParseCursor(m)
+	return &c, err
 }
 
 // entryLines splits a body into its lines, blank ones left out, and says which
@@ -306,7 +313,11 @@ func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := sess.Move(r.Context(), r.PathValue("head"), r.Header.Get(HeaderWriter), q.Leaf); err != nil {
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	if err := sess.MoveAfter(r.Context(), r.PathValue("head"), r.Header.Get(HeaderWriter), q.Leaf, after); err != nil {
 		return err
 	}
 	return s.info(w, r)

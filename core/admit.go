@@ -48,7 +48,7 @@ func (s *State) Admit(p Proposal) ([]Entry, error) {
 		return nil, err
 	}
 	if p.After != nil {
-		if err := s.unmoved(p.Head, *p.After); err != nil {
+		if err := s.Unmoved(p.Head, *p.After); err != nil {
 			return nil, err
 		}
 	}
@@ -97,9 +97,9 @@ func (s *State) MayWrite(head, writer string, holds bool) error {
 	return &FencedError{Session: s.ID, Head: head, Holder: claim}
 }
 
-// unmoved returns a *ConflictError unless head stands where it stood at after.
+// Unmoved returns a *ConflictError unless head stands where it stood at after.
 // A head that nobody made moves with main.
-func (s *State) unmoved(head string, after Cursor) error {
+func (s *State) Unmoved(head string, after Cursor) error {
 	h, ok := s.Heads[head]
 	if !ok {
 		h = s.head(MainHead)

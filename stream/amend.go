@@ -14,13 +14,17 @@ type Amend struct {
 	Head   string // default core.MainHead: who may write to it may amend
 	Writer string // of the claim it speaks from; empty for none
 	// Change returns the entries, each known by its id, of the session as it is
-	// when the record is made. It may be called several times and may do
+	// when the record is made, with lines as the log keeps them: an image that
+	// the log took out stays out. It may be called several times and may do
 	// nothing else.
 	Change func(*core.State) ([]core.Entry, error)
+
+	inline bool // Change returns lines with their images in them
 }
 
-// Lines makes a Change of whole lines.
+// Lines makes a Change of whole lines, with their images in them.
 func (a *Amend) Lines(lines [][]byte) {
+	a.inline = true
 	a.Change = func(st *core.State) ([]core.Entry, error) {
 		es := make([]core.Entry, len(lines))
 		for i, line := range lines {
@@ -58,7 +62,13 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		if err != nil {
 			return nil, err
 		}
-		es, err = s.amended(ctx, st, es)
+		if a.inline {
+			es, _, err = s.ss.Keep(ctx, es)
+		}
+		if err != nil {
+			return nil, err
+		}
+		es, err = s.amended(st, es)
 		if err != nil || len(es) == 0 {
 			return nil, err
 		}
@@ -73,15 +83,11 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 	return at, err
 }
 
-// amended returns es as the log keeps them, less those that are there as they
-// are.
-func (s *Session) amended(ctx context.Context, st *core.State, es []core.Entry) ([]core.Entry, error) {
-	es, _, err := s.ss.Keep(ctx, es)
-	if err != nil {
-		return nil, err
-	}
+// amended returns es less those that are there as they are.
+func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error) {
 	var changed []core.Entry
 	for i, e := range es {
+		var err error
 		old, ok := st.Entry(e.ID)
 		switch {
 		case !ok:

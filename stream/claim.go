@@ -92,6 +92,13 @@ func (s *Session) Release(ctx context.Context, head, writer string, n core.Notic
 // is made by it. writer is the claim it speaks from, empty for none. In a
 // linear session nothing moves, which is core.ErrInvalid.
 func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf) error {
+	return s.MoveAfter(ctx, head, writer, leaf, nil)
+}
+
+// MoveAfter is Move where the head has not moved since after, unless that is
+// nil; else it is a *core.ConflictError. A head that stands there already is no
+// error.
+func (s *Session) MoveAfter(ctx context.Context, head, writer string, leaf core.Leaf, after *core.Cursor) error {
 	body, err := json.Marshal(core.Move{Leaf: leaf})
 	if err != nil {
 		return err
@@ -116,6 +123,11 @@ func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf)
 		}
 		if st.Dialect.Linear() {
 			return nil, chainError(st)
+		}
+		if after != nil {
+			if err := st.Unmoved(head, *after); err != nil {
+				return nil, err
+			}
 		}
 		return &core.Record{Kind: core.KindHead, Head: head, Writer: s.writerOr(writer), Body: body}, nil
 	}, nil)

@@ -162,7 +162,11 @@ func (l *Local) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 	if err != nil {
 		return core.Cursor{}, err
 	}
-	err = s.Move(ctx, w.Head, w.Writer, leaf)
+	var after *core.Cursor
+	if w.After != (core.Cursor{}) {
+		after = &w.After
+	}
+	err = s.MoveAfter(ctx, w.Head, w.Writer, leaf, after)
 	return s.cursor(), err
 }
 

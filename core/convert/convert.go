@@ -145,7 +145,7 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 			continue
 		}
 		if now := (model{it.Provider, it.Model}); c.models[parent] != now {
-			parent = c.put(core.Item{Kind: core.ItemModel, Time: it.Time, Provider: now.provider, Model: now.name}, c.newID(want+" model"), parent)
+			parent = c.put(core.Item{Kind: core.ItemModel, Time: it.Time, Provider: now.provider, Model: now.name}, c.newID(want+" model "+strconv.Itoa(len(c.out))), parent)
 		}
 	}
 	return c.add(line, it, want, parent)

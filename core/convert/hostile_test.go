@@ -336,3 +336,20 @@ func TestAChainKeepsWhatIsBehindAFirstEntryThatSaysNothing(t *testing.T) {
 		t.Errorf("it has what the compaction dropped:\n%s", all)
 	}
 }
+
+// Entries without ids, each an answer of another model: the new ids are found
+// without going through all that were given before.
+func TestManyEntriesWithoutIDsConvertInTime(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(piHead)
+	for i := range 20_000 {
+		fmt.Fprintf(&b, `{"type":"message","timestamp":"2026-01-02T03:04:05.000Z","parentId":null,"message":{"role":"assistant","content":[{"type":"text","text":"x"}],"provider":"p","model":"m%d"}}`+"\n", i)
+	}
+	f, pi := read(t, b.String())
+	for _, name := range trees() {
+		if got := len(to(t, name, f, pi, core.NoLeaf).Entries); got < 20_000 {
+			t.Errorf("%s: %d entries", name, got)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"strconv"
+
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -86,7 +88,7 @@ func (c *conversion) entry(e core.Entry, parent string) string {
 	for i, it := range items {
 		want := id
 		if i > 0 || said != "" {
-			want = c.newID(e.ID + " part")
+			want = c.newID(e.ID + " part " + strconv.Itoa(len(c.out)))
 		}
 		if before := len(c.out); it.Kind != core.ItemLeaf {
 			at = c.put(c.aimed(it, e), want, at)

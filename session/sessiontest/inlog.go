@@ -28,6 +28,7 @@ var inLog = []test{
 	{"FencedWriterKeepsItsWorkOnAHeadOfItsOwn", fencedWriter},
 	{"FencedWriterMayGiveUp", fencedDiscards},
 	{"SharedWriterNeverWritesOverAnother", sharedConflict},
+	{"SharedWriterNeverMovesWhatAnotherMoved", sharedMove},
 	{"LostAnswersStoreNothingTwice", lostAnswers},
 	{"LostAnswersOfAnyKind", flaky},
 	{"OutageKeepsEntriesInHand", outage},
@@ -284,6 +285,26 @@ func sharedConflict(t *testing.T, w *suite) {
 	stands(t, s, theirs)
 	w.user(t, s, "mine")
 	w.user(t, s, "mine again")
+	must(t, other.Refresh(t.Context()))
+	same(t, s, other)
+}
+
+func sharedMove(t *testing.T, w *suite) {
+	s, ids := w.chat(t, shared)
+	other := w.open(t, s.ID())
+	theirs := w.user(t, other, "theirs")
+	err := s.ResetLeaf(t.Context())
+	if _, ok := errors.AsType[*core.ConflictError](err); !ok {
+		t.Fatalf("error is %v, want a *core.ConflictError", err)
+	}
+	must(t, other.Refresh(t.Context()))
+	stands(t, other, theirs)
+	_, err = s.Discard(t.Context())
+	must(t, err)
+	must(t, s.Refresh(t.Context()))
+	stands(t, s, theirs)
+	must(t, s.Branch(t.Context(), ids[0]))
+	stands(t, s, ids[0])
 	must(t, other.Refresh(t.Context()))
 	same(t, s, other)
 }
