@@ -92,7 +92,7 @@ func (s *Server) bringIn(r *http.Request, lines []core.Entry, lost *[]convert.Lo
 		lines[i].Line = line
 	}
 	if missing > 0 {
-		*lost = append(*lost, convert.Loss{What: "images that were never brought along", Count: missing})
+		*lost = append([]convert.Loss{{What: "images that were never brought along", Count: missing}}, *lost...)
 	}
 	return nil
 }

@@ -451,8 +451,7 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 	if err != nil {
 		return err
 	}
-	at := s.byID[e.ID]
-	if s.log != nil && at < len(s.entries)-s.unsent {
+	if s.log != nil && s.byID[e.ID] < len(s.entries)-s.unsent {
 		if err := s.send(ctx, false); err != nil {
 			return err
 		}
@@ -464,7 +463,9 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries = slices.Clone(s.entries) // readers hold the old ones
-	s.entries[at] = e
+	if at, ok := s.byID[e.ID]; ok { // it may have been loaded anew meanwhile
+		s.entries = slices.Clone(s.entries) // readers hold the old ones
+		s.entries[at] = e
+	}
 	return nil
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -58,7 +59,11 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 	}
 	// Where a file of these entries ends is not where the source stands. Once
 	// somebody has gone on in the fork, it stands where they are.
-	return s, s.Move(ctx, core.MainHead, "", leaf)
+	err = s.Move(ctx, core.MainHead, "", leaf)
+	if errors.Is(err, core.ErrNotFound) {
+		return s, nil // an earlier try made it, and the source has gone on since
+	}
+	return s, err
 }
 
 // birth is the session that f makes of st.
