@@ -21,8 +21,11 @@ func importCmd(a *app) *cobra.Command {
 		Use:   "import FILE|DIR...",
 		Short: "Bring session files into the log",
 		Long: `Brings session files into the log, each whole or not at all; - is standard
-input, a directory stands for the session files in it and below it. A file that is there already adds only the entries that are new. A file
-that contradicts what is there is refused, naming the first line that does.
+input, a directory stands for the session files in it and below it: those that
+end in .jsonl or .jsonl.__partial__, and in .json in a folder called sessions,
+as Nova's do. A file that is there already adds only the entries that are new.
+A file that contradicts what is there is refused, naming the first line that
+does.
 
 Lines that are no entries are reported with their numbers, and kept: export
 --original gives the file back as it was. A file of an older format version is
