@@ -20,14 +20,14 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 			yield(nil, err)
 			return
 		}
-		end := after
+		end := before // strays included
 		for r, err := range read {
 			switch {
 			case err != nil:
 			case before == nil || before.Seq+1 == r.Seq && before.Chain.Next(r) == r.Chain:
-				before, end = r, r.Pos
-			case r.After == end:
-				end = r.Pos
+				before, end = r, r
+			case isBehind(ctx, l, id, end, r):
+				end = r
 				continue
 			default:
 				r, err = nil, fmt.Errorf("session %s goes on at %d from another record than %d: %w", id, r.Pos, before.Seq, core.ErrLost)
@@ -37,4 +37,13 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 			}
 		}
 	}
+}
+
+// isBehind reports whether r was stored behind end, and end is still there.
+func isBehind(ctx context.Context, l core.Log, id core.SessionID, end, r *core.Record) bool {
+	if r.After != end.Pos {
+		return false
+	}
+	now, err := linkAt(ctx, l, id, end.Pos)
+	return err == nil && now.Chain == end.Chain
 }
