@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -17,6 +18,7 @@ type Change struct {
 	Session core.SessionID
 	Kind    core.Kind
 	Seq     uint64
+	Chain   core.Chain
 	Pos     core.Pos
 }
 
@@ -75,12 +77,35 @@ func change(m jetstream.Msg) (Change, bool) {
 	if err != nil {
 		return Change{}, false
 	}
+	chain, err := core.ParseChain(m.Headers().Get(hdrChain))
+	if err != nil {
+		return Change{}, false
+	}
 	return Change{
 		Session: id,
+		Chain:   chain,
 		Kind:    core.Kind(m.Headers().Get(hdrKind)),
 		Seq:     seq,
 		Pos:     core.Pos(meta.Sequence.Stream),
 	}, true
+}
+
+// ChainAt returns the chain of the record at pos of a shard, whatever its
+// session. core.ErrNotFound when none is there: it was dropped with the prefix
+// that it was in, or the log lost it.
+func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
+	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	m, err := s.GetMsg(ctx, uint64(pos))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return core.Chain{}, fmt.Errorf("record at %d of shard %d: %w", pos, shard, core.ErrNotFound)
+	}
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	return core.ParseChain(m.Header.Get(hdrChain))
 }
 
 // ShardState is how much a shard holds.
