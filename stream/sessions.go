@@ -132,8 +132,9 @@ func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
 	}
 	st.Pos, st.Base, r.Pos = pos, pos, pos
 	lineage.Note(ctx, b.ID)
-	v := view{st: st, end: mark{pos, r.Chain}}
+	v := view{st: st}
 	v.mem.add(r)
+	v.pass(r)
 	return ss.session(v), nil
 }
 

@@ -18,6 +18,9 @@ type view struct {
 	end    mark
 	strays []*core.Record // read and not folded, in order
 	mem    memory
+	// from is the first record that was read to get here, but for the checkpoint
+	// that said where to begin. Nothing before it is needed.
+	from core.Pos
 }
 
 // A mark names one record of a log.
@@ -32,8 +35,16 @@ func (v *view) fold(r *core.Record) error {
 		return err
 	}
 	v.mem.add(r)
-	v.end = mark{r.Pos, r.Chain}
+	v.pass(r)
 	return nil
+}
+
+// pass notes that r was read.
+func (v *view) pass(r *core.Record) {
+	v.end = mark{r.Pos, r.Chain}
+	if v.from == 0 {
+		v.from = r.Pos
+	}
 }
 
 // read is fold for one who reads from a base that is known to be good: a record
@@ -49,6 +60,6 @@ func (v *view) read(r *core.Record) error {
 		return fmt.Errorf("record %d, at %d, was stored behind one at %d, which is not there: %w", r.Seq, r.Pos, r.After, errHole)
 	}
 	v.strays = append(v.strays, r)
-	v.end = mark{r.Pos, r.Chain}
+	v.pass(r)
 	return nil
 }

@@ -27,6 +27,21 @@ type Change struct {
 // ctx's included. Messages that are no records are passed over.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
+		for m, err := range l.messages(ctx, shard, after) {
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			if ch, ok := change(m); ok && !yield(ch, nil) {
+				return
+			}
+		}
+	}
+}
+
+// messages yields every message of a shard behind after, without its data.
+func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
+	return func(yield func(jetstream.Msg, error) bool) {
 		name := streamName(l.cfg.Name, shard)
 		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
@@ -36,12 +51,12 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 			InactiveThreshold: time.Minute,
 		})
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		msgs, err := c.Messages()
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		defer msgs.Stop()
@@ -50,14 +65,14 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 		for {
 			m, err := msgs.Next()
 			if ctx.Err() != nil {
-				yield(Change{}, ctx.Err())
+				yield(nil, ctx.Err())
 				return
 			}
 			if err != nil {
-				yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+				yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 				return
 			}
-			if ch, ok := change(m); ok && !yield(ch, nil) {
+			if !yield(m, nil) {
 				return
 			}
 		}
