@@ -133,9 +133,13 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 	return core.Pos(ack.Sequence), nil
 }
 
+// jitter is a random time up to d, but in a simulation, which must be the same
+// again.
+var jitter = func(d time.Duration) time.Duration { return rand.N(d) }
+
 // pause waits 2 to 50 ms before the next try.
 func pause(ctx context.Context) error {
-	t := time.NewTimer(2*time.Millisecond + rand.N(48*time.Millisecond))
+	t := time.NewTimer(2*time.Millisecond + jitter(48*time.Millisecond))
 	defer t.Stop()
 	select {
 	case <-t.C:
