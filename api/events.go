@@ -18,9 +18,6 @@ import (
 const (
 	// heartbeat is how often a silent stream of events says that it lives.
 	heartbeat = 10 * time.Second
-	// cursorWait is how long a cursor beyond the end is waited for: the node
-	// that gave it may be ahead of this one.
-	cursorWait = 3 * time.Second
 	// maxFollowers bounds who follows through one node: each takes a
 	// subscription and what is on its way to it.
 	maxFollowers = 1000
@@ -104,47 +101,13 @@ func afterOf(r *http.Request) (core.Cursor, error) {
 
 // position is where in the log the record named by a cursor lies. core.ErrLost
 // when the log has no such record.
-func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Cursor) (core.Pos, error) {
+func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Cursor) (pos core.Pos, err error) {
 	if c == (core.Cursor{}) {
 		return 0, nil
 	}
-	have, end, err := s.atLeast(ctx, sess, c.Seq)
-	if err != nil {
-		return 0, err
-	}
-	if have == c {
-		return end, nil
-	}
-	for rec, err := range s.cfg.Log.Read(ctx, sess.ID(), 0, end) {
-		if err != nil {
-			return 0, err
-		}
-		if rec.Seq == c.Seq && core.CursorOf(rec.Seq, rec.Chain) == c {
-			return rec.Pos, nil
-		}
-	}
-	return 0, fmt.Errorf("session %s is at %s and has no record %s: %w", sess.ID(), have, c, core.ErrLost)
-}
-
-// atLeast waits a little for the session to have seq records, and returns where
-// it is.
-func (s *Server) atLeast(ctx context.Context, sess *stream.Session, seq uint64) (c core.Cursor, end core.Pos, err error) {
-	deadline := time.Now().Add(cursorWait)
-	for {
-		_ = sess.View(func(st *core.State) error {
-			c, end = st.Cursor(), st.Pos
-			return nil
-		})
-		if c.Seq >= seq || time.Now().After(deadline) {
-			return c, end, nil
-		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return c, end, err
-		}
-		if err := sess.Refresh(ctx); err != nil {
-			return c, end, err
-		}
-	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	return sess.Position(ctx, c)
 }
 
 // sendUpTo sends the records behind pos that the session has now.

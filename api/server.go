@@ -258,12 +258,6 @@ func (s *Server) allowed(r *http.Request) bool {
 // errBroken is a failure after the answer has begun.
 var errBroken = errors.New("the answer broke off")
 
-// session returns the session that the request's path names, as fresh as the
-// log's leader has it.
-func (s *Server) session(r *http.Request) (*stream.Session, error) {
-	return s.named(r.Context(), r.PathValue("id"))
-}
-
 // openWait is how long a request waits for its session: longer than a cluster
 // takes to elect a leader.
 const openWait = 15 * time.Second

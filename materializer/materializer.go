@@ -123,9 +123,11 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 		if err != nil {
 			return err
 		}
-		m.cfg.Changed(ch)
-		if err := m.take(ctx, shard, ch); err != nil {
-			return err
+		if ch.Session != "" {
+			m.cfg.Changed(ch)
+			if err := m.take(ctx, shard, ch); err != nil {
+				return err
+			}
 		}
 		m.advance(shard, ch.Pos)
 	}

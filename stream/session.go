@@ -18,11 +18,12 @@ type Session struct {
 	id     core.SessionID
 	writer string // of appends that speak from no claim
 
-	turn chan struct{} // held by whoever writes or catches up: one record in flight
-	mu   sync.RWMutex  // guards what st points to, held for writing in fold alone
-	st   *core.State
-	gen  atomic.Uint64 // how often st was loaded anew
-	size atomic.Int64  // bytes of st, roughly
+	turn  chan struct{} // held by whoever writes or catches up: one record in flight
+	mu    sync.RWMutex  // guards what st points to, held for writing in fold alone
+	st    *core.State
+	trail trail         // of st; guarded by mu
+	gen   atomic.Uint64 // how often st was loaded anew
+	size  atomic.Int64  // bytes of st, roughly
 
 	// Of the record in flight: its chain, and whether it was met in the log.
 	// Guarded by turn.
@@ -32,6 +33,8 @@ type Session struct {
 	qmu     sync.Mutex
 	queue   []*request
 	serving bool
+
+	barriers rounds // of strict reads
 }
 
 // ID is the session's name in the log.
@@ -77,6 +80,7 @@ func (s *Session) fold(r *core.Record) error {
 		return err
 	}
 	s.meet(r)
+	s.trail.add(s.st.Cursor())
 	s.size.Add(int64(len(r.Body)) + int64(r.Count)*entryOverhead)
 	return nil
 }
@@ -156,7 +160,7 @@ func (s *Session) reload(ctx context.Context, last *core.Record) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.st = st
+	s.st, s.trail = st, trail{}
 	s.gen.Add(1)
 	s.measure()
 	return nil
