@@ -60,18 +60,17 @@ func (s *Server) session(r *http.Request) (*stream.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !d.Strict {
-		sess, err := s.named(r.Context(), r.PathValue("id"))
-		if err != nil {
-			return nil, err
-		}
-		return sess, reach(r.Context(), sess, d.Seen)
+	ctx, cancel := opening(r)
+	defer cancel()
+	open := s.named
+	if d.Strict {
+		open = s.strict
 	}
-	sess, err := s.strict(r.Context(), r.PathValue("id"))
+	sess, err := open(ctx, r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	return sess, reach(r.Context(), sess, d.Seen)
+	return sess, reach(ctx, sess, d.Seen)
 }
 
 // strict returns the session called name as a quorum has it.
@@ -80,8 +79,6 @@ func (s *Server) strict(ctx context.Context, name string) (*stream.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWait)
-	defer cancel()
 	for {
 		sess, err := s.cfg.Cache.Get(ctx, id)
 		if err == nil {

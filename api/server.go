@@ -233,6 +233,8 @@ func (s *Server) serve(h handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		r, cancel := bounded(r)
+		defer cancel()
 		err := h(w, r)
 		if err == nil {
 			return

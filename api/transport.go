@@ -95,6 +95,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 	for k, v := range h {
 		req.Header[k] = v
 	}
+	preferWait(ctx, req.Header)
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

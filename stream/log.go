@@ -49,7 +49,9 @@ var _ core.Log = (*Log)(nil)
 // OpenLog binds to the log named in cfg over nc, making its streams where they
 // are absent. It is an error when streams are there that would break a promise
 // of core.Log, such as one that forgets old records. The caller keeps nc and
-// closes it after the last use of the Log.
+// closes it after the last use of the Log. nc should keep nothing for later while
+// it is down (nats.ReconnectBufSize(-1)): what it keeps may be stored long after
+// its writer gave up, and the writer cannot be told that it was not sent.
 func OpenLog(ctx context.Context, nc *nats.Conn, cfg LogConfig) (*Log, error) {
 	if cfg.Name == "" {
 		cfg.Name = "main"
@@ -124,6 +126,9 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 }
 
 func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (core.Pos, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("given up before it was sent: %w: %w", err, core.ErrUnavailable)
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	ack, err := l.js.PublishMsg(ctx, m, opts...)

@@ -31,11 +31,15 @@ type Config struct {
 	Snapshots Snapshots
 	Dialects  core.Dialects
 
-	Host    string           // this node, as claims and notices name it
-	Timeout time.Duration    // how long a record is tried before its outcome is unknown; default 30 s
-	Now     func() time.Time // default time.Now
-	NewID   func() string    // default a new ULID
-	Logger  *slog.Logger     // default slog.Default()
+	Host    string        // this node, as claims and notices name it
+	Timeout time.Duration // how long a record is tried before its outcome is unknown; default 30 s
+	// Patience is how long a write is tried that cannot have been stored yet;
+	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
+	// elect a leader.
+	Patience time.Duration
+	Now      func() time.Time // default time.Now
+	NewID    func() string    // default a new ULID
+	Logger   *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
@@ -46,6 +50,9 @@ type Sessions struct{ cfg Config }
 func NewSessions(cfg Config) *Sessions {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 12 * time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -134,15 +141,20 @@ func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
 
 // putFirst stores a session's first record.
 func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Record) (core.Pos, error) {
+	soon, cancel := ss.soon(ctx)
+	defer cancel()
 	doubt := false // an earlier try may have been stored
 	for {
-		pos, err := ss.cfg.Log.Append(ctx, id, 0, r)
+		if doubt {
+			soon = ctx
+		}
+		pos, err := ss.cfg.Log.Append(soon, id, 0, r)
 		switch {
 		case err == nil:
 			return pos, nil
 		case errors.Is(err, core.ErrConflict):
 			var there *core.Record
-			if there, err = ss.first(ctx, id); err == nil && there.Chain == r.Chain {
+			if there, err = ss.first(soon, id); err == nil && there.Chain == r.Chain {
 				return there.Pos, nil
 			}
 			if err == nil {
@@ -152,7 +164,8 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 		case errors.Is(err, core.ErrUncertain):
 			doubt = true
 		}
-		if again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound); again && pause(ctx) == nil {
+		again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound) || doubt && errors.Is(err, core.ErrUnavailable)
+		if again && pause(ctx) == nil {
 			continue
 		}
 		if doubt {

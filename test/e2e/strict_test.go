@@ -48,17 +48,15 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 			stopProcess(t, n.Pid())
 		}
 	}
-	began := time.Now()
-	short, cancel := context.WithTimeout(ctx, 20*time.Second)
+	short, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	if _, err := nodes[leader].Client().Info(short, id); err != nil {
 		t.Logf("a plain read of the node that is left: %v", err)
 	}
 	_, err := nodes[leader].Client().Demanding(api.Demand{Strict: true}).Info(short, id)
-	if !errors.Is(err, core.ErrUnavailable) {
+	if answered, ok := errors.AsType[*api.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
 		t.Errorf("a strict read without a quorum: %v", err)
 	}
-	t.Logf("refused after %v", time.Since(began).Round(time.Millisecond))
 
 	for i, n := range nodes {
 		if i != leader {
