@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/sesslog/sesslog/stream"
 )
 
 // readyWait is how long a readiness check may take.
@@ -61,10 +63,27 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 			st.Healthy, st.Summary = false, err.Error()
 			continue
 		}
+		if why, refuses := fullness(sh); why != "" && st.Healthy {
+			st.Healthy, st.Summary = !refuses, why
+		}
 		st.Shards = append(st.Shards, ShardStatus{
+			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
 			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Seen(i)) - s.cfg.Materializer.Seen(i)),
 		})
 	}
 	return answer(w, http.StatusOK, st)
+}
+
+// fullness says that a shard is nearly full, and whether it refuses entries.
+func fullness(sh stream.ShardState) (why string, refuses bool) {
+	switch {
+	case sh.Broken != "":
+		return fmt.Sprintf("%s cannot be written: %s", sh.Stream, sh.Broken), true
+	case sh.Full >= stream.AppendsFull:
+		return fmt.Sprintf("%s is %.0f %% full and refuses new entries; give it more room", sh.Stream, 100*sh.Full), true
+	case sh.Full >= stream.WarnFull:
+		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendsFull), false
+	}
+	return "", false
 }

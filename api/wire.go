@@ -209,13 +209,15 @@ type Status struct {
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {
-	Stream   string `json:"stream"`
-	Leader   string `json:"leader,omitempty"`
-	Replicas int    `json:"replicas"`
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"`
-	Sessions uint64 `json:"sessions"`
-	Lag      uint64 `json:"lag"` // records this node's materializer has yet to see
+	Stream   string  `json:"stream"`
+	Leader   string  `json:"leader,omitempty"`
+	Replicas int     `json:"replicas"`
+	Messages uint64  `json:"messages"`
+	Bytes    uint64  `json:"bytes"`
+	Limit    int64   `json:"limit"` // of bytes; 0 for none but the server's
+	Full     float64 `json:"full"`  // of its room, from 0 to 1; entries are refused from 0.9 on
+	Sessions uint64  `json:"sessions"`
+	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
 }
 
 // CacheStatus is a node's cache of sessions.

@@ -26,6 +26,9 @@ var _ core.Prover = (*Log)(nil)
 // quorum follows. A leader that was cut off stores it nowhere.
 func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
 	shard := l.Shard(id)
+	if err := l.below(shard, barriersFull, "barriers"); err != nil {
+		return err
+	}
 	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
 	_, err := l.publish(ctx, m, []jetstream.PublishOpt{
 		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
@@ -38,6 +41,7 @@ func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error
 	if err != nil {
 		return fmt.Errorf("barrier for session %s: %w", id, err)
 	}
+	l.stored(shard, m)
 	return nil
 }
 
@@ -45,8 +49,8 @@ func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error
 // moment of the call, as a quorum of the log's servers has it. After it returns
 // nil, every append that was acknowledged before the call is in the state, and
 // no cut-off server had a say in that. It tries until ctx ends, which is
-// core.ErrUnavailable. It writes to the stream, though not to the session, so a
-// full log is core.ErrFull; Refresh works then.
+// core.ErrUnavailable. It writes to the stream, though not to the session, so from
+// 95 % of its room on a log answers core.ErrFull; Refresh works then.
 //
 // Callers that wait at the same time share a barrier.
 func (s *Session) RefreshStrict(ctx context.Context) error {

@@ -34,14 +34,20 @@ type LogConfig struct {
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    Blobs         // where bodies above SpillSize go; required
+	// Room says how much of its room the server has taken that keeps the log, in
+	// bytes (limit 0: it does not know), or why it cannot write to a stream at
+	// all. It is asked a few times a second. Optional: without it, a log is as
+	// full as its streams' MaxBytes say.
+	Room func(stream string) (used, limit int64, err error)
 }
 
 // A Log is a core.Log kept in JetStream: one stream per shard, one subject per
 // session. Its sequence checks are the server's own.
 type Log struct {
-	cfg LogConfig
-	nc  *nats.Conn
-	js  jetstream.JetStream
+	cfg   LogConfig
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	rooms [MaxShards]room
 }
 
 var _ core.Log = (*Log)(nil)
@@ -97,8 +103,13 @@ func (l *Log) subject(id core.SessionID) string {
 
 // Append implements core.Log. Answers that only ask for patience (a subject
 // with a record on its way, a stream without a leader, a full queue) are met
-// with the same record again, until ctx ends.
+// with the same record again, until ctx ends. From AppendsFull on, records that
+// add entries are refused.
 func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	shard := l.Shard(id)
+	if err := l.admit(shard, r.Kind); err != nil {
+		return 0, err
+	}
 	f, err := pack(r)
 	if err != nil {
 		return 0, err
@@ -110,12 +121,15 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	}
 	m := f.message(l.subject(id))
 	opts := []jetstream.PublishOpt{
-		jetstream.WithExpectStream(streamName(l.cfg.Name, l.Shard(id))),
+		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
 		jetstream.WithExpectLastSequencePerSubject(uint64(after)),
 		jetstream.WithRetryAttempts(0),
 	}
 	for {
 		pos, err := l.publish(ctx, m, opts)
+		if err == nil {
+			l.stored(shard, m)
+		}
 		if err == nil || !errors.Is(err, errBusy) {
 			return pos, err
 		}

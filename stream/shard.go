@@ -15,8 +15,11 @@ type ShardState struct {
 	Stream   string   `json:"stream"`
 	First    core.Pos `json:"first"`
 	Last     core.Pos `json:"last"`
-	Messages uint64   `json:"messages"` // records; barriers do not count
-	Bytes    uint64   `json:"bytes"`    // of records and barriers
+	Messages uint64   `json:"messages"`         // records; barriers do not count
+	Bytes    uint64   `json:"bytes"`            // of records and barriers
+	Limit    int64    `json:"limit"`            // of Bytes; 0 for none but the server's
+	Full     float64  `json:"full"`             // from 0 to 1, by Limit or by the server's own room; see AppendsFull
+	Broken   string   `json:"broken,omitempty"` // why nothing can be stored
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
 	Replicas int      `json:"replicas"`
@@ -36,6 +39,13 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,
+	}
+	l.learn(shard, info)
+	l.look(shard)
+	full, broken := l.full(shard)
+	st.Full, st.Limit = full, max(info.Config.MaxBytes, 0)
+	if broken != nil {
+		st.Broken = broken.Error()
 	}
 	if n := info.State.Subjects[barrierSubject(l.cfg.Name, shard)]; n > 0 {
 		st.Messages -= n

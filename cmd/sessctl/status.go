@@ -21,7 +21,7 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-sessions, lag), cache (sessions, bytes, limit) and blobs.`,
+limit, full, sessions, lag), cache (sessions, bytes, limit) and blobs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -67,13 +67,13 @@ func (a *app) printStatus(s api.Status) error {
 		return nil
 	}
 	g = a.newGrid()
-	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "SESSIONS", "LAG")
+	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "FULL", "SESSIONS", "LAG")
 	for i, sh := range s.Shards {
 		if i == mostShards && len(s.Shards) > mostShards+1 {
 			g.add(fmt.Sprintf("and %d more, see: -o json", len(s.Shards)-i))
 			break
 		}
-		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), uintText(sh.Sessions), uintText(sh.Lag))
+		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), fmt.Sprintf("%.0f%%", 100*sh.Full), uintText(sh.Sessions), uintText(sh.Lag))
 	}
 	return g.flush()
 }
