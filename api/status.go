@@ -50,6 +50,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Sessions: s.cfg.Directory.Len(),
 		Blobs:    s.cfg.BlobsAt,
 		Shards:   []ShardStatus{},
+		Bounds:   s.bounds(),
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
@@ -86,4 +87,17 @@ func fullness(sh stream.ShardState) (why string, refuses bool) {
 		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendsFull), false
 	}
 	return "", false
+}
+
+// bounds are what this node can have in hand at once.
+func (s *Server) bounds() map[string]Bound {
+	all := s.gates.bounds()
+	w := s.cfg.Sessions.Waiting()
+	all["appends"] = Bound{Used: w.Appends, Limit: w.MaxAppends, Refused: w.Refused}
+	all["appendBytes"] = Bound{Used: w.Bytes, Limit: w.MaxBytes}
+	loads, maxLoads := s.cfg.Cache.Loads()
+	all["loads"] = Bound{Used: int64(loads), Limit: int64(maxLoads)}
+	writing, maxWriting := s.cfg.Materializer.Writing()
+	all["snapshots"] = Bound{Used: int64(writing), Limit: int64(maxWriting)}
+	return all
 }

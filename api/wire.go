@@ -205,6 +205,16 @@ type Status struct {
 	Shards   []ShardStatus `json:"shards"`
 	Cache    CacheStatus   `json:"cache"`
 	Blobs    string        `json:"blobs"` // where they are kept
+	// Bounds are what this node can have in hand at once, by what it is.
+	Bounds map[string]Bound `json:"bounds"`
+}
+
+// A Bound is how much of something a node has in hand, how much it can have, and
+// how often it refused more since it started.
+type Bound struct {
+	Used    int64 `json:"used"`
+	Limit   int64 `json:"limit"`
+	Refused int64 `json:"refused"`
 }
 
 // ShardStatus is one stream of the log.

@@ -42,7 +42,12 @@ type Materializer struct {
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
 	grew  chan struct{}  // closed and replaced when seen moves
+
+	writing chan struct{} // a place for each snapshot being made: it is the whole session, twice
 }
+
+// maxWriting bounds the snapshots that are made at once.
+const maxWriting = 4
 
 // A tail is a session with something left to do for it.
 type tail struct {
@@ -73,6 +78,8 @@ func New(cfg Config) *Materializer {
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
 		grew:  make(chan struct{}),
+
+		writing: make(chan struct{}, maxWriting),
 	}
 	for shard := range cfg.Log.Shards() {
 		m.seen[shard] = cfg.Directory.Floor(shard)
@@ -261,6 +268,12 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored.
 func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
+	select {
+	case m.writing <- struct{}{}:
+		defer func() { <-m.writing }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("snapshot of session %s: %w: %w", s.ID(), ctx.Err(), core.ErrUnavailable)
+	}
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
@@ -272,6 +285,9 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	}
 	return d.Manifest, nil
 }
+
+// Writing returns how many snapshots are being made, and how many can be at once.
+func (m *Materializer) Writing() (now, limit int) { return len(m.writing), cap(m.writing) }
 
 // sweep looks after sessions that fell idle, once a second.
 func (m *Materializer) sweep(ctx context.Context) error {

@@ -72,7 +72,11 @@ func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 		return Receipt{}, err
 	}
 	q.until = s.ss.until(ctx)
+	if err := s.ss.queue.enter(q.size()); err != nil {
+		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+	}
 	if err := s.enqueue(q); err != nil {
+		s.ss.queue.leave(q.size())
 		return Receipt{}, err
 	}
 	return s.await(ctx, q)
@@ -187,9 +191,6 @@ func (s *Session) serve() {
 			return
 		}
 		s.serveBatch(batch)
-		for _, q := range batch {
-			close(q.done)
-		}
 	}
 }
 
@@ -207,10 +208,7 @@ func (s *Session) take() []*request {
 		if n > 0 && !q.joins(s.queue[0]) {
 			break
 		}
-		for _, line := range q.lines {
-			size += len(line) + 1
-		}
-		if n > 0 && size > SpillSize {
+		if size += q.size(); n > 0 && size > SpillSize {
 			break
 		}
 		n++
@@ -218,6 +216,14 @@ func (s *Session) take() []*request {
 	batch := s.queue[:n:n]
 	s.queue = append([]*request(nil), s.queue[n:]...)
 	return batch
+}
+
+// size is how many bytes q adds to a record.
+func (q *request) size() (n int) {
+	for _, line := range q.lines {
+		n += len(line) + 1
+	}
+	return n
 }
 
 // joins reports whether q may share a record with first.
@@ -236,7 +242,14 @@ func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
 	defer cancel()
 	for len(batch) > 0 {
-		batch = s.tryBatch(ctx, batch)
+		left := s.tryBatch(ctx, batch)
+		for _, q := range batch {
+			if !slices.Contains(left, q) {
+				s.ss.queue.leave(q.size())
+				close(q.done)
+			}
+		}
+		batch = left
 	}
 }
 

@@ -66,5 +66,6 @@ func (s *Session) drop(q *request) bool {
 		return false
 	}
 	s.queue = slices.Delete(s.queue, i, i+1)
+	s.ss.queue.leave(q.size())
 	return true
 }

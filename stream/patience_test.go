@@ -128,40 +128,50 @@ func TestWhatIsInDoubtIsTriedToTheDeadline(t *testing.T) {
 	})
 }
 
-// An impatient caller that shares a record with others does not make them give
-// up.
+// An impatient caller hears in time that nothing was sent, whether it waits in
+// line or shares a record with others; and it does not make those give up.
 func TestAShortDeadlineEndsNobodyElsesAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		s := create(t, defaults(l), "session1")
-		gate := make(chan struct{})
+		first, second := make(chan struct{}), make(chan struct{})
+		gate := first
 		l.answer(func(ctx context.Context, store func() (core.Pos, error)) (core.Pos, error) {
 			select {
 			case <-gate:
+				gate = second
 				return store()
 			case <-ctx.Done():
 				return 0, errNobody
 			}
 		})
 		var wg sync.WaitGroup
-		got := make([]error, 4)
-		for i, d := range []time.Duration{time.Hour, time.Second, 3 * time.Second, 4 * time.Second} {
+		got, took := make([]error, 5), make([]time.Duration, 5)
+		for i, d := range []time.Duration{time.Hour, time.Second, 3 * time.Second, 8 * time.Second, 4 * time.Second} {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
 				ctx, cancel := context.WithTimeout(t.Context(), d)
 				defer cancel()
+				began := time.Now()
 				_, got[i] = appendLines(ctx, s, message(fmt.Sprint("m", i)))
+				took[i] = time.Since(began)
 			})
 		}
-		time.Sleep(3500 * time.Millisecond)
-		close(gate)
+		time.Sleep(2 * time.Second) // m1 gave up in line; m2, m3 and m4 share a record from now on
+		close(first)
+		time.Sleep(1500 * time.Millisecond) // m2 gave up
+		equal(t, "entries", []string{"m0"}, ids(state(t, s)))
+		close(second)
 		wg.Wait()
-		for i, want := range []error{nil, core.ErrUnavailable, core.ErrUnavailable, nil} {
+		for i, want := range []error{nil, core.ErrUnavailable, core.ErrUnavailable, nil, nil} {
 			if !errors.Is(got[i], want) || want != nil && errors.Is(got[i], core.ErrUncertain) {
 				t.Errorf("append %d: %v, want %v", i, got[i], want)
 			}
 		}
-		equal(t, "entries", []string{"m0", "m3"}, ids(state(t, s)))
+		if took[1] >= time.Second || took[2] >= 3*time.Second {
+			t.Errorf("who had 1 and 3 seconds heard after %v and %v", took[1], took[2])
+		}
+		equal(t, "entries", []string{"m0", "m3", "m4"}, ids(state(t, s)))
 	})
 }
 

@@ -44,7 +44,10 @@ type Config struct {
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
 // materializer.Cache.
-type Sessions struct{ cfg Config }
+type Sessions struct {
+	cfg   Config
+	queue line // of all sessions' appends
+}
 
 // NewSessions returns the sessions of cfg.Log.
 func NewSessions(cfg Config) *Sessions {

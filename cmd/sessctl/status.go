@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,7 +23,8 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-limit, full, sessions, lag), cache (sessions, bytes, limit) and blobs.`,
+limit, full, sessions, lag), cache (sessions, bytes, limit), blobs and bounds
+(by what it bounds: used, limit, refused).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -60,6 +63,11 @@ func (a *app) printStatus(s api.Status) error {
 	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
 	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
 	g.add("blobs", s.Blobs)
+	for _, name := range slices.Sorted(maps.Keys(s.Bounds)) {
+		if b := s.Bounds[name]; b.Refused > 0 {
+			g.add("refused", fmt.Sprintf("%s of %s, since the node started; now %d of %d", count(int(b.Refused), "time", "times"), name, b.Used, b.Limit))
+		}
+	}
 	if err := g.flush(); err != nil {
 		return err
 	}
