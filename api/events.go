@@ -67,7 +67,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			<-beating
 		}
 	}()
-	for rec, err := range s.cfg.Log.FollowLazily(ctx, sess.ID(), pos) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range s.cfg.Log.Scan(ctx, sess.ID(), pos, end) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Scan(ctx, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}

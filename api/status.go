@@ -51,6 +51,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Blobs:    s.cfg.BlobsAt,
 		Shards:   []ShardStatus{},
 		Bounds:   s.bounds(),
+		Losses:   s.cfg.Sessions.Losses(),
+	}
+	if st.Losses != (Losses{}) {
+		st.Summary = "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
@@ -70,7 +74,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Shards = append(st.Shards, ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
-			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Seen(i)) - s.cfg.Materializer.Seen(i)),
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Past(i)) - s.cfg.Materializer.Past(i)),
 		})
 	}
 	return answer(w, http.StatusOK, st)

@@ -49,9 +49,14 @@ type Record struct {
 	Count  int    // entry lines in the body
 	Body   []byte // plain: neither compressed nor spilled. Not to be changed
 
+	// Redo says that the record was there before, until the log lost it. It is
+	// kept with the record and not part of the chain.
+	Redo bool
+
 	// Given by the log, not part of the chain.
-	Pos  Pos
-	Time time.Time // when the log stored it, by the log's clock
+	Pos   Pos
+	After Pos       // of the session's last record, as the writer named it
+	Time  time.Time // when the log stored it, by the log's clock
 }
 
 // A Chain is the hash that a record and all records before it come to.
@@ -71,8 +76,11 @@ func ChainStart(log string, id SessionID) Chain {
 // kind, seq, head, epoch, writer and body, each behind its length as eight
 // bytes, big-endian; numbers in decimal, the body as its SHA-256. Base, Count,
 // Pos and Time stay outside: the log may store the same record again elsewhere.
-func (c Chain) Next(r *Record) Chain {
-	body := sha256.Sum256(r.Body)
+func (c Chain) Next(r *Record) Chain { return c.NextOf(r, DigestOf(r.Body)) }
+
+// NextOf is Next for a record whose body is not at hand: body is the digest of
+// the plain body, whatever r has for one.
+func (c Chain) NextOf(r *Record, body Digest) Chain {
 	h := sha256.New()
 	for _, f := range [][]byte{
 		c[:],

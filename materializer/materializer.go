@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,9 @@ type Materializer struct {
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex
-	seen  map[int]core.Pos // by shard: records taken in
+	seen  map[int]Floor    // by shard: up to where records are taken in
+	past  map[int]core.Pos // by shard: up to where messages were met, records or not
+	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
 	grew  chan struct{}  // closed and replaced when seen moves
@@ -74,7 +77,9 @@ func New(cfg Config) *Materializer {
 	cfg.Policy = cfg.Policy.withDefaults()
 	m := &Materializer{
 		cfg:   cfg,
-		seen:  map[int]core.Pos{},
+		seen:  map[int]Floor{},
+		past:  map[int]core.Pos{},
+		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
 		grew:  make(chan struct{}),
@@ -126,17 +131,24 @@ func (m *Materializer) follow(ctx context.Context, shard int) error {
 }
 
 func (m *Materializer) followOnce(ctx context.Context, shard int) error {
+	if err := m.check(ctx, shard); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.tasks.Go(func() { m.watchLoss(ctx, cancel, shard) })
 	for ch, err := range m.cfg.Log.Watch(ctx, shard, m.Seen(shard)) {
 		if err != nil {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 		if ch.Session != "" {
 			m.cfg.Changed(ch)
 			if err := m.take(ctx, shard, ch); err != nil {
 				return err
 			}
+			m.advance(shard, Floor{ch.Pos, ch.Chain})
 		}
-		m.advance(shard, ch.Pos)
+		m.pass(shard, ch.Pos)
 	}
 	return nil
 }
@@ -148,7 +160,7 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 		return nil
 	}
 	s, err := m.cfg.Cache.Get(ctx, ch.Session)
-	if err == nil && seqOf(s) < ch.Seq {
+	if err == nil && (seqOf(s) < ch.Seq || m.isInDoubt(shard, ch.Pos)) {
 		err = s.Refresh(ctx)
 	}
 	switch {
@@ -218,6 +230,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
+	due = due || s.Strays() > 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.tails[s.ID()]
@@ -257,6 +270,12 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
+	if s.Strays() > 0 {
+		if err := s.Adopt(ctx); err != nil {
+			return fmt.Errorf("lines of strays: %w", err)
+		}
+		due = true
+	}
 	if !due {
 		return nil
 	}
@@ -346,21 +365,39 @@ func (m *Materializer) forget(s *stream.Session) {
 }
 
 // Seen is up to where a shard's records are taken in.
-func (m *Materializer) Seen(shard int) core.Pos {
+func (m *Materializer) Seen(shard int) core.Pos { return m.floor(shard).Pos }
+
+// Past is up to where a shard was read, whether records lie there or not.
+func (m *Materializer) Past(shard int) core.Pos {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(m.past[shard], m.seen[shard].Pos)
+}
+
+// pass notes that a shard was read up to pos.
+func (m *Materializer) pass(shard int, pos core.Pos) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.past[shard] = pos
+	close(m.grew)
+	m.grew = make(chan struct{})
+}
+
+func (m *Materializer) floor(shard int) Floor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[shard]
 }
 
-func (m *Materializer) advance(shard int, pos core.Pos) {
+func (m *Materializer) advance(shard int, seen Floor) {
 	m.mu.Lock()
-	m.seen[shard] = pos
+	m.seen[shard], m.past[shard] = seen, seen.Pos
 	close(m.grew)
 	m.grew = make(chan struct{})
-	floor := pos
+	floor := seen
 	for t := range m.late {
-		if t.shard == shard {
-			floor = min(floor, t.late-1)
+		if t.shard == shard && t.late-1 < floor.Pos {
+			floor = Floor{Pos: t.late - 1}
 		}
 	}
 	m.mu.Unlock()
@@ -405,7 +442,7 @@ func (m *Materializer) lateOnes() []core.SessionID {
 func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {
 	for {
 		m.mu.Lock()
-		done, grew := m.seen[shard] >= pos, m.grew
+		done, grew := m.seen[shard].Pos >= pos || m.past[shard] >= pos, m.grew
 		m.mu.Unlock()
 		if done {
 			return nil

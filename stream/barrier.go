@@ -72,7 +72,7 @@ func (s *Session) proveOnce(ctx context.Context) error {
 		return fmt.Errorf("this log knows no strict reads: %w", core.ErrInvalid)
 	}
 	for {
-		err := s.prove(ctx, log)
+		err := s.proveEnd(ctx, log)
 		again := errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUnavailable)
 		if !again || pause(ctx) != nil {
 			return err
@@ -80,8 +80,8 @@ func (s *Session) proveOnce(ctx context.Context) error {
 	}
 }
 
-// prove holds the turn, so that no append of this node comes between.
-func (s *Session) prove(ctx context.Context, log core.Prover) error {
+// proveEnd holds the turn, so that no append of this node comes between.
+func (s *Session) proveEnd(ctx context.Context, log core.Prover) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Session) prove(ctx context.Context, log core.Prover) error {
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
-	return log.Prove(ctx, s.id, s.st.Pos)
+	return log.Prove(ctx, s.id, s.end.pos)
 }
 
 // ProveAbsent returns nil when a quorum of the log's servers had nothing of the

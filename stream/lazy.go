@@ -51,6 +51,18 @@ func (z *Lazy) Body(ctx context.Context) (body []byte, err error) {
 	return body, nil
 }
 
+// digest returns the digest of the body without keeping that.
+func (z *Lazy) digest() (core.Digest, error) {
+	if !z.frame.spill.IsZero() {
+		return z.frame.spill, nil
+	}
+	body, err := z.frame.plain()
+	if err != nil {
+		return core.Digest{}, fmt.Errorf("session %s, message %d: %w", z.id, z.Pos, err)
+	}
+	return core.DigestOf(body), nil
+}
+
 // whole returns the record with its body.
 func (z *Lazy) whole(ctx context.Context) (*core.Record, error) {
 	body, err := z.Body(ctx)

@@ -37,30 +37,30 @@ func (s *Session) Reach(ctx context.Context, c core.Cursor) error {
 	return s.lostAt(c)
 }
 
-// Position is Reach that tells where in the log that record lies.
+// Position is Reach that tells where in the log that record lies. core.ErrLost
+// also where it was dropped because nobody needed it to read the session.
 func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error) {
 	if err := s.Reach(ctx, c); err != nil {
 		return 0, err
 	}
 	s.mu.RLock()
-	have, end := s.st.Cursor(), s.st.Pos
+	end, known := s.end.pos, s.mem.at(c.Seq)
 	s.mu.RUnlock()
-	if have == c {
-		return end, nil
+	if known != nil {
+		return known.Pos, nil
 	}
-	r, err := s.ss.record(ctx, s.id, c.Seq, end)
-	if err != nil {
-		return 0, err
+	pos, err := s.find(ctx, c, end)
+	if err == nil && pos == 0 {
+		return 0, fmt.Errorf("record %s of session %s was dropped with others before it; read the session anew: %w", c, s.id, core.ErrLost)
 	}
-	return r.Pos, nil
+	return pos, err
 }
 
 // holds reports whether the session has the record that c names, false where it
 // ends before it. core.ErrLost when it has another one there.
 func (s *Session) holds(ctx context.Context, c core.Cursor) (bool, error) {
 	s.mu.RLock()
-	have, end := s.st.Cursor(), s.st.Pos
-	known, ok := s.trail.at(c.Seq)
+	have, end, known := s.st.Cursor(), s.end.pos, s.mem.at(c.Seq)
 	s.mu.RUnlock()
 	switch {
 	case have == c:
@@ -70,17 +70,14 @@ func (s *Session) holds(ctx context.Context, c core.Cursor) (bool, error) {
 	case have.Seq == c.Seq:
 		return false, s.lostAt(c)
 	}
-	if !ok {
-		r, err := s.ss.record(ctx, s.id, c.Seq, end)
-		if err != nil {
-			return false, err
+	if known != nil {
+		if core.CursorOf(known.Seq, known.Chain) != c {
+			return false, s.lostAt(c)
 		}
-		known = core.CursorOf(r.Seq, r.Chain)
+		return true, nil
 	}
-	if known != c {
-		return false, s.lostAt(c)
-	}
-	return true, nil
+	_, err := s.find(ctx, c, end)
+	return err == nil, err
 }
 
 func (s *Session) lostAt(c core.Cursor) error {
@@ -89,27 +86,23 @@ func (s *Session) lostAt(c core.Cursor) error {
 	return fmt.Errorf("session %s is at %s and has no record %s: %w", s.id, s.st.Cursor(), c, core.ErrLost)
 }
 
-// record returns the session's record with the number seq, which lies before
-// end.
-func (ss *Sessions) record(ctx context.Context, id core.SessionID, seq uint64, end core.Pos) (*core.Record, error) {
-	for r, err := range ss.cfg.Log.Read(ctx, id, 0, end) {
-		if err != nil {
-			return nil, err
+// find returns where the record lies that c names, which is none of the latest.
+// Where it was dropped with all before it, whoever did so has proved what came
+// of it: that is 0, from where reading begins at what is left.
+func (s *Session) find(ctx context.Context, c core.Cursor, end core.Pos) (core.Pos, error) {
+	log := s.ss.cfg.Log
+	for r, err := range Chained(ctx, log, s.id, 0, log.Read(ctx, s.id, 0, end)) {
+		switch {
+		case err != nil:
+			return 0, err
+		case r.Seq < c.Seq:
+			continue
+		case r.Seq > c.Seq:
+			return 0, nil
+		case core.CursorOf(r.Seq, r.Chain) == c:
+			return r.Pos, nil
 		}
-		if r.Seq == seq {
-			return r, nil
-		}
+		break
 	}
-	return nil, fmt.Errorf("session %s: record %d does not arrive: %w", id, seq, core.ErrUnavailable)
-}
-
-// A trail remembers the session's latest cursors: most who name one name a
-// young one, and older ones cost reading the session's records.
-type trail [64]core.Cursor
-
-func (t *trail) add(c core.Cursor) { t[c.Seq%uint64(len(t))] = c }
-
-func (t *trail) at(seq uint64) (core.Cursor, bool) {
-	c := t[seq%uint64(len(t))]
-	return c, c.Seq == seq
+	return 0, s.lostAt(c)
 }

@@ -39,6 +39,9 @@ func eager(ctx context.Context, seq iter.Seq2[*Lazy, error]) iter.Seq2[*core.Rec
 			if err == nil {
 				r, err = z.whole(ctx)
 			}
+			if err != nil && z != nil {
+				err = &RecordError{Pos: z.Pos, Err: err}
+			}
 			if !yield(r, err) || err != nil {
 				return
 			}
@@ -62,7 +65,8 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 				msgs[i] = nil // a caller that is slow keeps no more than it must
 				z, err := l.lazy(id, m)
 				if err != nil {
-					yield(nil, err)
+					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+					yield(nil, &RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
 				if z.Pos > upTo || !yield(z, nil) {

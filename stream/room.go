@@ -60,18 +60,22 @@ func (r *room) share() (full float64) {
 	return full
 }
 
-// mayGrow counts what kinds of records are refused when a shard is nearly full.
-func mayGrow(k core.Kind) bool {
-	return k == core.KindOpen || k == core.KindAppend || k == core.KindAmend
+// admit returns core.ErrFull where shard is too full for a record of this kind.
+func (l *Log) admit(ctx context.Context, shard int, kind core.Kind) error {
+	if ctx.Value(reserve{}) == nil && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
+		return l.below(shard, AppendsFull, "new entries")
+	}
+	return l.below(shard, noLimit, "records")
 }
 
-// admit returns core.ErrFull where shard is too full for a record of this kind.
-func (l *Log) admit(shard int, kind core.Kind) error {
-	if !mayGrow(kind) {
-		return l.below(shard, 1.01, "records")
-	}
-	return l.below(shard, AppendsFull, "new entries")
-}
+// noLimit leaves it to the server to refuse.
+const noLimit = 10
+
+type reserve struct{}
+
+// fromReserve lets entries under ctx have a log's last room: they were in the
+// log before.
+func fromReserve(ctx context.Context) context.Context { return context.WithValue(ctx, reserve{}, true) }
 
 // below returns core.ErrFull unless shard is less full than limit.
 func (l *Log) below(shard int, limit float64, what string) error {

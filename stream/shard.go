@@ -16,6 +16,7 @@ type ShardState struct {
 	First    core.Pos `json:"first"`
 	Last     core.Pos `json:"last"`
 	Messages uint64   `json:"messages"`         // records; barriers do not count
+	Missing  uint64   `json:"missing"`          // messages between First and Last that are gone
 	Bytes    uint64   `json:"bytes"`            // of records and barriers
 	Limit    int64    `json:"limit"`            // of Bytes; 0 for none but the server's
 	Full     float64  `json:"full"`             // from 0 to 1, by Limit or by the server's own room; see AppendsFull
@@ -36,6 +37,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		First:    core.Pos(info.State.FirstSeq),
 		Last:     core.Pos(info.State.LastSeq),
 		Messages: info.State.Msgs,
+		Missing:  uint64(max(info.State.NumDeleted, 0)),
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -18,6 +19,7 @@ type Change struct {
 	Session core.SessionID
 	Kind    core.Kind
 	Seq     uint64
+	Chain   core.Chain
 	Pos     core.Pos
 }
 
@@ -27,6 +29,21 @@ type Change struct {
 // for the shard's end must see that it was reached.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
+		for m, err := range l.messages(ctx, shard, after) {
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			if !yield(change(m), nil) {
+				return
+			}
+		}
+	}
+}
+
+// messages yields every message of a shard behind after, without its data.
+func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
+	return func(yield func(jetstream.Msg, error) bool) {
 		name := streamName(l.cfg.Name, shard)
 		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
@@ -36,12 +53,12 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 			InactiveThreshold: time.Minute,
 		})
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		msgs, err := c.Messages()
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		defer msgs.Stop()
@@ -50,14 +67,14 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 		for {
 			m, err := msgs.Next()
 			if ctx.Err() != nil {
-				yield(Change{}, ctx.Err())
+				yield(nil, ctx.Err())
 				return
 			}
 			if err != nil {
-				yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+				yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 				return
 			}
-			if !yield(change(m), nil) {
+			if !yield(m, nil) {
 				return
 			}
 		}
@@ -77,6 +94,28 @@ func change(m jetstream.Msg) Change {
 	if err != nil {
 		return ch
 	}
-	ch.Session, ch.Kind, ch.Seq = id, core.Kind(m.Headers().Get(hdrKind)), seq
+	chain, err := core.ParseChain(m.Headers().Get(hdrChain))
+	if err != nil {
+		return ch
+	}
+	ch.Session, ch.Kind, ch.Seq, ch.Chain = id, core.Kind(m.Headers().Get(hdrKind)), seq, chain
 	return ch
+}
+
+// ChainAt returns the chain of the record at pos of a shard, whatever its
+// session. core.ErrNotFound when none is there: it was dropped with the prefix
+// that it was in, or the log lost it.
+func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
+	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	m, err := s.GetMsg(ctx, uint64(pos))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return core.Chain{}, fmt.Errorf("record at %d of shard %d: %w", pos, shard, core.ErrNotFound)
+	}
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	return core.ParseChain(m.Header.Get(hdrChain))
 }

@@ -23,8 +23,10 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-limit, full, sessions, lag), cache (sessions, bytes, limit), blobs and bounds
-(by what it bounds: used, limit, refused).`,
+limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, bounds (by
+what it bounds: used, limit, refused) and losses: how many records the log had
+lost that this node put back since it began (redone), and how many lines it put
+on heads of their own because others had gone on (rescued).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -67,6 +69,9 @@ func (a *app) printStatus(s api.Status) error {
 		if b := s.Bounds[name]; b.Refused > 0 {
 			g.add("refused", fmt.Sprintf("%s of %s, since the node started; now %d of %d", count(int(b.Refused), "time", "times"), name, b.Used, b.Limit))
 		}
+	}
+	if l := s.Losses; l != (api.Losses{}) {
+		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own", l.Redone, l.Rescued))
 	}
 	if err := g.flush(); err != nil {
 		return err
