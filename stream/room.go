@@ -68,6 +68,30 @@ func (l *Log) admit(ctx context.Context, shard int, kind core.Kind) error {
 	return l.below(shard, noLimit, "records")
 }
 
+// admitBlobs returns core.ErrFull where the server is too full for new entries.
+// Their images may well be on the same disk.
+func (l *Log) admitBlobs() error {
+	const any = 0 // the server is the same for all shards
+	if _, err := l.full(any); err != nil {
+		return nil // that is a stream's trouble
+	}
+	r := &l.rooms[any]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end == 0 || float64(r.used) < AppendsFull*float64(r.end) {
+		return nil
+	}
+	return fmt.Errorf("the log's server has %d of %d bytes left and takes no new entries: %w", max(r.end-r.used, 0), r.end, core.ErrFull)
+}
+
+// roomForBlobs is admitBlobs of a log that knows its room.
+func (ss *Sessions) roomForBlobs() error {
+	if l, ok := ss.cfg.Log.(*Log); ok {
+		return l.admitBlobs()
+	}
+	return nil
+}
+
 // noLimit leaves it to the server to refuse.
 const noLimit = 10
 

@@ -83,6 +83,10 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	know()
 	_, err := appendLines(t.Context(), s, message("a"))
 	wantErr(t, err, core.ErrFull)
+	before := len(b.all)
+	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
+	wantErr(t, err, core.ErrFull)
+	equal(t, "blobs after an append with an image was refused", before, len(b.all))
 	mine := claim(t, s, stream.ClaimRequest{})
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Error(err)

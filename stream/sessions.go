@@ -196,12 +196,19 @@ func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record,
 
 // Keep returns es as the log keeps them: images of core.MinBlob characters and
 // more are blobs, durable before Keep returns. n is how many images that were.
+// core.ErrFull where the log's server has no room for new entries: their images
+// are not to take what is left.
 func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
 	kept = make([]core.Entry, len(es))
 	for i := range es {
 		kept[i] = es[i]
 		line, blobs := core.Externalize(es[i].Line)
 		kept[i].Line = line
+		if len(blobs) > 0 {
+			if err := ss.roomForBlobs(); err != nil {
+				return nil, 0, err
+			}
+		}
 		for _, b := range blobs {
 			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
 				return nil, 0, fmt.Errorf("image %s of entry %q: %w", b.Digest, es[i].ID, err)

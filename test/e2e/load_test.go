@@ -57,31 +57,36 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clients := 1200
+	const clients = 1200
 	before := memoryOf(t, n.Pid(), "VmRSS")
 	var mu sync.Mutex
 	stored, refused := map[string]bool{}, map[string]bool{}
-	var wg sync.WaitGroup
-	for k := range clients {
-		wg.Go(func() {
-			for i := range often(3) {
-				name := fmt.Sprintf("e%d-%d", k, i)
-				_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), api.AppendOptions{})
-				var answer *api.Error
-				mu.Lock()
-				switch {
-				case err == nil:
-					stored[name] = true
-				case errors.As(err, &answer) && errors.Is(err, core.ErrUnavailable) && answer.Detail.Status == 503:
-					refused[name] = true
-				default:
-					t.Errorf("%s: %v", name, err)
+	round := func(r int) {
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for k := range clients {
+			wg.Go(func() {
+				for i := range often(3) {
+					name := fmt.Sprintf("e%d-%d-%d", r, k, i)
+					_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), api.AppendOptions{})
+					var answer *api.Error
+					mu.Lock()
+					switch {
+					case err == nil:
+						stored[name] = true
+					case errors.As(err, &answer) && errors.Is(err, core.ErrUnavailable) && answer.Detail.Status == 503:
+						refused[name] = true
+					default:
+						t.Errorf("%s: %v", name, err)
+					}
+					mu.Unlock()
 				}
-				mu.Unlock()
-			}
-		})
+			})
+		}
 	}
-	wg.Wait()
+	for r := 0; r == 0 || len(refused) == 0 && r < 5; r++ { // until it was pressure
+		round(r)
+	}
 	peak := memoryOf(t, n.Pid(), "VmHWM")
 	t.Logf("%d stored, %d refused; memory %d MiB before, %d MiB at most", len(stored), len(refused), before>>20, peak>>20)
 	if len(stored) == 0 || len(refused) == 0 {
