@@ -22,6 +22,8 @@ type Client struct {
 	Base  string
 	Token string
 	HTTP  *http.Client
+
+	demand Demand // of reads
 }
 
 // Session returns the calls about one session.

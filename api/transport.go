@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -73,6 +74,13 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 
 // send sends a request. An answer that is none of success is an error.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
+	if method == http.MethodGet && c.demand != (Demand{}) && strings.HasPrefix(path, "/v1/sessions/") {
+		q = maps.Clone(q)
+		if q == nil {
+			q = url.Values{}
+		}
+		c.demand.query(q)
+	}
 	u := strings.TrimSuffix(c.Base, "/") + path
 	if len(q) > 0 {
 		u += "?" + q.Encode()
@@ -87,6 +95,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 	for k, v := range h {
 		req.Header[k] = v
 	}
+	preferWait(ctx, req.Header)
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

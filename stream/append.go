@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -45,8 +47,9 @@ type Receipt struct {
 // A request is an Append on its way.
 type request struct {
 	Append
-	lines   [][]byte // as the log keeps them
-	ids     []string // given to lines that have none, on every try the same
+	lines   [][]byte  // as the log keeps them
+	ids     []string  // given to lines that have none, on every try the same
+	until   time.Time // when it is given up, if it cannot have been stored by then
 	done    chan struct{}
 	entries []core.Entry // admitted
 	receipt Receipt
@@ -58,7 +61,8 @@ type request struct {
 // before. Lines that are there already with the same bytes are not stored
 // again. On error nothing was stored, but for core.ErrUncertain. The errors are
 // those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
-// ErrFull.
+// ErrFull. An append that cannot have been stored is core.ErrUnavailable a little
+// before ctx ends, and after Config.Patience at the latest.
 func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
@@ -67,18 +71,15 @@ func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
+	q.until = s.ss.until(ctx)
+	if err := s.ss.queue.enter(q.size()); err != nil {
+		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+	}
 	if err := s.enqueue(q); err != nil {
+		s.ss.queue.leave(q.size())
 		return Receipt{}, err
 	}
-	select {
-	case <-q.done:
-		if q.err != nil {
-			return Receipt{}, q.err
-		}
-		return q.receipt, nil
-	case <-ctx.Done():
-		return Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
-	}
+	return s.await(ctx, q)
 }
 
 // prepare checks what can be checked without the state, and makes the lines'
@@ -190,9 +191,6 @@ func (s *Session) serve() {
 			return
 		}
 		s.serveBatch(batch)
-		for _, q := range batch {
-			close(q.done)
-		}
 	}
 }
 
@@ -210,10 +208,7 @@ func (s *Session) take() []*request {
 		if n > 0 && !q.joins(s.queue[0]) {
 			break
 		}
-		for _, line := range q.lines {
-			size += len(line) + 1
-		}
-		if n > 0 && size > SpillSize {
+		if size += q.size(); n > 0 && size > SpillSize {
 			break
 		}
 		n++
@@ -221,6 +216,14 @@ func (s *Session) take() []*request {
 	batch := s.queue[:n:n]
 	s.queue = append([]*request(nil), s.queue[n:]...)
 	return batch
+}
+
+// size is how many bytes q adds to a record.
+func (q *request) size() (n int) {
+	for _, line := range q.lines {
+		n += len(line) + 1
+	}
+	return n
 }
 
 // joins reports whether q may share a record with first.
@@ -232,19 +235,43 @@ func (q *request) joins(first *request) bool {
 // its lines may lack the ids that others behind it would continue.
 func (q *request) alone() bool { return q.After != nil || q.Loose }
 
-// serveBatch stores one record of all the requests that pass their checks.
+// serveBatch stores one record of all the requests that pass their checks. What
+// cannot have been stored when the first of them is given up is tried again for
+// the others.
 func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
 	defer cancel()
-	err := s.lock(ctx)
+	for len(batch) > 0 {
+		left := s.tryBatch(ctx, batch)
+		for _, q := range batch {
+			if !slices.Contains(left, q) {
+				s.ss.queue.leave(q.size())
+				close(q.done)
+			}
+		}
+		batch = left
+	}
+}
+
+// tryBatch returns those requests of a batch that have time left, where others
+// ran out of theirs.
+func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*request) {
+	first := slices.MinFunc(batch, func(a, b *request) int { return a.until.Compare(b.until) })
+	soon, cancel := context.WithDeadline(ctx, first.until)
+	defer cancel()
+	err := s.lock(soon)
 	if err == nil {
 		defer s.unlock()
-		err = s.commit(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+		err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
 			return s.record(st, batch, fresh)
 		})
 	}
+	late := errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && soon.Err() != nil
 	for _, q := range batch {
 		switch {
+		case late && time.Now().Before(q.until):
+			q.err = nil
+			left = append(left, q)
 		case q.err != nil:
 		case err != nil:
 			q.err = err
@@ -252,6 +279,7 @@ func (s *Session) serveBatch(batch []*request) {
 			q.receipt.Cursor = s.st.Cursor()
 		}
 	}
+	return left
 }
 
 // record makes the record of a batch. A request that fails fails alone, once

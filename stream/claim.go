@@ -184,11 +184,13 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()
-	if err := s.lock(ctx); err != nil {
+	soon, cancel := s.ss.soon(ctx)
+	defer cancel()
+	if err := s.lock(soon); err != nil {
 		return err
 	}
 	defer s.unlock()
-	if err := s.commit(ctx, build); err != nil {
+	if err := s.commit(ctx, soon, build); err != nil {
 		return err
 	}
 	if done != nil {

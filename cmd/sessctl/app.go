@@ -47,6 +47,7 @@ type app struct {
 	token   string
 	format  format
 	timeout time.Duration
+	demand  demandFlags // of the verbs that read
 
 	maxFile int64 // bytes of a session file that are read at most
 	started bool  // arguments were fine: what fails from here on is no misuse

@@ -165,7 +165,8 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 	opts := []nats.Option{
 		nats.Name("sessnode " + cfg.Node),
 		nats.MaxReconnects(-1),
-		nats.SyncQueueLen(1024), // a subscription has room for so many messages; the default takes half a megabyte
+		nats.ReconnectBufSize(-1), // what cannot be sent now is refused, not sent when nobody waits for it any more
+		nats.SyncQueueLen(1024),   // a subscription has room for so many messages; the default takes half a megabyte
 		nats.Timeout(5 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -215,6 +216,9 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+	}
+	if b.server != nil {
+		lc.Room = b.server.Room
 	}
 	log, err := stream.OpenLog(ctx, b.conn, lc)
 	if errors.Is(err, context.DeadlineExceeded) {
