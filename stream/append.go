@@ -266,13 +266,16 @@ func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*reque
 			return s.record(st, batch, fresh)
 		})
 	}
+	if _, ok := errors.AsType[refused](err); ok {
+		err = nil // each has its own
+	}
 	late := errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && soon.Err() != nil
 	for _, q := range batch {
 		switch {
 		case late && time.Now().Before(q.until):
 			q.err = nil
 			left = append(left, q)
-		case q.err != nil:
+		case q.err != nil && (err == nil || !needsProof(q.err)):
 		case err != nil:
 			q.err = err
 		default:
@@ -297,7 +300,7 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 		}
 	}
 	if len(pending) == 0 {
-		return nil, nil
+		return nil, refusals(batch)
 	}
 	return &core.Record{
 		Kind:   core.KindAppend,
@@ -307,6 +310,28 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 		Body:   core.LinesBody(pending),
 	}, nil
 }
+
+// refusals returns why requests of a batch were refused, each of which has its
+// own error, or nil.
+func refusals(batch []*request) error {
+	var all refused
+	for _, q := range batch {
+		if q.err != nil {
+			all = append(all, q.err)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// refused are the errors of the requests of a batch.
+type refused []error
+
+func (r refused) Error() string { return errors.Join(r...).Error() }
+
+func (r refused) Unwrap() []error { return r }
 
 // admit fills in q's lines and checks them against the state and the entries
 // that go before them in the same record.

@@ -180,7 +180,9 @@ func (s *Session) commit(ctx, soon context.Context, build func(st *core.State, f
 			return nil
 		}
 		if err != nil && fresh {
-			return err
+			if err := s.refuse(soon, err); err != nil {
+				return err
+			}
 		}
 		if err != nil {
 			if err := s.catchUp(soon); err != nil {
@@ -196,6 +198,36 @@ func (s *Session) commit(ctx, soon context.Context, build func(st *core.State, f
 		}
 		fresh = true // put has caught up
 	}
+}
+
+// refuse returns the refusal if it stands, and nil where the state was not as
+// fresh as it seemed. A leader that was cut off knows holders who are none any
+// more, and lacks lines that are there: who asks again because an answer was lost
+// must not be refused on its word. So a proof is asked for, where the log gives
+// any and has room for it.
+func (s *Session) refuse(ctx context.Context, refusal error) error {
+	log, ok := s.ss.cfg.Log.(core.Prover)
+	if !ok || !needsProof(refusal) {
+		return refusal
+	}
+	for {
+		err := log.Prove(ctx, s.id, s.end.pos)
+		switch {
+		case err == nil, errors.Is(err, core.ErrFull):
+			return refusal
+		case pause(ctx) != nil:
+			return fmt.Errorf("%v, says a server that may be cut off: %w", refusal, core.ErrUnavailable)
+		case errors.Is(err, core.ErrConflict):
+			return nil
+		case !errors.Is(err, core.ErrUnavailable):
+			return err
+		}
+	}
+}
+
+// needsProof reports whether a refusal is for what others are said to have done.
+func needsProof(refusal error) bool {
+	return errors.Is(refusal, core.ErrFenced) || errors.Is(refusal, core.ErrConflict)
 }
 
 // link makes r the record behind the state's last.

@@ -226,7 +226,10 @@ type simLog struct {
 	node *simNode
 }
 
-var _ core.Log = (*simLog)(nil)
+var (
+	_ core.Log    = (*simLog)(nil)
+	_ core.Prover = (*simLog)(nil)
+)
 
 func (l *simLog) Name() string { return "sim" }
 
@@ -251,6 +254,28 @@ func (l *simLog) Append(ctx context.Context, id core.SessionID, after core.Pos, 
 		return 0, fmt.Errorf("%w: %w", err, asked)
 	}
 	return got, gotErr
+}
+
+// Prove implements core.Prover: a leader that is cut off proves nothing.
+func (l *simLog) Prove(ctx context.Context, id core.SessionID, last core.Pos) (err error) {
+	var got error
+	if err := l.sim.ask(ctx, l.node, fmt.Sprint("prove ", id, last), func() {
+		have := core.Pos(0)
+		if r := l.sim.broker.lastOf(id); r != nil {
+			have = r.Pos
+		}
+		switch {
+		case l.node.dead:
+			got = errDead
+		case l.view() != &l.sim.broker, l.sim.happens(l.sim.rules.reply):
+			got = fmt.Errorf("nobody answers: %w", core.ErrUnavailable)
+		case have != last:
+			got = fmt.Errorf("the last record is at %d: %w", have, core.ErrConflict)
+		}
+	}); err != nil {
+		return fmt.Errorf("%w: %w", core.ErrUnavailable, err)
+	}
+	return got
 }
 
 func (l *simLog) append(id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {

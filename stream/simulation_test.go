@@ -408,16 +408,16 @@ func (h *simHistory) tell(who string, ids []string) {
 
 // read holds a fresh read to what was acknowledged before it began.
 func (a *simActor) read(ctx context.Context, n *simNode, s *stream.Session) {
-	if a.h.sim.rules.loss > 0 || a.h.sim.rules.stale > 0 {
-		return // a leader that is cut off is asked with a barrier
+	if a.h.sim.rules.loss > 0 {
+		return
 	}
 	a.h.mu.Lock()
 	want := maps.Clone(a.h.told)
 	a.h.mu.Unlock()
-	if s.Refresh(ctx) != nil {
+	if s.RefreshStrict(ctx) != nil {
 		return
 	}
-	a.h.sim.count("fresh read")
+	a.h.sim.count("strict read")
 	other := map[string]bool{}
 	_ = s.View(func(st *core.State) error {
 		for id := range want {
@@ -434,7 +434,7 @@ func (a *simActor) read(ctx context.Context, n *simNode, s *stream.Session) {
 		if id == a.sess {
 			continue
 		}
-		if o, err := n.session(ctx, id); err == nil && o.Refresh(ctx) == nil {
+		if o, err := n.session(ctx, id); err == nil && o.RefreshStrict(ctx) == nil {
 			_ = o.View(func(st *core.State) error {
 				for id := range other {
 					if _, ok := st.Entry(id); ok {
@@ -448,7 +448,7 @@ func (a *simActor) read(ctx context.Context, n *simNode, s *stream.Session) {
 		}
 	}
 	if len(other) > 0 {
-		a.h.sim.fail("a fresh read of node %d lacks %v, which were acknowledged before", n.id, slices.Sorted(maps.Keys(other)))
+		a.h.sim.fail("a strict read of node %d lacks %v, which were acknowledged before", n.id, slices.Sorted(maps.Keys(other)))
 	}
 }
 
@@ -523,7 +523,7 @@ func (h *simHistory) settle(t *testing.T) {
 		}
 		h.sim.counts["line acknowledged"]++
 	}
-	if h.sim.rules.loss == 0 && h.sim.rules.stale == 0 { // an old leader may know a holder who is none any more
+	if h.sim.rules.loss == 0 {
 		for _, id := range slices.Sorted(maps.Keys(h.refused)) {
 			if times[id] > 0 {
 				h.sim.fail("%s is there, and its writer was told: %v", id, h.refused[id])
