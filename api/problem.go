@@ -24,6 +24,7 @@ type Detail struct {
 	Entry  string       `json:"entry,omitempty"`  // the entry at fault
 	Head   string       `json:"head,omitempty"`   // the head at fault
 	Holder *core.Claim  `json:"holder,omitempty"` // who holds it
+	Life   *Life        `json:"life,omitempty"`   // of a refused claim: whether the holder is there
 	Cursor *core.Cursor `json:"cursor,omitempty"` // where the session is
 }
 
@@ -67,6 +68,9 @@ func detailOf(err error) Detail {
 	}
 	if e, ok := errors.AsType[*core.FencedError](err); ok {
 		d.Head, d.Holder = e.Head, e.Holder
+	}
+	if e, ok := errors.AsType[*heldError](err); ok {
+		d.Life = &e.life
 	}
 	if e, ok := errors.AsType[*core.ConflictError](err); ok {
 		d.Head, d.Cursor = e.Head, &e.Have

@@ -119,6 +119,7 @@ type ClaimRequest struct {
 	Host     string `json:"host,omitempty"`
 	By       string `json:"by,omitempty"`
 	TakeOver bool   `json:"takeOver,omitempty"`
+	From     string `json:"from,omitempty"`   // with TakeOver: only where this writer holds it
 	Writer   string `json:"writer,omitempty"` // default a new one
 }
 

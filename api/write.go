@@ -328,7 +328,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.Agent, q.Host, q.By); err != nil {
+	if err := checkText(q.Agent, q.Host, q.By, q.From); err != nil {
 		return err
 	}
 	sess, err := s.session(r)
@@ -337,7 +337,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	}
 	mine, former, err := sess.Claim(r.Context(), stream.ClaimRequest(q))
 	if err != nil {
-		return err
+		return s.withLife(r.Context(), err)
 	}
 	head := q.Head
 	if head == "" {

@@ -97,6 +97,7 @@ type report struct {
 	Entry  string       `json:"entry,omitempty"`
 	Head   string       `json:"head,omitempty"`
 	Holder *core.Claim  `json:"holder,omitempty"`
+	Life   *api.Life    `json:"life,omitempty"` // of the holder
 	Cursor *core.Cursor `json:"cursor,omitempty"`
 	Exit   int          `json:"exit"`
 }
@@ -130,7 +131,7 @@ func (r *report) fromNode(err error) {
 		return
 	}
 	d := e.Detail
-	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Cursor
+	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Life, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Life, d.Cursor
 	if r.Next == "" && !errors.Is(err, core.ErrInvalid) { // which says it all
 		r.Next = d.Next
 	}
@@ -139,6 +140,9 @@ func (r *report) fromNode(err error) {
 func (r *report) fromCore(err error) {
 	if e, ok := errors.AsType[*core.LineError](err); ok {
 		r.Line, r.Entry = e.Line, e.ID
+	}
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		r.Head, r.Holder = e.Head, e.Holder
 	}
 }
 
