@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // Headers of requests and answers beyond HTTP's own.
@@ -206,7 +207,12 @@ type Status struct {
 	Shards   []ShardStatus `json:"shards"`
 	Cache    CacheStatus   `json:"cache"`
 	Blobs    string        `json:"blobs"` // where they are kept
+	// Losses is what the log was found to have lost since the node began.
+	Losses Losses `json:"losses"`
 }
+
+// Losses counts what the log had lost and a node put back.
+type Losses = stream.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {

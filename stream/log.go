@@ -152,10 +152,18 @@ func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error)
 
 // At implements core.Log: it asks the stream's leader.
 func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	return l.at(ctx, id, pos, false)
+}
+
+func (l *Log) linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	return l.at(ctx, id, pos, true)
+}
+
+func (l *Log) at(ctx context.Context, id core.SessionID, pos core.Pos, tip bool) (*core.Record, error) {
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
-	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, false)
+	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, tip)
 }
 
 // storedMsg is the server's answer to STREAM.MSG.GET.
@@ -251,9 +259,11 @@ func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
 	return b, err
 }
 
-// A tipper tells a session's last record and may leave out its body.
+// A tipper tells a session's last record, or the one at a place, and may leave
+// out its body.
 type tipper interface {
 	tip(ctx context.Context, id core.SessionID) (*core.Record, error)
+	linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error)
 }
 
 // lastOf returns the session's last record for who needs not its body, which
@@ -263,6 +273,14 @@ func lastOf(ctx context.Context, l core.Log, id core.SessionID) (*core.Record, e
 		return t.tip(ctx, id)
 	}
 	return l.Last(ctx, id)
+}
+
+// linkAt returns the session's record at pos for who needs its links alone.
+func linkAt(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	if t, ok := l.(tipper); ok {
+		return t.linkAt(ctx, id, pos)
+	}
+	return l.At(ctx, id, pos)
 }
 
 func (l *Log) tip(ctx context.Context, id core.SessionID) (*core.Record, error) {
