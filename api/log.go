@@ -58,7 +58,7 @@ func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing
 		o.After = w.After.String()
 	}
 	done, err := r.c.Append(ctx, string(id), joined(lines).Bytes(), o)
-	return session.Receipt{Stored: done.Stored, Cursor: done.Cursor}, typed(id, err)
+	return session.Receipt{Stored: done.Stored, Cursor: done.Cursor}, withLines(typed(id, err), lines)
 }
 
 func (r remote) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (at core.Cursor, err error) {
@@ -162,11 +162,23 @@ func typed(id core.SessionID, err error) error {
 	d := e.Detail
 	switch {
 	case d.Code == "fenced":
-		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder}
+		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder, Refused: core.Refused{Since: d.Since, More: d.More}}
 	case d.Line > 0:
 		return &core.LineError{Line: d.Line, ID: d.Entry, Err: err}
 	case d.Code == "conflict" && d.Cursor != nil:
-		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor}
+		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor, Refused: core.Refused{Since: d.Since, More: d.More}}
+	}
+	return err
+}
+
+// withLines gives err, where it says that another came first, the lines that
+// were not stored.
+func withLines(err error, lines [][]byte) error {
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		e.Lines = lines
+	}
+	if e, ok := errors.AsType[*core.ConflictError](err); ok {
+		e.Lines = lines
 	}
 	return err
 }

@@ -19,6 +19,16 @@ type PresenceList struct {
 	Present []stream.Present `json:"present"`
 }
 
+// What to do where another writer came first, see package session.
+const (
+	Fail   = session.Fail
+	Rebase = session.Rebase
+	Branch = session.Branch
+)
+
+// ParseOnConflict reads what to do where another writer came first.
+func ParseOnConflict(s string) (session.OnConflict, error) { return session.ParseOnConflict(s) }
+
 // A Life is what is known of whether a claim's holder is there.
 type Life = stream.Life
 

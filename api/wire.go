@@ -94,6 +94,7 @@ type Appended struct {
 	IDs    []string    `json:"ids"`
 	Cursor core.Cursor `json:"seq"`
 	Stored int         `json:"stored"`
+	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
 	Blobs  int         `json:"blobs"`
 }
 
