@@ -139,7 +139,7 @@ func (m *mainPath) apart(id string) (fork string, ahead, behind int) {
 	found, known := meet{}, false
 	for at != "" && !known {
 		if _, ok := m.on[at]; ok {
-			found, known = meet{fork: at}, true
+			found = meet{fork: at}
 			break
 		}
 		if found, known = m.met[at]; known {

@@ -39,7 +39,7 @@ const (
 	LifeNew    = stream.New
 )
 
-var errNoPresence = fmt.Errorf("this node keeps no presence: %w", core.ErrUnavailable)
+var errNoPresence = fmt.Errorf("this node keeps no presence: %w", core.ErrNotFound)
 
 func (s *Server) presence(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Presence == nil {

@@ -94,8 +94,8 @@ type Appended struct {
 	IDs    []string    `json:"ids"`
 	Cursor core.Cursor `json:"seq"`
 	Stored int         `json:"stored"`
-	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
 	Blobs  int         `json:"blobs"`
+	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
 }
 
 // LabelRequest sets an entry's label; an empty one clears it.

@@ -361,7 +361,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 		parents = []core.Leaf{core.NoLeaf, {}}
 	}
 	if q.OnConflict == session.Rebase { // an earlier try may have been stored elsewhere
-		line = core.Reparent(line, parents[0])
+		line = core.Reparent(st.Dialect, line, parents[0])
 	}
 	var e core.Entry
 	for _, parent := range parents {

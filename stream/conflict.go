@@ -180,8 +180,8 @@ func rebased(d core.Dialect, lines [][]byte, stood, leaf core.Leaf) [][]byte {
 	out := make([][]byte, len(lines))
 	for i, line := range lines {
 		out[i] = line
-		if e, err := d.Entry(line); err == nil && !e.Aside && e.Parent == id && core.SaysParent(line) {
-			out[i] = core.Reparent(line, leaf)
+		if e, err := d.Entry(line); err == nil && !e.Aside && e.Parent == id {
+			out[i] = core.Reparent(d, line, leaf)
 		}
 	}
 	return out
