@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // lossEvery is how often a shard is asked whether it still has the record that
@@ -35,6 +36,16 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
 	m.advance(shard, Floor{})
 	return nil
+}
+
+// Remake makes a session's row anew from s, also where that speaks of less than
+// the row that is there.
+func (m *Materializer) Remake(s *stream.Session) {
+	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return id == s.ID() })
+	_ = s.View(func(st *core.State) error {
+		m.cfg.Directory.Put(rowOf(st))
+		return nil
+	})
 }
 
 // isInDoubt reports whether what is in memory of a session may hold what its

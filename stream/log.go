@@ -218,15 +218,18 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	if got.Message == nil || got.Message.Subject != l.subject(id) {
 		return nil, fmt.Errorf("session %s has no record there: %w", id, core.ErrNotFound)
 	}
-	h, err := nats.DecodeHeadersMsg(got.Message.Header)
-	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: headers: %v: %w", id, got.Message.Seq, err, core.ErrCorrupt)
+	pos := core.Pos(got.Message.Seq)
+	var h nats.Header
+	if len(got.Message.Header) > 0 {
+		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
+			return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
+		}
 	}
 	f, err := readFrame(h, got.Message.Data)
 	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", id, got.Message.Seq, err)
+		return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
-	return l.record(ctx, id, f, core.Pos(got.Message.Seq), got.Message.Time, !tip)
+	return l.record(ctx, id, f, pos, got.Message.Time, !tip)
 }
 
 // record makes a Record of a message, fetching a spilled body where it is
@@ -251,13 +254,19 @@ func (l *Log) record(ctx context.Context, id core.SessionID, f frame, pos core.P
 func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := l.cfg.Blobs.Get(ctx, d)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil, fmt.Errorf("body %s is gone: %v: %w", d, err, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is gone: %v: %w", errBody, d, err, core.ErrCorrupt)
 	}
 	if err == nil && core.DigestOf(b) != d {
-		return nil, fmt.Errorf("body %s is other bytes: %w", d, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is other bytes: %w", errBody, d, core.ErrCorrupt)
+	}
+	if errors.Is(err, core.ErrCorrupt) {
+		err = fmt.Errorf("%w %s: %w", errBody, d, err)
 	}
 	return b, err
 }
+
+// errBody is damage to a body that is kept as a blob.
+var errBody = errors.New("body")
 
 // A tipper tells a session's last record, or the one at a place, and may leave
 // out its body.

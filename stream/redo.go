@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -181,4 +182,12 @@ func (s *Session) strayHead(st *core.State, writer string) string {
 		name = fmt.Sprintf("stray-%s-%d", s.writer, n)
 	}
 	return name
+}
+
+// Known returns the session's latest records, as this process has them in
+// memory. They may not be changed.
+func (s *Session) Known() []*core.Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.mem.records)
 }

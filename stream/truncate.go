@@ -19,7 +19,7 @@ import (
 // ss. On error nothing was dropped; checkpoints may have been written. A session
 // that cannot be read, or that was erased, is in the way.
 func (ss *Sessions) Truncate(ctx context.Context, l *Log, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
-	ids, err := l.sessionsUpTo(ctx, shard, upTo)
+	ids, err := l.SessionsUpTo(ctx, shard, upTo)
 	if err != nil {
 		return err
 	}
@@ -54,9 +54,9 @@ func (ss *Sessions) vacate(ctx context.Context, id core.SessionID, upTo core.Pos
 	return nil
 }
 
-// sessionsUpTo returns the sessions that have records in a shard up to upTo, as
-// the stream itself tells.
-func (l *Log) sessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error) {
+// SessionsUpTo returns the sessions that have records in a shard up to upTo, by
+// name, as the stream itself tells. core.ErrInvalid where the shard ends before.
+func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error) {
 	st, err := l.State(ctx, shard)
 	if err != nil {
 		return nil, err

@@ -129,6 +129,7 @@ type ShardState struct {
 	First    core.Pos `json:"first"`
 	Last     core.Pos `json:"last"`
 	Messages uint64   `json:"messages"`
+	Missing  uint64   `json:"missing"` // messages between First and Last that are gone
 	Bytes    uint64   `json:"bytes"`
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
@@ -148,6 +149,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		First:    core.Pos(info.State.FirstSeq),
 		Last:     core.Pos(info.State.LastSeq),
 		Messages: info.State.Msgs,
+		Missing:  uint64(max(info.State.NumDeleted, 0)),
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,
