@@ -162,6 +162,35 @@ func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	hosts[2].Do(t, "resume", id, "--dir", hosts[2].Path("there"))
 }
 
+// A holder that was killed is silent after a while, and then nobody has to be
+// asked. It takes half a minute, for that is how long a holder may be silent.
+func TestAKilledHolderIsTakenOverOnceItIsSilent(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("it waits for half a minute; with -long")
+	}
+	node := harness.StartNode(t)
+	host, other := harness.NewHost(t, node), harness.NewHost(t, node)
+	var made struct{ ID string }
+	host.JSON(t, &made, "new")
+	k := keep(t, host, other, made.ID, "main", "ann")
+	k.end(t, syscall.SIGKILL)
+	if r := other.Sessctl(t, "resume", made.ID, "--dir", other.Dir); r.Code != 6 || !strings.Contains(r.Err, "ann") {
+		t.Errorf("resume right after the kill: %s", r)
+	}
+	harness.Await(t, "the holder counts as silent", func() error {
+		var hs api.Heads
+		other.JSON(t, &hs, "heads", made.ID)
+		if life := hs.Heads[0].Life; life == nil || life.State != api.LifeSilent {
+			return fmt.Errorf("its life is %+v", life)
+		}
+		return nil
+	})
+	if out := other.Do(t, "resume", made.ID, "--dir", other.Dir); !strings.Contains(out, "taken over from ann") || !strings.Contains(out, "silent since") {
+		t.Errorf("resume says %s", out)
+	}
+}
+
 // What came second is given back, put behind, or put on a head of its own, as
 // its writer says: with real processes and pipes.
 func TestWhatCameSecondIsNotLost(t *testing.T) {
