@@ -161,11 +161,11 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		return answer(w, http.StatusOK, done)
 	}
 	if line != nil {
-		sess, rec, err := s.appendTo(r, [][]byte{line}, after)
+		rec, err := s.appendTo(r, [][]byte{line}, after)
 		if err != nil {
 			return err
 		}
-		return s.appended(w, sess, rec)
+		return s.appended(w, r, rec)
 	}
 	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(HeaderWriter), q.At, after); err != nil {
 		return err

@@ -30,6 +30,7 @@ type Config struct {
 	Directory    *materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
+	Presence     *stream.Presence // nil where the node keeps none
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
 	Prompts func(context.Context, PromptQuery) (PromptPage, error)
@@ -112,6 +113,10 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"GET /v1/status":                             s.status,
+		"GET /v1/presence":                           s.presence,
+		"PUT /v1/presence/{id}":                      s.beat,
+		"DELETE /v1/presence/{id}":                   s.leave,
+		"GET /v1/sessions/{id}/heads":                s.heads,
 		"GET /v1/sessions":                           s.list,
 		"POST /v1/sessions":                          s.create,
 		"POST /v1/import":                            s.importFile,

@@ -96,6 +96,7 @@ type Appended struct {
 	Cursor core.Cursor `json:"seq"`
 	Stored int         `json:"stored"`
 	Blobs  int         `json:"blobs"`
+	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
 }
 
 // LabelRequest sets an entry's label; an empty one clears it.
@@ -121,6 +122,7 @@ type ClaimRequest struct {
 	Host     string `json:"host,omitempty"`
 	By       string `json:"by,omitempty"`
 	TakeOver bool   `json:"takeOver,omitempty"`
+	From     string `json:"from,omitempty"`   // with TakeOver: only where this writer holds it
 	Writer   string `json:"writer,omitempty"` // default a new one
 }
 

@@ -71,7 +71,8 @@ type Claim struct {
 	Agent    string // who asks, for people to read
 	Host     string
 	By       string
-	TakeOver bool // also where another holds it
+	TakeOver bool   // also where another holds it
+	From     string // with TakeOver, the only writer it may be taken from; empty for any
 	// Writer is what the new writer is to be called: a name that nobody had
 	// before, of the characters of a session's.
 	Writer string

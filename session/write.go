@@ -252,6 +252,7 @@ func (s *Session) sendEntries(ctx context.Context) error {
 func (s *Session) sendSome(ctx context.Context, n int) error {
 	from := len(s.entries) - s.unsent
 	es := s.entries[from : from+n]
+	s.stoodAt = s.stands
 	rec, err := s.log.Append(ctx, s.id, s.writing(), lines(es))
 	s.tried = 0
 	if err != nil {

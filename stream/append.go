@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 const (
@@ -32,14 +33,21 @@ type Append struct {
 	ID func(i int) string
 	// Time is the time of lines that have none; default now.
 	Time string
+	// OnConflict says what to do where another writer came first, and Branch
+	// what the head is called that session.Branch makes; default a name made of
+	// the head's and the lines' ids, the same on every try.
+	OnConflict session.OnConflict
+	Branch     string
 
-	kept bool // the lines are as the log keeps them already
+	kept bool       // the lines are as the log keeps them already
+	from *core.Leaf // the head is made here, where it is not there
 }
 
 // A Receipt says where an append is.
 type Receipt struct {
 	IDs    []string    // of each line, in order
 	Stored int         // lines that were not there before
+	Head   string      // where they are: the one asked for, or its branch
 	Blobs  int         // images kept as blobs
 	Cursor core.Cursor // of the record that holds them, or of a later one
 }
@@ -56,14 +64,9 @@ type request struct {
 	err     error
 }
 
-// Append stores lines and returns when they are durable. A line's absent id,
-// parent and time are filled in: the parent is the head's leaf, or the line
-// before. Lines that are there already with the same bytes are not stored
-// again. On error nothing was stored, but for core.ErrUncertain. The errors are
-// those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
-// ErrFull. An append that cannot have been stored is core.ErrUnavailable a little
-// before ctx ends, and after Config.Patience at the latest.
-func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
+// store is Append that leaves it to its caller what to do where another came
+// first.
+func (s *Session) store(ctx context.Context, a Append) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
 	}
@@ -85,9 +88,7 @@ func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 // prepare checks what can be checked without the state, and makes the lines'
 // images durable.
 func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
-	if a.Head == "" {
-		a.Head = core.MainHead
-	}
+	a.Head = headOr(a.Head)
 	if err := core.CheckHead(a.Head); err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func (q *request) joins(first *request) bool {
 
 // alone reports whether q takes a record of its own: it expects a position, or
 // its lines may lack the ids that others behind it would continue.
-func (q *request) alone() bool { return q.After != nil || q.Loose }
+func (q *request) alone() bool { return q.After != nil || q.Loose || q.from != nil }
 
 // serveBatch stores one record of all the requests that pass their checks. What
 // cannot have been stored when the first of them is given up is tried again for
@@ -352,6 +353,9 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 	for i := range es {
 		q.receipt.IDs[i] = es[i].ID
 	}
+	if err == nil && len(q.entries) > 0 {
+		err = q.notThere(st)
+	}
 	return err
 }
 
@@ -361,6 +365,9 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 // bytes.
 func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
+	if q.from != nil && st.Heads[q.Head] == nil {
+		leaf = *q.from
+	}
 	if core.AnyInTree(pending) {
 		leaf = st.Dialect.Leaf(pending)
 	}
@@ -404,6 +411,9 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
 		parents = []core.Leaf{core.NoLeaf, {}}
+	}
+	if q.OnConflict == session.Rebase { // an earlier try may have been stored elsewhere
+		line = core.Reparent(st.Dialect, line, parents[0])
 	}
 	var e core.Entry
 	for _, parent := range parents {

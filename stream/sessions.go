@@ -30,6 +30,7 @@ type Config struct {
 	Blobs     Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
+	Presence  *Presence // where a Local's claims are told of; nil for nowhere
 
 	Host    string        // this node, as claims and notices name it
 	Timeout time.Duration // how long a record is tried before its outcome is unknown; default 30 s

@@ -31,7 +31,7 @@ const (
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
-	resumeCmd, claimCmd, releaseCmd,
+	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }
 
