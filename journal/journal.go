@@ -209,3 +209,17 @@ func syncDir(dir string) error {
 }
 
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Dialect is the dialect of a session that the journal has met; empty where it
+// has not.
+func (j *Journal) Dialect(id core.SessionID) string {
+	j.mu.Lock()
+	b, ok := j.books[id]
+	j.mu.Unlock()
+	if !ok {
+		return ""
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dialect
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/journal"
 )
 
 func appendCmd(a *app) *cobra.Command {
@@ -27,8 +29,16 @@ agent's session it is: sessctl append ID --kind message --text "Go on."
 Should the answer be lost, the same lines with the same --key are stored once,
 through whatever node.
 
+With --journal the lines are flushed to a file in that directory first. When no
+node can be reached they are kept there: that is a success (exit code 0), with a
+note that they are not yet in the log. SESSION must then be one to which this
+journal was used before. What waits goes first with the next append, or with
+sessctl journal send; where somebody else went on with the head meanwhile, it
+goes to a head of its own.
+
 With -o json: one object with ids (of each line, in order), seq (the cursor),
-stored (lines that were not there before) and blobs.`,
+stored (lines that were not there before) and blobs; with --journal one with
+stored, kept (lines that wait in the journal) and seq (the last known).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.kindFlags.alone(cmd); err != nil {
@@ -37,12 +47,21 @@ stored (lines that were not there before) and blobs.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.append(cmd, args[0], f)
+			if f.journal = cmp.Or(f.journal, a.env("SESS_JOURNAL")); f.journal == "" {
+				return a.append(cmd, args[0], f)
+			}
+			if f.key != "" {
+				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
+			}
+			return a.withJournal(cmd.Context(), f.journal, func(j *journal.Journal) error {
+				return a.appendKept(cmd, args[0], f, j)
+			})
 		},
 	}
 	f.writerFlags.add(cmd)
 	f.kindFlags.add(cmd)
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
+	cmd.Flags().StringVar(&f.journal, "journal", "", journalUsage)
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	return cmd
 }
@@ -50,8 +69,9 @@ stored (lines that were not there before) and blobs.`,
 type appendFlags struct {
 	writerFlags
 	kindFlags
-	key   string
-	after string
+	key     string
+	after   string
+	journal string
 }
 
 func (f *appendFlags) check() error {
@@ -77,8 +97,7 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
-			"give it entry lines: sessctl append %s < lines.jsonl", arg)
+		return nothingGiven(arg)
 	}
 	if f.key == "" {
 		f.key = ulid.Make().String()
@@ -94,6 +113,21 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return keyHint(a.heard(v, err), f.key)
 	}
 	return a.printAppended(done)
+}
+
+func nothingGiven(arg string) error {
+	return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
+		"give it entry lines: sessctl append %s < lines.jsonl", arg)
+}
+
+// linesOf splits what was given into its lines, blank ones left out.
+func linesOf(data []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // given is what is to be appended: the entry that flags say, or standard input.
