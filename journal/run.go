@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -14,8 +13,8 @@ const (
 
 // Run sends what waits, soon after it was kept and then again and again until
 // the log takes it, and has the log asked now and then about what was stored. It
-// returns when ctx ends, with its error. What cannot land is logged once for
-// each time it is tried.
+// returns when ctx ends, with its error. What cannot land is logged each
+// time it is tried.
 func (l *Log) Run(ctx context.Context) error {
 	pause := firstPause
 	checked := time.Now()
@@ -54,9 +53,7 @@ func (l *Log) round(ctx context.Context, check bool) (done bool) {
 			continue
 		}
 		done = false
-		if !passing(err) || !errors.Is(err, w.Err) {
-			l.c.Logger.Warn("what was kept waits on", "session", w.Session, "err", err)
-		}
+		l.c.Logger.Warn("what was kept waits on", "session", w.Session, "err", err)
 	}
 	return done
 }
