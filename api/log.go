@@ -49,7 +49,7 @@ func (r remote) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	if len(lines) < 2 || json.Unmarshal(lines[0], &st) != nil {
 		return session.Loaded{}, fmt.Errorf("the state of session %s is not what this program expects: %w", id, core.ErrCorrupt)
 	}
-	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Cursor: st.Cursor}, nil
+	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Cursor: st.Cursor, Covered: st.Covered}, nil
 }
 
 func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {

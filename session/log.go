@@ -62,7 +62,8 @@ type Writing struct {
 // A Receipt says where an append is.
 type Receipt struct {
 	Stored int         // lines that were not there before
-	Cursor core.Cursor // of the record that holds them, or of a later one
+	Kept   int         // lines that are durable in a journal, and not in the log yet
+	Cursor core.Cursor // of the record that holds them, or of a later one; the last known where they are kept
 }
 
 // A Claim asks for a head.
@@ -95,6 +96,7 @@ type Loaded struct {
 	Lines   [][]byte
 	Heads   map[string]core.Leaf // where each head stands; main is among them
 	Cursor  core.Cursor
+	Covered uint64 // the number of the last record that a snapshot covers; 0 for none
 }
 
 // A Query says which sessions are looked for. Empty fields do not narrow.

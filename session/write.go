@@ -267,7 +267,8 @@ func (s *Session) sendSome(ctx context.Context, n int) error {
 	}
 	s.unsent -= n
 	s.stands = core.Leaf{}
-	if rec.Stored == n {
+	all := rec.Stored+rec.Kept == n
+	if all {
 		s.made = true
 		s.stands = s.leaf
 		if core.AnyInTree(es) {
@@ -275,7 +276,7 @@ func (s *Session) sendSome(ctx context.Context, n int) error {
 		}
 	}
 	s.mu.Unlock()
-	if rec.Stored == n {
+	if all {
 		s.sent(rec.Cursor)
 		return nil
 	}

@@ -121,6 +121,7 @@ func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	var es []core.Entry
 	_ = s.View(func(st *core.State) error {
 		out.Dialect, out.Header, out.Cursor = st.Dialect.Name(), st.Header.Line, st.Cursor()
+		out.Covered = st.Checkpointed
 		out.Heads = make(map[string]core.Leaf, len(st.Heads))
 		for name, h := range st.Heads {
 			out.Heads[name] = h.Leaf

@@ -30,7 +30,7 @@ const (
 // for each run.
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
+	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }

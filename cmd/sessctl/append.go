@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/journal"
 )
 
 func appendCmd(a *app) *cobra.Command {
@@ -39,9 +41,17 @@ that came through a pipe. Lines that break a rule are not given back.
 Should the answer be lost, the same lines with the same --key are stored once,
 through whatever node.
 
+With --journal the lines are flushed to a file in that directory first. When no
+node can be reached they are kept there: that is a success (exit code 0), with a
+note that they are not yet in the log. SESSION must then be one to which this
+journal was used before. What waits goes first with the next append, or with
+sessctl journal send; where somebody else went on with the head meanwhile, it
+goes to a head of its own.
+
 With -o json: one object with ids (of each line, in order), seq (the cursor),
 stored (lines that were not there before), blobs, and head where the lines are
-on a branch.`,
+on a branch; with --journal one with stored, kept (lines that wait in the
+journal) and seq (the last known).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.kindFlags.alone(cmd); err != nil {
@@ -50,7 +60,18 @@ on a branch.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.append(cmd, args[0], f)
+			if f.journal = cmp.Or(f.journal, a.env("SESS_JOURNAL")); f.journal == "" {
+				return a.append(cmd, args[0], f)
+			}
+			if f.key != "" {
+				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
+			}
+			if cmd.Flags().Changed("on-conflict") || f.branch != "" || f.unsent != "" {
+				return usagef("--journal keeps what it cannot send, and puts it on a head of its own where others went on: leave out --on-conflict, --head-name and --unsent")
+			}
+			return a.withJournal(cmd.Context(), f.journal, func(j *journal.Journal) error {
+				return a.appendKept(cmd, args[0], f, j)
+			})
 		},
 	}
 	f.writerFlags.add(cmd)
@@ -58,6 +79,7 @@ on a branch.`,
 	f.conflictFlags.add(cmd)
 	cmd.Flags().StringVar(&f.unsent, "unsent", "", "write lines that could not be stored to `FILE`, which is not there yet (default standard output)")
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
+	cmd.Flags().StringVar(&f.journal, "journal", "", journalUsage)
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	return cmd
 }
@@ -66,9 +88,10 @@ type appendFlags struct {
 	writerFlags
 	kindFlags
 	conflictFlags
-	key    string
-	after  string
-	unsent string
+	key     string
+	after   string
+	unsent  string
+	journal string
 }
 
 func (f *appendFlags) check() error {
@@ -97,8 +120,7 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
-			"give it entry lines: sessctl append %s < lines.jsonl", arg)
+		return nothingGiven(arg)
 	}
 	if f.key == "" {
 		f.key = ulid.Make().String()
@@ -129,6 +151,21 @@ func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data
 		return done, keyHint(a.heard(v, err), f.key)
 	}
 	return done, nil
+}
+
+func nothingGiven(arg string) error {
+	return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
+		"give it entry lines: sessctl append %s < lines.jsonl", arg)
+}
+
+// linesOf splits what was given into its lines, blank ones left out.
+func linesOf(data []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // given is what is to be appended: the entry that flags say, or standard input.

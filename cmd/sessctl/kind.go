@@ -135,6 +135,11 @@ func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionI
 			return nil, err
 		}
 	}
+	return written(d, id, it)
+}
+
+// written is it as a line of d, or as two where one cannot say it.
+func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
 	line, lost := d.Write(it)
 	if line == nil && len(lost) == 0 {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
