@@ -23,7 +23,7 @@ type rule struct {
 var rules = []rule{
 	{
 		"P1", "an append is acknowledged before it is stored", "stream/session.go",
-		"case errors.Is(err, core.ErrUncertain):\n\t\t\tdoubt = true\n",
+		"case errors.Is(err, core.ErrUncertain):\n\t\t\tdoubt, soon = true, ctx\n",
 		"case errors.Is(err, core.ErrUncertain):\n\t\t\treturn true, nil\n",
 	},
 	{
