@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/jitter"
 )
 
 // Blobs keeps bytes under their digest: bodies too large for a message, images,
@@ -135,7 +135,7 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 
 // pause waits 2 to 50 ms before the next try.
 func pause(ctx context.Context) error {
-	t := time.NewTimer(2*time.Millisecond + rand.N(48*time.Millisecond))
+	t := time.NewTimer(jitter.Between(2*time.Millisecond, 50*time.Millisecond))
 	defer t.Stop()
 	select {
 	case <-t.C:
