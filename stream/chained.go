@@ -12,7 +12,8 @@ import (
 // Chained yields the records of read, which begins behind the session's record
 // at after, as long as each follows the one before it. Strays are passed by. It
 // ends with core.ErrLost where the log goes on from other records than those
-// that were read: it has lost some, and who follows must start over.
+// that were read, or does not hold the next one: it has lost some, or dropped
+// them with a prefix, and who follows must start over.
 func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		before, err := linkAt(ctx, l, id, after)
@@ -24,8 +25,10 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 		for r, err := range read {
 			switch {
 			case err != nil:
-			case before == nil || before.Seq+1 == r.Seq && before.Chain.Next(r) == r.Chain:
+			case before == nil && (after == 0 || r.After == after), before != nil && before.Seq+1 == r.Seq && before.Chain.Next(r) == r.Chain:
 				before, end = r, r
+			case before == nil:
+				r, err = nil, fmt.Errorf("session %s: the records between %d and %d are no longer in the log: %w", id, after, r.Pos, core.ErrLost)
 			case isBehind(ctx, l, id, end, r):
 				end = r
 				continue

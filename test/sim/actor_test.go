@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -51,10 +52,12 @@ func (a *actor) do(name string, f func()) {
 	a.busy = true
 	a.w.mu.Unlock()
 	a.w.procs.Go(func() {
+		defer func() {
+			a.w.mu.Lock()
+			defer a.w.mu.Unlock()
+			a.busy = false
+		}()
 		f()
-		a.w.mu.Lock()
-		defer a.w.mu.Unlock()
-		a.busy = false
 	})
 }
 
@@ -96,8 +99,11 @@ func (a *actor) node() *node {
 	for {
 		a.w.mu.Lock()
 		nodes := a.w.nodes
-		n := nodes[a.rand.IntN(len(nodes))]
+		n, over := nodes[a.rand.IntN(len(nodes))], a.w.over
 		a.w.mu.Unlock()
+		if over {
+			runtime.Goexit() // nobody will answer any more
+		}
 		n.mu.Lock()
 		ready := n.ready
 		n.mu.Unlock()
@@ -204,13 +210,19 @@ func (a *actor) move() {
 }
 
 func (a *actor) finish() {
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error { return s.Finish(ctx, core.Notice{By: a.name}) })
+	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+		return s.Finish(ctx, core.Notice{By: a.name})
+	})
 }
 
 func (a *actor) trash() {
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error { return s.Delete(ctx, core.Notice{By: a.name}) })
+	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+		return s.Delete(ctx, core.Notice{By: a.name})
+	})
 	for range 12 {
-		if err := a.on(func(ctx context.Context, _ *node, s *stream.Session) error { return s.Undelete(ctx, core.Notice{By: a.name}) }); !uncertain(err) {
+		if err := a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+			return s.Undelete(ctx, core.Notice{By: a.name})
+		}); !uncertain(err) {
 			return
 		}
 	}
@@ -231,7 +243,9 @@ func (a *actor) checkpoint() {
 // checkpoint stores a snapshot of s and the record that names it. late lets
 // some time pass in between.
 func (w *world) checkpoint(ctx context.Context, n *node, s *stream.Session, late bool) error {
-	d := s.Draft(func(seq uint64, sum core.Digest) string { return fmt.Sprintf("snapshots/%s/%020d-%s", s.ID(), seq, sum) })
+	d := s.Draft(func(seq uint64, sum core.Digest) string {
+		return fmt.Sprintf("snapshots/%s/%020d-%s", s.ID(), seq, sum)
+	})
 	w.snapshot(s.ID(), d)
 	if err := (shelf{w, n.name}).put(ctx, d.Manifest.Object, d.Plain); err != nil {
 		return err
@@ -276,6 +290,10 @@ func (a *actor) follow() {
 		_ = s.View(func(st *core.State) error { at, c = st.Pos, st.Cursor(); return nil })
 		seq, left := c.Seq, 3+a.rand.IntN(10)
 		for r, err := range stream.Chained(ctx, n.log, a.id, at, n.log.Follow(ctx, a.id, at)) {
+			if errors.Is(err, core.ErrLost) && a.w.hasPurged() {
+				a.w.count("followers whose place was purged")
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -199,6 +200,12 @@ func (w *world) purged(s *jstream, upTo uint64) {
 	}
 }
 
+func (w *world) hasPurged() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts["purges"] > 0
+}
+
 // heard takes an answer that a client got.
 func (w *world) heard(a *actor, err error) {
 	switch {
@@ -305,6 +312,18 @@ func (w *world) finish() {
 	if len(w.wrong) == 0 {
 		w.verdict()
 	}
+	if len(w.wrong) > 0 {
+		w.t.Errorf("seed %d, step %d: %s\n%s", w.seed, w.step, w.wrong[0], strings.Join(w.trace[max(0, len(w.trace)-keepLast):], "\n"))
+	}
+	w.end()
+}
+
+// end stops all that runs.
+func (w *world) end() {
+	w.mu.Lock()
+	w.over = true
+	calls := w.calls
+	w.mu.Unlock()
 	for _, n := range w.nodes {
 		n.end()
 	}
@@ -314,19 +333,12 @@ func (w *world) finish() {
 		c.closeLocked()
 	}
 	w.b.mu.Unlock()
-	for _, c := range w.calls {
+	for _, c := range calls {
 		c.do(true, false)
 		close(c.done)
 	}
 	w.procs.Wait()
 	time.Sleep(time.Minute) // what goes on behind callers that went
-	if len(w.wrong) == 0 {
-		return
-	}
-	w.t.Errorf("seed %d, step %d: %s", w.seed, w.step, w.wrong[0])
-	for _, l := range w.trace[max(0, len(w.trace)-keepLast):] {
-		w.t.Log(l)
-	}
 }
 
 // verdict holds what is in the log to the promises, after all who live have

@@ -17,8 +17,9 @@ import (
 )
 
 var (
-	seed  = flag.Uint64("seed", 0, "play this world alone; 0 for new ones")
-	steps = flag.Int("steps", 20_000, "how many steps to play, in worlds of 10 000")
+	seed    = flag.Uint64("seed", 0, "play this world alone; 0 for new ones")
+	tracing = flag.Bool("trace", false, "print every step")
+	steps   = flag.Int("steps", 20_000, "how many steps to play, in worlds of 10 000")
 )
 
 const worldSteps = 10_000

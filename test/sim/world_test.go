@@ -47,6 +47,7 @@ type world struct {
 	trace  []string
 	sum    uint64 // of the whole trace
 	wrong  []string
+	over   bool
 
 	truths map[core.SessionID]*truth
 }
@@ -213,6 +214,9 @@ func (w *world) note(format string, a ...any) {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d%s", w.sum, line)
 	w.sum = h.Sum64()
+	if *tracing {
+		fmt.Println(line)
+	}
 	w.trace = append(w.trace, line)
 	if len(w.trace) > 2*keepLast {
 		w.trace = slices.Clone(w.trace[keepLast:])
