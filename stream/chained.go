@@ -10,15 +10,19 @@ import (
 )
 
 // Chained yields the records of read, which begins behind the session's record
-// at after, as long as each follows the one before it. Strays are passed by. It
+// at after, whose cursor is have, as long as each follows the one before it. Strays are passed by. It
 // ends with core.ErrLost where the log goes on from other records than those
 // that were read, or does not hold the next one: it has lost some, or dropped
 // them with a prefix, and who follows must start over.
-func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
+func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		before, err := linkAt(ctx, l, id, after)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			yield(nil, err)
+			return
+		}
+		if before != nil && core.CursorOf(before.Seq, before.Chain) != have {
+			yield(nil, fmt.Errorf("session %s has another record at %d than %s: %w", id, after, have, core.ErrLost))
 			return
 		}
 		end := before // strays included
