@@ -286,10 +286,11 @@ func (a *actor) read() {
 func (a *actor) follow() {
 	_ = a.on(func(ctx context.Context, n *node, s *stream.Session) error {
 		var at core.Pos
-		var c core.Cursor
-		_ = s.View(func(st *core.State) error { at, c = st.Pos, st.Cursor(); return nil })
-		seq, left := c.Seq, 3+a.rand.IntN(10)
-		for r, err := range stream.Chained(ctx, n.log, a.id, at, n.log.Follow(ctx, a.id, at)) {
+		var have core.Chain
+		var seq uint64
+		_ = s.View(func(st *core.State) error { at, seq, have = st.Pos, st.Seq, st.Chain; return nil })
+		left := 3 + a.rand.IntN(10)
+		for r, err := range stream.Chained(ctx, n.log, a.id, at, core.CursorOf(seq, have), n.log.Follow(ctx, a.id, at)) {
 			if errors.Is(err, core.ErrLost) && a.w.hasPurged() {
 				a.w.count("followers whose place was purged")
 				return nil
@@ -297,10 +298,10 @@ func (a *actor) follow() {
 			if err != nil {
 				return err
 			}
-			if r.Seq != seq+1 {
-				a.w.fail("P1: a follower of %s got record %d behind %d", a.id, r.Seq, seq)
+			if r.Seq != seq+1 || have.Next(r) != r.Chain {
+				a.w.fail("P5: a follower of %s got record %d behind %d, which it does not follow", a.id, r.Seq, seq)
 			}
-			seq = r.Seq
+			seq, have = r.Seq, r.Chain
 			a.w.met(a.name+" who follows", a.id, r.Seq, r.Chain)
 			if left--; left == 0 {
 				break
