@@ -378,8 +378,8 @@ func (w *world) verdict() {
 	for _, id := range w.ids() {
 		w.run("the judge's reading", func() {
 			s, err := judge.ss.Open(context.Background(), id)
-			if errors.Is(err, core.ErrNotFound) && w.truths[id].st.Seq == 0 && len(known[id]) == 0 {
-				w.count("sessions that the broker forgot, and all who knew them had died")
+			if errors.Is(err, core.ErrNotFound) && w.truths[id].st.Seq == 0 {
+				w.count("sessions that the broker forgot")
 				return
 			}
 			if err != nil {
@@ -393,7 +393,7 @@ func (w *world) verdict() {
 		for _, id := range w.ids() {
 			if s := n.open[id]; s != nil {
 				_ = s.View(func(st *core.State) error {
-					if t := w.truths[id]; st.Chain != t.st.Chain {
+					if t := w.truths[id]; st.Chain != t.st.Chain && t.st.Seq > 0 {
 						w.fail("P1: %s has record %d of %s in memory in the end, the log has %d", n.name, st.Seq, id, t.st.Seq)
 					}
 					return nil
@@ -411,6 +411,10 @@ func (w *world) refresh(n *node, s *stream.Session) {
 		err = s.Refresh(ctx)
 		cancel()
 		if err == nil {
+			return
+		}
+		if errors.Is(err, core.ErrLost) && w.truths[s.ID()].st.Seq == 0 {
+			w.count("sessions that the broker forgot, named as lost")
 			return
 		}
 		w.note("%s: %v", n.name, err)
