@@ -16,17 +16,18 @@ import (
 // them with a prefix, and who follows must start over.
 func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
-		before, err := linkAt(ctx, l, id, after)
-		if err != nil && !errors.Is(err, core.ErrNotFound) {
+		before, err := placeOf(ctx, l, id, after, have)
+		if err != nil {
 			yield(nil, err)
-			return
-		}
-		if before != nil && core.CursorOf(before.Seq, before.Chain) != have {
-			yield(nil, fmt.Errorf("session %s has another record at %d than %s: %w", id, after, have, core.ErrLost))
 			return
 		}
 		end := before // strays included
 		for r, err := range read {
+			if err == nil && before == nil && after != 0 { // it was lost, and may be another's by now
+				if before, err = placeOf(ctx, l, id, after, have); before != nil {
+					end = before
+				}
+			}
 			switch {
 			case err != nil:
 			case before == nil && (after == 0 || r.After == after), before != nil && before.Seq+1 == r.Seq && before.Chain.Next(r) == r.Chain:
@@ -44,6 +45,19 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 			}
 		}
 	}
+}
+
+// placeOf returns the record at a follower's place, or nil where there is none.
+// core.ErrLost when it is another than the one that the follower was given.
+func placeOf(ctx context.Context, l core.Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
+	r, err := linkAt(ctx, l, id, at)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil && core.CursorOf(r.Seq, r.Chain) != have {
+		return nil, fmt.Errorf("session %s has another record at %d than %s: %w", id, at, have, core.ErrLost)
+	}
+	return r, err
 }
 
 // isBehind reports whether r was stored behind end, and end is still there.
