@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -83,15 +84,19 @@ func (w *world) kill(i int) {
 	w.nodes[i] = w.newNode(fmt.Sprintf("node%d", w.nextNode))
 }
 
+// end closes the node's connection and, once all have heard of it, ends what
+// runs on it: one thing at a time.
 func (n *node) end() {
-	n.cancel()
 	n.mu.Lock()
 	nc := n.nc
 	n.ready = false
 	n.mu.Unlock()
 	if nc != nil {
 		n.w.procs.Go(nc.Close)
+		synctest.Wait()
 	}
+	n.cancel()
+	synctest.Wait()
 }
 
 // session returns a session from memory, or opens it.
