@@ -311,11 +311,18 @@ func (a *actor) follow() {
 	})
 }
 
+// truncate drops a prefix. A broker that forgets may forget the checkpoints
+// that allowed it, and Truncate does not wait until they are flushed: in worlds
+// that forget, nothing is dropped.
 func (a *actor) truncate() {
+	if a.w.weather.powerCut > 0 {
+		return
+	}
 	n := a.node()
-	// Nothing ends it but its connection: a consumer of nats.go that is told to
+	// It ends late and not with its node: a consumer of nats.go that is told to
 	// stop while it starts anew waits at a mutex, where virtual time stands still.
-	ctx := context.WithoutCancel(n.ctx)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	shard := a.rand.IntN(shards)
 	st, err := n.log.State(ctx, shard)
 	if err == nil && st.Messages > 10 {
