@@ -23,6 +23,11 @@ type broker struct {
 	// gated brokers leave what clients send in their queues, until somebody
 	// takes it from there.
 	gated bool
+	// What a broken server does, to see that it is noticed: store without the
+	// check, answer without storing.
+	unchecked, lying bool
+	// loses says which answers of a broker that is not gated are lost.
+	loses func(*delivery) bool
 	// stored is told of every message that a stream took, purged of every purge.
 	// b.mu is held.
 	stored func(s *jstream, m *message)
@@ -59,7 +64,9 @@ func (b *broker) receive(p *pub) {
 		return
 	}
 	for _, d := range b.handle(p, nil) {
-		b.send(d)
+		if b.loses == nil || !b.loses(d) {
+			b.send(d)
+		}
 	}
 }
 
@@ -226,8 +233,11 @@ func (b *broker) publish(s *jstream, p *pub, tw *twist) []*delivery {
 	if m := s.lastOn(p.subject); m != nil {
 		last = m.seq
 	}
-	if want := h.Get("Nats-Expected-Last-Subject-Sequence"); want != "" && want != strconv.FormatUint(last, 10) {
+	if want := h.Get("Nats-Expected-Last-Subject-Sequence"); !b.unchecked && want != "" && want != strconv.FormatUint(last, 10) {
 		return refuse(400, 10071, fmt.Sprintf("wrong last sequence: %d", last))
+	}
+	if b.lying && s.last%50 == 49 {
+		return answer(p, map[string]any{"stream": s.name, "seq": s.last + 1})
 	}
 	s.last++
 	m := &message{seq: s.last, subject: p.subject, header: p.header, data: p.data, at: time.Now().UTC()}
