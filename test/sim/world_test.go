@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -45,7 +44,6 @@ type world struct {
 	calls  []*call
 	counts map[string]int
 	trace  []string
-	sum    uint64 // of the whole trace
 	wrong  []string
 	over   bool
 
@@ -53,7 +51,8 @@ type world struct {
 }
 
 // play lets a world run for that many steps, and judges it.
-func play(t *testing.T, seed uint64, steps int, forget bool) (counts map[string]int, sum uint64) {
+// It returns what was counted, and the promise that was broken, if one was.
+func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)) (counts map[string]int, broken string) {
 	t.Helper()
 	jitter.Seed(seed)
 	synctest.Test(t, func(t *testing.T) {
@@ -63,6 +62,9 @@ func play(t *testing.T, seed uint64, steps int, forget bool) (counts map[string]
 			counts: map[string]int{}, truths: map[core.SessionID]*truth{},
 		}
 		w.b.gated = true
+		if spoil != nil {
+			spoil(w.b)
+		}
 		w.b.stored = w.stored
 		w.b.purged = w.purged
 		for range 3 {
@@ -82,9 +84,9 @@ func play(t *testing.T, seed uint64, steps int, forget bool) (counts map[string]
 			w.advance(true)
 		}
 		w.finish()
-		counts, sum = w.counts, w.sum
+		counts, broken = w.counts, w.verdictText()
 	})
-	return counts, sum
+	return counts, broken
 }
 
 // advance lets one thing happen.
@@ -211,9 +213,6 @@ func (w *world) note(format string, a ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	line := fmt.Sprintf("%6d %s %s", w.step, time.Now().Format("05.000000"), fmt.Sprintf(format, a...))
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d%s", w.sum, line)
-	w.sum = h.Sum64()
 	if *tracing {
 		fmt.Println(line)
 	}
