@@ -358,6 +358,18 @@ func (w *world) verdict() {
 	for _, id := range w.ids() {
 		known[id] = map[string]bool{}
 	}
+	judge := w.newNode("judge")
+	w.run("the judge's start", func() {
+		for {
+			judge.mu.Lock()
+			ready := judge.ready
+			judge.mu.Unlock()
+			if ready {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
 	for range 3 { // what one puts back, the others have yet to see
 		for _, n := range w.nodes {
 			for _, id := range w.ids() {
@@ -372,19 +384,14 @@ func (w *world) verdict() {
 				}
 			}
 		}
-	}
-	judge := w.newNode("judge")
-	w.run("the judge's start", func() {
-		for {
-			judge.mu.Lock()
-			ready := judge.ready
-			judge.mu.Unlock()
-			if ready {
-				return
-			}
-			time.Sleep(time.Millisecond)
+		for _, id := range w.ids() { // as a materializer does that meets strays
+			w.run("the adoption of strays", func() {
+				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Strays() > 0 {
+					w.note("the judge adopts what is stray in %s: %v", id, s.Adopt(context.Background()))
+				}
+			})
 		}
-	})
+	}
 	for _, id := range w.ids() {
 		w.run("the judge's reading", func() {
 			s, err := judge.ss.Open(context.Background(), id)
