@@ -223,9 +223,16 @@ func (w *world) heard(a *actor, err error) {
 			name string
 			err  error
 		}{
-			{"fenced", core.ErrFenced}, {"conflict", core.ErrConflict}, {"uncertain", core.ErrUncertain}, {"lost", core.ErrLost},
-			{"full", core.ErrFull}, {"corrupt", core.ErrCorrupt}, {"deleted", core.ErrDeleted}, {"not found", core.ErrNotFound},
-			{"unavailable", core.ErrUnavailable}, {"invalid", core.ErrInvalid},
+			{"fenced", core.ErrFenced},
+			{"conflict", core.ErrConflict},
+			{"uncertain", core.ErrUncertain},
+			{"lost", core.ErrLost},
+			{"full", core.ErrFull},
+			{"corrupt", core.ErrCorrupt},
+			{"deleted", core.ErrDeleted},
+			{"not found", core.ErrNotFound},
+			{"unavailable", core.ErrUnavailable},
+			{"invalid", core.ErrInvalid},
 		} {
 			if errors.Is(err, c.err) {
 				w.count("answers: " + c.name)
