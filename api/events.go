@@ -51,7 +51,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return errBroken
 	}
 	if r.URL.Query().Get("wait") == "false" {
-		return s.sendUpTo(ctx, out, sess, pos)
+		return s.sendUpTo(ctx, out, sess, pos, after)
 	}
 	beating := make(chan struct{})
 	go func() {
@@ -67,7 +67,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			<-beating
 		}
 	}()
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -103,14 +103,14 @@ func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Curs
 	return sess.Position(ctx, c)
 }
 
-// sendUpTo sends the records behind pos that the session has now.
-func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Session, pos core.Pos) error {
+// sendUpTo sends the records behind pos, whose cursor is after, that the session has now.
+func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Session, pos core.Pos, after core.Cursor) error {
 	var end core.Pos
 	_ = sess.View(func(st *core.State) error {
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Scan(ctx, sess.ID(), pos, end)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.Scan(ctx, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}

@@ -10,11 +10,12 @@ import (
 )
 
 // Chained yields the records of read, which begins behind the session's record
-// at after, as long as each follows the one before it. Strays are passed by. It
-// ends with core.ErrLost where the log goes on from other records than those
-// that were read: it has lost some, and who follows must start over.
-func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
-	return chained(ctx, l, id, after, read, func(r *core.Record) (core.Record, core.Digest, error) {
+// at after, whose cursor is have, as long as each follows the one before it.
+// Strays are passed by. It ends with core.ErrLost where the log goes on from other
+// records than those that were read, or does not hold the next one: it has lost
+// some, or dropped them with a prefix, and who follows must start over.
+func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
+	return chained(ctx, l, id, after, have, read, func(r *core.Record) (core.Record, core.Digest, error) {
 		links := *r
 		links.Body = nil
 		return links, core.DigestOf(r.Body), nil
@@ -22,8 +23,8 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 }
 
 // ChainedLazily is Chained for records without bodies.
-func ChainedLazily(ctx context.Context, l *Log, id core.SessionID, after core.Pos, read iter.Seq2[*Lazy, error]) iter.Seq2[*Lazy, error] {
-	return chained(ctx, l, id, after, read, func(z *Lazy) (core.Record, core.Digest, error) {
+func ChainedLazily(ctx context.Context, l *Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*Lazy, error]) iter.Seq2[*Lazy, error] {
+	return chained(ctx, l, id, after, have, read, func(z *Lazy) (core.Record, core.Digest, error) {
 		sum, err := z.digest()
 		return z.Record, sum, err
 	})
@@ -31,12 +32,12 @@ func ChainedLazily(ctx context.Context, l *Log, id core.SessionID, after core.Po
 
 // chained is both of them. links returns a record without its body, and the
 // digest of that.
-func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after core.Pos, read iter.Seq2[*T, error],
+func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*T, error],
 	links func(*T) (core.Record, core.Digest, error),
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		before, err := linkAt(ctx, l, id, after)
-		if err != nil && !errors.Is(err, core.ErrNotFound) {
+		before, err := placeOf(ctx, l, id, after, have)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
@@ -47,11 +48,19 @@ func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after co
 			if err == nil {
 				r, sum, err = links(t)
 			}
+			if err == nil && before == nil && after != 0 { // it was lost, and may be another's by now
+				if before, err = placeOf(ctx, l, id, after, have); before != nil {
+					end = before
+				}
+			}
 			switch {
 			case err != nil:
 				t = nil
-			case before == nil || before.Seq+1 == r.Seq && before.Chain.NextOf(&r, sum) == r.Chain:
+			case before == nil && (after == 0 || r.After == after),
+				before != nil && before.Seq+1 == r.Seq && before.Chain.NextOf(&r, sum) == r.Chain:
 				before, end = &r, &r
+			case before == nil:
+				t, err = nil, fmt.Errorf("session %s: the records between %d and %d are no longer in the log: %w", id, after, r.Pos, core.ErrLost)
 			case isBehind(ctx, l, id, end, &r):
 				end = &r
 				continue
@@ -63,6 +72,19 @@ func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after co
 			}
 		}
 	}
+}
+
+// placeOf returns the record at a follower's place, or nil where there is none.
+// core.ErrLost when it is another than the one that the follower was given.
+func placeOf(ctx context.Context, l core.Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
+	r, err := linkAt(ctx, l, id, at)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil && core.CursorOf(r.Seq, r.Chain) != have {
+		return nil, fmt.Errorf("session %s has another record at %d than %s: %w", id, at, have, core.ErrLost)
+	}
+	return r, err
 }
 
 // isBehind reports whether r was stored behind end, and end is still there.

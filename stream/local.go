@@ -242,14 +242,14 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 		if err != nil {
 			return err
 		}
-		pos = r.Pos
+		pos, after = r.Pos, ev.Cursor
 		return f(ev)
 	}
 	if !wait {
-		return l.readUpTo(ctx, id, &pos, end, give)
+		return l.readUpTo(ctx, id, &pos, &after, end, give)
 	}
 	log := l.sessions.cfg.Log
-	for r, err := range Chained(ctx, log, id, pos, log.Follow(ctx, id, pos)) {
+	for r, err := range Chained(ctx, log, id, pos, after, log.Follow(ctx, id, pos)) {
 		if err != nil {
 			return err
 		}
@@ -260,13 +260,13 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 	return nil
 }
 
-// readUpTo hands give the records behind *pos, which give moves, up to end. A
-// replica that lags is asked again until ctx ends.
-func (l *Local) readUpTo(ctx context.Context, id core.SessionID, pos *core.Pos, end core.Pos, give func(*core.Record) error) error {
+// readUpTo hands give the records behind *pos, up to end. give moves *pos, and
+// *at, its cursor. A replica that lags is asked again until ctx ends.
+func (l *Local) readUpTo(ctx context.Context, id core.SessionID, pos *core.Pos, at *core.Cursor, end core.Pos, give func(*core.Record) error) error {
 	log := l.sessions.cfg.Log
 	for *pos < end {
 		before := *pos
-		for r, err := range Chained(ctx, log, id, before, log.Read(ctx, id, before, end)) {
+		for r, err := range Chained(ctx, log, id, before, *at, log.Read(ctx, id, before, end)) {
 			if err != nil {
 				return err
 			}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/jitter"
 )
 
 // Blobs keeps bytes under their digest: bodies too large for a message, images,
@@ -152,13 +152,9 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 	return core.Pos(ack.Sequence), nil
 }
 
-// jitter is a random time up to d, but in a simulation, which must be the same
-// again.
-var jitter = func(d time.Duration) time.Duration { return rand.N(d) }
-
 // pause waits 2 to 50 ms before the next try.
 func pause(ctx context.Context) error {
-	t := time.NewTimer(2*time.Millisecond + jitter(48*time.Millisecond))
+	t := time.NewTimer(jitter.Between(2*time.Millisecond, 50*time.Millisecond))
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -108,7 +108,11 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
-			if n := len(msgs); n > 0 && m.Header.Get("Nats-Last-Sequence") != msgs[n-1].Header.Get("Nats-Sequence") {
+			before := "0" // the first of a batch says that none was before it
+			if n := len(msgs); n > 0 {
+				before = msgs[n-1].Header.Get("Nats-Sequence")
+			}
+			if m.Header.Get("Nats-Last-Sequence") != before {
 				return nil, false, fmt.Errorf("%w: a message was lost on its way: %w", errBusy, core.ErrUnavailable)
 			}
 			msgs = append(msgs, m)

@@ -267,7 +267,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seqs []uint64
-	for r, err := range stream.Chained(t.Context(), l, id, 0, l.Read(t.Context(), id, 0, last.Pos)) {
+	for r, err := range stream.Chained(t.Context(), l, id, 0, core.Cursor{}, l.Read(t.Context(), id, 0, last.Pos)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	}
 	equal(t, "records", []uint64{1, 2, 3}, seqs)
 
-	next, stop := iter.Pull2(stream.Chained(t.Context(), l, id, 0, l.Follow(t.Context(), id, 0)))
+	next, stop := iter.Pull2(stream.Chained(t.Context(), l, id, 0, core.Cursor{}, l.Follow(t.Context(), id, 0)))
 	defer stop()
 	for range 3 {
 		if _, err, _ := next(); err != nil {
@@ -287,4 +287,25 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	mustAppend(t, open(t, node(l, b), id), core.MainHead, "", message("h"))
 	_, err, _ = next()
 	wantErr(t, err, core.ErrLost)
+}
+
+// What is at the follower's place is another record, which somebody stored
+// after the log had lost the one it was given.
+func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	id := logtest.NewID()
+	s := create(t, ss, id, entry("a", ""))
+	mustAppend(t, s, core.MainHead, "", message("b"))
+	place, have := state(t, s).Pos, state(t, s).Cursor()
+	l.Forget(1)
+	other := open(t, node(l, b), id)
+	mustAppend(t, other, core.MainHead, "", message("c"))
+	mustAppend(t, other, core.MainHead, "", message("d"))
+	for r, err := range stream.Chained(t.Context(), l, id, place, have, l.Read(t.Context(), id, place, state(t, other).Pos)) {
+		if err == nil {
+			t.Fatalf("got record %d", r.Seq)
+		}
+		wantErr(t, err, core.ErrLost)
+	}
 }

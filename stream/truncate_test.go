@@ -75,3 +75,31 @@ func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A follower that was away for long does not go on behind records that it was
+// never given.
+func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
+	t.Parallel()
+	b := newBlobs()
+	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	ss := node(l, b)
+	s := create(t, ss, logtest.NewID(), entry("root", ""))
+	place, have := state(t, s).Pos, state(t, s).Cursor()
+	for i := range 3 {
+		mustAppend(t, s, core.MainHead, "", message(fmt.Sprint("m", i)))
+	}
+	upTo := state(t, s).Pos
+	take := func(ctx context.Context, s *stream.Session) error { return tryCheckpoint(ctx, s, b) }
+	if err := ss.Truncate(t.Context(), l, 0, upTo-1, take); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for r, err := range stream.Chained(t.Context(), l, s.ID(), place, have, l.Read(t.Context(), s.ID(), place, upTo)) {
+		if err == nil {
+			t.Fatalf("got record %d behind record 1", r.Seq)
+		}
+		wantErr(t, err, core.ErrLost)
+		n++
+	}
+	equal(t, "answers", 1, n)
+}

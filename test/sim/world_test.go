@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/jitter"
+)
+
+const (
+	shards   = 2
+	sessions = 4
+	keepLast = 250 // steps that a failure shows
+)
+
+// A world is one history: nodes and actors, a broker and an object store, and
+// one who says what happens next. Everything that is drawn is drawn from rng.
+type world struct {
+	t       *testing.T
+	seed    uint64
+	rng     *rand.Rand
+	step    int
+	weather weather
+	b       *broker
+	procs   sync.WaitGroup
+
+	nodes    []*node
+	nextNode int
+	actors   []*actor
+	frozen   map[string]time.Time // nodes that stand still
+	things   []thing
+	disks    map[string]*disk
+	objects  map[string][]byte
+	lossAt   []int
+
+	mu     sync.Mutex
+	calls  []*call
+	counts map[string]int
+	trace  []string
+	wrong  []string
+	over   bool
+
+	truths map[core.SessionID]*truth
+}
+
+// play lets a world run for that many steps, and judges it.
+// It returns what was counted, and the promise that was broken, if one was.
+func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)) (counts map[string]int, broken string) {
+	t.Helper()
+	jitter.Seed(seed)
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), b: newBroker(),
+			frozen: map[string]time.Time{}, disks: map[string]*disk{}, objects: map[string][]byte{},
+			counts: map[string]int{}, truths: map[core.SessionID]*truth{},
+		}
+		w.b.gated = true
+		if spoil != nil {
+			spoil(w.b)
+		}
+		w.b.stored = w.stored
+		w.b.purged = w.purged
+		for range 3 {
+			w.nextNode++
+			w.nodes = append(w.nodes, w.newNode(fmt.Sprintf("node%d", w.nextNode)))
+		}
+		for i := range sessions {
+			id := core.SessionID(fmt.Sprintf("session-%d", i))
+			w.truths[id] = newTruth(id)
+		}
+		for i := range 7 {
+			w.actors = append(w.actors, newActor(w, fmt.Sprintf("w%d", i)))
+		}
+		w.born()
+		w.forecast(forget)
+		for w.step < steps && len(w.wrong) == 0 {
+			w.advance(true)
+		}
+		w.finish()
+		counts, broken = w.counts, w.verdictText()
+	})
+	return counts, broken
+}
+
+// advance lets one thing happen.
+func (w *world) advance(start bool) {
+	time.Sleep(time.Duration(200 + w.rng.IntN(1_500_000)))
+	synctest.Wait()
+	w.step++
+	w.disaster()
+	var may []func()
+	for _, c := range w.b.sortedConns() {
+		if until, ok := w.frozen[c.name]; ok && time.Now().Before(until) {
+			continue
+		}
+		may = append(may, func() { w.deliver(w.b.shift(c)) })
+	}
+	w.mu.Lock()
+	slices.SortStableFunc(w.calls, func(a, b *call) int { return compare(a.what, b.what) })
+	for i, c := range w.calls {
+		may = append(may, func() {
+			w.mu.Lock()
+			w.calls = slices.Delete(w.calls, i, i+1)
+			w.mu.Unlock()
+			w.serve(c)
+		})
+	}
+	w.mu.Unlock()
+	for i, th := range w.things {
+		if !time.Now().Before(th.due) {
+			may = append(may, func() {
+				w.things = slices.Delete(w.things, i, i+1)
+				w.note("arrives: %s", th.what)
+				th.do()
+			})
+		}
+	}
+	if idle := w.idle(); start && len(idle) > 0 && w.rng.IntN(1+4*len(may)) == 0 {
+		idle[w.rng.IntN(len(idle))].start()
+		return
+	}
+	if len(may) == 0 {
+		time.Sleep(w.between(1, 15))
+		return
+	}
+	may[w.rng.IntN(len(may))]()
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// await lets the world go on, without new work, until done.
+func (w *world) await(what string, done func() bool) {
+	for range 400_000 {
+		if done() {
+			return
+		}
+		w.advance(false)
+	}
+	w.fail("%s does not end", what)
+}
+
+// run lets f run beside the world and waits for it.
+func (w *world) run(what string, f func()) {
+	done := make(chan struct{})
+	w.procs.Go(func() { defer close(done); f() })
+	w.await(what, func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// sortedConns are the connections with something to take, in the order of
+// their making.
+func (b *broker) sortedConns() []*conn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.conns = slices.DeleteFunc(b.conns, func(c *conn) bool { return c.closed && len(c.in) == 0 })
+	var cs []*conn
+	for _, c := range b.conns {
+		if len(c.in) > 0 {
+			cs = append(cs, c)
+		}
+	}
+	slices.SortFunc(cs, func(a, b *conn) int { return compare(a.name, b.name) })
+	return cs
+}
+
+func (b *broker) shift(c *conn) *pub {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := c.in[0]
+	c.in = c.in[1:]
+	return p
+}
+
+func (b *broker) sorted() []*jstream {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []*jstream
+	for _, name := range slices.Sorted(maps.Keys(b.streams)) {
+		all = append(all, b.streams[name])
+	}
+	return all
+}
+
+func (w *world) count(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[name]++
+}
+
+// note adds a line to the trace.
+func (w *world) note(format string, a ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	line := fmt.Sprintf("%6d %s %s", w.step, time.Now().Format("05.000000"), fmt.Sprintf(format, a...))
+	if *tracing {
+		fmt.Println(line)
+	}
+	w.trace = append(w.trace, line)
+	if len(w.trace) > 2*keepLast {
+		w.trace = slices.Clone(w.trace[keepLast:])
+	}
+}
+
+// fail says that a promise is broken.
+func (w *world) fail(format string, a ...any) {
+	s := fmt.Sprintf(format, a...)
+	w.note("BROKEN: %s", s)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, s)
+}
