@@ -26,7 +26,7 @@ var flaws = map[string]flaw{
 	},
 	"an append is answered before it is stored": {
 		"api/write.go",
-		"rec, err := sess.Append(r.Context(), a)", "var rec stream.Receipt\n\tgo sess.Append(context.WithoutCancel(r.Context()), a)",
+		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn stream.Receipt{}, nil",
 	},
 }
 
