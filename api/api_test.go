@@ -243,6 +243,29 @@ func TestLabelNameBranchAndContext(t *testing.T) {
 	}
 }
 
+func TestAMoveThatWasMadeIsAnsweredSo(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
+	// What only reading would refuse must not speak for the move.
+	req, err := http.NewRequestWithContext(t.Context(), "PUT", n.Base+"/v1/sessions/session-one/heads/main?profile=nobody", strings.NewReader(`{"leaf":{"id":"a"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	info, err := n.Info(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved, said := *info.LeafID == "a", r.StatusCode == http.StatusOK; moved != said {
+		t.Errorf("the head stands at %s, and the answer to its move is %s", *info.LeafID, r.Status)
+	}
+}
+
 func TestFileEndsWhereTheHeadStands(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

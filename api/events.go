@@ -110,7 +110,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.Scan(ctx, sess.ID(), pos, end)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.ScanTo(ctx, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // Bounds of a listing.
@@ -68,8 +69,13 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return answerInfo(w, sess, p)
+}
+
+// answerInfo answers with the session as it is in memory.
+func answerInfo(w http.ResponseWriter, sess *stream.Session, p dialect.Profile) error {
 	var info Info
-	err = sess.View(func(st *core.State) (err error) {
+	err := sess.View(func(st *core.State) (err error) {
 		info, err = infoBy(st, p)
 		return err
 	})

@@ -237,45 +237,21 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 	if err != nil {
 		return err
 	}
-	give := func(r *core.Record) error {
+	log := l.sessions.cfg.Log
+	records := ReadTo(ctx, log, id, pos, end)
+	if wait {
+		records = log.Follow(ctx, id, pos)
+	}
+	for r, err := range Chained(ctx, log, id, pos, after, records) {
+		if err != nil {
+			return err
+		}
 		ev, err := l.event(ctx, r)
 		if err != nil {
 			return err
 		}
-		pos, after = r.Pos, ev.Cursor
-		return f(ev)
-	}
-	if !wait {
-		return l.readUpTo(ctx, id, &pos, &after, end, give)
-	}
-	log := l.sessions.cfg.Log
-	for r, err := range Chained(ctx, log, id, pos, after, log.Follow(ctx, id, pos)) {
-		if err != nil {
+		if err := f(ev); err != nil {
 			return err
-		}
-		if err := give(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readUpTo hands give the records behind *pos, up to end. give moves *pos, and
-// *at, its cursor. A replica that lags is asked again until ctx ends.
-func (l *Local) readUpTo(ctx context.Context, id core.SessionID, pos *core.Pos, at *core.Cursor, end core.Pos, give func(*core.Record) error) error {
-	log := l.sessions.cfg.Log
-	for *pos < end {
-		before := *pos
-		for r, err := range Chained(ctx, log, id, before, *at, log.Read(ctx, id, before, end)) {
-			if err != nil {
-				return err
-			}
-			if err := give(r); err != nil {
-				return err
-			}
-		}
-		if *pos == before && pause(ctx) != nil {
-			return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
 		}
 	}
 	return nil
@@ -313,7 +289,7 @@ func (s *Session) place(ctx context.Context, c core.Cursor) (pos, end core.Pos, 
 	if c == (core.Cursor{}) {
 		return 0, end, nil
 	}
-	for r, err := range s.ss.cfg.Log.Read(ctx, s.id, 0, end) {
+	for r, err := range ReadTo(ctx, s.ss.cfg.Log, s.id, 0, end) {
 		if err != nil {
 			return 0, 0, err
 		}

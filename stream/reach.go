@@ -91,7 +91,7 @@ func (s *Session) lostAt(c core.Cursor) error {
 // of it: that is 0, from where reading begins at what is left.
 func (s *Session) find(ctx context.Context, c core.Cursor, end core.Pos) (core.Pos, error) {
 	log := s.ss.cfg.Log
-	for r, err := range Chained(ctx, log, s.id, 0, core.Cursor{}, log.Read(ctx, s.id, 0, end)) {
+	for r, err := range Chained(ctx, log, s.id, 0, core.Cursor{}, ReadTo(ctx, log, s.id, 0, end)) {
 		switch {
 		case err != nil:
 			return 0, err

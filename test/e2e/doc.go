@@ -20,9 +20,9 @@
 //     SESS_CORPUS names the corpus of real session files, each of them comes
 //     back as it went in, and info, tree and context are what its agent says.
 //
-// What is not shown: a power cut (kill -9 leaves the kernel's caches alone),
-// partitions of a network, a full disk, a linearizable history (package stream
-// is where single operations are checked), speed, and the agents' own programs.
+// What is not shown: a power cut (kill -9 leaves the kernel's caches alone), a
+// full disk, speed, and the agents' own programs. Histories that are
+// linearizable, and a network that fails, are what test/fire is for.
 //
 // The tests need nothing but Go: the programs are built from the source, the S3
 // server is built once and kept. With -long they run longer and kill more

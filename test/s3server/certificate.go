@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// writeCertificate makes a certificate for the loopback interface that vouches
-// for itself.
-func writeCertificate(certFile, keyFile string) error {
+// writeCertificate makes a certificate for the loopback interface, and for ip,
+// that vouches for itself.
+func writeCertificate(certFile, keyFile, ip string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func writeCertificate(certFile, keyFile string) error {
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.ParseIP(ip)},
 		DNSNames:              []string{"localhost"},
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

@@ -34,12 +34,19 @@ type Server struct {
 // startTimeout bounds the wait for a server that neither answers nor dies.
 const startTimeout = time.Minute
 
-// Start runs a Server for the length of a test. The test fails at once when it
-// cannot be built or does not come up; if the test fails later on, the server's
-// log is part of what it says.
+// Start runs a Server on loopback for the length of a test. The test fails at
+// once when it cannot be built or does not come up; if the test fails later on,
+// the server's log is part of what it says.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s, err := Launch(t.Context(), t.TempDir())
+	return StartAt(t, loopback)
+}
+
+// StartAt is Start on an address of this host other than loopback, for a test
+// with a network of its own.
+func StartAt(t testing.TB, ip string) *Server {
+	t.Helper()
+	s, err := launch(t.Context(), t.TempDir(), ip)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +62,10 @@ func Start(t testing.TB) *Server {
 // Launch is Start for who has no test at hand: it keeps everything in dir, and
 // the caller stops the Server. ctx bounds the start, not the life of the Server.
 func Launch(ctx context.Context, dir string) (*Server, error) {
+	return launch(ctx, dir, loopback)
+}
+
+func launch(ctx context.Context, dir, ip string) (*Server, error) {
 	binary, err := Build(ctx)
 	if err != nil {
 		return nil, err
@@ -74,13 +85,13 @@ func Launch(ctx context.Context, dir string) (*Server, error) {
 	if err := os.MkdirAll(s.dataDir(), 0o700); err != nil {
 		return nil, err
 	}
-	if err := writeCertificate(s.CAFile, s.keyFile()); err != nil {
+	if err := writeCertificate(s.CAFile, s.keyFile(), ip); err != nil {
 		return nil, err
 	}
 	// Between asking for a free port and binding it somebody else may be
 	// faster; then the server dies at once, and the next port is tried.
 	for range 5 {
-		if s.addr, err = freeAddr(); err != nil {
+		if s.addr, err = freeAddr(ip); err != nil {
 			return nil, err
 		}
 		s.Endpoint = "https://" + s.addr
@@ -94,8 +105,10 @@ func Launch(ctx context.Context, dir string) (*Server, error) {
 	return s, nil
 }
 
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+const loopback = "127.0.0.1"
+
+func freeAddr(ip string) (string, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
 	if err != nil {
 		return "", err
 	}

@@ -17,7 +17,19 @@ type Bucket struct {
 // StartBucket starts an S3 server and makes a bucket on it.
 func StartBucket(tb testing.TB) *Bucket {
 	tb.Helper()
-	b := &Bucket{Server: s3server.Start(tb), Name: "sessions"}
+	return bucketOn(tb, s3server.Start(tb))
+}
+
+// StartBucketAt is StartBucket on an address of this host that the nodes of a
+// test's own network reach.
+func StartBucketAt(tb testing.TB, ip string) *Bucket {
+	tb.Helper()
+	return bucketOn(tb, s3server.StartAt(tb, ip))
+}
+
+func bucketOn(tb testing.TB, s *s3server.Server) *Bucket {
+	tb.Helper()
+	b := &Bucket{Server: s, Name: "sessions"}
 	if err := b.MakeBucket(tb.Context(), b.Name); err != nil {
 		tb.Fatal(err)
 	}
@@ -51,6 +63,6 @@ func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 			"--cluster-routes", strings.Join(routes, ","))
 		nodes[i] = NewNode(tb, append(more, args...)...)
 	}
-	startAll(tb, nodes)
+	StartAll(tb, nodes)
 	return nodes
 }

@@ -28,6 +28,10 @@ type Node struct {
 	// ReadyIn is how long the last start took until the node said it is ready.
 	ReadyIn time.Duration
 
+	// Via is what the node's program is run by, such as ip netns exec NAME: it
+	// must become that program. Empty: it is run as it is.
+	Via []string
+
 	args, env []string
 	home, log string
 	process   *process // nil while stopped
@@ -72,7 +76,8 @@ func NewNode(tb testing.TB, args ...string) *Node {
 // Command is the node's program with its settings, and more arguments.
 func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	tb.Helper()
-	cmd := exec.Command(Binary(tb, "sessnode"), slices.Concat(n.args, more)...)
+	line := slices.Concat(n.Via, []string{Binary(tb, "sessnode")}, n.args, more)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = isolated(n.home, n.env)
 	cmd.Dir = n.home
 	return cmd
@@ -88,26 +93,34 @@ func (n *Node) Run(tb testing.TB, more ...string) Result {
 // Start starts the node again, as it was, and returns once it is ready.
 func (n *Node) Start(tb testing.TB) {
 	tb.Helper()
-	if err := n.launch(n.Command(tb)); err != nil {
-		tb.Fatal(err)
+	n.Launch(tb)
+	n.AwaitReady(tb)
+}
+
+// StartAll starts nodes that need each other to become ready.
+func StartAll(tb testing.TB, nodes []*Node) {
+	tb.Helper()
+	for _, n := range nodes {
+		n.Launch(tb)
 	}
-	if err := n.awaitReady(); err != nil {
+	for _, n := range nodes {
+		n.AwaitReady(tb)
+	}
+}
+
+// Launch starts the node again, as it was, and does not wait for it.
+func (n *Node) Launch(tb testing.TB) {
+	tb.Helper()
+	if err := n.launch(n.Command(tb)); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// startAll starts nodes that need each other to become ready.
-func startAll(tb testing.TB, nodes []*Node) {
+// AwaitReady returns once a node that was launched is ready.
+func (n *Node) AwaitReady(tb testing.TB) {
 	tb.Helper()
-	for _, n := range nodes {
-		if err := n.launch(n.Command(tb)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	for _, n := range nodes {
-		if err := n.awaitReady(); err != nil {
-			tb.Fatal(err)
-		}
+	if err := n.awaitReady(); err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -1,0 +1,77 @@
+package fire_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A flaw is a promise taken out of the program.
+type flaw struct {
+	file     string // below the module's root
+	from, to string // its source, and what becomes of it
+}
+
+var flaws = map[string]flaw{
+	"a fence is ignored": {
+		"core/admit.go",
+		"if claim == nil && !holds || claim != nil && claim.Writer == writer {", "if true {",
+	},
+	"an expected place is ignored": {
+		"core/admit.go",
+		"if h.Seq <= after.Seq && after.Seq < s.Seq || after == s.Cursor() {", "if h.Seq < 1<<62 {",
+	},
+	"an append is answered before it is stored": {
+		"api/write.go",
+		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn stream.Receipt{}, nil",
+	},
+}
+
+// A node that breaks a promise does not get through.
+func TestABrokenBuildIsFound(t *testing.T) {
+	if !*long {
+		t.Skip("skipped: it takes minutes; ask for it with -long")
+	}
+	for name, f := range flaws {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestOneNodeUnderFire$", "-for=5s")
+			cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+f.overlay(t))
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "is not linearizable") {
+				t.Errorf("the broken build gets through, %v:\n%s", err, out)
+			}
+		})
+	}
+}
+
+// overlay writes what has the go command build the program with its flaw.
+func (f flaw) overlay(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("..", "..", f.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(source), f.from) != 1 {
+		t.Fatalf("%s has no %q any more; break it in another way", f.file, f.from)
+	}
+	dir := t.TempDir()
+	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(broken, []byte(strings.Replace(string(source), f.from, f.to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(map[string]map[string]string{"Replace": {file: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}
