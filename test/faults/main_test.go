@@ -1,0 +1,48 @@
+package faults_test
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+var (
+	// long asks for the longer forms of the tests.
+	long = flag.Bool("long", false, "run longer, with more faults")
+	seed = flag.Uint64("seed", 0, "of the random choices; 0: by chance")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	fmt.Printf("seed %d\n", *seed)
+	// The tests wait more than they work.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+	}
+	os.Exit(harness.Main(m))
+}
+
+// chance is a test's own source of random choices.
+func chance(t *testing.T) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(t.Name())) // it never fails
+	return rand.New(rand.NewPCG(*seed, h.Sum64()))
+}
+
+// isLong skips a test that only the long form has.
+func isLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("with -long")
+	}
+}
