@@ -39,10 +39,10 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(*seed, h.Sum64()))
 }
 
-// isLong skips a test that only the long form has.
-func isLong(t *testing.T) {
-	t.Helper()
-	if !*long {
-		t.Skip("with -long")
+// times is how often something is done: n times, or with -long ten times that.
+func times(n int) int {
+	if *long {
+		return 10 * n
 	}
+	return n
 }

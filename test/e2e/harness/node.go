@@ -96,8 +96,8 @@ func (n *Node) Start(tb testing.TB) {
 	}
 }
 
-// startAll starts nodes that need each other to become ready.
-func startAll(tb testing.TB, nodes []*Node) {
+// StartAll starts nodes that need each other to become ready.
+func StartAll(tb testing.TB, nodes []*Node) {
 	tb.Helper()
 	for _, n := range nodes {
 		if err := n.launch(n.Command(tb)); err != nil {
