@@ -65,8 +65,7 @@ const tryFor = 40 * time.Second
 
 func (w *writers) work(ctx context.Context, who int) {
 	for n := 1; ctx.Err() == nil; n++ {
-		words := said{who, n}.String()
-		for !w.try(ctx, words) {
+		for !w.try(ctx, said{who, n}) {
 			if ctx.Err() != nil {
 				return // it may be there or not; nobody was told that it is
 			}
@@ -75,22 +74,25 @@ func (w *writers) work(ctx context.Context, who int) {
 	}
 }
 
-// try reports whether words were acknowledged.
-func (w *writers) try(ctx context.Context, words string) bool {
+// try reports whether s was acknowledged. It is known by its id, so that it can
+// be said again; without a key, for with one the client asks the same node again
+// by itself.
+func (w *writers) try(ctx context.Context, s said) bool {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
 	defer cancel()
 	w.tries.Add(1)
-	done, err := w.pick().Append(asking, w.id, []byte(harness.Message("user", words)), api.AppendOptions{Key: words})
+	line := fmt.Sprintf(`{"id":%q,%s`, s.id(), harness.Message("user", s.String())[1:])
+	_, err := w.pick().Append(asking, w.id, []byte(line), api.AppendOptions{})
 	switch {
 	case err == nil:
-		w.note(done.IDs[0], words)
+		w.note(s.id(), s.String())
 		return true
 	case errors.Is(err, core.ErrUncertain):
 		w.unsure.Add(1)
 	case errors.Is(err, core.ErrUnavailable), errors.Is(err, core.ErrFull):
 		w.refused.Add(1)
 	default:
-		w.t.Errorf("%s: %v", words, err)
+		w.t.Errorf("%s: %v", s, err)
 		w.stop()
 	}
 	w.mu.Lock()
@@ -153,7 +155,22 @@ type said struct{ who, n int }
 
 func (s said) String() string { return fmt.Sprintf("writer %d says %d", s.who, s.n) }
 
+// id is the id of the entry.
+func (s said) id() string { return fmt.Sprintf("%02x%06x", s.who, s.n) }
+
 func parseSaid(words string) (s said, ok bool) {
 	n, err := fmt.Sscanf(words, "writer %d says %d", &s.who, &s.n)
 	return s, n == 2 && err == nil
+}
+
+// reached is the number of the latest thing that a writer was told is stored.
+func (w *writers) reached(who int) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, words := range w.acked {
+		if s, ok := parseSaid(words); ok && s.who == who {
+			n = max(n, s.n)
+		}
+	}
+	return n
 }
