@@ -87,7 +87,20 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
-// A twoSessions are two sessions that take turns in one stream, so that each
+// writeInPlace writes over the beginning of a file that others may have open.
+func writeInPlace(t *testing.T, path string, b []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A twoSessions is two sessions that take turns in one stream, so that each
 // has records before and behind any of the other's.
 type twoSessions struct {
 	bad, good   string // ids

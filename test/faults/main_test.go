@@ -29,7 +29,21 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 	}
-	os.Exit(harness.Main(m))
+	os.Exit(run(m))
+}
+
+// scratch is a directory for what several tests share.
+var scratch string
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sesslog-faults-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	scratch = dir
+	return harness.Main(m)
 }
 
 // chance is a test's own source of random choices.

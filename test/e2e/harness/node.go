@@ -28,7 +28,12 @@ type Node struct {
 	// ReadyIn is how long the last start took until the node said it is ready.
 	ReadyIn time.Duration
 
-	args, env []string
+	// Program is what is run in place of sessnode as it is: another build of it.
+	Program string
+	// Env is what the program has in its environment, as NAME=value.
+	Env []string
+
+	args      []string
 	home, log string
 	process   *process // nil while stopped
 }
@@ -55,7 +60,7 @@ func NewNode(tb testing.TB, args ...string) *Node {
 	n.args = []string{"--data", n.Data, "--listen", addr}
 	for _, arg := range args {
 		if name, _, ok := strings.Cut(arg, "="); ok && strings.ToUpper(name) == name && !strings.HasPrefix(name, "-") {
-			n.env = append(n.env, arg)
+			n.Env = append(n.Env, arg)
 			continue
 		}
 		n.args = append(n.args, arg)
@@ -72,8 +77,12 @@ func NewNode(tb testing.TB, args ...string) *Node {
 // Command is the node's program with its settings, and more arguments.
 func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	tb.Helper()
-	cmd := exec.Command(Binary(tb, "sessnode"), slices.Concat(n.args, more)...)
-	cmd.Env = isolated(n.home, n.env)
+	program := n.Program
+	if program == "" {
+		program = Binary(tb, "sessnode")
+	}
+	cmd := exec.Command(program, slices.Concat(n.args, more)...)
+	cmd.Env = isolated(n.home, n.Env)
 	cmd.Dir = n.home
 	return cmd
 }
