@@ -342,7 +342,7 @@ func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
 	}
 	kinds := make([]string, 0, 2)
 	for _, p := range rep.Problems {
-		kinds = append(kinds, p.Kind)
+		kinds = append(kinds, string(p.Kind))
 	}
 	if !slices.Equal(kinds, []string{"snapshot", "blob"}) {
 		t.Errorf("verify found %+v", rep.Problems)

@@ -300,6 +300,18 @@ func (c *Client) Verify(ctx context.Context, id string) (Report, error) {
 	return get[Report](ctx, c, c.session(id, "/verify"), nil)
 }
 
+// Repair is Verify that mends what another copy can mend. The report says what
+// is still wrong then.
+func (c *Client) Repair(ctx context.Context, id string) (Report, error) {
+	return send[Report](ctx, c, http.MethodPost, c.session(id, "/repair"), nil, struct{}{})
+}
+
+// VerifyLog looks at the log as a whole, and names all of its sessions, also
+// those that no listing has because they cannot be read.
+func (c *Client) VerifyLog(ctx context.Context) (LogReport, error) {
+	return get[LogReport](ctx, c, "/v1/verify", nil)
+}
+
 // Blobs returns a page of the blobs.
 func (c *Client) Blobs(ctx context.Context, after string, limit int) (BlobList, error) {
 	q := url.Values{}

@@ -77,7 +77,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			<-beating
 		}
 	}()
-	for rec, err := range s.cfg.Log.Follow(ctx, sess.ID(), pos) {
+	for rec, err := range stream.Chained(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Follow(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -154,7 +154,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range s.cfg.Log.Read(ctx, sess.ID(), pos, end) {
+	for rec, err := range stream.Chained(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Read(ctx, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}

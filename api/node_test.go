@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api"
@@ -29,6 +30,8 @@ type node struct {
 	*api.Client
 	server *api.Server
 	bucket blobstore.Bucket
+	conn   *nats.Conn
+	log    *stream.Log
 	stop   func()
 }
 
@@ -49,7 +52,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	blobs := blobstore.New(bucket)
+	blobs := blobstore.NewCached(bucket, 1<<20)
 	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +88,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{server: api.New(cfg), bucket: bucket}
+	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)

@@ -60,6 +60,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Sessions: s.cfg.Directory.Len(),
 		Blobs:    s.cfg.BlobsAt,
 		Shards:   []ShardStatus{},
+		Losses:   s.cfg.Sessions.Losses(),
+	}
+	if st.Losses != (Losses{}) {
+		st.Summary = "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()

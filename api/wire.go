@@ -6,6 +6,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // Headers of requests and answers beyond HTTP's own.
@@ -174,23 +176,21 @@ type Event struct {
 	Body    json.RawMessage   `json:"body,omitempty"`    // of every other kind
 }
 
-// Report is what verify found.
+// Report is what verify found in a session.
 type Report struct {
-	Session  core.SessionID `json:"session"`
-	Records  int            `json:"records"`
-	Entries  int            `json:"entries"`
-	Blobs    int            `json:"blobs"`
-	Snapshot *Snapshot      `json:"snapshot,omitempty"`
-	Cursor   core.Cursor    `json:"cursor"`
-	Problems []Problem      `json:"problems"`
+	verify.Report
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Mended   []Problem `json:"mended,omitempty"` // by a repair
 }
 
 // A Problem is one thing that is not as promised.
-type Problem struct {
-	Kind   string `json:"kind"` // "record", "chain", "snapshot", "blob", "directory"
-	What   string `json:"what"`
-	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // what to do about it
+type Problem = verify.Problem
+
+// LogReport is what verify found in the log as a whole.
+type LogReport struct {
+	Log      string           `json:"log"`
+	Sessions []core.SessionID `json:"sessions"` // all that it has records of
+	Problems []Problem        `json:"problems"`
 }
 
 // Status is a node at a glance.
@@ -205,7 +205,12 @@ type Status struct {
 	Shards   []ShardStatus `json:"shards"`
 	Cache    CacheStatus   `json:"cache"`
 	Blobs    string        `json:"blobs"` // where they are kept
+	// Losses is what the log was found to have lost since the node began.
+	Losses Losses `json:"losses"`
 }
+
+// Losses counts what the log had lost and a node put back.
+type Losses = stream.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {

@@ -136,6 +136,10 @@ func LinesBody(es []Entry) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
+// BodyEntries reads the lines of an append's body, by the rules of d.
+// core.ErrCorrupt when one is no entry.
+func BodyEntries(d Dialect, body []byte) ([]Entry, error) { return readEntries(d, bodyLines(body)) }
+
 // bodyLines splits a body into its lines. An empty body has none.
 func bodyLines(b []byte) [][]byte {
 	if len(b) == 0 {

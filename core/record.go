@@ -49,9 +49,14 @@ type Record struct {
 	Count  int    // entry lines in the body
 	Body   []byte // plain: neither compressed nor spilled. Not to be changed
 
+	// Redo says that the record was there before, until the log lost it. It is
+	// kept with the record and not part of the chain.
+	Redo bool
+
 	// Given by the log, not part of the chain.
-	Pos  Pos
-	Time time.Time // when the log stored it, by the log's clock
+	Pos   Pos
+	After Pos       // of the session's last record, as the writer named it
+	Time  time.Time // when the log stored it, by the log's clock
 }
 
 // A Chain is the hash that a record and all records before it come to.

@@ -121,8 +121,16 @@ type Directory struct {
 	mu     sync.RWMutex
 	rows   map[core.SessionID]Row
 	dirty  map[core.SessionID]bool
-	floors map[int]core.Pos // of each shard: every record up to there is in the rows
-	saved  map[int]core.Pos
+	floors map[int]Floor // of each shard
+	saved  map[int]Floor
+}
+
+// A Floor is a place in a shard: every record up to there is in the rows.
+type Floor struct {
+	Pos core.Pos `json:"pos"`
+	// Chain is that of the record at Pos. A log that has another there lost what
+	// it had. It is zero where Pos is no record's.
+	Chain core.Chain `json:"chain,omitzero"`
 }
 
 // OpenDirectory reads the directory of a log, making its bucket where it is
@@ -134,8 +142,8 @@ func OpenDirectory(ctx context.Context, js jetstream.JetStream, log string, repl
 			logger: logger,
 			rows:   map[core.SessionID]Row{},
 			dirty:  map[core.SessionID]bool{},
-			floors: map[int]core.Pos{},
-			saved:  map[int]core.Pos{},
+			floors: map[int]Floor{},
+			saved:  map[int]Floor{},
 		}
 		err := d.open(ctx, js, log, replicas)
 		if err == nil {
@@ -220,9 +228,9 @@ func (d *Directory) take(key string, value []byte) bool {
 		return true
 	}
 	var shard int
-	var pos core.Pos
-	if _, err := fmt.Sscanf(key, floorPrefix+"%d", &shard); err == nil && json.Unmarshal(value, &pos) == nil {
-		d.floors[shard], d.saved[shard] = pos, pos
+	var f Floor
+	if _, err := fmt.Sscanf(key, floorPrefix+"%d", &shard); err == nil && json.Unmarshal(value, &f) == nil {
+		d.floors[shard], d.saved[shard] = f, f
 	}
 	return true
 }
@@ -270,16 +278,24 @@ func (d *Directory) behind() []core.SessionID {
 }
 
 // Floor is up to where a shard's records are in the rows.
-func (d *Directory) Floor(shard int) core.Pos {
+func (d *Directory) Floor(shard int) Floor {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.floors[shard]
 }
 
-func (d *Directory) setFloor(shard int, pos core.Pos) {
+func (d *Directory) setFloor(shard int, f Floor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.floors[shard] = pos
+	d.floors[shard] = f
+}
+
+// forgetIf drops the rows of the sessions that which names, so that they are
+// made again from whatever the log has.
+func (d *Directory) forgetIf(which func(core.SessionID) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.rows, func(id core.SessionID, _ Row) bool { return which(id) })
 }
 
 // A Filter narrows a listing.
@@ -386,19 +402,19 @@ func (d *Directory) flush(ctx context.Context) {
 		d.failing = false
 		d.logger.Info("directory saved again", "bucket", d.kv.Bucket())
 	}
-	for shard, pos := range floors {
-		b, _ := json.Marshal(pos)
+	for shard, f := range floors {
+		b, _ := json.Marshal(f)
 		if _, err := d.kv.Put(ctx, fmt.Sprintf("%s%d", floorPrefix, shard), b); err != nil {
 			return // the next flush writes a later one
 		}
 		d.mu.Lock()
-		d.saved[shard] = pos
+		d.saved[shard] = f
 		d.mu.Unlock()
 	}
 }
 
 // changed takes the rows and floors that are to be written.
-func (d *Directory) changed() ([]Row, map[int]core.Pos) {
+func (d *Directory) changed() ([]Row, map[int]Floor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var rows []Row
@@ -407,7 +423,7 @@ func (d *Directory) changed() ([]Row, map[int]core.Pos) {
 	}
 	clear(d.dirty)
 	floors := maps.Clone(d.floors)
-	maps.DeleteFunc(floors, func(shard int, pos core.Pos) bool { return d.saved[shard] >= pos })
+	maps.DeleteFunc(floors, func(shard int, f Floor) bool { return d.saved[shard] == f })
 	return rows, floors
 }
 

@@ -1,6 +1,7 @@
 package materializer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ type Materializer struct {
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex
-	seen  map[int]core.Pos // by shard: records taken in
+	seen  map[int]Floor    // by shard: up to where records are taken in
+	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
 	grew  chan struct{}  // closed and replaced when seen moves
@@ -69,7 +71,8 @@ func New(cfg Config) *Materializer {
 	cfg.Policy = cfg.Policy.withDefaults()
 	m := &Materializer{
 		cfg:   cfg,
-		seen:  map[int]core.Pos{},
+		seen:  map[int]Floor{},
+		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
 		grew:  make(chan struct{}),
@@ -119,15 +122,21 @@ func (m *Materializer) follow(ctx context.Context, shard int) error {
 }
 
 func (m *Materializer) followOnce(ctx context.Context, shard int) error {
+	if err := m.check(ctx, shard); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.tasks.Go(func() { m.watchLoss(ctx, cancel, shard) })
 	for ch, err := range m.cfg.Log.Watch(ctx, shard, m.Seen(shard)) {
 		if err != nil {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 		m.cfg.Changed(ch)
 		if err := m.take(ctx, shard, ch); err != nil {
 			return err
 		}
-		m.advance(shard, ch.Pos)
+		m.advance(shard, Floor{ch.Pos, ch.Chain})
 	}
 	return nil
 }
@@ -139,7 +148,7 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 		return nil
 	}
 	s, err := m.cfg.Cache.Get(ctx, ch.Session)
-	if err == nil && seqOf(s) < ch.Seq {
+	if err == nil && (seqOf(s) < ch.Seq || m.isInDoubt(shard, ch.Pos)) {
 		err = s.Refresh(ctx)
 	}
 	switch {
@@ -209,6 +218,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
+	due = due || s.Strays() > 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.tails[s.ID()]
@@ -248,6 +258,12 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
+	if s.Strays() > 0 {
+		if err := s.Adopt(ctx); err != nil {
+			return fmt.Errorf("lines of strays: %w", err)
+		}
+		due = true
+	}
 	if !due {
 		return nil
 	}
@@ -328,21 +344,23 @@ func (m *Materializer) forget(s *stream.Session) {
 }
 
 // Seen is up to where a shard's records are taken in.
-func (m *Materializer) Seen(shard int) core.Pos {
+func (m *Materializer) Seen(shard int) core.Pos { return m.floor(shard).Pos }
+
+func (m *Materializer) floor(shard int) Floor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[shard]
 }
 
-func (m *Materializer) advance(shard int, pos core.Pos) {
+func (m *Materializer) advance(shard int, seen Floor) {
 	m.mu.Lock()
-	m.seen[shard] = pos
+	m.seen[shard] = seen
 	close(m.grew)
 	m.grew = make(chan struct{})
-	floor := pos
+	floor := seen
 	for t := range m.late {
-		if t.shard == shard {
-			floor = min(floor, t.late-1)
+		if t.shard == shard && t.late-1 < floor.Pos {
+			floor = Floor{Pos: t.late - 1}
 		}
 	}
 	m.mu.Unlock()
@@ -387,7 +405,7 @@ func (m *Materializer) lateOnes() []core.SessionID {
 func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {
 	for {
 		m.mu.Lock()
-		done, grew := m.seen[shard] >= pos, m.grew
+		done, grew := m.seen[shard].Pos >= pos, m.grew
 		m.mu.Unlock()
 		if done {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -16,7 +17,7 @@ type Draft struct {
 	Manifest *core.Manifest
 	Plain    []byte // canonical JSONL
 
-	at  core.Pos // of the record it covers
+	at  core.Pos // of the last record it covers
 	gen uint64
 }
 
@@ -29,7 +30,7 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	return &Draft{
 		Manifest: s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain))),
 		Plain:    plain,
-		at:       s.st.Pos,
+		at:       s.end.pos,
 		gen:      s.gen.Load(),
 	}
 }
@@ -43,7 +44,16 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
+	defer cancel()
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := s.prove(ctx); err != nil {
+		return err
+	}
+	err = s.commit(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
 		}
@@ -51,5 +61,43 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 			return nil, st.Writable()
 		}
 		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil
-	}, nil)
+	})
+	if err == nil && s.gen.Load() == d.gen {
+		s.covered(d.at)
+	}
+	return err
+}
+
+// prove reads the records since the last checkpoint once more and loads the
+// session anew where the log has others: what a checkpoint covers is dropped
+// from the log one day, so it must not rest on memory alone.
+func (s *Session) prove(ctx context.Context) error {
+	known := s.mem.records
+	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
+		known = known[1:]
+	}
+	if len(known) < 2 {
+		return nil
+	}
+	from := known[0].Pos // a first record is its session's first: nothing can be before it
+	known = known[1:]
+	for r, err := range s.ss.cfg.Log.Read(ctx, s.id, from, s.end.pos) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(known) > 0 && r.Pos == known[0].Pos && r.Chain == known[0].Chain:
+			known = known[1:]
+		case s.isStray(r):
+		default:
+			return s.reload(ctx, nil)
+		}
+	}
+	return nil
+}
+
+func (s *Session) isStray(r *core.Record) bool {
+	return slices.ContainsFunc(s.strays, func(stray *core.Record) bool {
+		return stray.Pos == r.Pos && stray.Chain == r.Chain
+	})
 }

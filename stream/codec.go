@@ -24,6 +24,10 @@ const (
 	hdrCount    = "Sess-Count"
 	hdrEncoding = "Sess-Encoding"
 	hdrSpill    = "Sess-Spill"
+	hdrRedo     = "Sess-Redo"
+
+	// The server's own, kept with the message.
+	hdrExpected = "Nats-Expected-Last-Subject-Sequence"
 )
 
 const (
@@ -88,6 +92,9 @@ func (f *frame) message(subject string) *nats.Msg {
 	if !f.spill.IsZero() {
 		h.Set(hdrSpill, f.spill.String())
 	}
+	if f.rec.Redo {
+		h.Set(hdrRedo, "1")
+	}
 	m.Data = f.data
 	return m
 }
@@ -111,11 +118,11 @@ func readFrame(h nats.Header, data []byte) (frame, error) {
 	if r.Chain, err = core.ParseChain(h.Get(hdrChain)); err != nil {
 		return f, fmt.Errorf("%s: %v: %w", hdrChain, err, core.ErrCorrupt)
 	}
-	var base, count uint64
+	var base, count, after, redo uint64
 	for _, n := range []struct {
 		name string
 		to   *uint64
-	}{{hdrSeq, &r.Seq}, {hdrEpoch, &r.Epoch}, {hdrBase, &base}, {hdrCount, &count}} {
+	}{{hdrSeq, &r.Seq}, {hdrEpoch, &r.Epoch}, {hdrBase, &base}, {hdrCount, &count}, {hdrExpected, &after}, {hdrRedo, &redo}} {
 		if err := readUint(h, n.name, n.to); err != nil {
 			return f, err
 		}
@@ -123,7 +130,7 @@ func readFrame(h nats.Header, data []byte) (frame, error) {
 	if r.Seq == 0 || count > MaxBody {
 		return f, fmt.Errorf("%s is %d, %s is %d: %w", hdrSeq, r.Seq, hdrCount, count, core.ErrCorrupt)
 	}
-	r.Base, r.Count = core.Pos(base), int(count)
+	r.Base, r.Count, r.After, r.Redo = core.Pos(base), int(count), core.Pos(after), redo != 0
 	return f, f.readEncoding(h)
 }
 

@@ -86,3 +86,13 @@ func readEdge(err error) error {
 	}
 	return fmt.Errorf("%v: %w", err, core.ErrUnavailable)
 }
+
+// A RecordError says which message of a stream could not be read as a record.
+type RecordError struct {
+	Pos core.Pos // 0 where not even that could be read
+	Err error
+}
+
+func (e *RecordError) Error() string { return e.Err.Error() }
+
+func (e *RecordError) Unwrap() error { return e.Err }

@@ -119,6 +119,9 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if last.Pos < f.at {
+		return f.behind(ctx)
+	}
 	for f.at < last.Pos {
 		before := f.at
 		for r, err := range f.log.Read(ctx, f.id, f.at, last.Pos) {
@@ -136,6 +139,17 @@ func (f *follower) catchUp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// behind says what it means that the log's last record is before f.at. It is
+// core.ErrLost where the record there is gone, and nil where the answer was
+// stale.
+func (f *follower) behind(ctx context.Context) error {
+	_, err := f.log.linkAt(ctx, f.id, f.at)
+	if errors.Is(err, core.ErrNotFound) {
+		return fmt.Errorf("the log no longer has the record at %d: %w", f.at, core.ErrLost)
+	}
+	return err
 }
 
 func (f *follower) give(r *core.Record) error {

@@ -15,26 +15,26 @@ import (
 const loadTries = 3
 
 // load reads a session from the leader's last record's base up to that record.
-// meet sees the records behind the base.
-func (ss *Sessions) load(ctx context.Context, id core.SessionID, meet func(*core.Record)) (*core.State, error) {
+func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	var err error
 	for range loadTries {
 		var last *core.Record
 		if last, err = lastOf(ctx, ss.cfg.Log, id); err != nil {
-			return nil, err
+			return view{}, err
 		}
 		if last.Kind == core.KindErase {
-			return nil, erased(id, last)
+			return view{}, erased(id, last)
 		}
-		var st *core.State
-		if st, err = ss.loadUpTo(ctx, id, last, meet); err == nil {
-			return st, nil
+		var v view
+		if v, err = ss.loadUpTo(ctx, id, last); err == nil {
+			ss.lost.note(ss.cfg.Logger, &v)
+			return v, nil
 		}
-		if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrStray) {
-			return nil, err
+		if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrStray) && !errors.Is(err, errHole) {
+			return view{}, err
 		}
 	}
-	return nil, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
 }
 
 // erased is the error that opens in place of a session that was erased.
@@ -44,24 +44,24 @@ func erased(id core.SessionID, last *core.Record) error {
 	return st.Writable()
 }
 
-func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.Record, meet func(*core.Record)) (*core.State, error) {
+func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.Record) (view, error) {
 	base, err := ss.baseOf(ctx, id, last)
 	if err == nil {
-		var st *core.State
-		if st, err = ss.loadFrom(ctx, id, base, last, meet); err == nil {
-			return st, nil
+		var v view
+		if v, err = ss.loadFrom(ctx, id, base, last); err == nil {
+			return v, nil
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, err
+		return view{}, err
 	}
-	st, ok := ss.loadOlder(ctx, id, last, meet)
+	v, ok := ss.loadOlder(ctx, id, last)
 	if !ok {
-		return nil, err
+		return view{}, err
 	}
 	ss.cfg.Logger.Warn("session read from an older record, its base cannot be used",
 		"session", id, "base", last.Base, "err", err)
-	return st, nil
+	return v, nil
 }
 
 // baseOf returns the base of the session's last record.
@@ -83,50 +83,78 @@ func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Re
 // loadOlder loads the session from the youngest base that can still be used,
 // found by reading its subject from the beginning. Nothing is lost while the
 // records behind an older snapshot, or all of them, are still there.
-func (ss *Sessions) loadOlder(ctx context.Context, id core.SessionID, last *core.Record, meet func(*core.Record)) (*core.State, bool) {
+func (ss *Sessions) loadOlder(ctx context.Context, id core.SessionID, last *core.Record) (view, bool) {
 	var bases []*core.Record
 	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
 		if err != nil {
-			return nil, false
+			return view{}, false
 		}
 		if r.Kind == core.KindOpen || r.Kind == core.KindCheckpoint {
 			bases = append(bases, r)
 		}
 	}
 	for _, base := range slices.Backward(bases) {
-		if st, err := ss.loadFrom(ctx, id, base, last, meet); err == nil {
-			return st, true
+		if v, err := ss.loadFrom(ctx, id, base, last); err == nil {
+			return v, true
 		}
 	}
-	return nil, false
+	return view{}, false
 }
 
-// loadFrom returns the state at last, read from base on.
-func (ss *Sessions) loadFrom(ctx context.Context, id core.SessionID, base, last *core.Record, meet func(*core.Record)) (*core.State, error) {
-	st, err := ss.loadBase(ctx, id, base)
+// loadFrom returns the session at last, read from base on.
+func (ss *Sessions) loadFrom(ctx context.Context, id core.SessionID, base, last *core.Record) (view, error) {
+	v, err := ss.loadBase(ctx, id, base)
 	if err != nil {
-		return nil, err
+		return view{}, err
 	}
-	err = ss.readOn(ctx, st, last, func(r *core.Record) error {
-		if err := st.Apply(r); err != nil {
-			return err
-		}
-		meet(r)
-		return nil
-	})
-	return st, err
+	return v, ss.readOn(ctx, &v, last, v.read)
 }
 
-// loadBase returns the state that base stands for.
-func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.Record) (*core.State, error) {
+// loadBase returns the session that base stands for.
+func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.Record) (view, error) {
 	switch base.Kind {
 	case core.KindOpen:
-		st := core.NewState(ss.cfg.Log.Name(), id, ss.cfg.Dialects)
-		return st, st.Apply(base)
+		v := view{st: core.NewState(ss.cfg.Log.Name(), id, ss.cfg.Dialects)}
+		return v, v.fold(base)
 	case core.KindCheckpoint:
-		return ss.loadCheckpoint(ctx, id, base)
+		if err := ss.linked(ctx, id, base); err != nil {
+			return view{}, err
+		}
+		st, err := ss.loadCheckpoint(ctx, id, base)
+		if err != nil {
+			return view{}, err
+		}
+		return view{st: st, end: mark{st.Pos, st.Chain}}, nil
 	}
-	return nil, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+	return view{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+}
+
+// mostStrays is how many strays may lie before a checkpoint that is none.
+const mostStrays = 1000
+
+// linked returns an error that is core.ErrStray when the checkpoint r is a
+// stray: what it names is then not what the log holds. A checkpoint follows the
+// record before it, but for strays. Where that was purged, whoever did so has
+// proved it.
+func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
+	at := r.After
+	for range mostStrays {
+		before, err := linkAt(ctx, ss.cfg.Log, id, at)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if before.Chain.Next(r) == r.Chain {
+			return nil
+		}
+		if before.After == 0 || before.After >= at { // the first record
+			break
+		}
+		at = before.After
+	}
+	return fmt.Errorf("checkpoint record %d, at %d, is a stray: %w", r.Seq, r.Pos, core.ErrStray)
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, error) {
@@ -148,22 +176,23 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	return st, err
 }
 
-// readOn hands apply the records behind st up to last. A replica that lags is
+// readOn hands apply the records behind v up to last. A replica that lags is
 // asked again until ctx ends.
-func (ss *Sessions) readOn(ctx context.Context, st *core.State, last *core.Record, apply func(*core.Record) error) error {
-	for st.Pos < last.Pos {
-		before := st.Pos
-		for r, err := range ss.cfg.Log.Read(ctx, st.ID, st.Pos, last.Pos) {
+func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
+	id := v.st.ID
+	for v.end.pos < last.Pos {
+		before := v.end.pos
+		for r, err := range ss.cfg.Log.Read(ctx, id, before, last.Pos) {
 			if err != nil {
 				return err
 			}
 			if err := apply(r); err != nil {
-				return fmt.Errorf("record at %d of session %s: %w", r.Pos, st.ID, err)
+				return fmt.Errorf("record at %d of session %s: %w", r.Pos, id, err)
 			}
 		}
-		if st.Pos == before {
+		if v.end.pos == before {
 			if err := pause(ctx); err != nil {
-				return fmt.Errorf("session %s: records behind %d do not arrive: %w", st.ID, before, core.ErrUnavailable)
+				return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
 			}
 		}
 	}

@@ -237,7 +237,8 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 	if !wait {
 		return l.readUpTo(ctx, id, &pos, end, give)
 	}
-	for r, err := range l.sessions.cfg.Log.Follow(ctx, id, pos) {
+	log := l.sessions.cfg.Log
+	for r, err := range Chained(ctx, log, id, pos, log.Follow(ctx, id, pos)) {
 		if err != nil {
 			return err
 		}
@@ -251,9 +252,10 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 // readUpTo hands give the records behind *pos, which give moves, up to end. A
 // replica that lags is asked again until ctx ends.
 func (l *Local) readUpTo(ctx context.Context, id core.SessionID, pos *core.Pos, end core.Pos, give func(*core.Record) error) error {
+	log := l.sessions.cfg.Log
 	for *pos < end {
 		before := *pos
-		for r, err := range l.sessions.cfg.Log.Read(ctx, id, before, end) {
+		for r, err := range Chained(ctx, log, id, before, log.Read(ctx, id, before, end)) {
 			if err != nil {
 				return err
 			}

@@ -152,10 +152,18 @@ func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error)
 
 // At implements core.Log: it asks the stream's leader.
 func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	return l.at(ctx, id, pos, false)
+}
+
+func (l *Log) linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	return l.at(ctx, id, pos, true)
+}
+
+func (l *Log) at(ctx context.Context, id core.SessionID, pos core.Pos, tip bool) (*core.Record, error) {
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
-	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, false)
+	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, tip)
 }
 
 // storedMsg is the server's answer to STREAM.MSG.GET.
@@ -210,15 +218,18 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	if got.Message == nil || got.Message.Subject != l.subject(id) {
 		return nil, fmt.Errorf("session %s has no record there: %w", id, core.ErrNotFound)
 	}
-	h, err := nats.DecodeHeadersMsg(got.Message.Header)
-	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: headers: %v: %w", id, got.Message.Seq, err, core.ErrCorrupt)
+	pos := core.Pos(got.Message.Seq)
+	var h nats.Header
+	if len(got.Message.Header) > 0 {
+		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
+			return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
+		}
 	}
 	f, err := readFrame(h, got.Message.Data)
 	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", id, got.Message.Seq, err)
+		return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
-	return l.record(ctx, id, f, core.Pos(got.Message.Seq), got.Message.Time, !tip)
+	return l.record(ctx, id, f, pos, got.Message.Time, !tip)
 }
 
 // record makes a Record of a message, fetching a spilled body where it is
@@ -243,17 +254,25 @@ func (l *Log) record(ctx context.Context, id core.SessionID, f frame, pos core.P
 func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := l.cfg.Blobs.Get(ctx, d)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil, fmt.Errorf("body %s is gone: %v: %w", d, err, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is gone: %v: %w", errBody, d, err, core.ErrCorrupt)
 	}
 	if err == nil && core.DigestOf(b) != d {
-		return nil, fmt.Errorf("body %s is other bytes: %w", d, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is other bytes: %w", errBody, d, core.ErrCorrupt)
+	}
+	if errors.Is(err, core.ErrCorrupt) {
+		err = fmt.Errorf("%w %s: %w", errBody, d, err)
 	}
 	return b, err
 }
 
-// A tipper tells a session's last record and may leave out its body.
+// errBody is damage to a body that is kept as a blob.
+var errBody = errors.New("body")
+
+// A tipper tells a session's last record, or the one at a place, and may leave
+// out its body.
 type tipper interface {
 	tip(ctx context.Context, id core.SessionID) (*core.Record, error)
+	linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error)
 }
 
 // lastOf returns the session's last record for who needs not its body, which
@@ -263,6 +282,14 @@ func lastOf(ctx context.Context, l core.Log, id core.SessionID) (*core.Record, e
 		return t.tip(ctx, id)
 	}
 	return l.Last(ctx, id)
+}
+
+// linkAt returns the session's record at pos for who needs its links alone.
+func linkAt(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	if t, ok := l.(tipper); ok {
+		return t.linkAt(ctx, id, pos)
+	}
+	return l.At(ctx, id, pos)
 }
 
 func (l *Log) tip(ctx context.Context, id core.SessionID) (*core.Record, error) {

@@ -37,7 +37,8 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 			for _, m := range msgs {
 				r, err := l.direct(ctx, id, m)
 				if err != nil {
-					yield(nil, err)
+					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+					yield(nil, &RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
 				if r.Pos > upTo || !yield(r, nil) {

@@ -20,7 +20,7 @@ type Session struct {
 
 	turn chan struct{} // held by whoever writes or catches up: one record in flight
 	mu   sync.RWMutex  // guards what st points to, held for writing in fold alone
-	st   *core.State
+	view               // st may be read under mu, the rest by whoever has the turn
 	gen  atomic.Uint64 // how often st was loaded anew
 	size atomic.Int64  // bytes of st, roughly
 
@@ -73,15 +73,13 @@ func (s *Session) unlock() { <-s.turn }
 func (s *Session) fold(r *core.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.st.Apply(r); err != nil {
+	if err := s.view.fold(r); err != nil {
 		return err
 	}
-	s.meet(r)
+	s.met = s.met || r.Chain == s.sent
 	s.size.Add(int64(len(r.Body)) + int64(r.Count)*entryOverhead)
 	return nil
 }
-
-func (s *Session) meet(r *core.Record) { s.met = s.met || r.Chain == s.sent }
 
 // entryOverhead is about what an entry takes in memory besides its line.
 const entryOverhead = 300
@@ -99,19 +97,20 @@ func (s *Session) measure() {
 // the log does not go on from what the state knows, the session is loaded anew.
 func (s *Session) catchUp(ctx context.Context) error {
 	last, err := s.last(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, core.ErrLost):
+		return s.reload(ctx, err)
+	case err != nil:
 		return err
-	}
-	if last.Seq == s.st.Seq && last.Chain == s.st.Chain {
+	case last.Pos == s.end.pos && last.Chain == s.end.chain:
 		return nil
-	}
-	if last.Seq > s.st.Seq && last.Pos > s.st.Pos {
-		err := s.ss.readOn(ctx, s.st, last, s.fold)
+	case last.Pos > s.end.pos:
+		err := s.ss.readOn(ctx, &s.view, last, s.fold)
 		if !errors.Is(err, core.ErrStray) {
 			return err
 		}
 	}
-	return s.reload(ctx, last)
+	return s.reload(ctx, nil)
 }
 
 // lostTries is how often a log must say that it has nothing of a session that
@@ -130,11 +129,11 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 			}
 			return nil, fmt.Errorf("session %s had record %d, the log has none of it: %w", s.id, s.st.Seq, core.ErrLost)
 		}
-		if err != nil || last.Seq >= s.st.Seq {
+		if err != nil || last.Pos >= s.end.pos {
 			return last, err
 		}
-		known, err := s.ss.cfg.Log.At(ctx, s.id, s.st.Pos)
-		if errors.Is(err, core.ErrNotFound) || err == nil && known.Chain != s.st.Chain {
+		known, err := s.ss.cfg.Log.At(ctx, s.id, s.end.pos)
+		if errors.Is(err, core.ErrNotFound) || err == nil && known.Chain != s.end.chain {
 			return last, nil
 		}
 		if err != nil {
@@ -146,17 +145,20 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 	}
 }
 
-// reload replaces a state that the log does not bear out.
-func (s *Session) reload(ctx context.Context, last *core.Record) error {
-	s.ss.cfg.Logger.Warn("the log does not go on from what this node knew of the session; loading it anew",
-		"session", s.id, "known", s.st.Cursor(), "log", core.CursorOf(last.Seq, last.Chain))
-	st, err := s.ss.load(ctx, s.id, s.meet)
+// reload replaces a state that the log does not bear out. What the log has lost
+// of it is put back first. gone is why the log has nothing of the session at
+// all, or nil.
+func (s *Session) reload(ctx context.Context, gone error) error {
+	s.ss.cfg.Logger.Info("the log does not go on from what this node knew of the session; loading it anew",
+		"session", s.id, "known", s.st.Cursor())
+	v, err := s.putBack(ctx, gone)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.st = st
+	s.view = v
+	s.met = s.met || v.mem.has(s.sent)
 	s.gen.Add(1)
 	s.measure()
 	return nil
@@ -211,11 +213,11 @@ func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err err
 	s.sent, s.met = r.Chain, false
 	doubt := false // an earlier try may have been stored
 	for {
-		before := s.st.Cursor()
-		pos, err := s.ss.cfg.Log.Append(ctx, s.id, s.st.Pos, r)
+		before := s.end
+		pos, err := s.ss.cfg.Log.Append(ctx, s.id, s.end.pos, r)
 		switch {
 		case err == nil:
-			r.Pos = pos
+			r.Pos, r.After = pos, s.end.pos
 			return true, s.fold(r)
 		case errors.Is(err, core.ErrConflict):
 			if cerr := s.catchUp(ctx); cerr != nil {
@@ -224,7 +226,7 @@ func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err err
 			if s.met {
 				return true, nil // an earlier try, whose answer was lost; others may be behind it
 			}
-			if s.st.Cursor() != before {
+			if s.end != before {
 				return false, nil
 			}
 			// The server refused for a record that is not there: its own read

@@ -40,7 +40,10 @@ type Config struct {
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
 // materializer.Cache.
-type Sessions struct{ cfg Config }
+type Sessions struct {
+	cfg  Config
+	lost losses
+}
 
 // NewSessions returns the sessions of cfg.Log.
 func NewSessions(cfg Config) *Sessions {
@@ -62,11 +65,11 @@ func NewSessions(cfg Config) *Sessions {
 // Open loads a session as its log's leader has it. core.ErrNotFound when there
 // is none, core.ErrCorrupt when its records or its snapshot are damaged.
 func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, error) {
-	st, err := ss.load(ctx, id, func(*core.Record) {})
+	v, err := ss.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return ss.session(st), nil
+	return ss.session(v), nil
 }
 
 // A Birth is a session to be made.
@@ -127,9 +130,12 @@ func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.Pos, st.Base = pos, pos
+	st.Pos, st.Base, r.Pos = pos, pos, pos
 	lineage.Note(ctx, b.ID)
-	return ss.session(st), nil
+	v := view{st: st}
+	v.mem.add(r)
+	v.pass(r)
+	return ss.session(v), nil
 }
 
 // putFirst stores a session's first record.
@@ -211,11 +217,11 @@ func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
 	return core.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
 }
 
-func (ss *Sessions) session(st *core.State) *Session {
+func (ss *Sessions) session(v view) *Session {
 	s := &Session{
 		ss:     ss,
-		id:     st.ID,
-		st:     st,
+		id:     v.st.ID,
+		view:   v,
 		turn:   make(chan struct{}, 1),
 		writer: ss.cfg.NewID(),
 	}

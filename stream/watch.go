@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -17,6 +18,7 @@ type Change struct {
 	Session core.SessionID
 	Kind    core.Kind
 	Seq     uint64
+	Chain   core.Chain
 	Pos     core.Pos
 }
 
@@ -25,6 +27,21 @@ type Change struct {
 // ctx's included. Messages that are no records are passed over.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
+		for m, err := range l.messages(ctx, shard, after) {
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			if ch, ok := change(m); ok && !yield(ch, nil) {
+				return
+			}
+		}
+	}
+}
+
+// messages yields every message of a shard behind after, without its data.
+func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
+	return func(yield func(jetstream.Msg, error) bool) {
 		name := streamName(l.cfg.Name, shard)
 		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
 			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
@@ -34,12 +51,12 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 			InactiveThreshold: time.Minute,
 		})
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		msgs, err := c.Messages()
 		if err != nil {
-			yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return
 		}
 		defer msgs.Stop()
@@ -48,14 +65,14 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 		for {
 			m, err := msgs.Next()
 			if ctx.Err() != nil {
-				yield(Change{}, ctx.Err())
+				yield(nil, ctx.Err())
 				return
 			}
 			if err != nil {
-				yield(Change{}, fmt.Errorf("watch %s: %w", name, readEdge(err)))
+				yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 				return
 			}
-			if ch, ok := change(m); ok && !yield(ch, nil) {
+			if !yield(m, nil) {
 				return
 			}
 		}
@@ -75,12 +92,35 @@ func change(m jetstream.Msg) (Change, bool) {
 	if err != nil {
 		return Change{}, false
 	}
+	chain, err := core.ParseChain(m.Headers().Get(hdrChain))
+	if err != nil {
+		return Change{}, false
+	}
 	return Change{
 		Session: id,
+		Chain:   chain,
 		Kind:    core.Kind(m.Headers().Get(hdrKind)),
 		Seq:     seq,
 		Pos:     core.Pos(meta.Sequence.Stream),
 	}, true
+}
+
+// ChainAt returns the chain of the record at pos of a shard, whatever its
+// session. core.ErrNotFound when none is there: it was dropped with the prefix
+// that it was in, or the log lost it.
+func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
+	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	m, err := s.GetMsg(ctx, uint64(pos))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return core.Chain{}, fmt.Errorf("record at %d of shard %d: %w", pos, shard, core.ErrNotFound)
+	}
+	if err != nil {
+		return core.Chain{}, readEdge(err)
+	}
+	return core.ParseChain(m.Header.Get(hdrChain))
 }
 
 // ShardState is how much a shard holds.
@@ -89,6 +129,7 @@ type ShardState struct {
 	First    core.Pos `json:"first"`
 	Last     core.Pos `json:"last"`
 	Messages uint64   `json:"messages"`
+	Missing  uint64   `json:"missing"` // messages between First and Last that are gone
 	Bytes    uint64   `json:"bytes"`
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
@@ -108,6 +149,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		First:    core.Pos(info.State.FirstSeq),
 		Last:     core.Pos(info.State.LastSeq),
 		Messages: info.State.Msgs,
+		Missing:  uint64(max(info.State.NumDeleted, 0)),
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,

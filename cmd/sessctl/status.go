@@ -21,7 +21,10 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-sessions, lag), cache (sessions, bytes, limit) and blobs.`,
+sessions, lag), cache (sessions, bytes, limit), blobs and losses: how many
+records the log had lost that this node put back since it began (redone), and
+how many lines it put on heads of their own because others had gone on
+(rescued).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -60,6 +63,9 @@ func (a *app) printStatus(s api.Status) error {
 	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
 	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
 	g.add("blobs", s.Blobs)
+	if l := s.Losses; l != (api.Losses{}) {
+		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own", l.Redone, l.Rescued))
+	}
 	if err := g.flush(); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/verify"
 )
 
 func mine(writer string) *core.Claim {
@@ -412,15 +413,19 @@ func TestVerify(t *testing.T) {
 	f := newFake(t)
 	f.has([]string{"good-0001", "harm-0001"}, "gone-0001")
 	for _, id := range []string{"good-0001", "gone-0001"} {
-		f.answers("GET /v1/sessions/"+id+"/verify", api.Report{Session: core.SessionID(id), Records: 2, Entries: 1})
+		f.answers("GET /v1/sessions/"+id+"/verify", api.Report{Report: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
 	}
-	f.answers("GET /v1/sessions/harm-0001/verify", api.Report{Session: "harm-0001", Problems: []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}})
+	harm := []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
+	f.answers("GET /v1/sessions/harm-0001/verify", api.Report{Report: verify.Report{Session: "harm-0001", Problems: harm}})
+	f.answers("POST /v1/sessions/harm-0001/repair", api.Report{Report: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
+	f.answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
-	wantResult(t, f.run("verify", "harm"), exitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 session\n")
+	wantResult(t, f.run("verify", "harm"), exitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")
+	wantResult(t, f.run("verify", "--repair", "harm"), 0, "harm-0001  all is well again: 0 records, 0 entries, 0 blobs\n  2 records were put back after the log had lost them\n  mended: blob sha256:12\n", "")
 	got := f.run("verify", "--all", "-o", "json")
 	wantResult(t, got, exitDamaged, `"problems":[]}`, `"code":"corrupt"`)
-	if n := strings.Count(got.out, "\n"); n != 3 {
-		t.Errorf("%d reports, want 3", n)
+	if n := strings.Count(got.out, "\n"); n != 4 {
+		t.Errorf("%d reports, want three of sessions and the log's", n)
 	}
 }
 

@@ -12,108 +12,171 @@ import (
 )
 
 func verifyCmd(a *app) *cobra.Command {
-	var all bool
+	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify SESSION...",
 		Short: "Check that everything a session holds is there and unharmed",
 		Long: `Reads every record of the sessions, their snapshots and blobs, and proves that
-they are what was promised. With --all every session there is, the trash too.
+they are what was promised. With --all every session that the log has records
+of, in the trash or not, listed or too damaged for that, and the log's streams.
 Exits with 8 if there are problems.
 
+Each problem has a kind: hole (records are missing), record (one cannot be
+read), body (one's large body is gone), stray (one was written by somebody who
+knew what the log has lost since), snapshot, blob, row (a listing knows more
+than the log), shard (messages inside a stream are gone).
+
+--repair mends what another copy can mend, and guesses at nothing: lines of
+strays go to heads of their own, a snapshot is written anew from the records, a
+blob from the node's memory if its digest is right, a row from the log. It says
+what was mended, and what is left.
+
 With -o json: an object for each session, each on a line of its own: session,
-records, entries, blobs, snapshot, cursor, and problems, each with kind
-(record, chain, snapshot, blob or directory), what, detail and next.`,
+records, redone (of them, put back after the log had lost them), entries, blobs,
+snapshot, cursor, problems, each with kind, what, detail and next, and mended,
+the same. With --all the last one is of the log: log, sessions, problems.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if all == (len(args) > 0) {
+			if f.all == (len(args) > 0) {
 				return usagef("name sessions, or give --all")
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
-			return a.verify(ctx, cmd, args)
+			return a.verify(ctx, cmd, args, f)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "verify every session")
+	cmd.Flags().BoolVar(&f.all, "all", false, "verify every session, and the log")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what another copy can mend")
 	return cmd
 }
 
+type verifyFlags struct{ all, repair bool }
+
+// tally counts what verify met.
+type tally struct {
+	problems, harmed int
+	failed           int // the exit code of a session that could not be verified
+}
+
 // verify checks the sessions that args name, or all.
-func (a *app) verify(ctx context.Context, cmd *cobra.Command, args []string) error {
-	node, ids, err := a.toVerify(ctx, args)
+func (a *app) verify(ctx context.Context, cmd *cobra.Command, args []string, f verifyFlags) error {
+	node, ids, log, err := a.toVerify(ctx, args)
 	if err != nil {
 		return err
 	}
-	problems, harmed, failed := 0, 0, 0
+	var t tally
 	for _, id := range ids {
-		r, err := node.Verify(ctx, string(id))
+		r, err := verifyOne(ctx, node, id, f)
 		switch {
 		case err == nil:
-			problems += len(r.Problems)
-			if len(r.Problems) > 0 {
-				harmed++
-			}
+			t.add(r.Problems)
 			if err := a.printReport(r); err != nil {
 				return err
 			}
-		case len(ids) == 1, ctx.Err() != nil, unanswered(err):
+		case len(ids) == 1 && log == nil, ctx.Err() != nil, unanswered(err):
 			return err
 		default:
-			if exit := a.show(cmd, fmt.Errorf("%s: %w", id, err)); failed != exitDamaged {
-				failed = exit
+			if exit := a.show(cmd, fmt.Errorf("%s: %w", id, err)); t.failed != exitDamaged {
+				t.failed = exit
 			}
 		}
 	}
-	if problems > 0 {
-		return hintf(fmt.Errorf("%s in %s%w", count(problems, "problem", "problems"), count(harmed, "session", "sessions"), silent{core.ErrCorrupt}),
-			"keep everything as it is, and see what each problem says")
+	if log != nil {
+		t.add(log.Problems)
+		if err := a.printLogReport(*log); err != nil {
+			return err
+		}
 	}
-	if failed != 0 {
-		return reported{failed}
+	if t.problems > 0 {
+		next := "mend what can be mended with: --repair"
+		if f.repair {
+			next = "keep everything as it is, and see what each problem says"
+		}
+		return hintf(fmt.Errorf("%s in %s%w", count(t.problems, "problem", "problems"), count(t.harmed, "place", "places"), silent{core.ErrCorrupt}), "%s", next)
+	}
+	if t.failed != 0 {
+		return reported{t.failed}
 	}
 	return nil
 }
 
-func (a *app) toVerify(ctx context.Context, args []string) (node *api.Client, ids []core.SessionID, err error) {
+func (t *tally) add(ps []api.Problem) {
+	t.problems += len(ps)
+	if len(ps) > 0 {
+		t.harmed++
+	}
+}
+
+func verifyOne(ctx context.Context, node *api.Client, id core.SessionID, f verifyFlags) (api.Report, error) {
+	if f.repair {
+		return node.Repair(ctx, string(id))
+	}
+	return node.Verify(ctx, string(id))
+}
+
+// toVerify returns the sessions that args name; without any, those of the log,
+// and what is wrong with that.
+func (a *app) toVerify(ctx context.Context, args []string) (node *api.Client, ids []core.SessionID, log *api.LogReport, err error) {
 	for _, arg := range args {
 		var id core.SessionID
 		if node, id, err = a.inLog(ctx, arg); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		ids = append(ids, id)
 	}
 	if len(args) > 0 {
-		return node, ids, nil
+		return node, ids, nil, nil
 	}
 	if node, err = a.client(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	for _, trash := range []bool{false, true} {
-		rows, _, err := allSessions(ctx, node, lsFlags{deleted: trash})
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, r := range rows {
-			ids = append(ids, r.ID)
-		}
+	r, err := node.VerifyLog(ctx)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return node, ids, nil
+	return node, r.Sessions, &r, nil
 }
 
 func (a *app) printReport(r api.Report) error {
 	r.Problems = notNil(r.Problems)
 	return a.print(r, func() error {
-		state := "all is well"
-		if len(r.Problems) > 0 {
-			state = count(len(r.Problems), "problem", "problems")
-		}
-		err := a.printf("%s  %s: %s, %s, %s", r.Session, state,
+		err := a.printf("%s  %s: %s, %s, %s", r.Session, healthOf(r.Problems, r.Mended),
 			count(r.Records, "record", "records"), count(r.Entries, "entry", "entries"), count(r.Blobs, "blob", "blobs"))
-		for _, p := range r.Problems {
-			err = errors.Join(err, a.printf("  %s %s: %s", plain(p.Kind), plain(p.What), plain(p.Detail)))
-			if p.Next != "" {
-				err = errors.Join(err, a.printf("    next: %s", plain(p.Next)))
-			}
+		if r.Redone > 0 {
+			err = errors.Join(err, a.printf("  %s put back after the log had lost them", count(r.Redone, "record was", "records were")))
 		}
-		return err
+		for _, p := range r.Mended {
+			err = errors.Join(err, a.printf("  mended: %s %s", p.Kind, plain(p.What)))
+		}
+		return errors.Join(err, a.printProblems(r.Problems))
 	})
+}
+
+func (a *app) printLogReport(r api.LogReport) error {
+	r.Problems, r.Sessions = notNil(r.Problems), notNil(r.Sessions)
+	return a.print(r, func() error {
+		err := a.printf("log %s  %s: %s", plain(r.Log), healthOf(r.Problems, nil), count(len(r.Sessions), "session", "sessions"))
+		return errors.Join(err, a.printProblems(r.Problems))
+	})
+}
+
+func healthOf(problems, mended []api.Problem) string {
+	switch {
+	case len(problems) > 0:
+		return count(len(problems), "problem", "problems")
+	case len(mended) > 0:
+		return "all is well again"
+	}
+	return "all is well"
+}
+
+func (a *app) printProblems(ps []api.Problem) error {
+	var err error
+	for _, p := range ps {
+		err = errors.Join(err, a.printf("  %s %s: %s", plain(string(p.Kind)), plain(p.What), plain(p.Detail)))
+		if p.Next != "" {
+			err = errors.Join(err, a.printf("    next: %s", plain(p.Next)))
+		}
+	}
+	return err
 }

@@ -71,7 +71,7 @@ func oneWins(t *testing.T, l core.Log) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				r.Pos = pos
+				r.Pos, r.After = pos, after
 				won = append(won, r)
 				return err
 			})
@@ -121,7 +121,7 @@ func comeBackWhole(t *testing.T, l core.Log) {
 	for name, body := range bodies() {
 		r := newRecord(uint64(len(want)+1), "")
 		r.Body, r.Kind, r.Head, r.Writer = body, core.Kind("made-up"), "a.head-1_", "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-		r.Base, r.Epoch, r.Count = 77, math.MaxUint64, 12345
+		r.Base, r.Epoch, r.Count, r.Redo, r.After = 77, math.MaxUint64, 12345, len(want)%2 == 1, after
 		pos, err := l.Append(ctx, id, after, r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

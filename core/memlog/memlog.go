@@ -51,13 +51,25 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	}
 	rec := *r
 	rec.Body = append([]byte(nil), r.Body...)
-	rec.Pos = core.Pos(len(l.all) + 1)
+	rec.Pos, rec.After = core.Pos(len(l.all)+1), after
 	rec.Time = time.Now()
 	l.all = append(l.all, stored{id, rec})
 	l.last[id] = rec.Pos
 	close(l.grew)
 	l.grew = make(chan struct{})
 	return rec.Pos, nil
+}
+
+// Forget drops the log's last n records, as a broker does that lost power
+// before they were on its disk. Their places are used again.
+func (l *Log) Forget(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = l.all[:len(l.all)-n]
+	clear(l.last)
+	for _, s := range l.all {
+		l.last[s.id] = s.rec.Pos
+	}
 }
 
 // Last implements core.Log.

@@ -1,0 +1,91 @@
+package materializer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// lossEvery is how often a shard is asked whether it still has the record that
+// was taken in last.
+const lossEvery = 5 * time.Second
+
+// errRewound ends the following of a shard that lost records.
+var errRewound = errors.New("the shard lost records that were taken in; reading it anew")
+
+// check compares a shard with what was taken in of it. Where the log lost its
+// end, the rows of the shard's sessions speak of what is not there any more:
+// they are dropped, and all of the shard is read anew.
+func (m *Materializer) check(ctx context.Context, shard int) error {
+	lost, err := m.lost(ctx, shard)
+	if err != nil || !lost {
+		return err
+	}
+	st, err := m.cfg.Log.State(ctx, shard)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.doubt[shard] = st.Last
+	m.mu.Unlock()
+	m.cfg.Logger.Error(errRewound.Error(), "shard", shard, "seen", m.Seen(shard))
+	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
+	m.advance(shard, Floor{})
+	return nil
+}
+
+// Remake makes a session's row anew from s, also where that speaks of less than
+// the row that is there.
+func (m *Materializer) Remake(s *stream.Session) {
+	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return id == s.ID() })
+	_ = s.View(func(st *core.State) error {
+		m.cfg.Directory.Put(rowOf(st))
+		return nil
+	})
+}
+
+// isInDoubt reports whether what is in memory of a session may hold what its
+// shard lost: a record up to pos is not to be believed in without the log.
+func (m *Materializer) isInDoubt(shard int, pos core.Pos) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return pos <= m.doubt[shard]
+}
+
+// lost reports whether the shard lost the record that was taken in last.
+func (m *Materializer) lost(ctx context.Context, shard int) (bool, error) {
+	seen := m.floor(shard)
+	if seen.Pos == 0 {
+		return false, nil
+	}
+	chain, err := m.cfg.Log.ChainAt(ctx, shard, seen.Pos)
+	if err == nil {
+		return seen.Chain != core.Chain{} && chain != seen.Chain, nil
+	}
+	if !errors.Is(err, core.ErrNotFound) {
+		return false, fmt.Errorf("shard %d: %w", shard, err)
+	}
+	st, err := m.cfg.Log.State(ctx, shard)
+	return st.Last < seen.Pos, err
+}
+
+// watchLoss gives up the following of a shard once it lost records.
+func (m *Materializer) watchLoss(ctx context.Context, giveUp context.CancelCauseFunc, shard int) {
+	t := time.NewTicker(lossEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		if lost, err := m.lost(ctx, shard); err == nil && lost {
+			giveUp(errRewound)
+			return
+		}
+	}
+}

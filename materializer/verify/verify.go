@@ -1,0 +1,216 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A Kind names what is harmed.
+type Kind string
+
+// The kinds of damage. Those of records are stream's.
+const (
+	Stray    = Kind(stream.Stray)
+	Hole     = Kind(stream.Hole)
+	Record   = Kind(stream.Unreadable)
+	Body     = Kind(stream.BodyGone)
+	Snapshot = Kind("snapshot") // the latest snapshot is gone or damaged, or not what the records come to
+	Blob     = Kind("blob")     // an image, or the file as it was imported, is gone or damaged
+	Row      = Kind("row")      // the directory knows more of the session than the log
+	Shard    = Kind("shard")    // a stream lacks messages that no truncation dropped
+)
+
+// A Report is what was found.
+type Report struct {
+	Session  core.SessionID `json:"session"`
+	Records  int            `json:"records"`
+	Redone   int            `json:"redone"` // of them, put back after the log had lost them
+	Entries  int            `json:"entries"`
+	Blobs    int            `json:"blobs"`
+	Snapshot *core.Manifest `json:"-"` // the latest, nil where there is none
+	Cursor   core.Cursor    `json:"cursor"`
+	Problems []Problem      `json:"problems"`
+}
+
+// A Problem is one thing that is not as promised.
+type Problem struct {
+	Kind   Kind   `json:"kind"`
+	What   string `json:"what"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // what to do about it
+}
+
+// A Verifier looks into the sessions of one log.
+type Verifier struct {
+	Log          *stream.Log
+	Sessions     *stream.Sessions
+	Cache        *materializer.Cache
+	Materializer *materializer.Materializer
+	Directory    *materializer.Directory
+	Snapshots    *materializer.Snapshots
+	Blobs        *blobstore.Blobs
+}
+
+// Verify reads all that a session consists of, from where it is stored. Its
+// error is the node's: core.ErrNotFound, or core.ErrUnavailable. What is wrong
+// with the session is in the report.
+func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*Report, error) {
+	r, _, err := v.look(ctx, id)
+	return r, err
+}
+
+func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *stream.Inspection, error) {
+	in, err := v.Sessions.Inspect(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Report{
+		Session: id, Records: in.Records, Redone: in.Redone, Snapshot: in.Latest,
+		Cursor: core.CursorOf(in.Last.Seq, in.Last.Chain), Problems: []Problem{},
+	}
+	v.records(r, in)
+	if err := v.snapshot(ctx, r, in); err != nil {
+		return nil, nil, err
+	}
+	if err := v.blobs(ctx, r, in.State); err != nil {
+		return nil, nil, err
+	}
+	v.row(r, in)
+	return r, in, nil
+}
+
+func (r *Report) add(kind Kind, what, next string, err error) {
+	r.Problems = append(r.Problems, Problem{Kind: kind, What: what, Detail: err.Error(), Next: next})
+}
+
+func (r *Report) repair() string { return "sessctl verify --repair " + string(r.Session) }
+
+// Shards looks at the log's streams, and names all sessions that they hold: those
+// too that cannot be read, and so have no row.
+func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, problems []Problem, err error) {
+	sessions, problems = []core.SessionID{}, []Problem{}
+	for shard := range v.Log.Shards() {
+		st, err := v.Log.State(ctx, shard)
+		if err != nil {
+			return nil, nil, err
+		}
+		if st.Missing > 0 {
+			problems = append(problems, Problem{
+				Kind: Shard, What: st.Stream,
+				Detail: fmt.Sprintf("%d messages inside it are gone", st.Missing), Next: "sessctl verify --all names the sessions they were of",
+			})
+		}
+		ids, err := v.Log.SessionsUpTo(ctx, shard, st.Last)
+		if err != nil {
+			return nil, nil, err
+		}
+		sessions = append(sessions, ids...)
+	}
+	return sessions, problems, nil
+}
+
+// records names what is wrong with records.
+func (v *Verifier) records(r *Report, in *stream.Inspection) {
+	next := "restore the session from a backup"
+	if in.State != nil {
+		r.Entries = len(in.State.Entries)
+		next = "nothing is lost: a later snapshot covers it"
+	}
+	for _, f := range in.Faults {
+		n := next
+		if f.Kind == stream.BodyGone && in.State == nil {
+			n = "put the blob back from a copy of the object store, or: " + r.repair()
+		}
+		r.add(Kind(f.Kind), place(f), n, f.Err)
+	}
+	for _, f := range in.Strays {
+		r.add(Stray, place(f), r.repair(), f.Err)
+	}
+}
+
+func place(f stream.Fault) string {
+	if f.Seq == 0 {
+		return fmt.Sprintf("the message at %d", f.Pos)
+	}
+	return fmt.Sprintf("record %d, at %d", f.Seq, f.Pos)
+}
+
+// snapshot reads the latest snapshot and compares it with the records.
+func (v *Verifier) snapshot(ctx context.Context, r *Report, in *stream.Inspection) error {
+	m := in.Latest
+	if m == nil {
+		return nil
+	}
+	plain, err := v.Snapshots.Read(ctx, m)
+	switch {
+	case errors.Is(err, core.ErrUnavailable), ctx.Err() != nil:
+		return err
+	case err != nil:
+		next := r.repair()
+		if in.State == nil {
+			next = "put it back from a copy of the object store"
+		}
+		r.add(Snapshot, m.Object, next, err)
+	case in.Plain != nil && !bytes.Equal(plain, in.Plain):
+		r.add(Snapshot, m.Object, r.repair(), fmt.Errorf("it is whole, but not what the records come to: %w", core.ErrCorrupt))
+	}
+	return nil
+}
+
+// blobs reads every blob that the session names.
+func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
+	if st == nil {
+		return nil
+	}
+	for _, d := range named(st) {
+		r.Blobs++
+		err := v.readBlob(ctx, blobstore.Ref(d))
+		switch {
+		case err == nil:
+		case errors.Is(err, blobstore.ErrUnavailable), ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+		default:
+			r.add(Blob, d.String(), "put it back from a copy of the object store, or: "+r.repair(), err)
+		}
+	}
+	return nil
+}
+
+// named returns the blobs that a session's lines name, and the file that it was
+// made of.
+func named(st *core.State) []core.Digest {
+	blobs := st.Blobs()
+	if !st.Origin.Original.IsZero() {
+		blobs = append(blobs, st.Origin.Original)
+	}
+	return blobs
+}
+
+// readBlob reads what is stored, not what a cache remembers of it.
+func (v *Verifier) readBlob(ctx context.Context, ref blobstore.Ref) error {
+	r, err := v.Blobs.Open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err
+}
+
+// row compares the directory with the log.
+func (v *Verifier) row(r *Report, in *stream.Inspection) {
+	seq := v.Directory.Seq(r.Session)
+	if seq <= in.Last.Seq {
+		return
+	}
+	r.add(Row, "the session's row", r.repair(),
+		fmt.Errorf("it speaks of record %d, the log ends at %d: %w", seq, in.Last.Seq, core.ErrLost))
+}
