@@ -139,7 +139,7 @@ func TestAFlippedBitInARecordIsNamedAndStopsNobodyElse(t *testing.T) {
 				t.Errorf("a damaged session: %v, and %d bytes of it", err, len(got))
 			}
 			found := problems(t, c, s.bad)
-			if len(found) == 0 || found[0].Kind != "chain" && found[0].Kind != "record" {
+			if len(found) != 1 || found[0].Kind != "hole" {
 				t.Errorf("verify finds %+v", found)
 			}
 			host := harness.NewHost(t, node)
@@ -211,7 +211,7 @@ func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
 		node.Kill()
 		node.Start(t)
 		found := problems(t, c, file.ID)
-		if len(found) != 1 || found[0].Kind != kind {
+		if len(found) != 1 || string(found[0].Kind) != kind {
 			t.Errorf("%s: verify finds %+v", kind, found)
 		}
 		got, err := export(t, c, file.ID)
