@@ -20,6 +20,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(crashAt); at != "" {
+		if err := crashing(os.Getenv(crashDir), at); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	flag.Parse()
 	if *seed == 0 {
 		*seed = rand.Uint64()
