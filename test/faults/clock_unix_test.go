@@ -195,6 +195,9 @@ func TestClocksOfAClusterThatDisagreeChangeNothingButTimestamps(t *testing.T) {
 	w.leave()
 	want := mustExport(t, nodes[0].Client(), w.id)
 	f.add(t, w, want)
+	for _, c := range clocks {
+		c.set(t, 0) // an object store's certificate and signatures do ask a clock
+	}
 	for i, n := range nodes {
 		if got := mustExport(t, n.Client(), w.id); !bytes.Equal(got, want) {
 			t.Errorf("node %d shows another session", i+1)
