@@ -207,7 +207,7 @@ func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, below := range map[string]string{"blob": "blobs/sha256", "snapshot": "snapshots/main/" + file.ID} {
-		flipped := flipIn1(t, filepath.Join(node.Data, "blobs", below))
+		flipped := flipFile(t, filepath.Join(node.Data, "blobs", below))
 		node.Kill()
 		node.Start(t)
 		found := problems(t, c, file.ID)
@@ -235,9 +235,9 @@ func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
 	}
 }
 
-// flipIn1 flips a bit in the middle of the first file below dir, and returns
+// flipFile flips a bit in the middle of the first file below dir, and returns
 // what flips it back.
-func flipIn1(t *testing.T, dir string) func() {
+func flipFile(t *testing.T, dir string) func() {
 	t.Helper()
 	var path string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
