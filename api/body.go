@@ -1,50 +1,17 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/sesslog/sesslog/core"
 )
 
-const (
-	// bodyWait is how long a sender may let the next bytes of a body wait.
-	bodyWait = 30 * time.Second
-	// budgetWait is how long a request waits for its share of memory.
-	budgetWait = 10 * time.Second
-	// budgetFree is how much nobody has to ask for.
-	budgetFree = 1 << 20
-)
-
-// A budget bounds the bytes of large requests and events that are worked on at
-// the same time. Small ones are free: their number is bounded elsewhere.
-type budget struct {
-	size int64
-	sem  *semaphore.Weighted
-}
-
-func newBudget(size int64) *budget { return &budget{size, semaphore.NewWeighted(size)} }
-
-// take waits a while for n bytes, or for all there are where n is more.
-// core.ErrUnavailable when there is no room.
-func (b *budget) take(ctx context.Context, n int64) (release func(), err error) {
-	if n <= budgetFree {
-		return func() {}, nil
-	}
-	n = min(n, b.size)
-	ctx, cancel := context.WithTimeout(ctx, budgetWait)
-	defer cancel()
-	if err := b.sem.Acquire(ctx, n); err != nil {
-		return nil, fmt.Errorf("this node has too much in hand for another %d bytes: %w", n, core.ErrUnavailable)
-	}
-	return func() { b.sem.Release(n) }, nil
-}
+// bodyWait is how long a sender may let the next bytes of a body wait.
+const bodyWait = 30 * time.Second
 
 // readBody returns the request's body. The caller calls release when it is done
 // with it. Memory is taken as bytes arrive: what a sender announces costs
@@ -66,7 +33,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			// Doubled, up to a little over what is allowed: the last read finds
 			// out whether there is more.
 			more := min(max(int64(cap(b)), 64<<10), s.cfg.MaxBody+4096-int64(cap(b)))
-			free, err := s.large.take(r.Context(), more)
+			gate := s.gates.small
+			if int64(cap(b))+more > smallBody {
+				gate = s.gates.large
+			}
+			free, err := gate.take(r.Context(), more)
 			if err != nil {
 				release()
 				return nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // A Client speaks to a node. The zero HTTP client is http.DefaultClient; Base
@@ -22,6 +23,8 @@ type Client struct {
 	Base  string
 	Token string
 	HTTP  *http.Client
+
+	demand Demand // of reads
 }
 
 // Session returns the calls about one session.
@@ -185,11 +188,24 @@ type AppendOptions struct {
 	Writer string // the claim to speak from
 	After  string // a cursor: the head must not have moved since
 	Key    string // Idempotency-Key: makes the ids of lines that have none
+	// OnConflict says what to do where another writer came first, and Branch what
+	// the head is called that session.Branch makes; default a name made for it.
+	OnConflict session.OnConflict
+	Branch     string
+}
+
+func (o AppendOptions) query() url.Values {
+	q := url.Values{}
+	setIf(q, "onConflict", string(o.OnConflict))
+	setIf(q, "branch", o.Branch)
+	return q
 }
 
 // Append stores entry lines, joined by newlines, and returns when they are
 // durable. A request without an answer is sent again while ctx lasts; without
-// a Key that is done only where every line has its id.
+// a Key that is done only where every line has its id. Where another writer came
+// first the error is also a *core.FencedError or a *core.ConflictError, which has
+// the lines.
 func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (Appended, error) {
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderHead, o.Head)
@@ -198,14 +214,28 @@ func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOp
 	headIf(h, "If-Match", o.After)
 	for {
 		var out Appended
-		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), nil, h, bytes.NewReader(lines), int64(len(lines)), &out)
+		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), o.query(), h, bytes.NewReader(lines), int64(len(lines)), &out)
 		if err == nil || o.Key == "" || !unheard(err) {
-			return out, err
+			return out, refusedLines(core.SessionID(id), err, lines)
 		}
 		if sleep(ctx, 300*time.Millisecond) != nil {
 			return out, err
 		}
 	}
+}
+
+// refusedLines gives err, where it says that another came first, its cause and
+// with that the lines that were not stored.
+func refusedLines(id core.SessionID, err error, body []byte) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	if cause := typed(id, err); cause != err && e.Detail.Line == 0 {
+		lines, _ := entryLines(body)
+		e.Cause = withLines(cause, lines)
+	}
+	return err
 }
 
 // unheard reports whether err leaves open what became of a request: it was not
@@ -220,12 +250,12 @@ func unheard(err error) bool {
 
 // Label sets an entry's label, or clears it.
 func (c *Client) Label(ctx context.Context, id string, r LabelRequest, o AppendOptions) (Appended, error) {
-	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/labels"), o.header(), r)
+	return sendTo[Appended](ctx, c, http.MethodPost, c.session(id, "/labels"), o.query(), o.header(), r)
 }
 
 // Name names the session.
 func (c *Client) Name(ctx context.Context, id string, r NameRequest, o AppendOptions) (Appended, error) {
-	return send[Appended](ctx, c, http.MethodPost, c.session(id, "/name"), o.header(), r)
+	return sendTo[Appended](ctx, c, http.MethodPost, c.session(id, "/name"), o.query(), o.header(), r)
 }
 
 func (o AppendOptions) header() http.Header {

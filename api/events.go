@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,12 +19,6 @@ import (
 const (
 	// heartbeat is how often a silent stream of events says that it lives.
 	heartbeat = 10 * time.Second
-	// cursorWait is how long a cursor beyond the end is waited for: the node
-	// that gave it may be ahead of this one.
-	cursorWait = 3 * time.Second
-	// maxFollowers bounds who follows through one node: each takes a
-	// subscription and what is on its way to it.
-	maxFollowers = 1000
 	// writeWait is how long a follower may take to accept one event.
 	writeWait = time.Minute
 )
@@ -39,11 +34,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.followers.Add(1) > maxFollowers {
-		s.followers.Add(-1)
-		return fmt.Errorf("this node has %d followers already: %w", maxFollowers, core.ErrUnavailable)
-	}
-	defer s.followers.Add(-1)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.drain, cancel)()
@@ -77,7 +67,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			<-beating
 		}
 	}()
-	for rec, err := range stream.Chained(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Follow(ctx, sess.ID(), pos)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -104,47 +94,13 @@ func afterOf(r *http.Request) (core.Cursor, error) {
 
 // position is where in the log the record named by a cursor lies. core.ErrLost
 // when the log has no such record.
-func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Cursor) (core.Pos, error) {
+func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Cursor) (pos core.Pos, err error) {
 	if c == (core.Cursor{}) {
 		return 0, nil
 	}
-	have, end, err := s.atLeast(ctx, sess, c.Seq)
-	if err != nil {
-		return 0, err
-	}
-	if have == c {
-		return end, nil
-	}
-	for rec, err := range s.cfg.Log.Read(ctx, sess.ID(), 0, end) {
-		if err != nil {
-			return 0, err
-		}
-		if rec.Seq == c.Seq && core.CursorOf(rec.Seq, rec.Chain) == c {
-			return rec.Pos, nil
-		}
-	}
-	return 0, fmt.Errorf("session %s is at %s and has no record %s: %w", sess.ID(), have, c, core.ErrLost)
-}
-
-// atLeast waits a little for the session to have seq records, and returns where
-// it is.
-func (s *Server) atLeast(ctx context.Context, sess *stream.Session, seq uint64) (c core.Cursor, end core.Pos, err error) {
-	deadline := time.Now().Add(cursorWait)
-	for {
-		_ = sess.View(func(st *core.State) error {
-			c, end = st.Cursor(), st.Pos
-			return nil
-		})
-		if c.Seq >= seq || time.Now().After(deadline) {
-			return c, end, nil
-		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return c, end, err
-		}
-		if err := sess.Refresh(ctx); err != nil {
-			return c, end, err
-		}
-	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	return sess.Position(ctx, c)
 }
 
 // sendUpTo sends the records behind pos that the session has now.
@@ -154,7 +110,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range stream.Chained(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Read(ctx, sess.ID(), pos, end)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, s.cfg.Log.Scan(ctx, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}
@@ -168,57 +124,102 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 	return nil
 }
 
-func (s *Server) sendEvent(ctx context.Context, out *eventWriter, rec *core.Record) error {
-	// A large event is several copies of its record for as long as it takes to
-	// send: only so many at a time.
-	release, err := s.large.take(ctx, int64(len(rec.Body)))
-	if err != nil {
+// sendEvent sends a record as a follower sees it, line by line: of a large one,
+// nothing is in memory but the body that all its followers share and one line.
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy) error {
+	body, release, err := s.bodies.take(ctx, z)
+	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
 		return errBroken
+	}
+	if err != nil {
+		return out.problem(err)
 	}
 	defer release()
-	ev, err := s.eventOf(ctx, rec)
-	if ctx.Err() != nil {
-		return errBroken
+	ev := Event{
+		Seq: z.Seq, Cursor: core.CursorOf(z.Seq, z.Chain), Kind: z.Kind,
+		Head: z.Head, Writer: z.Writer, Epoch: z.Epoch, Time: z.Time,
 	}
-	if err != nil {
-		return out.problem(err)
+	var lines [][]byte
+	switch {
+	case z.Kind == core.KindOpen || z.Kind == core.KindAppend || z.Kind == core.KindAmend:
+		lines = bytes.Split(body, []byte("\n"))
+		if z.Kind == core.KindOpen {
+			lines = lines[1:] // the origin is ours, not the agent's
+		}
+	case json.Valid(body):
+		ev.Body = body
 	}
-	data, err := marshal(ev)
-	if err != nil {
-		return out.problem(err)
+	// What cannot be sent whole is said instead, not in the middle of it.
+	for _, line := range lines {
+		if !bytes.Contains(line, []byte("blob:")) {
+			continue
+		}
+		if _, err := s.eventLine(ctx, line); ctx.Err() != nil {
+			return errBroken
+		} else if err != nil {
+			return out.problem(err)
+		}
 	}
-	if out.write(fmt.Sprintf("id: %s\nevent: %s\ndata: ", ev.Cursor, ev.Kind), string(data), "\n\n") != nil {
+	if out.event(ev, func(write func(...string) error) error { return s.sendLines(ctx, lines, write) }) != nil {
 		return errBroken
 	}
 	return nil
 }
 
-// eventOf is a record as a follower sees it.
-func (s *Server) eventOf(ctx context.Context, rec *core.Record) (Event, error) {
-	ev := Event{
-		Seq: rec.Seq, Cursor: core.CursorOf(rec.Seq, rec.Chain), Kind: rec.Kind,
-		Head: rec.Head, Writer: rec.Writer, Epoch: rec.Epoch, Time: rec.Time,
+// eventLine is a line with its images, byte for byte where that can be one line
+// of an event.
+func (s *Server) eventLine(ctx context.Context, line []byte) ([]byte, error) {
+	whole, err := s.cfg.Sessions.Inline(ctx, line)
+	if err != nil {
+		return nil, err
 	}
-	switch rec.Kind {
-	case core.KindOpen, core.KindAppend, core.KindAmend:
-	default:
-		if json.Valid(rec.Body) {
-			ev.Body = rec.Body
-		}
-		return ev, nil
+	if bytes.IndexByte(whole, '\r') < 0 && bytes.IndexByte(whole, '\n') < 0 && json.Valid(whole) {
+		return whole, nil
 	}
-	lines := bytes.Split(rec.Body, []byte("\n"))
-	if rec.Kind == core.KindOpen {
-		lines = lines[1:] // the origin is ours, not the agent's
-	}
-	for _, line := range lines {
-		whole, err := s.cfg.Sessions.Inline(ctx, line)
+	return marshal(json.RawMessage(whole))
+}
+
+func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...string) error) error {
+	for i, line := range lines {
+		whole, err := s.eventLine(ctx, line)
 		if err != nil {
-			return ev, err
+			return err
 		}
-		ev.Entries = append(ev.Entries, whole)
+		before := ","
+		if i == 0 {
+			before = `,"entries":[`
+		}
+		if err := s.sendLine(ctx, before, whole, write); err != nil {
+			return err
+		}
 	}
-	return ev, nil
+	if len(lines) == 0 {
+		return nil
+	}
+	return write("]")
+}
+
+// sendLine sends a line for which there must be room while the follower takes
+// it.
+func (s *Server) sendLine(ctx context.Context, before string, line []byte, write func(...string) error) error {
+	if len(line) >= smallBody {
+		release, err := s.gates.lines.take(ctx, int64(len(line)))
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	if err := write(before); err != nil {
+		return err
+	}
+	for len(line) > 0 {
+		piece := line[:min(len(line), 64<<10)]
+		if err := write(string(piece)); err != nil {
+			return err
+		}
+		line = line[len(piece):]
+	}
+	return nil
 }
 
 // An eventWriter writes events, and signs of life between them.
@@ -233,15 +234,56 @@ type eventWriter struct {
 func (e *eventWriter) write(texts ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.rc.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := e.begin(); err != nil {
 		return err
 	}
+	if err := e.put(texts...); err != nil {
+		return err
+	}
+	return e.rc.Flush()
+}
+
+// event sends ev, whose entries are what rest writes, in pieces. The follower
+// has as long for all of it as for any event.
+func (e *eventWriter) event(ev Event, rest func(write func(...string) error) error) error {
+	head, err := marshal(ev)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.begin(); err != nil {
+		return err
+	}
+	open := strings.TrimSuffix(string(head), "}")
+	if err := e.put(fmt.Sprintf("id: %s\nevent: %s\ndata: ", ev.Cursor, ev.Kind), open); err != nil {
+		return err
+	}
+	if err := rest(e.put); err != nil {
+		return err
+	}
+	if err := e.put("}\n\n"); err != nil {
+		return err
+	}
+	return e.rc.Flush()
+}
+
+// begin gives the follower a time to take what comes.
+func (e *eventWriter) begin() error {
+	err := e.rc.SetWriteDeadline(time.Now().Add(writeWait))
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+func (e *eventWriter) put(texts ...string) error {
 	for _, text := range texts {
 		if _, err := io.WriteString(e.w, text); err != nil {
 			return err
 		}
 	}
-	return e.rc.Flush()
+	return nil
 }
 
 // problem ends the events with an error that the follower can read.

@@ -15,11 +15,18 @@ import (
 )
 
 // Log returns the node's log for package session.
-func (c *Client) Log() session.Log { return remote{c} }
+//
+// While a claim that was made through it lasts, this process is present there.
+func (c *Client) Log() session.Log {
+	return remote{c, c.Herald()}
+}
 
 // A remote is a node's log. The node's problems come out of it as the typed
 // errors of core that they were.
-type remote struct{ c *Client }
+type remote struct {
+	c      *Client
+	herald *session.Herald
+}
 
 func (r remote) Create(ctx context.Context, n session.New) (core.Cursor, error) {
 	made, err := r.c.CreateWhole(ctx, n)
@@ -42,7 +49,7 @@ func (r remote) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	if len(lines) < 2 || json.Unmarshal(lines[0], &st) != nil {
 		return session.Loaded{}, fmt.Errorf("the state of session %s is not what this program expects: %w", id, core.ErrCorrupt)
 	}
-	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Cursor: st.Cursor}, nil
+	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Cursor: st.Cursor, Covered: st.Covered}, nil
 }
 
 func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
@@ -51,7 +58,7 @@ func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing
 		o.After = w.After.String()
 	}
 	done, err := r.c.Append(ctx, string(id), joined(lines).Bytes(), o)
-	return session.Receipt{Stored: done.Stored, Cursor: done.Cursor}, typed(id, err)
+	return session.Receipt{Stored: done.Stored, Cursor: done.Cursor}, withLines(typed(id, err), lines)
 }
 
 func (r remote) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (at core.Cursor, err error) {
@@ -92,6 +99,9 @@ func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 
 func (r remote) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
 	mine, err := r.c.Claim(ctx, string(id), ClaimRequest(c))
+	if err == nil {
+		r.herald.Hold(id, mine.Head, mine.Claim)
+	}
 	return mine.Claim, typed(id, err)
 }
 
@@ -99,6 +109,7 @@ func (r remote) Release(ctx context.Context, id core.SessionID, w session.Writin
 	if w.Writer == "" {
 		return nil
 	}
+	defer r.herald.Drop(ctx, w.Writer)
 	return typed(id, r.c.Release(ctx, string(id), w.Head, w.Writer))
 }
 
@@ -151,11 +162,23 @@ func typed(id core.SessionID, err error) error {
 	d := e.Detail
 	switch {
 	case d.Code == "fenced":
-		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder}
+		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder, Refused: core.Refused{Since: d.Since, More: d.More}}
 	case d.Line > 0:
 		return &core.LineError{Line: d.Line, ID: d.Entry, Err: err}
 	case d.Code == "conflict" && d.Cursor != nil:
-		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor}
+		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor, Refused: core.Refused{Since: d.Since, More: d.More}}
+	}
+	return err
+}
+
+// withLines gives err, where it says that another came first, the lines that
+// were not stored.
+func withLines(err error, lines [][]byte) error {
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		e.Lines = lines
+	}
+	if e, ok := errors.AsType[*core.ConflictError](err); ok {
+		e.Lines = lines
 	}
 	return err
 }

@@ -24,6 +24,7 @@ type State struct {
 	Dialect string               `json:"dialect"`
 	Cursor  core.Cursor          `json:"cursor"`
 	Heads   map[string]core.Leaf `json:"heads"`
+	Covered uint64               `json:"covered"` // seq that the latest snapshot covers, 0 for none
 }
 
 // BranchRequest makes a head go on from another place.
@@ -56,7 +57,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 	var head State
 	var es []core.Entry
 	_ = sess.View(func(st *core.State) error {
-		head = State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}}
+		head = State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}, Covered: st.Checkpointed}
 		for name, h := range st.Heads {
 			head.Heads[name] = h.Leaf
 		}
@@ -161,11 +162,11 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 		return answer(w, http.StatusOK, done)
 	}
 	if line != nil {
-		sess, rec, err := s.appendTo(r, [][]byte{line}, after)
+		rec, err := s.appendTo(r, [][]byte{line}, after)
 		if err != nil {
 			return err
 		}
-		return s.appended(w, sess, rec)
+		return s.appended(w, r, rec)
 	}
 	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(HeaderWriter), q.At, after); err != nil {
 		return err

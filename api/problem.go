@@ -24,7 +24,12 @@ type Detail struct {
 	Entry  string       `json:"entry,omitempty"`  // the entry at fault
 	Head   string       `json:"head,omitempty"`   // the head at fault
 	Holder *core.Claim  `json:"holder,omitempty"` // who holds it
+	Life   *Life        `json:"life,omitempty"`   // of a refused claim: whether the holder is there
 	Cursor *core.Cursor `json:"cursor,omitempty"` // where the session is
+	// Of an append that another came before: what happened to the head since its
+	// writer saw it, and how many records the session got behind those.
+	Since []core.Change `json:"since,omitempty"`
+	More  int           `json:"more,omitempty"`
 }
 
 // problems are the errors of core as HTTP knows them. Where an error is several
@@ -66,10 +71,13 @@ func detailOf(err error) Detail {
 		d.Line, d.Entry = e.Line, e.ID
 	}
 	if e, ok := errors.AsType[*core.FencedError](err); ok {
-		d.Head, d.Holder = e.Head, e.Holder
+		d.Head, d.Holder, d.Since, d.More = e.Head, e.Holder, e.Since, e.More
+	}
+	if e, ok := errors.AsType[*heldError](err); ok {
+		d.Life = &e.life
 	}
 	if e, ok := errors.AsType[*core.ConflictError](err); ok {
-		d.Head, d.Cursor = e.Head, &e.Have
+		d.Head, d.Cursor, d.Since, d.More = e.Head, &e.Have, e.Since, e.More
 	}
 	return d
 }
@@ -97,7 +105,12 @@ func writeDetail(w http.ResponseWriter, d Detail) {
 
 // An Error is a problem that a node answered with. errors.Is finds the error of
 // core that it stands for.
-type Error struct{ Detail Detail }
+type Error struct {
+	Detail Detail
+	// Cause is the typed error of core that the problem was, where more is known
+	// of it than the code says; else nil.
+	Cause error
+}
 
 func (e *Error) Error() string {
 	if e.Detail.Detail != "" {
@@ -108,6 +121,9 @@ func (e *Error) Error() string {
 
 // Unwrap returns the error of core that the code stands for, or nil.
 func (e *Error) Unwrap() error {
+	if e.Cause != nil {
+		return e.Cause
+	}
 	for _, p := range problems {
 		if p.code == e.Detail.Code {
 			return p.err
@@ -118,7 +134,7 @@ func (e *Error) Unwrap() error {
 
 // readProblem makes an error of an answer that is none of success.
 func readProblem(r *http.Response) error {
-	b, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10))
+	b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	var d Detail
 	if json.Unmarshal(b, &d) == nil && d.Code != "" {
 		return &Error{Detail: d}

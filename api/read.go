@@ -224,7 +224,7 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if as := r.URL.Query().Get("as"); as != "" {
-		return s.exportAs(w, r, as)
+		return one(s.gates.heavy, func(w http.ResponseWriter, r *http.Request) error { return s.exportAs(w, r, as) })(w, r)
 	}
 	sess, err := s.session(r)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/sesslog/sesslog/blobstore"
@@ -31,6 +30,7 @@ type Config struct {
 	Directory    *materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
+	Presence     *stream.Presence // nil where the node keeps none
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
 	Prompts func(context.Context, PromptQuery) (PromptPage, error)
@@ -57,8 +57,8 @@ type Server struct {
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
 
-	large     *budget // bytes of bodies and events that are in memory
-	followers atomic.Int64
+	gates  gates
+	bodies *bodies
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -72,7 +72,8 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), large: newBudget(cfg.MaxBody + budgetFree)}
+	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody)}
+	s.bodies = newBodies(s.gates.large)
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -86,6 +87,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    64 << 10,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
@@ -113,6 +115,10 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"GET /v1/status":                             s.status,
+		"GET /v1/presence":                           s.presence,
+		"PUT /v1/presence/{id}":                      s.beat,
+		"DELETE /v1/presence/{id}":                   s.leave,
+		"GET /v1/sessions/{id}/heads":                s.heads,
 		"GET /v1/sessions":                           s.list,
 		"POST /v1/sessions":                          s.create,
 		"POST /v1/import":                            s.importFile,
@@ -123,24 +129,24 @@ func (s *Server) Handler() http.Handler {
 		"PUT /v1/sessions/{id}/entries/{entry}/meta": s.meta,
 		"POST /v1/sessions/{id}/reactions":           s.react,
 		"GET /v1/sessions/{id}":                      s.info,
-		"GET /v1/sessions/{id}/tree":                 s.tree,
-		"GET /v1/sessions/{id}/context":              s.context,
+		"GET /v1/sessions/{id}/tree":                 one(s.gates.heavy, s.tree),
+		"GET /v1/sessions/{id}/context":              one(s.gates.heavy, s.context),
 		"GET /v1/sessions/{id}/entries":              s.entries,
 		"GET /v1/sessions/{id}/export":               s.export,
 		"GET /v1/sessions/{id}/file":                 s.file,
 		"GET /v1/sessions/{id}/snapshot":             s.snapshot,
-		"GET /v1/sessions/{id}/events":               s.events,
-		"GET /v1/verify":                             s.verifyLog,
-		"GET /v1/sessions/{id}/verify":               s.verify,
-		"POST /v1/sessions/{id}/repair":              s.repair,
+		"GET /v1/sessions/{id}/events":               one(s.gates.followers, s.events),
+		"GET /v1/verify":                             one(s.gates.heavy, s.verifyLog),
+		"GET /v1/sessions/{id}/verify":               one(s.gates.heavy, s.verify),
+		"POST /v1/sessions/{id}/repair":              one(s.gates.heavy, s.repair),
 		"POST /v1/sessions/{id}/entries":             s.append,
 		"POST /v1/sessions/{id}/labels":              s.label,
 		"POST /v1/sessions/{id}/name":                s.name,
 		"PUT /v1/sessions/{id}/heads/{head}":         s.move,
 		"POST /v1/sessions/{id}/claims":              s.claim,
 		"DELETE /v1/sessions/{id}/claims/{name}":     s.release,
-		"POST /v1/sessions/{id}/fork":                s.fork,
-		"POST /v1/sessions/{id}/merge":               s.merge,
+		"POST /v1/sessions/{id}/fork":                one(s.gates.heavy, s.fork),
+		"POST /v1/sessions/{id}/merge":               one(s.gates.heavy, s.merge),
 		"GET /v1/lineage":                            s.lineage,
 		"POST /v1/sessions/{id}/delete":              s.delete,
 		"POST /v1/sessions/{id}/undelete":            s.undelete,
@@ -151,6 +157,9 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs/{digest}":                     s.blob,
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
 	} {
+		if !strings.HasSuffix(pattern, "/events") { // which are bounded otherwise
+			h = one(s.gates.requests, paced(h))
+		}
 		mux.Handle(pattern, s.serve(h))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -237,6 +246,8 @@ func (s *Server) serve(h handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		r, cancel := bounded(r)
+		defer cancel()
 		err := h(w, r)
 		if err == nil {
 			return
@@ -261,12 +272,6 @@ func (s *Server) allowed(r *http.Request) bool {
 
 // errBroken is a failure after the answer has begun.
 var errBroken = errors.New("the answer broke off")
-
-// session returns the session that the request's path names, as fresh as the
-// log's leader has it.
-func (s *Server) session(r *http.Request) (*stream.Session, error) {
-	return s.named(r.Context(), r.PathValue("id"))
-}
 
 // openWait is how long a request waits for its session: longer than a cluster
 // takes to elect a leader.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/sesslog/sesslog/stream"
 )
 
 // readyWait is how long a readiness check may take.
@@ -60,6 +62,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Sessions: s.cfg.Directory.Len(),
 		Blobs:    s.cfg.BlobsAt,
 		Shards:   []ShardStatus{},
+		Bounds:   s.bounds(),
 		Losses:   s.cfg.Sessions.Losses(),
 	}
 	if st.Losses != (Losses{}) {
@@ -81,10 +84,40 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 			st.Healthy, st.Summary = false, err.Error()
 			continue
 		}
+		if why, refuses := fullness(sh); why != "" && st.Healthy {
+			st.Healthy, st.Summary = !refuses, why
+		}
 		st.Shards = append(st.Shards, ShardStatus{
+			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
-			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Seen(i)) - s.cfg.Materializer.Seen(i)),
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Past(i)) - s.cfg.Materializer.Past(i)),
 		})
 	}
 	return answer(w, http.StatusOK, st)
+}
+
+// fullness says that a shard is nearly full, and whether it refuses entries.
+func fullness(sh stream.ShardState) (why string, refuses bool) {
+	switch {
+	case sh.Broken != "":
+		return fmt.Sprintf("%s cannot be written: %s", sh.Stream, sh.Broken), true
+	case sh.Full >= stream.AppendsFull:
+		return fmt.Sprintf("%s is %.0f %% full and refuses new entries; give it more room", sh.Stream, 100*sh.Full), true
+	case sh.Full >= stream.WarnFull:
+		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendsFull), false
+	}
+	return "", false
+}
+
+// bounds are what this node can have in hand at once.
+func (s *Server) bounds() map[string]Bound {
+	all := s.gates.bounds()
+	w := s.cfg.Sessions.Waiting()
+	all["appends"] = Bound{Used: w.Appends, Limit: w.MaxAppends, Refused: w.Refused}
+	all["appendBytes"] = Bound{Used: w.Bytes, Limit: w.MaxBytes}
+	loads, maxLoads := s.cfg.Cache.Loads()
+	all["loads"] = Bound{Used: int64(loads), Limit: int64(maxLoads)}
+	writing, maxWriting := s.cfg.Materializer.Writing()
+	all["snapshots"] = Bound{Used: int64(writing), Limit: int64(maxWriting)}
+	return all
 }

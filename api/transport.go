@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -30,7 +31,18 @@ func send[T any](ctx context.Context, c *Client, method, path string, h http.Hea
 	return out, err
 }
 
+// sendTo is send with a query.
+func sendTo[T any](ctx context.Context, c *Client, method, path string, q url.Values, h http.Header, in any) (T, error) {
+	var out T
+	err := c.sendJSONTo(ctx, method, path, q, h, in, &out)
+	return out, err
+}
+
 func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Header, in, out any) error {
+	return c.sendJSONTo(ctx, method, path, nil, h, in, out)
+}
+
+func (c *Client) sendJSONTo(ctx context.Context, method, path string, q url.Values, h http.Header, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -39,7 +51,7 @@ func (c *Client) sendJSON(ctx context.Context, method, path string, h http.Heade
 		h = http.Header{}
 	}
 	h.Set("Content-Type", "application/json")
-	return c.do(ctx, method, path, nil, h, bytes.NewReader(b), int64(len(b)), out)
+	return c.do(ctx, method, path, q, h, bytes.NewReader(b), int64(len(b)), out)
 }
 
 func (c *Client) fetch(ctx context.Context, path string, q url.Values) (*http.Response, error) {
@@ -73,6 +85,13 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 
 // send sends a request. An answer that is none of success is an error.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
+	if method == http.MethodGet && c.demand != (Demand{}) && strings.HasPrefix(path, "/v1/sessions/") {
+		q = maps.Clone(q)
+		if q == nil {
+			q = url.Values{}
+		}
+		c.demand.query(q)
+	}
 	u := strings.TrimSuffix(c.Base, "/") + path
 	if len(q) > 0 {
 		u += "?" + q.Encode()
@@ -87,6 +106,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 	for k, v := range h {
 		req.Header[k] = v
 	}
+	preferWait(ctx, req.Header)
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

@@ -96,6 +96,7 @@ type Appended struct {
 	Cursor core.Cursor `json:"seq"`
 	Stored int         `json:"stored"`
 	Blobs  int         `json:"blobs"`
+	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
 }
 
 // LabelRequest sets an entry's label; an empty one clears it.
@@ -121,6 +122,7 @@ type ClaimRequest struct {
 	Host     string `json:"host,omitempty"`
 	By       string `json:"by,omitempty"`
 	TakeOver bool   `json:"takeOver,omitempty"`
+	From     string `json:"from,omitempty"`   // with TakeOver: only where this writer holds it
 	Writer   string `json:"writer,omitempty"` // default a new one
 }
 
@@ -207,6 +209,16 @@ type Status struct {
 	Blobs    string        `json:"blobs"` // where they are kept
 	// Losses is what the log was found to have lost since the node began.
 	Losses Losses `json:"losses"`
+	// Bounds are what this node can have in hand at once, by what it is.
+	Bounds map[string]Bound `json:"bounds"`
+}
+
+// A Bound is how much of something a node has in hand, how much it can have, and
+// how often it refused more since it started.
+type Bound struct {
+	Used    int64 `json:"used"`
+	Limit   int64 `json:"limit"`
+	Refused int64 `json:"refused"`
 }
 
 // Losses counts what the log had lost and a node put back.
@@ -214,13 +226,15 @@ type Losses = stream.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {
-	Stream   string `json:"stream"`
-	Leader   string `json:"leader,omitempty"`
-	Replicas int    `json:"replicas"`
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"`
-	Sessions uint64 `json:"sessions"`
-	Lag      uint64 `json:"lag"` // records this node's materializer has yet to see
+	Stream   string  `json:"stream"`
+	Leader   string  `json:"leader,omitempty"`
+	Replicas int     `json:"replicas"`
+	Messages uint64  `json:"messages"`
+	Bytes    uint64  `json:"bytes"`
+	Limit    int64   `json:"limit"` // of bytes; 0 for none but the server's
+	Full     float64 `json:"full"`  // of its room, from 0 to 1; entries are refused from 0.9 on
+	Sessions uint64  `json:"sessions"`
+	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
 }
 
 // CacheStatus is a node's cache of sessions.

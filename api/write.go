@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -160,14 +161,14 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	lines, numbers := entryLines(body)
-	sess, rec, err := s.appendTo(r, lines, after)
+	rec, err := s.appendTo(r, lines, after)
 	if e, ok := errors.AsType[*core.LineError](err); ok {
 		return &core.LineError{Line: numbers[e.Line-1], ID: e.ID, Err: e.Err}
 	}
 	if err != nil {
 		return err
 	}
-	return s.appended(w, sess, rec)
+	return s.appended(w, r, rec)
 }
 
 // ifMatch is the place in the log since which the head must not have moved, nil
@@ -196,27 +197,34 @@ func entryLines(body []byte) (lines [][]byte, numbers []int) {
 }
 
 // appendTo appends lines to the session and the head that the request names.
-func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (*stream.Session, stream.Receipt, error) {
+func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (stream.Receipt, error) {
 	key := r.Header.Get(HeaderIdempotency)
-	if err := checkText(key, r.Header.Get(HeaderWriter)); err != nil {
-		return nil, stream.Receipt{}, err
+	if err := checkText(key, r.Header.Get(HeaderWriter), r.URL.Query().Get("branch")); err != nil {
+		return stream.Receipt{}, err
 	}
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
-		return nil, stream.Receipt{}, err
+		return stream.Receipt{}, err
 	}
 	// What is in memory will do: the append itself finds out where the log is.
 	ctx, cancel := context.WithTimeout(r.Context(), openWait)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
 	if err != nil {
-		return nil, stream.Receipt{}, s.missing(id, err)
+		return stream.Receipt{}, s.missing(id, err)
+	}
+	how, err := session.ParseOnConflict(r.URL.Query().Get("onConflict"))
+	if err != nil {
+		return stream.Receipt{}, err
 	}
 	a := stream.Append{
 		Head:   r.Header.Get(HeaderHead),
 		Writer: r.Header.Get(HeaderWriter),
 		After:  after,
 		Lines:  lines,
+
+		OnConflict: how,
+		Branch:     r.URL.Query().Get("branch"),
 	}
 	if key != "" {
 		_ = sess.View(func(st *core.State) error {
@@ -224,8 +232,7 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 			return nil
 		})
 	}
-	rec, err := sess.Append(r.Context(), a)
-	return sess, rec, err
+	return sess.Append(r.Context(), a)
 }
 
 // derivedID is the id of the line at i that a caller sent without one: of the
@@ -235,9 +242,13 @@ func derivedID(st *core.State, key string, i int) string {
 	return st.Dialect.EntryID([16]byte(sum[:16]))
 }
 
-func (s *Server) appended(w http.ResponseWriter, sess *stream.Session, rec stream.Receipt) error {
+func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec stream.Receipt) error {
 	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)
-	return answer(w, http.StatusOK, Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs})
+	out := Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs}
+	if asked := cmp.Or(r.Header.Get(HeaderHead), core.MainHead); rec.Head != asked {
+		out.Head = rec.Head
+	}
+	return answer(w, http.StatusOK, out)
 }
 
 func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
@@ -294,11 +305,11 @@ func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) appendLine(w http.ResponseWriter, r *http.Request, line []byte) error {
-	sess, rec, err := s.appendTo(r, [][]byte{line}, nil)
+	rec, err := s.appendTo(r, [][]byte{line}, nil)
 	if err != nil {
 		return err
 	}
-	return s.appended(w, sess, rec)
+	return s.appended(w, r, rec)
 }
 
 func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
@@ -328,7 +339,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.Agent, q.Host, q.By); err != nil {
+	if err := checkText(q.Agent, q.Host, q.By, q.From); err != nil {
 		return err
 	}
 	sess, err := s.session(r)
@@ -337,7 +348,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	}
 	mine, former, err := sess.Claim(r.Context(), stream.ClaimRequest(q))
 	if err != nil {
-		return err
+		return s.withLife(r.Context(), err)
 	}
 	head := q.Head
 	if head == "" {

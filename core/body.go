@@ -76,7 +76,8 @@ type Claim struct {
 	Seq    uint64 `json:"seq,omitempty"`
 }
 
-func (c *Claim) String() string {
+// Name is who has the claim, and where.
+func (c *Claim) Name() string {
 	who := c.Agent
 	if who == "" {
 		who = "writer " + c.Writer
@@ -84,6 +85,11 @@ func (c *Claim) String() string {
 	if c.Host != "" {
 		who += " on " + c.Host
 	}
+	return who
+}
+
+func (c *Claim) String() string {
+	who := c.Name()
 	if !c.Since.IsZero() {
 		who += " since " + c.Since.UTC().Format(time.RFC3339)
 	}

@@ -60,13 +60,25 @@ type FencedError struct {
 	Session SessionID
 	Head    string
 	Holder  *Claim // nil when the head is free again: the writer's claim is over
+	Refused
+}
+
+// Refused is what an append that another came before gives back. Any other
+// request leaves it empty.
+type Refused struct {
+	Lines [][]byte // of the append, as its caller gave them; none is stored
+	// Since is what happened to the head since the caller saw it last, oldest
+	// first, as far as it could be found out; More, how many records the session
+	// got behind those.
+	Since []Change
+	More  int
 }
 
 func (e *FencedError) Error() string {
 	if e.Holder == nil {
-		return fmt.Sprintf("head %q of session %s is no longer held by this writer, its claim is over", e.Head, e.Session)
+		return fmt.Sprintf("head %q of session %s is no longer held by this writer, its claim is over", e.Head, e.Session) + told(e.Since, e.More)
 	}
-	return fmt.Sprintf("head %q of session %s is held by %s", e.Head, e.Session, e.Holder)
+	return fmt.Sprintf("head %q of session %s is held by %s", e.Head, e.Session, e.Holder) + told(e.Since, e.More)
 }
 
 func (e *FencedError) Unwrap() error { return ErrFenced }
@@ -79,10 +91,11 @@ type ConflictError struct {
 	Want    Cursor // where the caller thought the session was
 	Have    Cursor // where it is
 	Leaf    Leaf   // where the head stands now
+	Refused
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have)
+	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have) + told(e.Since, e.More)
 }
 
 func (e *ConflictError) Unwrap() error { return ErrConflict }

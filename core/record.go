@@ -76,8 +76,11 @@ func ChainStart(log string, id SessionID) Chain {
 // kind, seq, head, epoch, writer and body, each behind its length as eight
 // bytes, big-endian; numbers in decimal, the body as its SHA-256. Base, Count,
 // Pos and Time stay outside: the log may store the same record again elsewhere.
-func (c Chain) Next(r *Record) Chain {
-	body := sha256.Sum256(r.Body)
+func (c Chain) Next(r *Record) Chain { return c.NextOf(r, DigestOf(r.Body)) }
+
+// NextOf is Next for a record whose body is not at hand: body is the digest of
+// the plain body, whatever r has for one.
+func (c Chain) NextOf(r *Record, body Digest) Chain {
 	h := sha256.New()
 	for _, f := range [][]byte{
 		c[:],

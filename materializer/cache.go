@@ -3,6 +3,7 @@ package materializer
 import (
 	"container/list"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Cache struct {
 	sessions *stream.Sessions
 	limit    int64
 	loads    singleflight.Group
+	loading  chan struct{} // a place for each load at work
 
 	mu    sync.Mutex
 	byID  map[core.SessionID]*list.Element
@@ -29,7 +31,7 @@ type Cache struct {
 // NewCache returns an empty cache of up to limit bytes. One session is kept
 // even when it is larger.
 func NewCache(sessions *stream.Sessions, limit int64) *Cache {
-	return &Cache{sessions: sessions, limit: limit, byID: map[core.SessionID]*list.Element{}, order: list.New()}
+	return &Cache{sessions: sessions, limit: limit, loading: make(chan struct{}, maxLoads), byID: map[core.SessionID]*list.Element{}, order: list.New()}
 }
 
 // Fresh returns the session as its log's leader has it.
@@ -60,6 +62,10 @@ func (c *Cache) lookup(id core.SessionID) *stream.Session {
 	return e.Value.(*stream.Session)
 }
 
+// maxLoads bounds the sessions that are loaded at once: each takes its snapshot
+// and what becomes of it.
+const maxLoads = 16
+
 // loadTime is how long a session may take to load: a large snapshot from a slow
 // store.
 const loadTime = time.Minute
@@ -70,6 +76,12 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, e
 	ch := c.loads.DoChan(string(id), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
+		select {
+		case c.loading <- struct{}{}:
+			defer func() { <-c.loading }()
+		case <-ctx.Done():
+			return nil, fmt.Errorf("session %s: this node loads too many sessions already: %w", id, core.ErrUnavailable)
+		}
 		s, err := c.sessions.Open(ctx, id)
 		if err == nil {
 			c.Put(s)
@@ -83,7 +95,7 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, e
 		}
 		return r.Val.(*stream.Session), nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("session %s does not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
@@ -115,6 +127,9 @@ func (c *Cache) trim() {
 		e = next
 	}
 }
+
+// Loads returns how many sessions are being loaded, and how many can be at once.
+func (c *Cache) Loads() (now, limit int) { return len(c.loading), cap(c.loading) }
 
 // Stats returns how many sessions are kept and what they take.
 func (c *Cache) Stats() (sessions int, bytes, limit int64) {

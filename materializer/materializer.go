@@ -40,11 +40,17 @@ type Materializer struct {
 
 	mu    sync.Mutex
 	seen  map[int]Floor    // by shard: up to where records are taken in
+	past  map[int]core.Pos // by shard: up to where messages were met, records or not
 	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
 	grew  chan struct{}  // closed and replaced when seen moves
+
+	writing chan struct{} // a place for each snapshot being made: it is the whole session, twice
 }
+
+// maxWriting bounds the snapshots that are made at once.
+const maxWriting = 4
 
 // A tail is a session with something left to do for it.
 type tail struct {
@@ -72,10 +78,13 @@ func New(cfg Config) *Materializer {
 	m := &Materializer{
 		cfg:   cfg,
 		seen:  map[int]Floor{},
+		past:  map[int]core.Pos{},
 		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
 		grew:  make(chan struct{}),
+
+		writing: make(chan struct{}, maxWriting),
 	}
 	for shard := range cfg.Log.Shards() {
 		m.seen[shard] = cfg.Directory.Floor(shard)
@@ -132,11 +141,14 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
-		m.cfg.Changed(ch)
-		if err := m.take(ctx, shard, ch); err != nil {
-			return err
+		if ch.Session != "" {
+			m.cfg.Changed(ch)
+			if err := m.take(ctx, shard, ch); err != nil {
+				return err
+			}
+			m.advance(shard, Floor{ch.Pos, ch.Chain})
 		}
-		m.advance(shard, Floor{ch.Pos, ch.Chain})
+		m.pass(shard, ch.Pos)
 	}
 	return nil
 }
@@ -275,6 +287,12 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored.
 func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
+	select {
+	case m.writing <- struct{}{}:
+		defer func() { <-m.writing }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("snapshot of session %s: %w: %w", s.ID(), ctx.Err(), core.ErrUnavailable)
+	}
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
@@ -286,6 +304,9 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	}
 	return d.Manifest, nil
 }
+
+// Writing returns how many snapshots are being made, and how many can be at once.
+func (m *Materializer) Writing() (now, limit int) { return len(m.writing), cap(m.writing) }
 
 // sweep looks after sessions that fell idle, once a second.
 func (m *Materializer) sweep(ctx context.Context) error {
@@ -346,6 +367,22 @@ func (m *Materializer) forget(s *stream.Session) {
 // Seen is up to where a shard's records are taken in.
 func (m *Materializer) Seen(shard int) core.Pos { return m.floor(shard).Pos }
 
+// Past is up to where a shard was read, whether records lie there or not.
+func (m *Materializer) Past(shard int) core.Pos {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(m.past[shard], m.seen[shard].Pos)
+}
+
+// pass notes that a shard was read up to pos.
+func (m *Materializer) pass(shard int, pos core.Pos) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.past[shard] = pos
+	close(m.grew)
+	m.grew = make(chan struct{})
+}
+
 func (m *Materializer) floor(shard int) Floor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -354,7 +391,7 @@ func (m *Materializer) floor(shard int) Floor {
 
 func (m *Materializer) advance(shard int, seen Floor) {
 	m.mu.Lock()
-	m.seen[shard] = seen
+	m.seen[shard], m.past[shard] = seen, seen.Pos
 	close(m.grew)
 	m.grew = make(chan struct{})
 	floor := seen
@@ -405,7 +442,7 @@ func (m *Materializer) lateOnes() []core.SessionID {
 func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) error {
 	for {
 		m.mu.Lock()
-		done, grew := m.seen[shard].Pos >= pos, m.grew
+		done, grew := m.seen[shard].Pos >= pos || m.past[shard] >= pos, m.grew
 		m.mu.Unlock()
 		if done {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
 	"github.com/klauspost/compress/zstd"
@@ -92,6 +93,7 @@ func blobError(err error) error {
 		blobstore.ErrNotFound:    core.ErrNotFound,
 		blobstore.ErrCorrupt:     core.ErrCorrupt,
 		blobstore.ErrUnavailable: core.ErrUnavailable,
+		syscall.ENOSPC:           core.ErrFull,
 	} {
 		if errors.Is(err, from) {
 			return fmt.Errorf("%w: %w", err, to)

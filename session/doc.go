@@ -28,7 +28,8 @@
 // [Session.Close] send them first; their ids make that safe. A lasting one (the
 // head is another's, it has moved, the session is deleted) is kept: every later
 // write returns it, until [Session.BranchOff] puts the entries on a head of
-// their own or [Session.Discard] gives them up.
+// their own, [Session.Rebase] behind what moved the head, or [Session.Discard]
+// gives them up.
 //
 // # Lazy sessions
 //

@@ -62,7 +62,8 @@ type Writing struct {
 // A Receipt says where an append is.
 type Receipt struct {
 	Stored int         // lines that were not there before
-	Cursor core.Cursor // of the record that holds them, or of a later one
+	Kept   int         // lines that are durable in a journal, and not in the log yet
+	Cursor core.Cursor // of the record that holds them, or of a later one; the last known where they are kept
 }
 
 // A Claim asks for a head.
@@ -71,7 +72,8 @@ type Claim struct {
 	Agent    string // who asks, for people to read
 	Host     string
 	By       string
-	TakeOver bool // also where another holds it
+	TakeOver bool   // also where another holds it
+	From     string // with TakeOver, the only writer it may be taken from; empty for any
 	// Writer is what the new writer is to be called: a name that nobody had
 	// before, of the characters of a session's.
 	Writer string
@@ -94,6 +96,7 @@ type Loaded struct {
 	Lines   [][]byte
 	Heads   map[string]core.Leaf // where each head stands; main is among them
 	Cursor  core.Cursor
+	Covered uint64 // the number of the last record that a snapshot covers; 0 for none
 }
 
 // A Query says which sessions are looked for. Empty fields do not narrow.

@@ -53,6 +53,7 @@ type place struct {
 	asked   string      // what the writer of a claim is to be called
 	writer  string      // of the claim, empty for none
 	checked core.Cursor // where a shared writer saw the head last
+	stoodAt core.Leaf   // where it stood when entries were last sent
 
 	moving   bool // it may have been moved to movingTo
 	movingTo core.Leaf

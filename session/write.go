@@ -252,6 +252,7 @@ func (s *Session) sendEntries(ctx context.Context) error {
 func (s *Session) sendSome(ctx context.Context, n int) error {
 	from := len(s.entries) - s.unsent
 	es := s.entries[from : from+n]
+	s.stoodAt = s.stands
 	rec, err := s.log.Append(ctx, s.id, s.writing(), lines(es))
 	s.tried = 0
 	if err != nil {
@@ -266,7 +267,8 @@ func (s *Session) sendSome(ctx context.Context, n int) error {
 	}
 	s.unsent -= n
 	s.stands = core.Leaf{}
-	if rec.Stored == n {
+	all := rec.Stored+rec.Kept == n
+	if all {
 		s.made = true
 		s.stands = s.leaf
 		if core.AnyInTree(es) {
@@ -274,7 +276,7 @@ func (s *Session) sendSome(ctx context.Context, n int) error {
 		}
 	}
 	s.mu.Unlock()
-	if rec.Stored == n {
+	if all {
 		s.sent(rec.Cursor)
 		return nil
 	}

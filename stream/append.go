@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 const (
@@ -30,14 +33,21 @@ type Append struct {
 	ID func(i int) string
 	// Time is the time of lines that have none; default now.
 	Time string
+	// OnConflict says what to do where another writer came first, and Branch
+	// what the head is called that session.Branch makes; default a name made of
+	// the head's and the lines' ids, the same on every try.
+	OnConflict session.OnConflict
+	Branch     string
 
-	kept bool // the lines are as the log keeps them already
+	kept bool       // the lines are as the log keeps them already
+	from *core.Leaf // the head is made here, where it is not there
 }
 
 // A Receipt says where an append is.
 type Receipt struct {
 	IDs    []string    // of each line, in order
 	Stored int         // lines that were not there before
+	Head   string      // where they are: the one asked for, or its branch
 	Blobs  int         // images kept as blobs
 	Cursor core.Cursor // of the record that holds them, or of a later one
 }
@@ -45,21 +55,18 @@ type Receipt struct {
 // A request is an Append on its way.
 type request struct {
 	Append
-	lines   [][]byte // as the log keeps them
-	ids     []string // given to lines that have none, on every try the same
+	lines   [][]byte  // as the log keeps them
+	ids     []string  // given to lines that have none, on every try the same
+	until   time.Time // when it is given up, if it cannot have been stored by then
 	done    chan struct{}
 	entries []core.Entry // admitted
 	receipt Receipt
 	err     error
 }
 
-// Append stores lines and returns when they are durable. A line's absent id,
-// parent and time are filled in: the parent is the head's leaf, or the line
-// before. Lines that are there already with the same bytes are not stored
-// again. On error nothing was stored, but for core.ErrUncertain. The errors are
-// those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
-// ErrFull.
-func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
+// store is Append that leaves it to its caller what to do where another came
+// first.
+func (s *Session) store(ctx context.Context, a Append) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
 	}
@@ -67,26 +74,21 @@ func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
+	q.until = s.ss.until(ctx)
+	if err := s.ss.queue.enter(q.size()); err != nil {
+		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
+	}
 	if err := s.enqueue(q); err != nil {
+		s.ss.queue.leave(q.size())
 		return Receipt{}, err
 	}
-	select {
-	case <-q.done:
-		if q.err != nil {
-			return Receipt{}, q.err
-		}
-		return q.receipt, nil
-	case <-ctx.Done():
-		return Receipt{}, fmt.Errorf("append to session %s: %w: %w", s.id, ctx.Err(), core.ErrUncertain)
-	}
+	return s.await(ctx, q)
 }
 
 // prepare checks what can be checked without the state, and makes the lines'
 // images durable.
 func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
-	if a.Head == "" {
-		a.Head = core.MainHead
-	}
+	a.Head = headOr(a.Head)
 	if err := core.CheckHead(a.Head); err != nil {
 		return nil, err
 	}
@@ -190,9 +192,6 @@ func (s *Session) serve() {
 			return
 		}
 		s.serveBatch(batch)
-		for _, q := range batch {
-			close(q.done)
-		}
 	}
 }
 
@@ -210,10 +209,7 @@ func (s *Session) take() []*request {
 		if n > 0 && !q.joins(s.queue[0]) {
 			break
 		}
-		for _, line := range q.lines {
-			size += len(line) + 1
-		}
-		if n > 0 && size > SpillSize {
+		if size += q.size(); n > 0 && size > SpillSize {
 			break
 		}
 		n++
@@ -223,6 +219,14 @@ func (s *Session) take() []*request {
 	return batch
 }
 
+// size is how many bytes q adds to a record.
+func (q *request) size() (n int) {
+	for _, line := range q.lines {
+		n += len(line) + 1
+	}
+	return n
+}
+
 // joins reports whether q may share a record with first.
 func (q *request) joins(first *request) bool {
 	return q.Head == first.Head && q.Writer == first.Writer && !q.alone() && !first.alone()
@@ -230,28 +234,56 @@ func (q *request) joins(first *request) bool {
 
 // alone reports whether q takes a record of its own: it expects a position, or
 // its lines may lack the ids that others behind it would continue.
-func (q *request) alone() bool { return q.After != nil || q.Loose }
+func (q *request) alone() bool { return q.After != nil || q.Loose || q.from != nil }
 
-// serveBatch stores one record of all the requests that pass their checks.
+// serveBatch stores one record of all the requests that pass their checks. What
+// cannot have been stored when the first of them is given up is tried again for
+// the others.
 func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
 	defer cancel()
-	err := s.lock(ctx)
+	for len(batch) > 0 {
+		left := s.tryBatch(ctx, batch)
+		for _, q := range batch {
+			if !slices.Contains(left, q) {
+				s.ss.queue.leave(q.size())
+				close(q.done)
+			}
+		}
+		batch = left
+	}
+}
+
+// tryBatch returns those requests of a batch that have time left, where others
+// ran out of theirs.
+func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*request) {
+	first := slices.MinFunc(batch, func(a, b *request) int { return a.until.Compare(b.until) })
+	soon, cancel := context.WithDeadline(ctx, first.until)
+	defer cancel()
+	err := s.lock(soon)
 	if err == nil {
 		defer s.unlock()
-		err = s.commit(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+		err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
 			return s.record(st, batch, fresh)
 		})
 	}
+	if _, ok := errors.AsType[refused](err); ok {
+		err = nil // each has its own
+	}
+	late := errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && soon.Err() != nil
 	for _, q := range batch {
 		switch {
-		case q.err != nil:
+		case late && time.Now().Before(q.until):
+			q.err = nil
+			left = append(left, q)
+		case q.err != nil && (err == nil || !needsProof(q.err)):
 		case err != nil:
 			q.err = err
 		default:
 			q.receipt.Cursor = s.st.Cursor()
 		}
 	}
+	return left
 }
 
 // record makes the record of a batch. A request that fails fails alone, once
@@ -269,7 +301,7 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 		}
 	}
 	if len(pending) == 0 {
-		return nil, nil
+		return nil, refusals(batch)
 	}
 	return &core.Record{
 		Kind:   core.KindAppend,
@@ -279,6 +311,28 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 		Body:   core.LinesBody(pending),
 	}, nil
 }
+
+// refusals returns why requests of a batch were refused, each of which has its
+// own error, or nil.
+func refusals(batch []*request) error {
+	var all refused
+	for _, q := range batch {
+		if q.err != nil {
+			all = append(all, q.err)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// refused are the errors of the requests of a batch.
+type refused []error
+
+func (r refused) Error() string { return errors.Join(r...).Error() }
+
+func (r refused) Unwrap() []error { return r }
 
 // admit fills in q's lines and checks them against the state and the entries
 // that go before them in the same record.
@@ -299,6 +353,9 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 	for i := range es {
 		q.receipt.IDs[i] = es[i].ID
 	}
+	if err == nil && len(q.entries) > 0 {
+		err = q.notThere(st)
+	}
 	return err
 }
 
@@ -308,6 +365,9 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 // bytes.
 func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
+	if q.from != nil && st.Heads[q.Head] == nil {
+		leaf = *q.from
+	}
 	if core.AnyInTree(pending) {
 		leaf = st.Dialect.Leaf(pending)
 	}
@@ -351,6 +411,9 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
 		parents = []core.Leaf{core.NoLeaf, {}}
+	}
+	if q.OnConflict == session.Rebase { // an earlier try may have been stored elsewhere
+		line = core.Reparent(st.Dialect, line, parents[0])
 	}
 	var e core.Entry
 	for _, parent := range parents {

@@ -46,9 +46,12 @@ func (l *Log) bind(ctx context.Context) error {
 		l.cfg.Shards = singleShards
 	}
 	for i := l.cfg.Shards - 1; i >= 0; i-- {
-		if err := l.bindShard(ctx, l.shardConfig(i), have == 0); err != nil {
+		info, err := l.bindShard(ctx, l.shardConfig(i), have == 0)
+		if err != nil {
 			return fmt.Errorf("stream %s: %w", streamName(l.cfg.Name, i), err)
 		}
+		l.learn(i, info)
+		l.look(i)
 	}
 	return nil
 }
@@ -98,7 +101,7 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.
-func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMake bool) error {
+func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMake bool) (*jetstream.StreamInfo, error) {
 	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := l.js.Stream(ctx, want.Name)
 		if !mayMake || !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -111,12 +114,12 @@ func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMak
 		return s, err
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("it was made and is not there any more; restore it from a backup: %w", core.ErrLost)
+		return nil, fmt.Errorf("it was made and is not there any more; restore it from a backup: %w", core.ErrLost)
 	}
 	if err != nil {
-		return readEdge(err)
+		return nil, readEdge(err)
 	}
-	return checkShard(s.CachedInfo().Config, want)
+	return s.CachedInfo(), checkShard(s.CachedInfo().Config, want)
 }
 
 // checkShard refuses a stream that would break a promise.

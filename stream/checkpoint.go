@@ -46,14 +46,16 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()
-	if err := s.lock(ctx); err != nil {
+	soon, cancel := s.ss.soon(ctx)
+	defer cancel()
+	if err := s.lock(soon); err != nil {
 		return err
 	}
 	defer s.unlock()
 	if err := s.prove(ctx); err != nil {
 		return err
 	}
-	err = s.commit(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+	err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
 		}

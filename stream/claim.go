@@ -17,6 +17,9 @@ type ClaimRequest struct {
 	By    string
 	// TakeOver claims a head that another writer holds, and so fences it.
 	TakeOver bool
+	// From, with TakeOver, is whom the head may be taken from, by its writer:
+	// one that claimed it since is left alone. Empty for whoever holds it.
+	From string
 	// Writer is what the new writer is to be called, a name that no writer had
 	// before; default a new one. With a name of its own a request can be sent
 	// again when its answer was lost.
@@ -28,9 +31,7 @@ type ClaimRequest struct {
 // refused with a *core.FencedError. Without TakeOver, a head that is held gives
 // that error to the caller instead.
 func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
-	if q.Head == "" {
-		q.Head = core.MainHead
-	}
+	q.Head = headOr(q.Head)
 	writer := q.Writer
 	if writer == "" {
 		writer = s.ss.cfg.NewID()
@@ -56,7 +57,7 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 		if holder != nil && holder.Writer == writer {
 			return nil, nil // an earlier try was stored
 		}
-		if holder != nil && !q.TakeOver {
+		if holder != nil && (!q.TakeOver || q.From != "" && q.From != holder.Writer) {
 			return nil, &core.FencedError{Session: s.id, Head: q.Head, Holder: holder}
 		}
 		former = holder
@@ -70,6 +71,14 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 		return nil
 	})
 	return mine, former, err
+}
+
+// headOr is the head that a request means.
+func headOr(head string) string {
+	if head == "" {
+		return core.MainHead
+	}
+	return head
 }
 
 func holderOf(st *core.State, head string) *core.Claim {
@@ -184,11 +193,13 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()
-	if err := s.lock(ctx); err != nil {
+	soon, cancel := s.ss.soon(ctx)
+	defer cancel()
+	if err := s.lock(soon); err != nil {
 		return err
 	}
 	defer s.unlock()
-	if err := s.commit(ctx, build); err != nil {
+	if err := s.commit(ctx, soon, build); err != nil {
 		return err
 	}
 	if done != nil {

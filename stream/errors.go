@@ -43,6 +43,8 @@ func edge(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return fmt.Errorf("%w: nobody leads the stream: %w", errBusy, core.ErrUnavailable)
+	case isUnsent(err):
+		return unsent(err)
 	case errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%v: %w", err, core.ErrTooLarge)
 	case errors.Is(err, context.Canceled):
@@ -80,11 +82,24 @@ func readEdge(err error) error {
 		return nil
 	case errors.Is(err, context.Canceled):
 		return err
+	case isUnsent(err):
+		return unsent(err)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
 		errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: nobody answers for the stream: %w", errBusy, core.ErrUnavailable)
 	}
 	return fmt.Errorf("%v: %w", err, core.ErrUnavailable)
+}
+
+// isUnsent reports whether err says that nothing was sent for want of a
+// connection. It does where the connection keeps nothing for later, see OpenLog.
+func isUnsent(err error) bool {
+	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionDraining) ||
+		errors.Is(err, nats.ErrConnectionReconnecting)
+}
+
+func unsent(err error) error {
+	return fmt.Errorf("%w: no connection to NATS, so nothing was sent (%v): %w", errBusy, err, core.ErrUnavailable)
 }
 
 // A RecordError says which message of a stream could not be read as a record.

@@ -20,13 +20,19 @@ const (
 	// followPending bounds what may wait for a slow follower. What does not
 	// fit is dropped by the client and read from the stream later.
 	followPending = 64
-	followBytes   = 1 << 20
+	followBytes   = 256 << 10
 )
 
 // Follow implements core.Log. It hears of new records on the live subject and
 // fills every gap by reading, so a lost message costs time and nothing else.
 func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Record, error] {
-	return func(yield func(*core.Record, error) bool) {
+	return eager(ctx, l.FollowLazily(ctx, id, after))
+}
+
+// FollowLazily is Follow that leaves bodies to be fetched. While its caller is
+// busy with a record it keeps about half a megabyte.
+func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*Lazy, error] {
+	return func(yield func(*Lazy, error) bool) {
 		f := follower{log: l, id: id, at: after, yield: yield}
 		if err := f.run(ctx); err != nil && !f.stopped {
 			yield(nil, fmt.Errorf("follow session %s: %w", id, err))
@@ -41,7 +47,7 @@ type follower struct {
 	log     *Log
 	id      core.SessionID
 	at      core.Pos // of the last record yielded
-	yield   func(*core.Record, error) bool
+	yield   func(*Lazy, error) bool
 	stopped bool
 }
 
@@ -103,16 +109,16 @@ func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 	if err != nil || core.Pos(before) != f.at {
 		return f.catchUp(ctx)
 	}
-	r, err := f.log.direct(ctx, f.id, m)
+	z, err := f.log.lazy(f.id, m)
 	if err != nil {
 		return err
 	}
-	return f.give(r)
+	return f.give(z)
 }
 
 // catchUp yields what lies between f.at and the leader's last record.
 func (f *follower) catchUp(ctx context.Context) error {
-	last, err := f.log.Last(ctx, f.id)
+	last, err := f.log.tip(ctx, f.id)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -124,11 +130,11 @@ func (f *follower) catchUp(ctx context.Context) error {
 	}
 	for f.at < last.Pos {
 		before := f.at
-		for r, err := range f.log.Read(ctx, f.id, f.at, last.Pos) {
+		for z, err := range f.log.scan(ctx, f.id, f.at, last.Pos, followBytes) {
 			if err != nil {
 				return err
 			}
-			if err := f.give(r); err != nil {
+			if err := f.give(z); err != nil {
 				return err
 			}
 		}
@@ -152,9 +158,9 @@ func (f *follower) behind(ctx context.Context) error {
 	return err
 }
 
-func (f *follower) give(r *core.Record) error {
-	f.at = r.Pos
-	if !f.yield(r, nil) {
+func (f *follower) give(z *Lazy) error {
+	f.at = z.Pos
+	if !f.yield(z, nil) {
 		f.stopped = true
 		return errStop
 	}

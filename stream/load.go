@@ -11,7 +11,8 @@ import (
 )
 
 // loadTries is how often a load starts over when what a base names is not
-// there: a checkpoint or a purge may have come between.
+// there, or not what it should be: a checkpoint, a purge or a loss may have come
+// between.
 const loadTries = 3
 
 // load reads a session from the leader's last record's base up to that record.
@@ -30,7 +31,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 			ss.lost.note(ss.cfg.Logger, &v)
 			return v, nil
 		}
-		if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrStray) && !errors.Is(err, errHole) {
+		if !isDamage(err) {
 			return view{}, err
 		}
 	}

@@ -25,6 +25,7 @@ type Finder interface {
 type Local struct {
 	sessions *Sessions
 	finder   Finder
+	herald   *session.Herald // nil where there is nobody to tell
 
 	mu   sync.Mutex
 	open map[core.SessionID]*Session
@@ -33,8 +34,13 @@ type Local struct {
 var _ session.Log = (*Local)(nil)
 
 // NewLocal returns the log of ss. Without a finder, nil, nothing is recent.
+// Where ss has a Presence, this process is present there while it has claims.
 func NewLocal(ss *Sessions, finder Finder) *Local {
-	return &Local{sessions: ss, finder: finder, open: map[core.SessionID]*Session{}}
+	l := &Local{sessions: ss, finder: finder, open: map[core.SessionID]*Session{}}
+	if p := ss.cfg.Presence; p != nil {
+		l.herald = &session.Herald{Beat: p.Beat, Leave: p.Leave}
+	}
+	return l
 }
 
 // Create implements session.Log.
@@ -115,6 +121,7 @@ func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	var es []core.Entry
 	_ = s.View(func(st *core.State) error {
 		out.Dialect, out.Header, out.Cursor = st.Dialect.Name(), st.Header.Line, st.Cursor()
+		out.Covered = st.Checkpointed
 		out.Heads = make(map[string]core.Leaf, len(st.Heads))
 		for name, h := range st.Heads {
 			out.Heads[name] = h.Leaf
@@ -177,6 +184,9 @@ func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (
 		return core.Claim{}, err
 	}
 	mine, _, err := s.Claim(ctx, ClaimRequest(c))
+	if err == nil {
+		l.herald.Hold(id, headOr(c.Head), mine)
+	}
 	return mine, err
 }
 
@@ -192,6 +202,7 @@ func (l *Local) Release(ctx context.Context, id core.SessionID, w session.Writin
 	if w.Writer == "" {
 		return nil
 	}
+	defer l.herald.Drop(ctx, w.Writer)
 	return s.Release(ctx, w.Head, w.Writer, core.Notice{})
 }
 

@@ -34,14 +34,20 @@ type LogConfig struct {
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    Blobs         // where bodies above SpillSize go; required
+	// Room says how much of its room the server has taken that keeps the log, in
+	// bytes (limit 0: it does not know), or why it cannot write to a stream at
+	// all. It is asked a few times a second. Optional: without it, a log is as
+	// full as its streams' MaxBytes say.
+	Room func(stream string) (used, limit int64, err error)
 }
 
 // A Log is a core.Log kept in JetStream: one stream per shard, one subject per
 // session. Its sequence checks are the server's own.
 type Log struct {
-	cfg LogConfig
-	nc  *nats.Conn
-	js  jetstream.JetStream
+	cfg   LogConfig
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	rooms [MaxShards]room
 }
 
 var _ core.Log = (*Log)(nil)
@@ -49,7 +55,9 @@ var _ core.Log = (*Log)(nil)
 // OpenLog binds to the log named in cfg over nc, making its streams where they
 // are absent. It is an error when streams are there that would break a promise
 // of core.Log, such as one that forgets old records. The caller keeps nc and
-// closes it after the last use of the Log.
+// closes it after the last use of the Log. nc should keep nothing for later while
+// it is down (nats.ReconnectBufSize(-1)): what it keeps may be stored long after
+// its writer gave up, and the writer cannot be told that it was not sent.
 func OpenLog(ctx context.Context, nc *nats.Conn, cfg LogConfig) (*Log, error) {
 	if cfg.Name == "" {
 		cfg.Name = "main"
@@ -95,8 +103,13 @@ func (l *Log) subject(id core.SessionID) string {
 
 // Append implements core.Log. Answers that only ask for patience (a subject
 // with a record on its way, a stream without a leader, a full queue) are met
-// with the same record again, until ctx ends.
+// with the same record again, until ctx ends. From AppendsFull on, records that
+// add entries are refused.
 func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	shard := l.Shard(id)
+	if err := l.admit(ctx, shard, r.Kind); err != nil {
+		return 0, err
+	}
 	f, err := pack(r)
 	if err != nil {
 		return 0, err
@@ -108,12 +121,15 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	}
 	m := f.message(l.subject(id))
 	opts := []jetstream.PublishOpt{
-		jetstream.WithExpectStream(streamName(l.cfg.Name, l.Shard(id))),
+		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
 		jetstream.WithExpectLastSequencePerSubject(uint64(after)),
 		jetstream.WithRetryAttempts(0),
 	}
 	for {
 		pos, err := l.publish(ctx, m, opts)
+		if err == nil {
+			l.stored(shard, m)
+		}
 		if err == nil || !errors.Is(err, errBusy) {
 			return pos, err
 		}
@@ -124,6 +140,9 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 }
 
 func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (core.Pos, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("given up before it was sent: %w: %w", err, core.ErrUnavailable)
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	ack, err := l.js.PublishMsg(ctx, m, opts...)
@@ -133,9 +152,13 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 	return core.Pos(ack.Sequence), nil
 }
 
+// jitter is a random time up to d, but in a simulation, which must be the same
+// again.
+var jitter = func(d time.Duration) time.Duration { return rand.N(d) }
+
 // pause waits 2 to 50 ms before the next try.
 func pause(ctx context.Context) error {
-	t := time.NewTimer(2*time.Millisecond + rand.N(48*time.Millisecond))
+	t := time.NewTimer(2*time.Millisecond + jitter(48*time.Millisecond))
 	defer t.Stop()
 	select {
 	case <-t.C:

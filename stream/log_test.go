@@ -30,7 +30,7 @@ func TestLogOnACluster(t *testing.T) {
 	blobs := newBlobs()
 	var logs []core.Log
 	for _, s := range embeddedtest.StartCluster(t, 3) {
-		logs = append(logs, openLog(t, connect(t, s), stream.LogConfig{Replicas: 3, Blobs: blobs, AckWait: 5 * time.Second}))
+		logs = append(logs, openLog(t, connect(t, s), stream.LogConfig{Replicas: 3, Blobs: blobs, AckWait: 10 * time.Second}))
 	}
 	next := 0
 	logtest.Test(t, func(*testing.T) core.Log {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -24,9 +23,37 @@ const (
 // Read implements core.Log with the server's batched direct get: any replica
 // answers, so the end it meets may lag behind the leader's.
 func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return eager(ctx, l.Scan(ctx, id, after, upTo))
+}
+
+// Scan is Read that leaves bodies to be fetched.
+func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*Lazy, error] {
+	return l.scan(ctx, id, after, upTo, readBytes)
+}
+
+// eager fetches the bodies of what seq yields.
+func eager(ctx context.Context, seq iter.Seq2[*Lazy, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
+		for z, err := range seq {
+			var r *core.Record
+			if err == nil {
+				r, err = z.whole(ctx)
+			}
+			if err != nil && z != nil {
+				err = &RecordError{Pos: z.Pos, Err: err}
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// scan reads at most about size bytes in one round trip.
+func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*Lazy, error] {
+	return func(yield func(*Lazy, error) bool) {
 		for after < upTo {
-			msgs, more, err := l.batch(ctx, id, after)
+			msgs, more, err := l.batch(ctx, id, after, size)
 			if errors.Is(err, errBusy) && pause(ctx) == nil {
 				continue
 			}
@@ -34,17 +61,18 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 				yield(nil, fmt.Errorf("read session %s after %d: %w", id, after, err))
 				return
 			}
-			for _, m := range msgs {
-				r, err := l.direct(ctx, id, m)
+			for i, m := range msgs {
+				msgs[i] = nil // a caller that is slow keeps no more than it must
+				z, err := l.lazy(id, m)
 				if err != nil {
 					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
 					yield(nil, &RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
-				if r.Pos > upTo || !yield(r, nil) {
+				if z.Pos > upTo || !yield(z, nil) {
 					return
 				}
-				after = r.Pos
+				after = z.Pos
 			}
 			if !more || len(msgs) == 0 {
 				return
@@ -55,10 +83,10 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 
 // batch fetches the session's next messages behind after. more says that the
 // replica has others behind them.
-func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos) (msgs []*nats.Msg, more bool, err error) {
+func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size int) (msgs []*nats.Msg, more bool, err error) {
 	ask, err := json.Marshal(map[string]any{
 		"seq": uint64(after) + 1, "next_by_subj": l.subject(id),
-		"batch": readBatch, "max_bytes": readBytes,
+		"batch": readBatch, "max_bytes": size,
 	})
 	if err != nil {
 		return nil, false, err
@@ -101,21 +129,4 @@ func (l *Log) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, erro
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	return sub.NextMsgWithContext(ctx)
-}
-
-// direct makes a Record of a message of direct get or of the live subject.
-func (l *Log) direct(ctx context.Context, id core.SessionID, m *nats.Msg) (*core.Record, error) {
-	if got := m.Header.Get("Nats-Subject"); got != l.subject(id) {
-		return nil, fmt.Errorf("a message of %q among those of session %s: %w", got, id, core.ErrCorrupt)
-	}
-	pos, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("a message of session %s without a sequence: %w", id, core.ErrCorrupt)
-	}
-	at, _ := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
-	f, err := readFrame(m.Header, m.Data)
-	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
-	}
-	return l.record(ctx, id, f, core.Pos(pos), at, true)
 }

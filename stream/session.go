@@ -32,6 +32,8 @@ type Session struct {
 	qmu     sync.Mutex
 	queue   []*request
 	serving bool
+
+	barriers rounds // of strict reads
 }
 
 // ID is the session's name in the log.
@@ -169,7 +171,8 @@ func (s *Session) reload(ctx context.Context, gone error) error {
 // state is as fresh as the leader's; fresh tells it so. It must find out from
 // the state alone when its work is done: it is called again whenever another
 // record came between, or when only reading can tell what became of its own.
-func (s *Session) commit(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
+// What cannot have been stored is given up when soon ends, which is before ctx.
+func (s *Session) commit(ctx, soon context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
 	fresh := false
 	for {
 		r, err := build(s.st, fresh)
@@ -177,22 +180,54 @@ func (s *Session) commit(ctx context.Context, build func(st *core.State, fresh b
 			return nil
 		}
 		if err != nil && fresh {
-			return err
+			if err := s.refuse(soon, err); err != nil {
+				return err
+			}
 		}
 		if err != nil {
-			if err := s.catchUp(ctx); err != nil {
+			if err := s.catchUp(soon); err != nil {
 				return err
 			}
 			fresh = true
 			continue
 		}
 		s.link(r)
-		stored, err := s.put(ctx, r)
+		stored, err := s.put(ctx, soon, r)
 		if err != nil || stored {
 			return err
 		}
 		fresh = true // put has caught up
 	}
+}
+
+// refuse returns the refusal if it stands, and nil where the state was not as
+// fresh as it seemed. A leader that was cut off knows holders who are none any
+// more, and lacks lines that are there: who asks again because an answer was lost
+// must not be refused on its word. So a proof is asked for, where the log gives
+// any and has room for it.
+func (s *Session) refuse(ctx context.Context, refusal error) error {
+	log, ok := s.ss.cfg.Log.(core.Prover)
+	if !ok || !needsProof(refusal) {
+		return refusal
+	}
+	for {
+		err := log.Prove(ctx, s.id, s.end.pos)
+		switch {
+		case err == nil, errors.Is(err, core.ErrFull):
+			return refusal
+		case pause(ctx) != nil:
+			return fmt.Errorf("%v, says a server that may be cut off: %w", refusal, core.ErrUnavailable)
+		case errors.Is(err, core.ErrConflict):
+			return nil
+		case !errors.Is(err, core.ErrUnavailable):
+			return err
+		}
+	}
+}
+
+// needsProof reports whether a refusal is for what others are said to have done.
+func needsProof(refusal error) bool {
+	return errors.Is(refusal, core.ErrFenced) || errors.Is(refusal, core.ErrConflict)
 }
 
 // link makes r the record behind the state's last.
@@ -209,18 +244,18 @@ func (s *Session) link(r *core.Record) {
 
 // put stores r behind the state's last record and folds it. It returns false
 // when another record came first; the state holds that one then.
-func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err error) {
+func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, err error) {
 	s.sent, s.met = r.Chain, false
 	doubt := false // an earlier try may have been stored
 	for {
 		before := s.end
-		pos, err := s.ss.cfg.Log.Append(ctx, s.id, s.end.pos, r)
+		pos, err := s.ss.cfg.Log.Append(soon, s.id, s.end.pos, r)
 		switch {
 		case err == nil:
 			r.Pos, r.After = pos, s.end.pos
 			return true, s.fold(r)
 		case errors.Is(err, core.ErrConflict):
-			if cerr := s.catchUp(ctx); cerr != nil {
+			if cerr := s.catchUp(soon); cerr != nil {
 				return false, s.outcome(r, cerr, doubt)
 			}
 			if s.met {
@@ -232,11 +267,13 @@ func (s *Session) put(ctx context.Context, r *core.Record) (stored bool, err err
 			// The server refused for a record that is not there: its own read
 			// failed. The same again.
 		case errors.Is(err, core.ErrUncertain):
-			doubt = true
+			doubt, soon = true, ctx
+		case doubt && errors.Is(err, core.ErrUnavailable):
+			// This try was not stored. An earlier one may be.
 		default:
 			return false, s.outcome(r, err, doubt)
 		}
-		if pause(ctx) != nil {
+		if pause(soon) != nil {
 			return false, s.outcome(r, fmt.Errorf("%v: %w", err, core.ErrUnavailable), doubt)
 		}
 	}

@@ -30,25 +30,34 @@ type Config struct {
 	Blobs     Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
+	Presence  *Presence // where a Local's claims are told of; nil for nowhere
 
-	Host    string           // this node, as claims and notices name it
-	Timeout time.Duration    // how long a record is tried before its outcome is unknown; default 30 s
-	Now     func() time.Time // default time.Now
-	NewID   func() string    // default a new ULID
-	Logger  *slog.Logger     // default slog.Default()
+	Host    string        // this node, as claims and notices name it
+	Timeout time.Duration // how long a record is tried before its outcome is unknown; default 30 s
+	// Patience is how long a write is tried that cannot have been stored yet;
+	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
+	// elect a leader.
+	Patience time.Duration
+	Now      func() time.Time // default time.Now
+	NewID    func() string    // default a new ULID
+	Logger   *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
 // materializer.Cache.
 type Sessions struct {
-	cfg  Config
-	lost losses
+	cfg   Config
+	lost  losses
+	queue line // of all sessions' appends
 }
 
 // NewSessions returns the sessions of cfg.Log.
 func NewSessions(cfg Config) *Sessions {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 12 * time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -140,15 +149,20 @@ func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
 
 // putFirst stores a session's first record.
 func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Record) (core.Pos, error) {
+	soon, cancel := ss.soon(ctx)
+	defer cancel()
 	doubt := false // an earlier try may have been stored
 	for {
-		pos, err := ss.cfg.Log.Append(ctx, id, 0, r)
+		if doubt {
+			soon = ctx
+		}
+		pos, err := ss.cfg.Log.Append(soon, id, 0, r)
 		switch {
 		case err == nil:
 			return pos, nil
 		case errors.Is(err, core.ErrConflict):
 			var there *core.Record
-			if there, err = ss.first(ctx, id); err == nil && there.Chain == r.Chain {
+			if there, err = ss.first(soon, id); err == nil && there.Chain == r.Chain {
 				return there.Pos, nil
 			}
 			if err == nil {
@@ -158,7 +172,8 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 		case errors.Is(err, core.ErrUncertain):
 			doubt = true
 		}
-		if again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound); again && pause(ctx) == nil {
+		again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound) || doubt && errors.Is(err, core.ErrUnavailable)
+		if again && pause(ctx) == nil {
 			continue
 		}
 		if doubt {
@@ -182,12 +197,19 @@ func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record,
 
 // Keep returns es as the log keeps them: images of core.MinBlob characters and
 // more are blobs, durable before Keep returns. n is how many images that were.
+// core.ErrFull where the log's server has no room for new entries: their images
+// are not to take what is left.
 func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
 	kept = make([]core.Entry, len(es))
 	for i := range es {
 		kept[i] = es[i]
 		line, blobs := core.Externalize(es[i].Line)
 		kept[i].Line = line
+		if len(blobs) > 0 {
+			if err := ss.roomForBlobs(); err != nil {
+				return nil, 0, err
+			}
+		}
 		for _, b := range blobs {
 			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
 				return nil, 0, fmt.Errorf("image %s of entry %q: %w", b.Digest, es[i].ID, err)

@@ -17,21 +17,33 @@ func (s *Session) Strays() int {
 // Adopt stores the lines of strays that the session lacks, each writer's on a
 // head of its own. A checkpoint behind it frees readers of the strays.
 func (s *Session) Adopt(ctx context.Context) error {
-	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
-		if !fresh {
-			return nil, errNotFresh
-		}
-		if err := st.Writable(); err != nil {
-			return nil, err
-		}
-		for _, stray := range s.strays {
-			if r := s.adoption(st, stray); r != nil {
-				s.ss.lost.count(s.ss.cfg.Logger, s.id, 0, r.Count)
-				return r, nil
+	for more := true; more; {
+		if err := s.write(ctx, func(st *core.State, fresh bool) (r *core.Record, err error) {
+			if !fresh {
+				return nil, errNotFresh
 			}
+			if err := st.Writable(); err != nil {
+				return nil, err
+			}
+			r = s.nextAdoption(st)
+			more = r != nil
+			return r, nil
+		}, nil); err != nil {
+			return err
 		}
-		return nil, nil
-	}, nil)
+	}
+	return nil
+}
+
+// nextAdoption returns the append of what st lacks of the first stray of which
+// it lacks something, or nil.
+func (s *Session) nextAdoption(st *core.State) *core.Record {
+	for _, stray := range s.strays {
+		if r := s.adoption(st, stray); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 // adoption returns the append of what st lacks of a stray's lines, or nil.
@@ -47,6 +59,7 @@ func (s *Session) adoption(st *core.State, stray *core.Record) *core.Record {
 	if len(missing) == 0 {
 		return nil
 	}
+	s.ss.lost.count(s.ss.cfg.Logger, s.id, 0, len(missing))
 	return &core.Record{
 		Kind: core.KindAppend, Head: s.strayHead(st, stray.Writer), Writer: s.writer,
 		Count: len(missing), Body: core.LinesBody(missing),

@@ -12,13 +12,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
+// A Prefix is the beginning of shards, which can be dropped. A Log is one.
+type Prefix interface {
+	// SessionsUpTo returns the sessions that have records in a shard up to
+	// upTo, by name. core.ErrInvalid where the shard ends before.
+	SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error)
+	// Drop drops a shard's records up to upTo, whoever needs them.
+	Drop(ctx context.Context, shard int, upTo core.Pos) error
+}
+
 // Truncate drops the records of a shard of l up to upTo, once no session needs
 // any of them: each session that has one there is loaded from the leader, its
 // snapshot read and its chain proved, and gets a checkpoint where its base does
 // not lie behind. checkpoint writes one, snapshot and record. l is the log of
 // ss. On error nothing was dropped; checkpoints may have been written. A session
 // that cannot be read, or that was erased, is in the way.
-func (ss *Sessions) Truncate(ctx context.Context, l *Log, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
+func (ss *Sessions) Truncate(ctx context.Context, l Prefix, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
 	ids, err := l.SessionsUpTo(ctx, shard, upTo)
 	if err != nil {
 		return err
@@ -28,7 +37,7 @@ func (ss *Sessions) Truncate(ctx context.Context, l *Log, shard int, upTo core.P
 			return fmt.Errorf("records of shard %d up to %d stay: session %s: %w", shard, upTo, id, err)
 		}
 	}
-	return l.drop(ctx, shard, upTo)
+	return l.Drop(ctx, shard, upTo)
 }
 
 // vacate sees to it that a session needs no record up to upTo.
@@ -54,8 +63,7 @@ func (ss *Sessions) vacate(ctx context.Context, id core.SessionID, upTo core.Pos
 	return nil
 }
 
-// SessionsUpTo returns the sessions that have records in a shard up to upTo, by
-// name, as the stream itself tells. core.ErrInvalid where the shard ends before.
+// SessionsUpTo implements Prefix: the stream itself tells.
 func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error) {
 	st, err := l.State(ctx, shard)
 	if err != nil {
@@ -87,8 +95,8 @@ func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]cor
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
-// drop drops a shard's messages up to upTo.
-func (l *Log) drop(ctx context.Context, shard int, upTo core.Pos) error {
+// Drop implements Prefix.
+func (l *Log) Drop(ctx context.Context, shard int, upTo core.Pos) error {
 	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
 	if err != nil {
 		return readEdge(err)

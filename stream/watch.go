@@ -13,7 +13,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Change says that a record was stored, without its body.
+// A Change says that a record was stored, without its body; or, where it has no
+// Session, that what is stored at Pos is no record, such as a barrier.
 type Change struct {
 	Session core.SessionID
 	Kind    core.Kind
@@ -22,9 +23,10 @@ type Change struct {
 	Pos     core.Pos
 }
 
-// Watch yields a Change for every record of a shard behind after, in order, and
+// Watch yields a Change for every message of a shard behind after, in order, and
 // waits for more. It ends when the caller stops ranging, or with an error,
-// ctx's included. Messages that are no records are passed over.
+// ctx's included. A message that is no record has a Change, too: whoever waits
+// for the shard's end must see that it was reached.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for m, err := range l.messages(ctx, shard, after) {
@@ -32,7 +34,7 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 				yield(Change{}, err)
 				return
 			}
-			if ch, ok := change(m); ok && !yield(ch, nil) {
+			if !yield(change(m), nil) {
 				return
 			}
 		}
@@ -79,30 +81,25 @@ func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2
 	}
 }
 
-func change(m jetstream.Msg) (Change, bool) {
+func change(m jetstream.Msg) Change {
+	var ch Change
+	if meta, err := m.Metadata(); err == nil {
+		ch.Pos = core.Pos(meta.Sequence.Stream)
+	}
 	id, err := sessionOf(m.Subject())
 	if err != nil {
-		return Change{}, false
-	}
-	meta, err := m.Metadata()
-	if err != nil {
-		return Change{}, false
+		return ch
 	}
 	seq, err := strconv.ParseUint(m.Headers().Get(hdrSeq), 10, 64)
 	if err != nil {
-		return Change{}, false
+		return ch
 	}
 	chain, err := core.ParseChain(m.Headers().Get(hdrChain))
 	if err != nil {
-		return Change{}, false
+		return ch
 	}
-	return Change{
-		Session: id,
-		Chain:   chain,
-		Kind:    core.Kind(m.Headers().Get(hdrKind)),
-		Seq:     seq,
-		Pos:     core.Pos(meta.Sequence.Stream),
-	}, true
+	ch.Session, ch.Kind, ch.Seq, ch.Chain = id, core.Kind(m.Headers().Get(hdrKind)), seq, chain
+	return ch
 }
 
 // ChainAt returns the chain of the record at pos of a shard, whatever its
@@ -121,41 +118,4 @@ func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain,
 		return core.Chain{}, readEdge(err)
 	}
 	return core.ParseChain(m.Header.Get(hdrChain))
-}
-
-// ShardState is how much a shard holds.
-type ShardState struct {
-	Stream   string   `json:"stream"`
-	First    core.Pos `json:"first"`
-	Last     core.Pos `json:"last"`
-	Messages uint64   `json:"messages"`
-	Missing  uint64   `json:"missing"` // messages between First and Last that are gone
-	Bytes    uint64   `json:"bytes"`
-	Sessions uint64   `json:"sessions"`
-	Leader   string   `json:"leader,omitempty"`
-	Replicas int      `json:"replicas"`
-}
-
-// State asks the shard's leader how much it holds.
-func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
-	name := streamName(l.cfg.Name, shard)
-	s, err := l.js.Stream(ctx, name)
-	if err != nil {
-		return ShardState{}, fmt.Errorf("state of %s: %w", name, readEdge(err))
-	}
-	info := s.CachedInfo()
-	st := ShardState{
-		Stream:   name,
-		First:    core.Pos(info.State.FirstSeq),
-		Last:     core.Pos(info.State.LastSeq),
-		Messages: info.State.Msgs,
-		Missing:  uint64(max(info.State.NumDeleted, 0)),
-		Bytes:    info.State.Bytes,
-		Sessions: info.State.NumSubjects,
-		Replicas: info.Config.Replicas,
-	}
-	if info.Cluster != nil {
-		st.Leader = info.Cluster.Leader
-	}
-	return st, nil
 }

@@ -30,8 +30,8 @@ const (
 // for each run.
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
-	resumeCmd, claimCmd, releaseCmd,
+	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
+	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }
 
@@ -47,6 +47,7 @@ type app struct {
 	token   string
 	format  format
 	timeout time.Duration
+	demand  demandFlags // of the verbs that read
 
 	maxFile int64 // bytes of a session file that are read at most
 	started bool  // arguments were fine: what fails from here on is no misuse

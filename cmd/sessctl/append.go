@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/journal"
 )
 
 func appendCmd(a *app) *cobra.Command {
@@ -24,11 +26,32 @@ durable.
 With --kind it reads nothing and appends one entry, in the words of whatever
 agent's session it is: sessctl append ID --kind message --text "Go on."
 
+Where another writer came first (the head moved since --after, or another holds
+it), --on-conflict decides. fail stores nothing and says who wrote what. rebase
+puts the lines behind what was written since: parents that are filled in, or
+that are where the head stood at --after, follow; a head that another holds is
+left to them. branch puts them on a new head that goes on from where this writer
+saw the head last: at --after, or at its claim's end. The same lines again find
+their branch.
+
+Lines from standard input that could not be stored come out again as they were:
+into the file that --unsent names, else on standard output. So nothing is lost
+that came through a pipe. Lines that break a rule are not given back.
+
 Should the answer be lost, the same lines with the same --key are stored once,
 through whatever node.
 
+With --journal the lines are flushed to a file in that directory first. When no
+node can be reached they are kept there: that is a success (exit code 0), with a
+note that they are not yet in the log. SESSION must then be one to which this
+journal was used before. What waits goes first with the next append, or with
+sessctl journal send; where somebody else went on with the head meanwhile, it
+goes to a head of its own.
+
 With -o json: one object with ids (of each line, in order), seq (the cursor),
-stored (lines that were not there before) and blobs.`,
+stored (lines that were not there before), blobs, and head where the lines are
+on a branch; with --journal one with stored, kept (lines that wait in the
+journal) and seq (the last known).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.kindFlags.alone(cmd); err != nil {
@@ -37,12 +60,26 @@ stored (lines that were not there before) and blobs.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return a.append(cmd, args[0], f)
+			if f.journal = cmp.Or(f.journal, a.env("SESS_JOURNAL")); f.journal == "" {
+				return a.append(cmd, args[0], f)
+			}
+			if f.key != "" {
+				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
+			}
+			if cmd.Flags().Changed("on-conflict") || f.branch != "" || f.unsent != "" {
+				return usagef("--journal keeps what it cannot send, and puts it on a head of its own where others went on: leave out --on-conflict, --head-name and --unsent")
+			}
+			return a.withJournal(cmd.Context(), f.journal, func(j *journal.Journal) error {
+				return a.appendKept(cmd, args[0], f, j)
+			})
 		},
 	}
 	f.writerFlags.add(cmd)
 	f.kindFlags.add(cmd)
+	f.conflictFlags.add(cmd)
+	cmd.Flags().StringVar(&f.unsent, "unsent", "", "write lines that could not be stored to `FILE`, which is not there yet (default standard output)")
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
+	cmd.Flags().StringVar(&f.journal, "journal", "", journalUsage)
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	return cmd
 }
@@ -50,8 +87,11 @@ stored (lines that were not there before) and blobs.`,
 type appendFlags struct {
 	writerFlags
 	kindFlags
-	key   string
-	after string
+	conflictFlags
+	key     string
+	after   string
+	unsent  string
+	journal string
 }
 
 func (f *appendFlags) check() error {
@@ -62,6 +102,9 @@ func (f *appendFlags) check() error {
 		if _, err := f.item(); err != nil {
 			return err
 		}
+	}
+	if err := f.conflictFlags.check(); err != nil {
+		return err
 	}
 	return f.writerFlags.check()
 }
@@ -77,23 +120,52 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
-			"give it entry lines: sessctl append %s < lines.jsonl", arg)
+		return nothingGiven(arg)
 	}
 	if f.key == "" {
 		f.key = ulid.Make().String()
 	}
+	done, err := a.send(cmd, node, id, data, f)
+	if err != nil && f.kind == "" {
+		err = a.giveBack(err, data, f.unsent)
+	}
+	if err != nil {
+		return err
+	}
+	return a.printAppended(done)
+}
+
+func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
 	ctx, cancel := a.within(cmd, short)
 	defer cancel()
 	v, err := a.voice(ctx, node, id, f.writerFlags)
 	if err != nil {
-		return err
+		return api.Appended{}, err
 	}
-	done, err := node.Append(ctx, string(id), data, api.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key})
+	o := api.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key}
+	if err := f.options(&o); err != nil {
+		return api.Appended{}, err
+	}
+	done, err := node.Append(ctx, string(id), data, o)
 	if err != nil {
-		return keyHint(a.heard(v, err), f.key)
+		return done, keyHint(a.heard(v, err), f.key)
 	}
-	return a.printAppended(done)
+	return done, nil
+}
+
+func nothingGiven(arg string) error {
+	return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
+		"give it entry lines: sessctl append %s < lines.jsonl", arg)
+}
+
+// linesOf splits what was given into its lines, blank ones left out.
+func linesOf(data []byte) (lines [][]byte) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // given is what is to be appended: the entry that flags say, or standard input.
@@ -116,10 +188,16 @@ func (a *app) appendTo(cmd *cobra.Command, arg string) (*api.Client, core.Sessio
 
 func (a *app) printAppended(done api.Appended) error {
 	done.IDs = notNil(done.IDs)
+	if done.Head != "" {
+		defer a.notef("go on there with: --head %s", done.Head)
+	}
 	return a.print(done, func() error {
 		what := count(done.Stored, "line", "lines") + " stored"
 		if left := len(done.IDs) - done.Stored; left > 0 {
 			what += fmt.Sprintf(", %d there already", left)
+		}
+		if done.Head != "" {
+			what += ", on the head " + plain(done.Head)
 		}
 		if err := a.printf("%s, at %s", join(", ", what, blobsText(done.Blobs)), done.Cursor); err != nil {
 			return err

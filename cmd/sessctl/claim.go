@@ -18,7 +18,13 @@ func claimCmd(a *app) *cobra.Command {
 		Long: `Claims a head: until it is released, or taken over, nobody else writes to it.
 This host remembers the claim, and append, label, name, branch and import speak
 from it. A head that another holds is left to them, unless --take-over is
-given; then they are fenced at their next write.
+given; then they are fenced at their next write. The refusal says whether the
+holder seems to be at work.
+
+A claim stays when this sessctl ends. With --hold it goes on in the foreground
+and lets others see that somebody is there (sessctl ps), until it is interrupted:
+then it gives the claim up. It fails when somebody takes the head over. With an
+agent beside it: sessctl claim --hold SESSION & ... ; kill $!
 
 With -o json: one object with session, head, writer, epoch, seq, agent, host,
 by, since, and former: the claim that this one ended.`,
@@ -27,13 +33,18 @@ by, since, and former: the claim that this one ended.`,
 			if err := core.CheckHead(f.head); err != nil {
 				return err
 			}
-			ctx, cancel := a.within(cmd, short)
+			limit := short
+			if f.hold {
+				limit = forever
+			}
+			ctx, cancel := a.within(cmd, limit)
 			defer cancel()
 			return a.claim(ctx, args[0], f)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "claim it also from another who holds it")
+	cmd.Flags().BoolVar(&f.hold, "hold", false, "stay, and be seen, until interrupted; then release the claim")
 	return cmd
 }
 
@@ -41,6 +52,8 @@ type claimFlags struct {
 	head     string
 	agent    string
 	takeOver bool
+	from     string // with takeOver, the only writer it may be taken from
+	hold     bool
 }
 
 func (f *claimFlags) add(cmd *cobra.Command) {
@@ -74,17 +87,24 @@ func (a *app) claim(ctx context.Context, arg string, f claimFlags) error {
 		return err
 	}
 	a.remember(id, c, "")
+	if err := a.printClaimed(id, c, mine); err != nil || !f.hold {
+		return err
+	}
+	return a.hold(ctx, node, id, c)
+}
+
+func (a *app) printClaimed(id core.SessionID, c api.Claimed, mine held) error {
 	return a.print(claimed{id, c}, func() error {
 		if err := a.printf("head %s of %s is held, by writer %s, epoch %d", c.Head, id, c.Writer, c.Epoch); err != nil {
 			return err
 		}
-		return a.printFenced(c.Former, mine.Writer)
+		return a.printFenced(c.Former, mine.Writer, nil)
 	})
 }
 
 func (a *app) takeClaim(ctx context.Context, node *api.Client, id core.SessionID, f claimFlags) (api.Claimed, error) {
 	by, host := a.whoami()
-	c, err := node.Claim(ctx, string(id), api.ClaimRequest{Head: f.head, Agent: f.agent, Host: host, By: by, TakeOver: f.takeOver})
+	c, err := node.Claim(ctx, string(id), api.ClaimRequest{Head: f.head, Agent: f.agent, Host: host, By: by, TakeOver: f.takeOver, From: f.from})
 	if c.Head == "" {
 		c.Head = f.head
 	}
@@ -100,9 +120,10 @@ func (a *app) remember(id core.SessionID, c api.Claimed, path string) {
 }
 
 // printFenced tells who lost the head, unless it was this host itself.
-func (a *app) printFenced(former *core.Claim, mine string) error {
+func (a *app) printFenced(former *core.Claim, mine string, life *api.Life) error {
 	if former == nil || former.Writer == mine {
 		return nil
 	}
-	return a.printf("  taken over from %s, who is fenced", plain(a.claimText(former)))
+	who := join(", ", a.claimText(former), a.lifeText(life))
+	return a.printf("  taken over from %s, who is fenced", plain(who))
 }

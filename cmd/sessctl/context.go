@@ -34,6 +34,7 @@ With -o json: exactly the object that the agent's own context builder returns
 	}
 	v.add(cmd)
 	p.add(cmd)
+	a.demand.add(cmd)
 	return cmd
 }
 

@@ -34,6 +34,7 @@ With -o json: a list of the entries, each byte for byte.`,
 	}
 	cmd.Flags().BoolVar(&path, "path", false, "print only the entries from the root to the leaf")
 	v.add(cmd)
+	a.demand.add(cmd)
 	return cmd
 }
 

@@ -90,15 +90,18 @@ func (e reported) Error() string { return fmt.Sprintf("exit code %d", e.exit) }
 
 // A report is an error as it is shown, and as -o json prints it.
 type report struct {
-	Code   string       `json:"code"`
-	Detail string       `json:"detail"`
-	Next   string       `json:"next,omitempty"`
-	Line   int          `json:"line,omitempty"`
-	Entry  string       `json:"entry,omitempty"`
-	Head   string       `json:"head,omitempty"`
-	Holder *core.Claim  `json:"holder,omitempty"`
-	Cursor *core.Cursor `json:"cursor,omitempty"`
-	Exit   int          `json:"exit"`
+	Code   string        `json:"code"`
+	Detail string        `json:"detail"`
+	Next   string        `json:"next,omitempty"`
+	Line   int           `json:"line,omitempty"`
+	Entry  string        `json:"entry,omitempty"`
+	Head   string        `json:"head,omitempty"`
+	Holder *core.Claim   `json:"holder,omitempty"`
+	Life   *api.Life     `json:"life,omitempty"` // of the holder
+	Cursor *core.Cursor  `json:"cursor,omitempty"`
+	Since  []core.Change `json:"since,omitempty"` // what another wrote
+	More   int           `json:"more,omitempty"`
+	Exit   int           `json:"exit"`
 }
 
 // describe is the one place where errors become exit codes and advice. The
@@ -130,7 +133,8 @@ func (r *report) fromNode(err error) {
 		return
 	}
 	d := e.Detail
-	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Cursor
+	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Life, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Life, d.Cursor
+	r.Since, r.More = d.Since, d.More
 	if r.Next == "" && !errors.Is(err, core.ErrInvalid) { // which says it all
 		r.Next = d.Next
 	}
@@ -139,6 +143,9 @@ func (r *report) fromNode(err error) {
 func (r *report) fromCore(err error) {
 	if e, ok := errors.AsType[*core.LineError](err); ok {
 		r.Line, r.Entry = e.Line, e.ID
+	}
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		r.Head, r.Holder = e.Head, e.Holder
 	}
 }
 

@@ -48,6 +48,7 @@ printed, whatever -o says.`,
 	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was before it was imported")
 	cmd.Flags().StringVar(&f.as, "as", "", "write it as a file of another agent, of the dialect `NAME`")
 	f.view.add(cmd)
+	a.demand.add(cmd)
 	return cmd
 }
 

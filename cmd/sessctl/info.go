@@ -44,6 +44,7 @@ error), where there are lines that are no entries.`,
 		},
 	}
 	p.add(cmd)
+	a.demand.add(cmd)
 	return cmd
 }
 

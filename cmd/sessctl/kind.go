@@ -37,7 +37,7 @@ func (k *kindFlags) add(cmd *cobra.Command) {
 	f.StringVar(&k.provider, "provider", "", "the `NAME` of the model's provider, of a model or an assistant's message")
 	f.StringVar(&k.model, "model", "", "the `NAME` of the model, likewise")
 	f.StringVar(&k.forRole, "for", "", "the agent's `ROLE` that a model is for (default the agent's own default)")
-	f.StringVar(&k.target, "target", "", "the `ENTRY` that a label is for, that a compaction keeps first, or where a leaf points")
+	f.StringVar(&k.target, "target", "", "the `ENTRY` that a label is for, that a compaction keeps first, or where a leaf points, or null")
 	f.Int64Var(&k.tokens, "tokens", 0, "`N` tokens of context before a compaction")
 	f.StringVar(&k.name, "type", "", "the extension's own `NAME` for a custom or a note")
 	f.StringVar(&k.details, "details", "", "what the agent or its extension adds, one `JSON` value")
@@ -80,6 +80,9 @@ func (k *kindFlags) item() (core.Item, error) {
 		}
 		it.Details = json.RawMessage(k.details)
 	}
+	if k.tokens < 0 {
+		return it, usagef("--tokens %d is below 0", k.tokens)
+	}
 	block := []core.Block{{Kind: core.BlockText, Text: k.text}}
 	switch it.Kind {
 	case core.ItemMessage:
@@ -94,6 +97,14 @@ func (k *kindFlags) item() (core.Item, error) {
 		return it, usagef("--role %q is none of system, user, assistant", k.role)
 	case core.ItemNote:
 		it.Blocks, it.Text = block, ""
+	case core.ItemLabel:
+		if it.Target == "" {
+			return it, usagef("--target is missing: the entry that the label is for")
+		}
+	case core.ItemLeaf:
+		if it.Target == nullLeaf {
+			it.Target = ""
+		}
 	}
 	for _, kind := range kinds {
 		if it.Kind == kind {
@@ -117,6 +128,18 @@ func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionI
 	if err != nil {
 		return nil, err
 	}
+	if it.Target != "" {
+		// Asking for what hangs on it is how the node says whether it is there. A
+		// leaf that points at nothing would leave the session where none can append.
+		if _, err := node.Children(ctx, string(id), it.Target); err != nil {
+			return nil, err
+		}
+	}
+	return written(d, id, it)
+}
+
+// written is it as a line of d, or as two where one cannot say it.
+func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
 	line, lost := d.Write(it)
 	if line == nil && len(lost) == 0 {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)

@@ -11,6 +11,7 @@ import (
 
 func labelCmd(a *app) *cobra.Command {
 	var w writerFlags
+	var f conflictFlags
 	var remove bool
 	cmd := &cobra.Command{
 		Use:   "label SESSION ENTRY [LABEL]",
@@ -25,13 +26,14 @@ With -o json: as for append.`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
 				return node.Label(ctx, id, api.LabelRequest{Target: args[1], Label: label}, o)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "clear", false, "take the label away")
 	w.add(cmd)
+	f.add(cmd)
 	return cmd
 }
 
@@ -50,8 +52,11 @@ func optional(args []string, remove bool, name string) (string, error) {
 
 // say makes one entry by way of the node. A lost answer is asked for again
 // under the same key, so the entry is stored once.
-func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, call func(context.Context, *api.Client, string, api.AppendOptions) (api.Appended, error)) error {
+func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags, call func(context.Context, *api.Client, string, api.AppendOptions) (api.Appended, error)) error {
 	if err := w.check(); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
 		return err
 	}
 	ctx, cancel := a.within(cmd, short)
@@ -65,6 +70,9 @@ func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, call func(conte
 		return err
 	}
 	o := api.AppendOptions{Head: w.head, Writer: v.writer, Key: ulid.Make().String()}
+	if err := f.options(&o); err != nil {
+		return err
+	}
 	done, err := again(ctx, func() (api.Appended, error) { return call(ctx, node, string(id), o) })
 	if err != nil {
 		return a.heard(v, err)

@@ -112,10 +112,12 @@ func TestAppendOfAKind(t *testing.T) {
 		{"omp", []string{"mode", "--text", "plan"}, []string{`"type":"mode_change"`, `"mode":"plan"`}},
 		{"operator", []string{"channel", "--text", "chat"}, []string{`"type":"channel"`, `"name":"chat"`}},
 		{"operator", []string{"leaf", "--target", "e1"}, []string{`"type":"leaf"`, `"target_id":"e1"`}},
+		{"operator", []string{"leaf", "--target", "null"}, []string{`{"type":"leaf"}`}},
 	} {
 		f := newFake(t)
 		f.has([]string{testID})
 		f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: c.dialect}})
+		f.answers("GET /v1/sessions/"+testID+"/children", []json.RawMessage{})
 		var line string
 		f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
@@ -133,4 +135,25 @@ func TestAppendOfAKind(t *testing.T) {
 	f.has([]string{testID})
 	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "pi"}})
 	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), exitInvalid, "", "pi has no entry for a channel")
+}
+
+// A leaf entry that points at nothing would leave the session where nobody can append.
+func TestAppendOfAKindSendsNothingWhenItsTargetIsNotThere(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "operator"}})
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"code":"not-found","detail":"has no entry"}`)
+	})
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(http.ResponseWriter, *http.Request) {
+		t.Error("an entry was sent")
+	})
+	for _, kind := range []string{"label", "leaf", "compaction"} {
+		wantResult(t, f.run("append", testID, "--kind", kind, "--target", "gone", "--text", "x"), exitNotFound, "", "has no entry")
+	}
+	wantResult(t, f.run("append", testID, "--kind", "label", "--text", "x"), exitUsage, "", "--target is missing")
+	wantResult(t, f.run("append", testID, "--kind", "compaction", "--tokens", "-5"), exitUsage, "", "--tokens -5 is below 0")
 }

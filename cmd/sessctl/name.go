@@ -10,6 +10,7 @@ import (
 
 func nameCmd(a *app) *cobra.Command {
 	var w writerFlags
+	var f conflictFlags
 	var remove bool
 	cmd := &cobra.Command{
 		Use:   "name SESSION [NAME]",
@@ -24,12 +25,13 @@ With -o json: as for append.`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
 				return node.Name(ctx, id, api.NameRequest{Name: name}, o)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "clear", false, "take the name away")
 	w.add(cmd)
+	f.add(cmd)
 	return cmd
 }

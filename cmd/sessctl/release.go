@@ -15,7 +15,8 @@ func releaseCmd(a *app) *cobra.Command {
 		Use:   "release SESSION",
 		Short: "Give a claim up",
 		Long: `Gives up the claim that this host remembers on a head, or that of --writer, so
-that anybody may write to it.
+that anybody may write to it. To end what another holds, claim it with
+--take-over first, so that the log says who did it, and release that.
 
 With -o json: one object with session, head and writer.`,
 		Args: cobra.ExactArgs(1),

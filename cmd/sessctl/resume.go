@@ -22,19 +22,26 @@ func resumeCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume SESSION",
 		Short: "Claim a session and write its agent's own file here",
-		Long: `Claims a head, whoever held it before, and writes the file from which the
-session's agent goes on: into --dir, or else where the agent looks for it (pi:
+		Long: `Claims a head and writes the file from which the session's agent goes on. A head
+that another holds is left to them while they seem to be at work: a process that
+has the claim was heard in the last 30 seconds, or the claim is no older than
+that. From a holder that is silent, or of whom nothing is known, it is taken
+over; --take-over takes it from anybody. The former holder is fenced at its next
+write.
+
+The file goes into --dir, or else where the agent looks for it (pi:
 below $PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same, or ~/.omp/agent;
 Operator: ~/.operator; OpenRath: $OPENRATH_HOME, ./.openrath or ~/.openrath;
 Nova: ./.nova). Images that the file refers to are put where the agent keeps
-them. The former holder is fenced at its next write.
+them.
 
 The file appears whole and durable, or not at all. One that is there already is
 replaced only if every line of it is in the log, or with --force; whether that
 is so is looked at before anything is claimed.
 
 With -o json: one object with id, path, head, writer, epoch, seq (the cursor),
-and former: the claim that this one ended.`,
+former (the claim that this one ended) and life (what was known of its holder:
+state, seen, host).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := core.CheckHead(f.head); err != nil {
@@ -49,7 +56,7 @@ and former: the claim that this one ended.`,
 	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file into `DIR`, which is made if it is not there")
 	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent looks for images that its files refer to (default: where the agent has it)")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already, whatever it holds")
-	f.takeOver = true
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "claim it also from another who seems to be at work")
 	return cmd
 }
 
@@ -69,6 +76,7 @@ type resumed struct {
 	Epoch  uint64         `json:"epoch"`
 	Cursor core.Cursor    `json:"seq"`
 	Former *core.Claim    `json:"former,omitempty"`
+	Life   *api.Life      `json:"life,omitempty"` // of the former
 }
 
 func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
@@ -83,17 +91,27 @@ func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
 	if f.agent == "" {
 		f.agent = info.Log.Dialect
 	}
-	// Nobody is fenced for the sake of a file that then cannot be written.
-	if _, err := a.writeAgentFile(ctx, node, id, info.Log.Dialect, f, true); err != nil {
-		return err
-	}
 	mine, _, err := a.claims().load(id, f.head)
 	if err != nil {
 		return err
 	}
+	var life *api.Life
+	if f.claimFlags, life, err = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer); err != nil {
+		return err
+	}
+	// Nobody is fenced for the sake of a file that then cannot be written.
+	if _, err := a.writeAgentFile(ctx, node, id, info.Log.Dialect, f, true); err != nil {
+		return err
+	}
 	c, err := a.takeClaim(ctx, node, id, f.claimFlags)
+	if errors.Is(err, core.ErrFenced) { // somebody claimed it meanwhile
+		return hintf(err, "take it over with: sessctl resume --take-over%s %s", headArg(f.head), id)
+	}
 	if err != nil {
 		return err
+	}
+	if c.Former == nil {
+		life = nil
 	}
 	a.remember(id, c, "")
 	file, err := a.writeAgentFile(ctx, node, id, info.Log.Dialect, f, false)
@@ -104,7 +122,7 @@ func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
 	if err := a.placeImages(ctx, node, file.path, info.Log.Dialect, f.images); err != nil {
 		return err
 	}
-	out := resumed{id, file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former}
+	out := resumed{id, file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former, life}
 	return a.print(out, func() error {
 		if err := a.printf("%s", plain(file.path)); err != nil {
 			return err
@@ -112,7 +130,7 @@ func (a *app) resume(ctx context.Context, arg string, f resumeFlags) error {
 		if err := a.printf("  head %s of %s is held, by writer %s, epoch %d", c.Head, id, c.Writer, c.Epoch); err != nil {
 			return err
 		}
-		return a.printFenced(c.Former, mine.Writer)
+		return a.printFenced(c.Former, mine.Writer, life)
 	})
 }
 

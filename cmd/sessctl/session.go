@@ -27,8 +27,20 @@ type source struct {
 	node *api.Client
 }
 
-// find returns what arg names, reading it where it is a file.
+// find returns what arg names, reading it where it is a file. What is read of a
+// session in the log answers to the verb's demands.
 func (a *app) find(ctx context.Context, arg string) (source, error) {
+	if err := a.demand.check(); err != nil {
+		return source{}, err
+	}
+	src, err := a.findAny(ctx, arg)
+	if err != nil {
+		return src, err
+	}
+	return a.demand.on(src)
+}
+
+func (a *app) findAny(ctx context.Context, arg string) (source, error) {
 	if name, ok, err := filePath(arg); err != nil {
 		return source{}, err
 	} else if ok {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,10 +23,10 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-sessions, lag), cache (sessions, bytes, limit), blobs and losses: how many
-records the log had lost that this node put back since it began (redone), and
-how many lines it put on heads of their own because others had gone on
-(rescued).`,
+limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, bounds (by
+what it bounds: used, limit, refused) and losses: how many records the log had
+lost that this node put back since it began (redone), and how many lines it put
+on heads of their own because others had gone on (rescued).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -63,6 +65,11 @@ func (a *app) printStatus(s api.Status) error {
 	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
 	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
 	g.add("blobs", s.Blobs)
+	for _, name := range slices.Sorted(maps.Keys(s.Bounds)) {
+		if b := s.Bounds[name]; b.Refused > 0 {
+			g.add("refused", fmt.Sprintf("%s of %s, since the node started; now %d of %d", count(int(b.Refused), "time", "times"), name, b.Used, b.Limit))
+		}
+	}
 	if l := s.Losses; l != (api.Losses{}) {
 		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own", l.Redone, l.Rescued))
 	}
@@ -73,13 +80,13 @@ func (a *app) printStatus(s api.Status) error {
 		return nil
 	}
 	g = a.newGrid()
-	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "SESSIONS", "LAG")
+	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "FULL", "SESSIONS", "LAG")
 	for i, sh := range s.Shards {
 		if i == mostShards && len(s.Shards) > mostShards+1 {
 			g.add(fmt.Sprintf("and %d more, see: -o json", len(s.Shards)-i))
 			break
 		}
-		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), uintText(sh.Sessions), uintText(sh.Lag))
+		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), fmt.Sprintf("%.0f%%", 100*sh.Full), uintText(sh.Sessions), uintText(sh.Lag))
 	}
 	return g.flush()
 }

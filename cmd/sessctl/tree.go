@@ -38,6 +38,7 @@ root), and label and labelTimestamp where there is one.`,
 		},
 	}
 	p.add(cmd)
+	a.demand.add(cmd)
 	return cmd
 }
 

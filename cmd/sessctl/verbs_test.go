@@ -176,6 +176,9 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	f := newFake(t)
 	f.has([]string{testID})
 	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
+		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &api.Life{State: "unknown"}},
+	}})
 	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(api.HeaderDir, "--lab--")
 		w.Header().Set(api.HeaderFile, "talk.jsonl")
@@ -203,7 +206,7 @@ func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(dir, "talk.jsonl")
 	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
-		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","former":{"agent":"omp","host":"b-host","writer":"w0"}}`+"\n", testID, path), "")
+		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
 	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
 
 	// Over an older file of the session, in place.
@@ -219,7 +222,7 @@ func TestResume(t *testing.T) {
 		t.Error("a claim was made for a file that is not written")
 	}
 	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\nc\n"})
-	wantResult(t, f.run("resume", testID, "--dir", dir, "--force"), 0, "taken over from omp on b-host, who is fenced", "")
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--force"), 0, "taken over from omp on b-host, not known to be alive, who is fenced", "")
 	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
 
 	wantResult(t, f.run("resume", testID, "--dir", dir, "--head", "evil"), exitInvalid, "", "no file's name")
@@ -271,6 +274,7 @@ func TestAResumeThatBreaksOffLeavesNothing(t *testing.T) {
 	f := newFake(t)
 	f.has([]string{testID})
 	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{})
 	f.grants("w1", nil)
 	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(api.HeaderFile, "talk.jsonl")

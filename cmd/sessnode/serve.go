@@ -7,11 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/api"
@@ -19,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 )
@@ -65,6 +68,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
+	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
+		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
+	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
 		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger, Changed: history.note,
@@ -73,7 +79,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Prompts: history.search,
+		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
@@ -93,10 +99,20 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	g.Go(func() error { return mat.Run(work) })
 	g.Go(func() error { return history.run(work) })
+	g.Go(func() error { return presence.Run(work) })
 	g.Go(func() error { return store.run(work) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err
+}
+
+// hostname is where this runs, for people to read; empty where it is not known.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // A broker is the NATS that the node uses: its own, or somebody else's.
@@ -162,7 +178,8 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 	opts := []nats.Option{
 		nats.Name("sessnode " + cfg.Node),
 		nats.MaxReconnects(-1),
-		nats.SyncQueueLen(1024), // a subscription has room for so many messages; the default takes half a megabyte
+		nats.ReconnectBufSize(-1), // what cannot be sent now is refused, not sent when nobody waits for it any more
+		nats.SyncQueueLen(1024),   // a subscription has room for so many messages; the default takes half a megabyte
 		nats.Timeout(5 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -194,6 +211,9 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+	}
+	if b.server != nil {
+		lc.Room = b.server.Room
 	}
 	log, err := stream.OpenLog(ctx, b.conn, lc)
 	if errors.Is(err, context.DeadlineExceeded) {

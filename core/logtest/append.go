@@ -109,6 +109,7 @@ func bodies() map[string][]byte {
 		"like a header":   []byte("NATS/1.0\r\nSess-V: 2\r\n\r\n"),
 		"like zstd":       {0x28, 0xb5, 0x2f, 0xfd, 0},
 		"compressible":    bytes.Repeat([]byte("entry "), 2000),
+		"255 KiB, noise":  noise[:255<<10],
 		"300 KiB, noise":  noise,
 		"2 MiB, patterns": bytes.Repeat(noise[:1<<10], 2<<10),
 	}

@@ -126,6 +126,26 @@ func (l *FaultyLog) Last(ctx context.Context, id core.SessionID) (*core.Record, 
 	return older[max(0, len(older)-1-l.upTo(3))], nil
 }
 
+// Prove implements core.Prover where the log beneath does. It never proves what
+// is not so.
+func (l *FaultyLog) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
+	defer l.wait(ctx, l.f.Delay)
+	p, ok := l.Log.(core.Prover)
+	switch {
+	case !ok:
+		return fmt.Errorf("the log beneath proves nothing: %w", core.ErrInvalid)
+	case l.happens(l.f.Busy), l.happens(l.f.Dropped):
+		return fmt.Errorf("busy: %w", core.ErrUnavailable)
+	case l.happens(l.f.Conflicts):
+		return fmt.Errorf("the last record is at 0: %w", core.ErrConflict)
+	}
+	err := p.Prove(ctx, id, last)
+	if err == nil && l.happens(l.f.Lost) {
+		return fmt.Errorf("the answer was lost: %w", core.ErrUnavailable)
+	}
+	return err
+}
+
 // Read implements core.Log.
 func (l *FaultyLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {

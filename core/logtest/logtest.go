@@ -38,6 +38,8 @@ func Test(t *testing.T, open func(*testing.T) core.Log) {
 		{"FollowEndsWithItsContext", followEnds},
 		{"EndedContextStoresNothing", endedContext},
 		{"ManySessionsAtOnce", manySessions},
+		{"ProvesTheLastRecordAndNoOther", provesLast},
+		{"WhatIsProvedIsNoRecord", proofIsNoRecord},
 	}
 	for _, p := range promises {
 		t.Run(p.name, func(t *testing.T) {

@@ -29,7 +29,10 @@ type stored struct {
 	rec core.Record
 }
 
-var _ core.Log = (*Log)(nil)
+var (
+	_ core.Log    = (*Log)(nil)
+	_ core.Prover = (*Log)(nil)
+)
 
 // New returns an empty log.
 func New(name string) *Log {
@@ -78,6 +81,19 @@ func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error)
 	pos := l.last[id]
 	l.mu.Unlock()
 	return l.At(ctx, id, pos)
+}
+
+// Prove implements core.Prover.
+func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if have := l.last[id]; have != last {
+		return fmt.Errorf("the last record is at %d: %w", have, core.ErrConflict)
+	}
+	return nil
 }
 
 // At implements core.Log.

@@ -83,8 +83,7 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *strea
 	if err := v.blobs(ctx, r, in.State); err != nil {
 		return nil, nil, err
 	}
-	v.row(r, in)
-	return r, in, nil
+	return r, in, v.row(ctx, r, in)
 }
 
 func (r *Report) add(kind Kind, what, next string, err error) {
@@ -205,12 +204,20 @@ func (v *Verifier) readBlob(ctx context.Context, ref blobstore.Ref) error {
 	return err
 }
 
-// row compares the directory with the log.
-func (v *Verifier) row(r *Report, in *stream.Inspection) {
+// row compares the directory with the log, whose end may have moved since it was
+// inspected.
+func (v *Verifier) row(ctx context.Context, r *Report, in *stream.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
 	if seq <= in.Last.Seq {
-		return
+		return nil
 	}
-	r.add(Row, "the session's row", r.repair(),
-		fmt.Errorf("it speaks of record %d, the log ends at %d: %w", seq, in.Last.Seq, core.ErrLost))
+	last, err := v.Log.Last(ctx, r.Session)
+	if err != nil {
+		return err
+	}
+	if seq > last.Seq {
+		r.add(Row, "the session's row", r.repair(),
+			fmt.Errorf("it speaks of record %d, the log ends at %d: %w", seq, last.Seq, core.ErrLost))
+	}
+	return nil
 }

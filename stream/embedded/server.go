@@ -150,7 +150,8 @@ func (c Config) warn() {
 
 // Connect returns a connection to the server that uses no socket. It reconnects
 // forever, waits at most 5 seconds for an answer to its handshake, and notices
-// a server that hangs within a minute. The options in opts come last and win.
+// a server that hangs within a minute. While it is not connected it sends
+// nothing and keeps nothing: a publish is nats.ErrReconnectBufExceeded. The options in opts come last and win.
 //
 // The connection is the caller's to close, before the Server: after Close it
 // would go on trying.
@@ -164,6 +165,7 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 		nats.IgnoreDiscoveredServers(),
 		nats.Timeout(5 * time.Second),
 		nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1),
 		nats.SyncQueueLen(1024), // room for so many messages in a subscription; the default takes half a megabyte
 		nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),

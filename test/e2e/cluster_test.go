@@ -58,7 +58,11 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 		Writer string      `json:"writer"`
 		Former *core.Claim `json:"former"`
 	}
-	after.JSON(t, &resumed, "resume", id, "--dir", after.Path("some", "where"), "--agent", "pi on the third")
+	// The writer claimed a moment ago and might well be at work: it is asked for.
+	if r := after.Sessctl(t, "resume", id, "--dir", after.Path("some", "where")); r.Code != 6 || !strings.Contains(r.Err, "--take-over") {
+		t.Errorf("a resume of what another just claimed: %s", r)
+	}
+	after.JSON(t, &resumed, "resume", "--take-over", id, "--dir", after.Path("some", "where"), "--agent", "pi on the third")
 	if resumed.Former == nil || resumed.Former.Writer != held.Writer || resumed.Former.Host != "first-host" {
 		t.Errorf("resume does not say from whom it took over: %+v", resumed.Former)
 	}

@@ -153,7 +153,7 @@ func checkResume(t *testing.T, first, second *harness.Host, id string) {
 		t.Errorf("import of the grown file: %+v", imported)
 	}
 	// Somebody takes over: the first host is fenced, and told by whom.
-	second.JSON(t, &there, "resume", id, "--dir", second.Path("elsewhere"), "--agent", "the other")
+	second.JSON(t, &there, "resume", "--take-over", id, "--dir", second.Path("elsewhere"), "--agent", "the other")
 	if there.Former == nil || there.Former.Writer != here.Writer {
 		t.Errorf("the second resume does not name the first: %+v", there.Former)
 	}

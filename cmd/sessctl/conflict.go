@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// conflictFlags say what to do where another writer came first.
+type conflictFlags struct {
+	how    string
+	branch string
+}
+
+func (f *conflictFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.how, "on-conflict", "fail", "where another writer came first: fail, rebase (go behind what it wrote) or branch (go on, on a head of its own)")
+	cmd.Flags().StringVar(&f.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
+}
+
+// options adds the flags to o.
+func (f *conflictFlags) options(o *api.AppendOptions) error {
+	how, err := api.ParseOnConflict(f.how)
+	if err != nil {
+		return fmt.Errorf("--on-conflict: %w", err)
+	}
+	if f.branch != "" {
+		if how != api.Branch {
+			return usagef("--head-name is for --on-conflict branch")
+		}
+		if err := core.CheckHead(f.branch); err != nil {
+			return fmt.Errorf("--head-name: %w", err)
+		}
+	}
+	o.OnConflict, o.Branch = how, f.branch
+	return nil
+}
+
+func (f *conflictFlags) check() error { return f.options(new(api.AppendOptions)) }
+
+// giveBack writes lines that could not be stored where they are not lost: to
+// the file at path, which must not be there, or to standard output. What breaks
+// a rule is not given back: it will not go in another time.
+func (a *app) giveBack(err error, lines []byte, path string) error {
+	if err == nil || !worthKeeping(err) {
+		return err
+	}
+	if path != "" {
+		werr := writeFile(path, false, func(w io.Writer) error {
+			_, err := w.Write(lines)
+			return err
+		})
+		if werr == nil {
+			a.notef("the lines that were not stored are in %s", path)
+			return err
+		}
+		a.notef("%v; the lines are on standard output", werr)
+	}
+	if _, werr := a.stdout.Write(lines); werr != nil {
+		return errors.Join(err, werr)
+	}
+	return err
+}
+
+func worthKeeping(err error) bool {
+	for _, e := range []error{core.ErrInvalid, core.ErrTooLarge, core.ErrNotFound, os.ErrNotExist} {
+		if errors.Is(err, e) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// demandFlags say what the answer of a reading verb must contain.
+type demandFlags struct {
+	seen   string
+	strict bool
+	api.Demand
+}
+
+func (d *demandFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record that this `CURSOR` names")
+	cmd.Flags().BoolVar(&d.strict, "strict", false, "have a quorum of the log's servers agree that nothing is missing")
+}
+
+func (d *demandFlags) check() (err error) {
+	d.Strict = d.strict
+	if d.Seen, err = core.ParseCursor(d.seen); err != nil {
+		return usagef("--seen: %q is no cursor", d.seen)
+	}
+	return nil
+}
+
+// on returns src as it answers to d.
+func (d *demandFlags) on(src source) (source, error) {
+	if d.Demand == (api.Demand{}) {
+		return src, nil
+	}
+	if src.file != nil {
+		return src, usagef("--seen and --strict are for sessions in the log, this is a file")
+	}
+	src.node = src.node.Demanding(d.Demand)
+	return src, nil
+}

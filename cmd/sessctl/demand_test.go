@@ -1,0 +1,35 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func TestReadsSayWhatTheAnswerMustContain(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	asked := ""
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/{what}", func(w http.ResponseWriter, r *http.Request) {
+		asked = r.PathValue("what") + "?" + r.URL.RawQuery
+		_, _ = w.Write([]byte("{}\n"))
+	})
+	for verb, want := range map[string]string{"context": "context", "entries": "entries", "export": "export"} {
+		wantResult(t, f.run(verb, testID, "-o", "json", "--strict", "--seen", "3-0000000000000000"), 0, "{}", "")
+		if asked != want+"?seen=3-0000000000000000&strict=true" {
+			t.Errorf("%s asked for %s", verb, asked)
+		}
+	}
+	wantResult(t, f.run("entries", testID), 0, "{}", "")
+	if asked != "entries?" {
+		t.Errorf("without demands entries asked for %s", asked)
+	}
+	wantResult(t, f.run("info", testID, "--seen", "x"), exitUsage, "", "no cursor")
+	f.stdin = `{"type":"session","version":3,"id":"a-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}`
+	wantResult(t, f.run("info", "-", "--strict"), exitUsage, "", "for sessions in the log")
+
+	f.refuses("GET /v1/sessions/"+testID, api.Detail{Code: "unavailable", Status: 503, Detail: "no quorum"})
+	wantResult(t, f.run("info", testID, "--strict"), exitUnavailable, "", "no quorum")
+}

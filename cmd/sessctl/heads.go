@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func headsCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "heads SESSION",
+		Short: "Show where writers go on, and who holds what",
+		Long: `Shows every head of the session: the entry where it stands and what that says,
+how far it is from main (+ its own entries since they parted, - those of main),
+who holds it, and whether that one seems to be there.
+
+With -o json: one object with session, cursor and heads, each with head, leaf,
+seq (of the record that moved it last), entry (id, type, text), claim, life
+(state: alive, silent, new or unknown; seen, host), fork (the last entry shared
+with main), ahead and behind; and more, the number of heads left out of a
+thousand and more.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.heads(ctx, args[0])
+		},
+	}
+}
+
+func (a *app) heads(ctx context.Context, arg string) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	hs, err := node.Heads(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	return a.print(hs, func() error { return a.printHeads(hs) })
+}
+
+func (a *app) printHeads(hs api.Heads) error {
+	g := a.newGrid()
+	g.add("HEAD", "AT", "APART", "HELD BY", "TYPE", "TEXT")
+	for _, h := range hs.Heads {
+		apart := "-"
+		if h.Ahead > 0 || h.Behind > 0 {
+			apart = fmt.Sprintf("+%d -%d", h.Ahead, h.Behind)
+		}
+		at, kind, text := "none", "-", ""
+		if h.Entry != nil {
+			at, kind, text = h.Entry.ID, h.Entry.Type, h.Entry.Text
+		}
+		held := "-"
+		if h.Claim != nil {
+			held = join(", ", a.claimText(h.Claim), a.lifeText(h.Life))
+		}
+		g.add(h.Head, at, apart, held, kind, text)
+	}
+	if err := g.flush(); err != nil {
+		return err
+	}
+	if hs.More > 0 {
+		return a.printf("and %s more", count(hs.More, "head", "heads"))
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// heldBy has main of testID held by a writer of whom so much is known, and
+// grants what is asked for.
+func heldBy(t *testing.T, life api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
+	t.Helper()
+	f = newFake(t)
+	f.has([]string{testID})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
+		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: mine("w0"), Life: &life},
+		{Head: "side", Ahead: 2, Behind: 1, Fork: "e0"},
+	}})
+	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.HeaderFile, "talk.jsonl")
+		w.Header().Set(api.HeaderCursor, "4-0000000000000000")
+	})
+	var got []api.ClaimRequest
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
+		var q api.ClaimRequest
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		got = append(got, q)
+		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: q.Head, Former: mine("w0")})
+	})
+	return f, func() []api.ClaimRequest { return got }
+}
+
+func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
+	t.Parallel()
+	seen := time.Now().Add(-3 * time.Second)
+	for _, life := range []api.Life{{State: api.LifeAlive, Seen: seen}, {State: api.LifeNew, Seen: seen}} {
+		f, asked := heldBy(t, life)
+		got := f.run("resume", testID, "--dir", t.TempDir())
+		wantResult(t, got, exitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
+		for _, want := range []string{"3s ago", "next: ask them to end first, or take it from them with: sessctl resume --take-over " + testID} {
+			if !strings.Contains(got.err, want) {
+				t.Errorf("%s: lacks %q:\n%s", life.State, want, got.err)
+			}
+		}
+		if len(asked()) > 0 {
+			t.Fatalf("%s: a claim was asked for: %+v", life.State, asked())
+		}
+		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
+		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "" {
+			t.Errorf("asked for %+v", q)
+		}
+	}
+}
+
+// What nobody answers for is taken over, but only from the one that was looked
+// at.
+func TestResumeTakesOverFromTheSilent(t *testing.T) {
+	t.Parallel()
+	for _, life := range []api.Life{{State: api.LifeSilent, Seen: time.Unix(1, 0)}, {State: "unknown"}} {
+		f, asked := heldBy(t, life)
+		said := map[api.Life]string{}
+		said[life] = "taken over from pi on a-host, "
+		wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, said[life], "")
+		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "w0" {
+			t.Errorf("%s: asked for %+v", life.State, q)
+		}
+	}
+}
+
+// This host's own claim is no reason to ask, unless somebody here works with it.
+func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
+	t.Parallel()
+	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": exitFenced} {
+		life := api.Life{Seen: time.Now()}
+		_ = json.Unmarshal([]byte(`"`+state+`"`), &life.State)
+		f, _ := heldBy(t, life)
+		a := testApp(map[string]string{"HOME": f.home})
+		if err := a.claims().save(held{Session: testID, Head: "main", Writer: "w0"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.run("resume", testID, "--dir", t.TempDir()); got.code != code {
+			t.Errorf("%s: exit code %d, want %d: %s", state, got.code, code, got.err)
+		}
+	}
+}
+
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	f, _ := heldBy(t, api.Life{State: api.LifeAlive, Seen: time.Now().Add(-2 * time.Second)})
+	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    APART  HELD BY                           TYPE     TEXT
+main  e1    -      pi on a-host, alive, seen 2s ago  message  user: hi␛
+side  none  +2 -1  -                                 -`, "")
+	wantResult(t, f.run("heads", testID, "-o", "json"), 0, `"head":"side","leaf":{},"seq":0,"fork":"e0","ahead":2,"behind":1}]}`, "")
+}
+
+func TestPs(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.mux.HandleFunc("GET /v1/presence", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"present":[
+			{"id":"n-1","agent":"n1","host":"a","since":"2001-01-01T00:00:00Z","kind":"node","seen":"2001-01-01T00:00:00Z","alive":true},
+			{"id":"w-1","by":"ann\u001b","since":"2001-01-01T00:00:00Z","kind":"writer","seen":"2001-02-03T00:00:00Z","alive":false,
+			 "holds":[{"session":"s-1","head":"main","writer":"w"},{"session":"s-2","head":"side","writer":"v"}]}]}`))
+	})
+	wantResult(t, f.run("ps"), 0, `KIND    WHO   HOST  SINCE       STATE                    HOLDS
+node    n1    a     2001-01-01  alive                    -
+writer  ann␛  none  2001-01-01  silent since 2001-02-03  s-1@main
+                                                         s-2@side
+`, "")
+	wantResult(t, f.run("ps", "-o", "json"), 0, `[{"id":"n-1","agent":"n1"`, "")
+}
+
+// A claim that is held in the foreground is told of, ends when it was lost, and
+// says to whom.
+func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
+	t.Parallel()
+	f, _ := heldBy(t, api.Life{State: api.LifeAlive})
+	var told, left atomic.Bool
+	f.mux.HandleFunc("PUT /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) { told.Store(true); w.WriteHeader(http.StatusNoContent) })
+	f.mux.HandleFunc("DELETE /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) { left.Store(true); w.WriteHeader(http.StatusNoContent) })
+	a := testApp(map[string]string{"HOME": f.home})
+	node := &api.Client{Base: f.url}
+	err := a.hold(t.Context(), node, testID, api.Claimed{Claim: *mine("w1"), Head: "main"})
+	if holder := holderOf(err); holder == nil || holder.Writer != "w0" {
+		t.Errorf("it ended with %v, want that w0 holds it", err)
+	}
+	if !told.Load() || !left.Load() {
+		t.Errorf("told %v, left %v", told.Load(), left.Load())
+	}
+}

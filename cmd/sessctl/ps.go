@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func psCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ps",
+		Short: "Show who is at work",
+		Long: `Shows the nodes and the writers that are there, or were in the last hour: who
+and where, since when, when they were heard last, and which heads they hold. A
+process is alive if it was heard in the last 30 seconds.
+
+Nodes are always shown. Of writers, those that stay are: programs that have a
+session open, and sessctl claim --hold. What was claimed by a sessctl that ended
+is a claim all the same, which sessctl heads shows.
+
+With -o json: a list with an object for each process: kind (node or writer), id,
+agent, host, by, node (through which a writer was heard), since, seen, alive, and
+holds, a list with session, head and writer.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.ps(ctx)
+		},
+	}
+}
+
+func (a *app) ps(ctx context.Context) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	list, err := node.Presence(ctx)
+	if err != nil {
+		return err
+	}
+	list.Present = notNil(list.Present)
+	return a.print(list.Present, func() error { return a.printPresent(list) })
+}
+
+func (a *app) printPresent(list api.PresenceList) error {
+	g := a.newGrid()
+	g.add("KIND", "WHO", "HOST", "SINCE", "STATE", "HOLDS")
+	for _, p := range list.Present {
+		state := "alive"
+		if !p.Alive {
+			state = "silent since " + a.when(p.Seen)
+		}
+		who := p.Agent
+		if who == "" {
+			who = p.By
+		}
+		holds := "-"
+		if len(p.Holds) > 0 {
+			holds = holdText(p.Holds[0].Session, p.Holds[0].Head)
+		}
+		g.add(p.Kind, orNone(who), orNone(p.Host), a.when(p.Since), state, holds)
+		for i := 1; i < len(p.Holds); i++ {
+			g.add("", "", "", "", "", holdText(p.Holds[i].Session, p.Holds[i].Head))
+		}
+	}
+	return g.flush()
+}
+
+func holdText(id core.SessionID, head string) string { return string(id) + "@" + head }
+
+// ago is how long ago t was, in words.
+func (a *app) ago(t time.Time) string {
+	return max(a.now().Sub(t), 0).Round(time.Second).String() + " ago"
+}

@@ -1,0 +1,60 @@
+package core
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxChanges is how many changes an error names at most, and MaxChanged how
+// many entries of each.
+const (
+	MaxChanges = 8
+	MaxChanged = 8
+)
+
+// A Change is a record that moved a head, or changed who holds it.
+type Change struct {
+	Cursor  Cursor    `json:"cursor"`
+	Kind    Kind      `json:"kind"`
+	Writer  string    `json:"writer"`
+	Who     *Claim    `json:"who,omitempty"` // the writer's claim, where it speaks from one
+	Time    time.Time `json:"time,omitzero"` // by the log's clock
+	Count   int       `json:"count,omitempty"`
+	Entries []string  `json:"entries,omitempty"` // ids of the first of its entries that have one
+}
+
+func (c *Change) String() string {
+	who := "writer " + c.Writer
+	if c.Who != nil {
+		who = c.Who.Name()
+	}
+	at := ""
+	if !c.Time.IsZero() {
+		at = " at " + c.Time.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	what := "moved it"
+	switch c.Kind {
+	case KindClaim:
+		what = "claimed it"
+	case KindRelease:
+		what = "released it"
+	case KindAppend:
+		what = fmt.Sprintf("appended %d entries", c.Count)
+		if c.Count == 1 && len(c.Entries) == 1 {
+			what = fmt.Sprintf("appended entry %q", clip(c.Entries[0], 64))
+		}
+	}
+	return fmt.Sprintf("%s %s%s (%s)", who, what, at, c.Cursor)
+}
+
+// told is how an error goes on that knows what came since.
+func told(since []Change, more int) string {
+	if len(since) == 0 {
+		return ""
+	}
+	text := "; since then " + since[0].String()
+	if rest := len(since) - 1 + more; rest > 0 {
+		text += fmt.Sprintf(", and %d more", rest)
+	}
+	return text
+}

@@ -1,0 +1,137 @@
+package broken
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var long = flag.Bool("long", false, "try every break, not the first few alone")
+
+// A broken rule is a piece of the program's text and what it is replaced by.
+type rule struct {
+	promise  string // of those in docs/RELIABILITY.md
+	what     string
+	file     string
+	old, new string
+}
+
+var rules = []rule{
+	{
+		"P1", "an append is acknowledged before it is stored", "stream/session.go",
+		"case errors.Is(err, core.ErrUncertain):\n\t\t\tdoubt = true\n",
+		"case errors.Is(err, core.ErrUncertain):\n\t\t\treturn true, nil\n",
+	},
+	{
+		"P2", "a fence is ignored", "core/admit.go",
+		"return &FencedError{Session: s.ID, Head: head, Holder: claim}", "return nil",
+	},
+	{
+		"P5", "the chain is not checked", "core/fold.go",
+		"return r.Seq == s.Seq+1 && s.Chain.Next(r) == r.Chain", "return r.Seq == s.Seq+1",
+	},
+	{
+		"P2", "the sequence is not checked", "stream/sim_test.go",
+		"if have != after {", "if have < after {",
+	},
+	{
+		"P4", "a record whose answer was lost is not looked for, nor its lines by their ids", "core/admit.go",
+		"if taken && bytes.Equal(old.Line, e.Line) {\n\t\t\tcontinue\n\t\t}\n\t\tif err", "_ = old\n\t\tif err",
+	},
+	{
+		"P5", "nothing is put back", "stream/redo.go",
+		"func (s *Session) owed(v *view) (*core.Record, error) {\n", "func (s *Session) owed(v *view) (*core.Record, error) {\n\tif true {\n\t\treturn nil, nil\n\t}\n",
+	},
+	{
+		"P5", "lines are not rescued where somebody went on", "stream/redo.go",
+		"if len(missing) == 0 || v.st.Seq == 0 {", "if true {",
+	},
+	{
+		"P5", "strays are not adopted", "stream/stray.go",
+		"if stray.Kind != core.KindAppend {", "if true {",
+	},
+	{
+		"P5", "a checkpoint rests on memory alone", "stream/checkpoint.go",
+		"if len(known) < 2 {", "if true {",
+	},
+	{
+		"P5", "a stray checkpoint is a base", "stream/load.go",
+		"if before.Chain.Next(r) == r.Chain {", "if true {",
+	},
+	{
+		"P1", "a prefix is dropped that sessions need", "stream/truncate.go",
+		"if err != nil || s.from > upTo {", "if true {",
+	},
+	{
+		"P8", "two nodes write other snapshots of the same record", "stream/checkpoint.go",
+		"plain := s.st.Render()\n", "plain := append(s.st.Render(), s.writer...)\n",
+	},
+}
+
+func TestTheSimulationFindsWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it compiles package stream anew for each break; not with -short")
+	}
+	for i, r := range rules {
+		if i >= 2 && !*long {
+			t.Logf("%d more with -long", len(rules)-i)
+			return
+		}
+		t.Run(strings.ReplaceAll(r.promise+" "+r.what, " ", "_"), func(t *testing.T) { r.mustFail(t) })
+	}
+}
+
+// mustFail breaks the rule and runs the simulation.
+func (r rule) mustFail(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, filepath.FromSlash(r.file))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), r.old); n != 1 {
+		t.Fatalf("%s has %d times what this break replaces, want once", r.file, n)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, filepath.Base(path))
+	if err := os.WriteFile(broken, []byte(strings.Replace(string(text), r.old, r.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", list, "-run", "InSimulation", "./stream", "-sim-steps", "400000")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		t.Errorf("nothing was found wrong")
+	case !strings.Contains(string(out), "--- FAIL: TestPromisesHoldInSimulation"):
+		t.Errorf("it failed otherwise:\n%s", out)
+	default:
+		t.Logf("found: %s", first(string(out)))
+	}
+}
+
+// first returns the first promise that was found broken.
+func first(out string) string {
+	for line := range strings.Lines(out) {
+		if _, wrong, ok := strings.Cut(line, ": seed "); ok && strings.Contains(line, "simulation_test.go") {
+			return strings.TrimSpace("seed " + wrong)
+		}
+	}
+	return "the simulation does not end well"
+}

@@ -1,0 +1,196 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// memoryOf is a field of /proc/PID/status in bytes: VmRSS, or VmHWM for the most
+// there ever was.
+func memoryOf(t *testing.T, pid int, field string) int64 {
+	t.Helper()
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if rest, ok := strings.CutPrefix(s.Text(), field+":"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatalf("no %s", field)
+	return 0
+}
+
+// Many more clients than a node takes at once: each answer is either an entry
+// that is there, once, or a refusal of one that is not.
+func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
+	t.Parallel()
+	n := harness.StartNode(t)
+	ctx := harness.Timeout(t)
+	c := n.Client()
+	ids := []string{"load-session-1", "load-session-2"}
+	for _, id := range ids {
+		if _, err := c.Create(ctx, api.Create{ID: id, CWD: "/w"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const clients = 1200
+	before := memoryOf(t, n.Pid(), "VmRSS")
+	var mu sync.Mutex
+	stored, refused := map[string]bool{}, map[string]bool{}
+	round := func(r int) {
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for k := range clients {
+			wg.Go(func() {
+				for i := range often(3) {
+					name := fmt.Sprintf("e%d-%d-%d", r, k, i)
+					_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), api.AppendOptions{})
+					var answer *api.Error
+					mu.Lock()
+					switch {
+					case err == nil:
+						stored[name] = true
+					case errors.As(err, &answer) && errors.Is(err, core.ErrUnavailable) && answer.Detail.Status == 503:
+						refused[name] = true
+					default:
+						t.Errorf("%s: %v", name, err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	for r := 0; r == 0 || len(refused) == 0 && r < 5; r++ { // until it was pressure
+		round(r)
+	}
+	peak := memoryOf(t, n.Pid(), "VmHWM")
+	t.Logf("%d stored, %d refused; memory %d MiB before, %d MiB at most", len(stored), len(refused), before>>20, peak>>20)
+	if len(stored) == 0 || len(refused) == 0 {
+		t.Errorf("%d stored, %d refused: this was no pressure", len(stored), len(refused))
+	}
+	for _, id := range ids {
+		r, err := c.Entries(ctx, id, false, api.View{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		_ = r.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(b) {
+			name, _, _ := strings.Cut(string(line[bytes.Index(line, []byte(`"id":"`))+6:]), `"`)
+			if refused[name] {
+				t.Errorf("%s was refused and is there", name)
+			}
+			if !stored[name] {
+				t.Errorf("%s is there twice, or was never sent", name)
+			}
+			delete(stored, name)
+		}
+	}
+	for name := range stored {
+		t.Errorf("%s was acknowledged and is not there", name)
+	}
+	if more := peak - before; more > 1<<30 {
+		t.Errorf("%d clients took %d MiB", clients, more>>20)
+	}
+	st, err := c.Status(ctx)
+	if err != nil || st.Bounds["appends"].Used != 0 || st.Bounds["smallBytes"].Used != 0 || st.Bounds["largeBytes"].Used != 0 {
+		t.Errorf("after the load: %+v, %v", st.Bounds, err)
+	}
+}
+
+// Followers that take nothing cost a node the record that they stand at, once,
+// and slow no writer.
+func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
+	t.Parallel()
+	n := harness.StartNode(t)
+	ctx := harness.Timeout(t)
+	c := n.Client()
+	var file bytes.Buffer
+	file.WriteString(`{"type":"session","version":3,"id":"stuck-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n")
+	parent := "null"
+	for i := 0; file.Len() < 64<<20; i++ {
+		fmt.Fprintf(&file, `{"type":"message","id":"m%d","parentId":%s,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":%q}}`+"\n",
+			i, parent, strings.Repeat("some words that fill a line ", 700))
+		parent = fmt.Sprintf("%q", fmt.Sprint("m", i))
+	}
+	if _, err := c.Import(ctx, bytes.NewReader(file.Bytes()), int64(file.Len()), api.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := memoryOf(t, n.Pid(), "VmRSS")
+	const followers = 20
+	for range followers {
+		stuckFollower(t, ctx, c.Base, "stuck-session")
+	}
+	for { // until all of them stand at the record
+		st, err := c.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Bounds["followers"].Used == followers {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for i := range often(20) {
+		if _, err := c.Append(ctx, "stuck-session", fmt.Appendf(nil, `{"type":"message","id":"after%d","message":{"role":"user","content":"hi"}}`, i), api.AppendOptions{}); err != nil {
+			t.Fatalf("an append beside followers that take nothing: %v", err)
+		}
+	}
+	most := memoryOf(t, n.Pid(), "VmRSS")
+	for range 30 {
+		most = max(most, memoryOf(t, n.Pid(), "VmRSS"))
+		time.Sleep(50 * time.Millisecond)
+	}
+	st, err := c.Status(ctx)
+	if err != nil || st.Bounds["followers"].Used != followers {
+		t.Fatalf("%+v, %v", st.Bounds, err)
+	}
+	t.Logf("%d followers: memory %d MiB before, %d MiB with them; %+v", followers, before>>20, most>>20, st.Bounds["largeBytes"])
+	if more := most - before; more > 400<<20 {
+		t.Errorf("%d followers of one record of 64 MiB took %d MiB", followers, more>>20)
+	}
+}
+
+// stuckFollower asks for a session's records and takes the first few bytes.
+func stuckFollower(t *testing.T, ctx context.Context, base, id string) {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET /v1/sessions/%s/events HTTP/1.1\r\nHost: localhost\r\n\r\n", id)
+	if _, err := io.ReadFull(conn, make([]byte, 400)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,116 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A node whose fellows hang still believes for a while that it leads, and
+// answers plain reads. A strict one it answers only when a quorum is there.
+func TestStrictReadNeedsAQuorum(t *testing.T) {
+	t.Parallel()
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t))
+	ctx := harness.Timeout(t)
+	const id = "strict-session"
+	first := nodes[0].Client()
+	if _, err := first.Create(ctx, api.Create{ID: id, CWD: "/w"}); err != nil {
+		t.Fatal(err)
+	}
+	var last core.Cursor
+	for i := range 5 {
+		done, err := nodes[i%3].Client().Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":"m%d","message":{"role":"user","content":"hi"}}`, i), api.AppendOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = done.Cursor
+		for _, n := range nodes {
+			info, err := n.Client().Demanding(api.Demand{Strict: true}).Info(ctx, id)
+			if err != nil || info.Log.Cursor != last {
+				t.Fatalf("a strict read after %s: %s, %v", last, info.Log.Cursor, err)
+			}
+		}
+	}
+
+	leader := leaderOf(t, ctx, nodes, id)
+	for i, n := range nodes {
+		if i != leader {
+			stopProcess(t, n.Pid())
+		}
+	}
+	short, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	if _, err := nodes[leader].Client().Info(short, id); err != nil {
+		t.Logf("a plain read of the node that is left: %v", err)
+	}
+	_, err := nodes[leader].Client().Demanding(api.Demand{Strict: true}).Info(short, id)
+	if answered, ok := errors.AsType[*api.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
+		t.Errorf("a strict read without a quorum: %v", err)
+	}
+
+	for i, n := range nodes {
+		if i != leader {
+			_ = syscall.Kill(n.Pid(), syscall.SIGCONT)
+		}
+	}
+	for {
+		info, err := nodes[leader].Client().Demanding(api.Demand{Strict: true, Seen: last}).Info(ctx, id)
+		if err == nil {
+			if info.Log.Cursor != last {
+				t.Errorf("after the pause the session is at %s, was at %s", info.Log.Cursor, last)
+			}
+			return
+		}
+		if !errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leaderOf is the node that leads the session's shard.
+func leaderOf(t *testing.T, ctx context.Context, nodes []*harness.Node, id string) int {
+	t.Helper()
+	st, err := nodes[0].Client().Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sh := range st.Shards {
+		if sh.Sessions == 0 {
+			continue
+		}
+		for i, n := range nodes {
+			own, err := n.Client().Status(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own.Node == sh.Leader {
+				return i
+			}
+		}
+	}
+	t.Fatalf("nobody leads the shard of %s: %+v", id, st.Shards)
+	return 0
+}
+
+// stopProcess has a process hang until the test ends or it is continued.
+func stopProcess(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+			t.Error(err)
+		}
+	})
+}
