@@ -32,7 +32,7 @@ func TestADiskThatFillsUpUnderWritersLosesNothingAcknowledged(t *testing.T) {
 			_, err := export(t, c, w.id)
 			return err
 		})
-		complains(t, node, "no space left")
+		complains(t, node, "no space left", "full")
 		free()
 		node.Kill()
 		node.Start(t)
