@@ -78,28 +78,29 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	f.report(t)
 }
 
-// complains fails the test unless the node's status speaks of it, in one of these
-// words.
+// complains returns once the node's status speaks of it, in one of these words.
+// While leaders are elected it has other things to say.
 func complains(t *testing.T, n *harness.Node, words ...string) {
 	t.Helper()
-	s, err := n.Client().Status(harness.Timeout(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Healthy || !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s.Summary, w) }) {
-		t.Errorf("status says nothing of it: healthy %v, %s", s.Healthy, s.Summary)
-	}
+	harness.Await(t, "status speaks of the fault", func() error {
+		s, err := n.Client().Status(harness.Timeout(t))
+		if err == nil && (s.Healthy || !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s.Summary, w) })) {
+			err = fmt.Errorf("healthy %v, %s", s.Healthy, s.Summary)
+		}
+		return err
+	})
 }
 
+// healthy returns once the node says that all is well.
 func healthy(t *testing.T, n *harness.Node) {
 	t.Helper()
-	s, err := n.Client().Status(harness.Timeout(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !s.Healthy {
-		t.Errorf("node %s is not healthy: %s", s.Node, s.Summary)
-	}
+	harness.Await(t, "the node is healthy", func() error {
+		s, err := n.Client().Status(harness.Timeout(t))
+		if err == nil && !s.Healthy {
+			err = errors.New(s.Summary)
+		}
+		return err
+	})
 }
 
 func TestSnapshotsThatWaitedForTheObjectStoreAreMadeUpFor(t *testing.T) {
