@@ -195,11 +195,11 @@ func intact(t *testing.T, c *api.Client, id string) {
 	}
 }
 
-func cursorOf(t *testing.T, c *api.Client, id string) string {
+func countOf(t *testing.T, c *api.Client, id string) int {
 	t.Helper()
 	info, err := c.Info(harness.Timeout(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return info.Log.Cursor.String()
+	return info.EntryCount
 }

@@ -167,6 +167,7 @@ func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
 			node := harness.StartNode(t, "--log-shards", "1")
 			c := node.Client()
 			s := fillTwo(t, c)
+			awaitRows(t, node, s.bad, s.good)
 			node.Terminate(t)
 			flipRecord(t, node, s.bad, "bad-5-", p)
 			index := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_00", "msgs", "index.db")
@@ -190,6 +191,23 @@ func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// awaitRows returns once the rows of both sessions are in the directory's bucket
+// as they stand, which is a second behind. Without them nobody knows of a loss.
+func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
+	t.Helper()
+	block := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "KV_SESSDIR_main", "msgs", "1.blk")
+	harness.Await(t, "the rows are saved", func() error {
+		b := readFile(t, block)
+		for _, id := range ids {
+			_, row, _ := bytes.Cut(b[max(0, bytes.LastIndex(b, []byte(`"id":"`+id))):], []byte(`"seq":`))
+			if !bytes.HasPrefix(row, []byte("11,")) {
+				return fmt.Errorf("the row of %s says %.10q", id, row)
+			}
+		}
+		return nil
+	})
 }
 
 // A bit flipped in what the file store keeps.

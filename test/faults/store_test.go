@@ -25,7 +25,7 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	var f figures
 
 	for n, kind := range []fault{down, answers5, busy, flipIn} {
-		before := cursorOf(t, c, pictures)
+		before := countOf(t, c, pictures)
 		store.do(kind, "")
 		f.fault(string(kind))
 		image := harness.ImageMessage(uint64(n), fmt.Sprint("picture ", n), 5000)
@@ -44,8 +44,8 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 		if store.met() == 0 {
 			t.Errorf("%s: nothing asked the object store", kind)
 		}
-		if now := cursorOf(t, c, pictures); now != before {
-			t.Errorf("%s: the session moved from %s to %s by an append that was refused", kind, before, now)
+		if now := countOf(t, c, pictures); now != before {
+			t.Errorf("%s: the session went from %d to %d entries by an append that was refused", kind, before, now)
 		}
 		say(t, c, pictures, fmt.Sprint("without a picture ", n), api.AppendOptions{})
 		texts.await(20) // the others go on
