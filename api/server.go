@@ -41,6 +41,8 @@ type Config struct {
 	BlobsAt string // where blobs are kept, for status
 	// Ready says why the node cannot serve now, or nil.
 	Ready func(context.Context) error
+	// Store says why blobs and snapshots cannot be reached now, or nil. Optional.
+	Store func(context.Context) error
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/stream"
@@ -39,6 +40,17 @@ func (s *Server) ready(ctx context.Context) error {
 	return err
 }
 
+// store says why blobs and snapshots cannot be reached now, or nil. The node is
+// ready without them.
+func (s *Server) store(ctx context.Context) error {
+	if s.cfg.Store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	return s.cfg.Store(ctx)
+}
+
 func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	st := Status{
 		Node:     s.cfg.Node,
@@ -58,6 +70,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
+	}
+	if err := s.store(r.Context()); err != nil {
+		st.Healthy = false
+		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
 	}
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
 	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them

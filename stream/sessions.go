@@ -221,9 +221,16 @@ func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entr
 }
 
 // Inline returns a line, or any other JSON made of entries, with its images put
-// back.
+// back. An image that is gone is core.ErrCorrupt: the line is there and says that
+// the image is, and core.ErrNotFound would be said of the session.
 func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
-	return core.Inline(line, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
+	return core.Inline(line, func(d core.Digest) ([]byte, error) {
+		b, err := ss.cfg.Blobs.Get(ctx, d)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil, fmt.Errorf("it is gone: %v: %w", err, core.ErrCorrupt)
+		}
+		return b, err
+	})
 }
 
 // Resolve is Inline with the images that the agent keeps in a store of its own

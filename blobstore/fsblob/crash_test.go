@@ -23,7 +23,15 @@ import (
 const writeInto = "FSBLOB_TEST_WRITE_INTO"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(writeInto); dir != "" {
+	dir := os.Getenv(writeInto)
+	if at := os.Getenv(dieAt); dir != "" && at != "" {
+		if err := putStepwise(dir, at); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if dir != "" {
 		fmt.Fprintln(os.Stderr, write(dir)) // it returns only with an error
 		os.Exit(1)
 	}

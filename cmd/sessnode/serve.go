@@ -18,8 +18,6 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
-	"github.com/sesslog/sesslog/blobstore/fsblob"
-	"github.com/sesslog/sesslog/blobstore/s3blob"
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
@@ -42,15 +40,13 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	}
 	defer broker.close()
 
-	bucket, err := openBucket(ctx, cfg)
+	store, err := openStore(ctx, cfg, logger)
 	if err != nil {
 		return err
 	}
-	if c, ok := bucket.(io.Closer); ok {
-		defer c.Close()
-	}
-	blobs := blobstore.NewCached(bucket, int64(cfg.Blobs.Cache))
-	snapshots := materializer.NewSnapshots(bucket)
+	defer store.close()
+	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache))
+	snapshots := materializer.NewSnapshots(store.bucket)
 
 	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
 	if err != nil {
@@ -84,7 +80,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
-		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: blobsAt(cfg), Ready: broker.check,
+		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
 
@@ -104,6 +100,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return mat.Run(work) })
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
+	g.Go(func() error { return store.run(work) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err
@@ -204,24 +201,6 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 	return &broker{conn: conn}, nil
 }
 
-func openBucket(ctx context.Context, cfg config.Config) (blobstore.Bucket, error) {
-	if cfg.Blobs.Store == "fs" {
-		return fsblob.Open(filepath.Join(cfg.Data, "blobs"))
-	}
-	s := cfg.Blobs.S3
-	b, err := s3blob.New(s3blob.Config{
-		Endpoint: s.Endpoint, Region: s.Region, Bucket: s.Bucket, Prefix: s.Prefix,
-		AccessKey: s.AccessKey, SecretKey: s.SecretKey, CAFile: s.CA, PathStyle: s.PathStyle, Create: s.Create,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := b.Ready(ctx); err != nil {
-		return nil, fmt.Errorf("object store %s: %w", s.Endpoint, err)
-	}
-	return b, nil
-}
-
 // startTime is how long a node waits at its start for the streams to have
 // leaders: a cluster that has just formed, or lost a node, needs a moment.
 const startTime = 2 * time.Minute
@@ -259,11 +238,4 @@ func spreadOf(replicas int) time.Duration {
 		return 0
 	}
 	return 2 * time.Second
-}
-
-func blobsAt(cfg config.Config) string {
-	if cfg.Blobs.Store == "fs" {
-		return filepath.Join(cfg.Data, "blobs")
-	}
-	return cfg.Blobs.S3.Endpoint + "/" + cfg.Blobs.S3.Bucket + "/" + cfg.Blobs.S3.Prefix
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
@@ -23,6 +24,7 @@ type serverLog struct {
 
 	mu    sync.Mutex
 	first error
+	write string               // the latest error of a write that stopped something
 	said  map[string]time.Time // by format, of which the server has a fixed number
 }
 
@@ -31,9 +33,18 @@ const repeatAfter = 30 * time.Second
 
 func (l *serverLog) Noticef(format string, args ...any) { l.emit(slog.LevelDebug, format, args) }
 func (l *serverLog) Warnf(format string, args ...any)   { l.complain(slog.LevelWarn, format, args) }
-func (l *serverLog) Errorf(format string, args ...any)  { l.complain(slog.LevelError, format, args) }
-func (l *serverLog) Debugf(string, ...any)              {}
-func (l *serverLog) Tracef(string, ...any)              {}
+
+func (l *serverLog) Errorf(format string, args ...any) {
+	if strings.Contains(format, "Critical write error") {
+		l.mu.Lock()
+		l.write = fmt.Sprintf(format, args...)
+		l.mu.Unlock()
+	}
+	l.complain(slog.LevelError, format, args)
+}
+
+func (l *serverLog) Debugf(string, ...any) {}
+func (l *serverLog) Tracef(string, ...any) {}
 
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
@@ -49,6 +60,13 @@ func (l *serverLog) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first
+}
+
+// writeError is what stopped a part of the server that writes, or "".
+func (l *serverLog) writeError() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.write
 }
 
 // complain emits a warning or an error, unless it was emitted a moment ago.

@@ -61,10 +61,24 @@ func (s *Server) Check() error {
 	if err := s.log.fatal(); err != nil {
 		return err
 	}
+	if !s.ns.JetStreamEnabled() {
+		return s.stopped()
+	}
 	if s.IsClustered() {
 		return s.checkCluster()
 	}
 	return s.checkJetStream()
+}
+
+// stopped says why JetStream stopped itself. A member does so when its disk is
+// full or fails, and nothing but a new start makes it a member again; until then
+// it passes on what its clients want to the others.
+func (s *Server) stopped() error {
+	why := s.log.writeError()
+	if why == "" {
+		why = "the lines of nats-server in the log say why"
+	}
+	return fmt.Errorf("JetStream has stopped itself (%s): see to the disk, and start the node anew", why)
 }
 
 func (s *Server) checkJetStream() error {

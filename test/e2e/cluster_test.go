@@ -276,18 +276,6 @@ func imageData(t *testing.T, line string) string {
 	return m.Message.Content[1].Data
 }
 
-func TestANodeWithoutItsObjectStoreSaysSo(t *testing.T) {
-	t.Parallel()
-	bucket := harness.StartBucket(t)
-	bucket.Stop()
-	node := harness.NewNode(t, bucket.Args()...)
-	r := node.Run(t)
-	if r.Code != 1 || !strings.Contains(r.Err, bucket.Endpoint) || strings.Contains(r.Err, bucket.SecretKey) {
-		t.Errorf("a start without the object store: %s", r)
-	}
-	t.Logf("told after %v: %s", r.Took, lastLine(r.Err))
-}
-
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]

@@ -53,6 +53,14 @@ func (b *Bucket) Args() []string {
 // blobs, and returns once all are ready. They are named n1, n2 and so on.
 func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 	tb.Helper()
+	nodes := NewCluster(tb, n, b, args...)
+	StartAll(tb, nodes)
+	return nodes
+}
+
+// NewCluster is StartCluster without starting it.
+func NewCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
+	tb.Helper()
 	routes := FreeAddrs(tb, n)
 	nodes := make([]*Node, n)
 	for i := range nodes {
@@ -63,6 +71,5 @@ func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 			"--cluster-routes", strings.Join(routes, ","))
 		nodes[i] = NewNode(tb, append(more, args...)...)
 	}
-	StartAll(tb, nodes)
 	return nodes
 }

@@ -32,7 +32,12 @@ type Node struct {
 	// must become that program. Empty: it is run as it is.
 	Via []string
 
-	args, env []string
+	// Program is what is run in place of sessnode as it is: another build of it.
+	Program string
+	// Env is what the program has in its environment, as NAME=value.
+	Env []string
+
+	args      []string
 	home, log string
 	process   *process // nil while stopped
 }
@@ -59,7 +64,7 @@ func NewNode(tb testing.TB, args ...string) *Node {
 	n.args = []string{"--data", n.Data, "--listen", addr}
 	for _, arg := range args {
 		if name, _, ok := strings.Cut(arg, "="); ok && strings.ToUpper(name) == name && !strings.HasPrefix(name, "-") {
-			n.env = append(n.env, arg)
+			n.Env = append(n.Env, arg)
 			continue
 		}
 		n.args = append(n.args, arg)
@@ -76,9 +81,13 @@ func NewNode(tb testing.TB, args ...string) *Node {
 // Command is the node's program with its settings, and more arguments.
 func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	tb.Helper()
-	line := slices.Concat(n.Via, []string{Binary(tb, "sessnode")}, n.args, more)
+	program := n.Program
+	if program == "" {
+		program = Binary(tb, "sessnode")
+	}
+	line := slices.Concat(n.Via, []string{program}, n.args, more)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = isolated(n.home, n.env)
+	cmd.Env = isolated(n.home, n.Env)
 	cmd.Dir = n.home
 	return cmd
 }

@@ -1,0 +1,320 @@
+package faults_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A place is where in a message's record a bit is flipped. In a block of
+// JetStream's, a record is: length, sequence, time (4, 8 and 8 bytes), length of
+// the subject (2), the subject, length of the headers (4), headers, body, and 8
+// bytes of checksum.
+type place string
+
+const (
+	inLength  place = "length"
+	inSubject place = "subject"
+	inHeader  place = "header"
+	inBody    place = "body"
+	inSum     place = "checksum"
+)
+
+var places = []place{inLength, inSubject, inHeader, inBody, inSum}
+
+// flipRecord flips a bit of the message of session id that holds words, in the
+// file of a block that has it.
+func flipRecord(t *testing.T, node *harness.Node, id, words string, p place) {
+	t.Helper()
+	blocks, err := filepath.Glob(filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_*", "msgs", "*.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range blocks {
+		b := readFile(t, path)
+		body := bytes.Index(b, []byte(words))
+		if body < 0 {
+			continue
+		}
+		b[offset(b, id, body, p)] ^= 1
+		writeFile(t, path, b)
+		return
+	}
+	t.Fatalf("no block of %s holds %q", node.Data, words)
+}
+
+func offset(b []byte, id string, body int, p place) int {
+	subject := bytes.LastIndex(b[:body], []byte(id))
+	header := bytes.LastIndex(b[:body], []byte("NATS/1.0"))
+	start := bytes.LastIndex(b[:subject], []byte("sess.main.")) - 22
+	switch p {
+	case inLength:
+		return start + 1
+	case inSubject:
+		return subject + 3
+	case inHeader:
+		return header + bytes.Index(b[header:], []byte("Sess-Writer: ")) + 15
+	case inSum:
+		length := int(b[start]) | int(b[start+1])<<8
+		return start + length - 3
+	}
+	return body + 1
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeFile(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeInPlace writes over the beginning of a file that others may have open.
+func writeInPlace(t *testing.T, path string, b []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A twoSessions is two sessions that take turns in one stream, so that each
+// has records before and behind any of the other's.
+type twoSessions struct {
+	bad, good   string // ids
+	wants, want []byte // their files
+}
+
+func fillTwo(t *testing.T, c *api.Client) twoSessions {
+	t.Helper()
+	s := twoSessions{bad: newSession(t, c), good: newSession(t, c)}
+	for n := range 10 {
+		say(t, c, s.bad, fmt.Sprintf("bad-%d-", n), api.AppendOptions{})
+		say(t, c, s.good, fmt.Sprintf("good-%d-", n), api.AppendOptions{})
+	}
+	s.wants, s.want = mustExport(t, c, s.bad), mustExport(t, c, s.good)
+	return s
+}
+
+// JetStream reads on behind a record that it finds damaged when it stopped in
+// order: then one session has a hole, and only that one.
+func TestAFlippedBitInARecordIsNamedAndStopsNobodyElse(t *testing.T) {
+	t.Parallel()
+	for _, p := range places {
+		if p == inLength {
+			continue // what is behind it cannot be found: see the next test
+		}
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			node := harness.StartNode(t, "--log-shards", "1")
+			c := node.Client()
+			s := fillTwo(t, c)
+			node.Terminate(t)
+			flipRecord(t, node, s.bad, "bad-5-", p)
+			node.Start(t)
+
+			if got, err := export(t, c, s.bad); !errors.Is(err, core.ErrCorrupt) {
+				t.Errorf("a damaged session: %v, and %d bytes of it", err, len(got))
+			}
+			found := problems(t, c, s.bad)
+			if len(found) != 1 || found[0].Kind != "hole" {
+				t.Errorf("verify finds %+v", found)
+			}
+			host := harness.NewHost(t, node)
+			if r := host.Sessctl(t, "verify", s.bad); r.Code != 8 {
+				t.Errorf("sessctl verify: %s", r)
+			}
+			say(t, c, s.good, "and on", api.AppendOptions{})
+			if got := mustExport(t, c, s.good); !bytes.HasPrefix(got, s.want) {
+				t.Error("another session was changed")
+			}
+			intact(t, c, s.good)
+			say(t, c, newSession(t, c), "a new one", api.AppendOptions{})
+		})
+	}
+}
+
+// A server that did not stop in order, or that cannot tell where the next record
+// begins, cuts the block off at the damage, without a word. What is gone was
+// acknowledged, so the node must say so.
+func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, p := range places {
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			node := harness.StartNode(t, "--log-shards", "1")
+			c := node.Client()
+			s := fillTwo(t, c)
+			awaitRows(t, node, s.bad, s.good)
+			node.Terminate(t)
+			flipRecord(t, node, s.bad, "bad-5-", p)
+			index := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_00", "msgs", "index.db")
+			if err := os.Remove(index); err != nil { // as a kill leaves it
+				t.Fatal(err)
+			}
+			node.Start(t)
+			for id, want := range map[string][]byte{s.bad: s.wants, s.good: s.want} {
+				if got := mustExport(t, c, id); !bytes.HasPrefix(want, got) || len(got) == len(want) {
+					t.Errorf("session %s has %d bytes, which are no beginning of %d", id, len(got), len(want))
+				}
+				harness.Await(t, "the loss is said", func() error {
+					found := problems(t, c, id)
+					lost := slices.ContainsFunc(found, func(p api.Problem) bool { return strings.Contains(p.Detail, "lost") })
+					if !lost && !strings.Contains(node.Log(), "lost records") {
+						return fmt.Errorf("verify finds %+v, and the log says nothing", found)
+					}
+					return nil
+				})
+				say(t, c, id, "and on", api.AppendOptions{})
+			}
+		})
+	}
+}
+
+// awaitRows returns once the rows of both sessions are in the directory's bucket
+// as they stand, which is a second behind. Without them nobody knows of a loss.
+func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
+	t.Helper()
+	block := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "KV_SESSDIR_main", "msgs", "1.blk")
+	harness.Await(t, "the rows are saved", func() error {
+		b := readFile(t, block)
+		for _, id := range ids {
+			_, row, _ := bytes.Cut(b[max(0, bytes.LastIndex(b, []byte(`"id":"`+id))):], []byte(`"seq":`))
+			if !bytes.HasPrefix(row, []byte("11,")) {
+				return fmt.Errorf("the row of %s says %.10q", id, row)
+			}
+		}
+		return nil
+	})
+}
+
+// A bit flipped in what the file store keeps.
+func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t, "--blobs-cache", "0")
+	c := node.Client()
+	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 10, Images: 1})
+	if _, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	other := newSession(t, c)
+	say(t, c, other, "something else", api.AppendOptions{})
+	if _, err := c.Checkpoint(harness.Timeout(t), file.ID); err != nil {
+		t.Fatal(err)
+	}
+	for kind, below := range map[string]string{"blob": "blobs/sha256", "snapshot": "snapshots/main/" + file.ID} {
+		flipped := flipFile(t, filepath.Join(node.Data, "blobs", below))
+		node.Kill()
+		node.Start(t)
+		found := problems(t, c, file.ID)
+		if len(found) != 1 || string(found[0].Kind) != kind {
+			t.Errorf("%s: verify finds %+v", kind, found)
+		}
+		got, err := export(t, c, file.ID)
+		switch kind {
+		case "blob":
+			if !errors.Is(err, core.ErrCorrupt) {
+				t.Errorf("an export with a damaged image: %v", err)
+			}
+		case "snapshot":
+			if err != nil || !bytes.Equal(got, file.Bytes) {
+				t.Errorf("a session whose snapshot is damaged: %v", err)
+			}
+			if _, _, err := c.Snapshot(harness.Timeout(t), file.ID); !errors.Is(err, core.ErrCorrupt) {
+				t.Errorf("a damaged snapshot is handed out: %v", err)
+			}
+		}
+		say(t, c, other, "still", api.AppendOptions{})
+		intact(t, c, other)
+		flipped() // once more: as it was
+		intact(t, c, file.ID)
+	}
+}
+
+// flipFile flips a bit in the middle of the first file below dir, and returns
+// what flips it back.
+func flipFile(t *testing.T, dir string) func() {
+	t.Helper()
+	var path string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			path = p
+			return fs.SkipAll
+		}
+		return err
+	})
+	if err != nil || path == "" {
+		t.Fatalf("no file below %s: %v", dir, err)
+	}
+	flip := func() {
+		b := readFile(t, path)
+		b[len(b)/2] ^= 1
+		writeFile(t, path, b)
+	}
+	flip()
+	return flip
+}
+
+// The damage of one copy of three is nobody's loss, whoever leads afterwards.
+func TestAFlippedBitInOneOfThreeCopiesLosesNothing(t *testing.T) {
+	if !*long {
+		t.Skip("with -long")
+	}
+	t.Parallel()
+	nodes := harness.StartCluster(t, 3, harness.StartBucket(t), "--log-shards", "1")
+	var f figures
+	w := write(t, newSession(t, nodes[0].Client()), 4, inTurn(nodes))
+	for i := range len(places) {
+		w.await(100)
+		hurt := nodes[i%3]
+		hurt.Kill()
+		p := places[i]
+		flipRecord(t, hurt, w.id, fmt.Sprint(said{0, w.reached(0) / 2}), p)
+		f.fault("bit flipped in " + string(p))
+		w.await(20) // the others go on
+		hurt.Start(t)
+		f.recovered(w.await(20))
+		for _, n := range nodes { // each of the others is away once, so the hurt one must do
+			if n == hurt {
+				continue
+			}
+			n.Kill()
+			f.fault("kill")
+			f.recovered(w.await(20))
+			n.Start(t)
+			w.await(20)
+		}
+	}
+	w.leave()
+	want := mustExport(t, nodes[0].Client(), w.id)
+	f.add(t, w, want)
+	for i, n := range nodes {
+		if got := mustExport(t, n.Client(), w.id); !bytes.Equal(got, want) {
+			t.Errorf("node %d shows another session", i+1)
+		}
+		intact(t, n.Client(), w.id)
+	}
+	f.report(t)
+}

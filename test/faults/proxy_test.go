@@ -1,0 +1,224 @@
+package faults_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A proxy stands between nodes and an S3 server and passes requests on, unless
+// it is told to do something else.
+type proxy struct {
+	*harness.Bucket
+	URL string
+
+	mu    sync.Mutex
+	fault fault
+	on    string            // part of the keys that the fault is for
+	hits  int               // since the fault began
+	first map[string][]byte // by family: an object as it was got
+}
+
+// A fault is what the proxy does instead of its work.
+type fault string
+
+const (
+	none     fault = ""
+	down     fault = "down"           // connections break
+	answers5 fault = "500"            // every request is answered with an error of the server
+	busy     fault = "503"            // and with one that asks for patience
+	slow     fault = "slow"           // every request takes a while
+	cut      fault = "cut short"      // answers end in their middle
+	flip     fault = "bit flipped"    // in what is got
+	flipIn   fault = "bit flipped in" // in what is put, on the way to the server
+	missing  fault = "missing"        // the server knows of no such object
+	old      fault = "old object"     // another one of the same session
+)
+
+// slowBy is how much a slow server takes for each request.
+const slowBy = 200 * time.Millisecond
+
+// startProxy starts an S3 server and a proxy in front of it.
+func startProxy(t *testing.T) *proxy {
+	t.Helper()
+	p := &proxy{Bucket: harness.StartBucket(t), first: map[string][]byte{}}
+	pem, err := os.ReadFile(p.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatal("the S3 server's certificate is none")
+	}
+	target, err := url.Parse(p.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true}
+	pass := &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // it is signed
+		},
+		ModifyResponse: p.change,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(pass, w, r) }))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	p.URL = server.URL
+	return p
+}
+
+// Args are the settings of a node that keeps its blobs behind p, and none of
+// them in memory.
+func (p *proxy) Args() []string {
+	return []string{
+		"--blobs-store", "s3", "--blobs-s3-endpoint", p.URL, "--blobs-s3-region", p.Region, "--blobs-s3-bucket", p.Name,
+		"--blobs-s3-access-key", p.AccessKey, "SESS_BLOBS_S3_SECRET_KEY=" + p.SecretKey, "--blobs-cache", "0",
+	}
+}
+
+// do has p do f from now on, with objects that have on in their keys.
+func (p *proxy) do(f fault, on string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault, p.on, p.hits = f, on, 0
+}
+
+// met is how often the fault was met.
+func (p *proxy) met() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hits
+}
+
+// now is the fault that the request meets, if it meets one of those.
+func (p *proxy) now(r *http.Request, those ...fault) fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range those {
+		if p.fault == f && strings.Contains(r.URL.Path, p.on) {
+			p.hits++
+			return f
+		}
+	}
+	return none
+}
+
+func (p *proxy) serve(pass http.Handler, w http.ResponseWriter, r *http.Request) {
+	those := []fault{down, answers5, busy, slow}
+	switch r.Method {
+	case http.MethodPut:
+		those = append(those, flipIn)
+	case http.MethodGet, http.MethodHead:
+		those = append(those, missing)
+	}
+	switch p.now(r, those...) {
+	case down:
+		panic(http.ErrAbortHandler)
+	case answers5:
+		refuse(w, http.StatusInternalServerError, "InternalError")
+		return
+	case busy:
+		refuse(w, http.StatusServiceUnavailable, "SlowDown")
+		return
+	case missing:
+		refuse(w, http.StatusNotFound, "NoSuchKey")
+		return
+	case slow:
+		<-time.After(slowBy)
+	case flipIn:
+		r.Body = flipped{r.Body}
+	}
+	pass.ServeHTTP(w, r)
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>so the test says</Message></Error>`, code)
+}
+
+// change does what is done to answers.
+func (p *proxy) change(r *http.Response) error {
+	if r.Request.Method != http.MethodGet || r.StatusCode != http.StatusOK || r.Request.URL.RawQuery != "" {
+		return nil
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	b = p.remember(r.Request.URL.Path, b)
+	size := len(b)
+	switch p.now(r.Request, cut, flip, old) {
+	case cut:
+		b = b[:len(b)/2] // Content-Length says more: the connection breaks
+	case flip:
+		b = bytes.Clone(b)
+		b[len(b)/2] ^= 0x10
+	case old:
+		b = p.earlier(r.Request.URL.Path, b)
+		size = len(b)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	r.ContentLength = int64(size)
+	r.Header.Set("Content-Length", strconv.Itoa(size))
+	return nil
+}
+
+// family is what an object is old among: a session's snapshots, or all blobs.
+func family(path string) string {
+	if before, _, blob := strings.Cut(path, "/blobs/sha256/"); blob {
+		return before
+	}
+	return path[:strings.LastIndexByte(path, '/')]
+}
+
+// remember keeps the first object that is got of each family.
+func (p *proxy) remember(path string, b []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, there := p.first[family(path)]; !there {
+		p.first[family(path)] = b
+	}
+	return b
+}
+
+func (p *proxy) earlier(path string, b []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if first, there := p.first[family(path)]; there {
+		return first
+	}
+	return b
+}
+
+// flipped flips a bit of what is read, near the end of it.
+type flipped struct{ io.ReadCloser }
+
+func (f flipped) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	if n > 0 {
+		p[n/2] ^= 0x10
+	}
+	return n, err
+}

@@ -1,0 +1,305 @@
+package faults_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// What an object store can do to who puts something.
+func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "1s")...)
+	c := node.Client()
+	texts := write(t, newSession(t, c), 3, through(node))
+	pictures := newSession(t, c)
+	say(t, c, pictures, "before", api.AppendOptions{})
+	var f figures
+
+	for n, kind := range []fault{down, answers5, busy, flipIn} {
+		before := countOf(t, c, pictures)
+		store.do(kind, "")
+		f.fault(string(kind))
+		image := harness.ImageMessage(uint64(n), fmt.Sprint("picture ", n), 5000)
+		key := api.AppendOptions{Key: fmt.Sprint("picture ", n)}
+		_, err := c.Append(harness.Timeout(t), pictures, []byte(image), key)
+		e, ok := errors.AsType[*api.Error](err)
+		switch {
+		case !ok || e.Detail.Line != 1 || !strings.Contains(e.Detail.Detail, "blobs/sha256/"):
+			t.Errorf("%s: an append with an image: %v", kind, err)
+		case kind == flipIn: // the server says that it was not signed so
+		case e.Detail.Code != "unavailable":
+			t.Errorf("%s: an append with an image: %s", kind, e.Detail.Code)
+		case n == 0:
+			t.Logf("told: %s; %s", e.Detail.Detail, e.Detail.Next)
+		}
+		if store.met() == 0 {
+			t.Errorf("%s: nothing asked the object store", kind)
+		}
+		if now := countOf(t, c, pictures); now != before {
+			t.Errorf("%s: the session went from %d to %d entries by an append that was refused", kind, before, now)
+		}
+		say(t, c, pictures, fmt.Sprint("without a picture ", n), api.AppendOptions{})
+		texts.await(20) // the others go on
+		if kind != flipIn {
+			complains(t, node, "object store")
+		}
+		store.do(none, "")
+		if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), key); err != nil {
+			t.Errorf("%s is over, and the same again: %v", kind, err)
+		}
+	}
+
+	store.do(slow, "")
+	f.fault(string(slow))
+	image := harness.ImageMessage(99, "late", 5000)
+	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), api.AppendOptions{}); err != nil {
+		t.Errorf("a slow object store: %v", err)
+	}
+	texts.await(20)
+	store.do(none, "")
+
+	texts.leave()
+	f.add(t, texts, mustExport(t, c, texts.id))
+	intact(t, c, texts.id)
+	if got := len(entriesOf(t, mustExport(t, c, pictures))); got != 10 {
+		t.Errorf("%d entries in the session with the images, want 10", got)
+	}
+	intact(t, c, pictures)
+	healthy(t, node)
+	f.report(t)
+}
+
+// complains returns once the node's status speaks of it, in one of these words.
+// While leaders are elected it has other things to say.
+func complains(t *testing.T, n *harness.Node, words ...string) {
+	t.Helper()
+	harness.Await(t, "status speaks of the fault", func() error {
+		s, err := n.Client().Status(harness.Timeout(t))
+		if err == nil && (s.Healthy || !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s.Summary, w) })) {
+			err = fmt.Errorf("healthy %v, %s", s.Healthy, s.Summary)
+		}
+		return err
+	})
+}
+
+// healthy returns once the node says that all is well.
+func healthy(t *testing.T, n *harness.Node) {
+	t.Helper()
+	harness.Await(t, "the node is healthy", func() error {
+		s, err := n.Client().Status(harness.Timeout(t))
+		if err == nil && !s.Healthy {
+			err = errors.New(s.Summary)
+		}
+		return err
+	})
+}
+
+func TestSnapshotsThatWaitedForTheObjectStoreAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "100ms")...)
+	c := node.Client()
+	store.do(down, "")
+	id := newSession(t, c)
+	say(t, c, id, "no snapshot of this yet", api.AppendOptions{})
+	harness.Await(t, "a snapshot is tried", func() error {
+		if !strings.Contains(node.Log(), "snapshot not written") {
+			return errors.New("the log says nothing of it")
+		}
+		return nil
+	})
+	if _, err := c.Checkpoint(harness.Timeout(t), id); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("a snapshot that is asked for: %v", err)
+	}
+	if info, err := c.Info(harness.Timeout(t), id); err != nil || info.Log.Checkpoint != 0 {
+		t.Errorf("the session has a checkpoint at %d, %v", info.Log.Checkpoint, err)
+	}
+	store.do(none, "")
+	harness.Await(t, "the snapshot", func() error {
+		info, err := c.Info(harness.Timeout(t), id)
+		if err == nil && info.Log.Checkpoint == 0 {
+			err = errors.New("none yet")
+		}
+		return err
+	})
+	intact(t, c, id)
+}
+
+// What an object store can do to who gets something.
+func TestWhatAnObjectStoreGetsWrongIsNeverHandedOut(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, store.Args()...)
+	c := node.Client()
+	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 20, Images: 2})
+	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(imported.Session)
+	mustExport(t, c, id) // the proxy sees what it can give for another
+
+	for _, kind := range []fault{flip, cut, missing, old, down, answers5, busy, slow} {
+		store.do(kind, "blobs/sha256")
+		got, err := export(t, c, id)
+		met := store.met()
+		r, verr := c.Verify(harness.Timeout(t), id)
+		store.do(none, "")
+		if err == nil && !bytes.Equal(got, file.Bytes) {
+			t.Errorf("%s: the export is not what was imported, and nothing says so", kind)
+		}
+		if met == 0 {
+			t.Errorf("%s: nothing asked the object store", kind)
+		}
+		switch kind {
+		case flip, missing, old:
+			bad := 2
+			if kind == old {
+				bad = 1 // the other is the one that is given for both
+			}
+			if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Code != "corrupt" || !strings.Contains(e.Detail.Detail, "image sha256:") {
+				t.Errorf("%s: an export without its images: %v", kind, err)
+			}
+			if verr != nil || len(r.Problems) != bad || r.Problems[0].Kind != "blob" || !strings.HasPrefix(r.Problems[0].What, "sha256:") {
+				t.Errorf("%s: verify finds %+v, %v", kind, r.Problems, verr)
+			}
+		case slow:
+			if err != nil || verr != nil || len(r.Problems) != 0 {
+				t.Errorf("%s: %v; verify: %v, %+v", kind, err, verr, r.Problems)
+			}
+		default:
+			if !errors.Is(err, core.ErrUnavailable) || !errors.Is(verr, core.ErrUnavailable) {
+				t.Errorf("%s: %v; verify: %v; this is no damage", kind, err, verr)
+			}
+		}
+	}
+	if got := mustExport(t, c, id); !bytes.Equal(got, file.Bytes) {
+		t.Error("all faults are over, and the export is not what was imported")
+	}
+	intact(t, c, id)
+}
+
+// A snapshot is only a faster way to what the records say.
+func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, store.Args()...)
+	c := node.Client()
+	id := newSession(t, c)
+	var snaps []api.Snapshot
+	for n := range 2 {
+		say(t, c, id, fmt.Sprint("covered ", n), api.AppendOptions{})
+		snap, err := c.Checkpoint(harness.Timeout(t), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Snapshot(harness.Timeout(t), id); err != nil { // the proxy sees it
+			t.Fatal(err)
+		}
+		snaps = append(snaps, snap)
+	}
+	say(t, c, id, "behind it", api.AppendOptions{})
+	want := mustExport(t, c, id)
+
+	for _, kind := range []fault{flip, missing, old, cut, down} {
+		store.do(kind, snaps[1].Object)
+		node.Kill() // what is in memory needs no snapshot
+		node.Start(t)
+		got, err := export(t, c, id)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: read without its snapshot: %v; %d bytes, want %d", kind, err, len(got), len(want))
+		}
+		if store.met() == 0 {
+			t.Errorf("%s: nothing asked for the snapshot", kind)
+		}
+		plain, _, err := c.Snapshot(harness.Timeout(t), id)
+		if err == nil {
+			t.Errorf("%s: a snapshot of %d bytes is handed out", kind, len(plain))
+		}
+		r, err := c.Verify(harness.Timeout(t), id)
+		switch kind {
+		case flip, missing, old:
+			if err != nil || len(r.Problems) != 1 || r.Problems[0].Kind != "snapshot" || r.Problems[0].What != snaps[1].Object {
+				t.Errorf("%s: verify finds %+v, %v", kind, r.Problems, err)
+			}
+		default:
+			if !errors.Is(err, core.ErrUnavailable) {
+				t.Errorf("%s: verify: %v, %+v", kind, err, r.Problems)
+			}
+		}
+		say(t, c, id, "said "+string(kind), api.AppendOptions{})
+		store.do(none, "")
+		want = mustExport(t, c, id)
+		intact(t, c, id)
+	}
+}
+
+func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, store.Args()...)
+	c := node.Client()
+	texts, pictures := newSession(t, c), newSession(t, c)
+	say(t, c, texts, "before", api.AppendOptions{})
+	image := harness.ImageMessage(1, "look", 5000)
+	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), api.AppendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := mustExport(t, c, pictures)
+	node.Kill()
+
+	store.do(down, "")
+	node.Start(t)
+	t.Logf("ready without the object store in %v", node.ReadyIn)
+	complains(t, node, "object store")
+	say(t, c, texts, "meanwhile", api.AppendOptions{})
+	if es := entriesOf(t, mustExport(t, c, texts)); len(es) != 2 {
+		t.Errorf("%d entries", len(es))
+	}
+	say(t, c, pictures, "no picture", api.AppendOptions{})
+	if _, err := c.Tree(harness.Timeout(t), pictures); err != nil {
+		t.Errorf("the tree of a session with an image: %v", err)
+	}
+	if _, err := export(t, c, pictures); err == nil {
+		t.Error("an export without its image")
+	}
+	if list, err := c.List(harness.Timeout(t), api.ListOptions{}); err != nil || len(list.Sessions) != 2 {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+
+	store.do(none, "")
+	harness.Await(t, "the object store is seen again", func() error {
+		if !strings.Contains(node.Log(), "the object store answers") {
+			return errors.New("the log says nothing of it")
+		}
+		return nil
+	})
+	healthy(t, node)
+	if got := mustExport(t, c, pictures); !bytes.HasPrefix(got, want) {
+		t.Error("the image did not come back")
+	}
+	intact(t, c, pictures)
+}
+
+func TestANodeThatTheObjectStoreRefusesSaysSoAndDoesNotStart(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	for name, args := range map[string][]string{
+		"SignatureDoesNotMatch": {"SESS_BLOBS_S3_SECRET_KEY=wrong"},
+		"NoSuchBucket":          {"--blobs-s3-bucket", "another"},
+	} {
+		r := harness.NewNode(t, append(store.Args(), args...)...).Run(t)
+		if r.Code != 1 || !strings.Contains(r.Err, name) || strings.Contains(r.Err, store.SecretKey) {
+			t.Errorf("%s: %s", name, r)
+		}
+	}
+}

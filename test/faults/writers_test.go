@@ -1,0 +1,176 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// writers append to one session at the same time. Each says numbered things,
+// one after the other, and each again until it has an answer.
+type writers struct {
+	t    *testing.T
+	id   string
+	pick func() *api.Client
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	tries, refused, unsure atomic.Int64
+
+	mu    sync.Mutex
+	acked map[string]string // words by entry id
+	last  time.Time         // of the latest answer
+	gap   time.Duration     // longest between two answers
+	why   error             // the latest refusal
+}
+
+// write starts n writers on the session id. Each asks pick for a node to speak
+// to, at every try.
+func write(t *testing.T, id string, n int, pick func() *api.Client) *writers {
+	ctx, stop := context.WithCancel(t.Context())
+	w := &writers{t: t, id: id, pick: pick, stop: stop, acked: map[string]string{}, last: time.Now()}
+	for who := range n {
+		w.wg.Go(func() { w.work(ctx, who) })
+	}
+	t.Cleanup(func() { w.leave() })
+	return w
+}
+
+func through(n *harness.Node) func() *api.Client {
+	c := n.Client()
+	return func() *api.Client { return c }
+}
+
+// inTurn is one node after another.
+func inTurn(nodes []*harness.Node) func() *api.Client {
+	var turn atomic.Int64
+	clients := make([]*api.Client, len(nodes))
+	for i, n := range nodes {
+		clients[i] = n.Client()
+	}
+	return func() *api.Client { return clients[int(turn.Add(1))%len(clients)] }
+}
+
+// tryFor is how long a writer waits for an answer before it asks again,
+// somewhere else: a node that hangs must not hang its writers.
+const tryFor = 40 * time.Second
+
+func (w *writers) work(ctx context.Context, who int) {
+	for n := 1; ctx.Err() == nil; n++ {
+		for !w.try(ctx, said{who, n}) {
+			if ctx.Err() != nil {
+				return // it may be there or not; nobody was told that it is
+			}
+			<-time.After(20 * time.Millisecond) // whoever failed is given a moment
+		}
+	}
+}
+
+// try reports whether s was acknowledged. It is known by its id, so that it can
+// be said again; without a key, for with one the client asks the same node again
+// by itself.
+func (w *writers) try(ctx context.Context, s said) bool {
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
+	defer cancel()
+	w.tries.Add(1)
+	line := fmt.Sprintf(`{"id":%q,%s`, s.id(), harness.Message("user", s.String())[1:])
+	_, err := w.pick().Append(asking, w.id, []byte(line), api.AppendOptions{})
+	switch {
+	case err == nil:
+		w.note(s.id(), s.String())
+		return true
+	case errors.Is(err, core.ErrUncertain):
+		w.unsure.Add(1)
+	case errors.Is(err, core.ErrUnavailable), errors.Is(err, core.ErrFull):
+		w.refused.Add(1)
+	default:
+		w.t.Errorf("%s: %v", s, err)
+		w.stop()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.why = err
+	return false
+}
+
+func (w *writers) note(id, words string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked[id] = words
+	now := time.Now()
+	w.gap, w.last = max(w.gap, now.Sub(w.last)), now
+}
+
+// leave lets every writer finish what it is at.
+func (w *writers) leave() {
+	w.stop()
+	w.wg.Wait()
+}
+
+// count is how many answers there were.
+func (w *writers) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.acked)
+}
+
+// await returns once n more appends were acknowledged, and how long that took.
+func (w *writers) await(n int) time.Duration {
+	w.t.Helper()
+	began := time.Now()
+	want := w.count() + n
+	harness.Await(w.t, fmt.Sprintf("%d more appends", n), func() error {
+		if have := w.count(); have < want {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return fmt.Errorf("%d are missing; last refusal: %w", want-have, w.why)
+		}
+		return nil
+	})
+	return time.Since(began)
+}
+
+// awaitRefused returns once n more tries were refused.
+func (w *writers) awaitRefused(n int64) {
+	w.t.Helper()
+	want := w.refused.Load() + w.unsure.Load() + n
+	harness.Await(w.t, "refusals", func() error {
+		if have := w.refused.Load() + w.unsure.Load(); have < want {
+			return fmt.Errorf("%d are missing", want-have)
+		}
+		return nil
+	})
+}
+
+// said is what a writer says.
+type said struct{ who, n int }
+
+func (s said) String() string { return fmt.Sprintf("writer %d says %d", s.who, s.n) }
+
+// id is the id of the entry.
+func (s said) id() string { return fmt.Sprintf("%02x%06x", s.who, s.n) }
+
+func parseSaid(words string) (s said, ok bool) {
+	n, err := fmt.Sscanf(words, "writer %d says %d", &s.who, &s.n)
+	return s, n == 2 && err == nil
+}
+
+// reached is the number of the latest thing that a writer was told is stored.
+func (w *writers) reached(who int) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, words := range w.acked {
+		if s, ok := parseSaid(words); ok && s.who == who {
+			n = max(n, s.n)
+		}
+	}
+	return n
+}
