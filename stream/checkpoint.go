@@ -78,10 +78,15 @@ func (s *Session) prove(ctx context.Context) error {
 	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
 		known = known[1:]
 	}
-	if len(known) < 2 {
+	if len(known) == 0 {
 		return nil
 	}
-	from := known[0].Pos // a first record is its session's first: nothing can be before it
+	if ok, err := s.proveFirst(ctx, known[0]); err != nil {
+		return err
+	} else if !ok {
+		return s.reload(ctx, nil)
+	}
+	from := known[0].Pos
 	known = known[1:]
 	for r, err := range s.ss.cfg.Log.Read(ctx, s.id, from, s.end.pos) {
 		if err != nil {
@@ -96,6 +101,23 @@ func (s *Session) prove(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// proveFirst reports whether r is in the log, and follows what is before it
+// there. Its body, which may be a whole file, is not read.
+func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) {
+	there, err := linkAt(ctx, s.ss.cfg.Log, s.id, r.Pos)
+	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.ss.linked(ctx, s.id, r)
+	if errors.Is(err, core.ErrStray) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (s *Session) isStray(r *core.Record) bool {

@@ -133,10 +133,9 @@ func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.
 // mostStrays is how many strays may lie before a checkpoint that is none.
 const mostStrays = 1000
 
-// linked returns an error that is core.ErrStray when the checkpoint r is a
-// stray: what it names is then not what the log holds. A checkpoint follows the
-// record before it, but for strays. Where that was purged, whoever did so has
-// proved it.
+// linked returns an error that is core.ErrStray when r is a stray: what a
+// checkpoint names is then not what the log holds. A record follows the one before
+// it, but for strays. Where that was purged, whoever did so has proved it.
 func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
 	at := r.After
 	for range mostStrays {
@@ -155,7 +154,7 @@ func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Recor
 		}
 		at = before.After
 	}
-	return fmt.Errorf("checkpoint record %d, at %d, is a stray: %w", r.Seq, r.Pos, core.ErrStray)
+	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrStray)
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, error) {
