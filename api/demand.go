@@ -67,6 +67,10 @@ func (s *Server) session(r *http.Request) (*stream.Session, error) {
 		open = s.strict
 	}
 	sess, err := open(ctx, r.PathValue("id"))
+	if errors.Is(err, core.ErrNotFound) && r.Method != http.MethodGet {
+		// A writer is not sent away on the word of a leader that may be cut off.
+		sess, err = s.strict(ctx, r.PathValue("id"))
+	}
 	if err != nil {
 		return nil, err
 	}

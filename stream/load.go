@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
@@ -20,7 +21,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	var err error
 	for range loadTries {
 		var last *core.Record
-		if last, err = lastOf(ctx, ss.cfg.Log, id); err != nil {
+		if last, err = ss.lastOf(ctx, id); err != nil {
 			return view{}, err
 		}
 		if last.Kind == core.KindErase {
@@ -36,6 +37,34 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		}
 	}
 	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// lastOf returns the session's last record. A leader that was just made, or that
+// was cut off, may know nothing of a session that other servers have: it is asked
+// again, and in the end that is core.ErrUnavailable and not core.ErrNotFound.
+func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Patience)
+	defer cancel()
+	for {
+		last, err := lastOf(ctx, ss.cfg.Log, id)
+		if !errors.Is(err, core.ErrNotFound) || !ss.isAnywhere(ctx, id) {
+			return last, err
+		}
+		if pause(ctx) != nil {
+			return nil, fmt.Errorf("session %s is not known to the leader of its stream, but to others: %w", id, core.ErrUnavailable)
+		}
+	}
+}
+
+// isAnywhere reports whether a server that happens to be asked has a record of the
+// session.
+func (ss *Sessions) isAnywhere(ctx context.Context, id core.SessionID) bool {
+	for range 2 {
+		for _, err := range ss.cfg.Log.Read(ctx, id, 0, math.MaxInt64) {
+			return err == nil || !errors.Is(err, core.ErrUnavailable)
+		}
+	}
+	return false
 }
 
 // erased is the error that opens in place of a session that was erased.
