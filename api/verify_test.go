@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
@@ -48,10 +49,8 @@ func TestVerifyOfTheLogNamesSessionsThatNoListingHas(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
-	if err := n.conn.Publish("sess.main."+fmt.Sprintf("%02d", n.log.Shard("rubbish-1"))+".rubbish-1", []byte("no record")); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.conn.Flush(); err != nil {
+	subject := fmt.Sprintf("sess.main.%02d.rubbish-1", n.log.Shard("rubbish-1"))
+	if _, err := n.conn.Request(subject, []byte("no record"), time.Minute); err != nil { // answered when it is stored
 		t.Fatal(err)
 	}
 	rep, err := n.VerifyLog(t.Context())

@@ -4,8 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/nats-io/nats.go"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
@@ -87,10 +86,7 @@ func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
 	b.forget(core.DigestOf(records(t, l, id)[1].Body))
 	equal(t, "without the body", []stream.FaultKind{stream.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
 
-	if err := nc.PublishMsg(&nats.Msg{Subject: "sess.main.00." + string(id), Data: []byte("rubbish")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
+	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered when it is stored
 		t.Fatal(err)
 	}
 	equal(t, "and with rubbish", []stream.FaultKind{stream.BodyGone, stream.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
