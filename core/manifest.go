@@ -19,6 +19,11 @@ type Manifest struct {
 	Object  string `json:"object"`  // the snapshot's key in the object store
 	Size    int64  `json:"size"`    // bytes of the plain canonical JSONL
 	SHA256  Digest `json:"sha256"`  // of the same
+	// Packed is the digest of the object that this snapshot's writer stored. An
+	// object that has it gives these plain bytes, whose own digest is then left
+	// alone on reading: it takes longer than all else. One that has not may hold
+	// the same bytes, packed otherwise. Zero where nobody took it.
+	Packed Digest `json:"packed,omitzero"`
 	Entries int    `json:"entries"` // lines behind the header
 	// Tidy says that each of those lines is, as Entry.Tidy has it.
 	Tidy  bool  `json:"tidy,omitempty"`
