@@ -153,16 +153,22 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Ent
 	if len(e.ID) > MaxEntryID {
 		return fmt.Errorf("its id is %d bytes long, %d are allowed: %w", len(e.ID), MaxEntryID, ErrInvalid)
 	}
-	if e.Parent == "" {
+	there := func(id string) bool {
+		_, before := s.byID[id]
+		_, now := mine[id]
+		return before || now
+	}
+	if e.Parent != "" && !there(e.Parent) {
+		return fmt.Errorf("its parent %q is nowhere before it: %w", clip(e.Parent, 64), ErrInvalid)
+	}
+	if e.Aside {
 		return nil
 	}
-	if _, ok := s.byID[e.Parent]; ok {
-		return nil
+	// Some entries send the head elsewhere, where it must be able to stand.
+	if leaf, ok := s.Dialect.Leaf([]Entry{*e}).ID(); ok && leaf != e.ID && !there(leaf) {
+		return fmt.Errorf("it leads to entry %q, which is nowhere before it: %w", clip(leaf, 64), ErrInvalid)
 	}
-	if _, ok := mine[e.Parent]; ok {
-		return nil
-	}
-	return fmt.Errorf("its parent %q is nowhere before it: %w", clip(e.Parent, 64), ErrInvalid)
+	return nil
 }
 
 // MaxEntryID is how many bytes an entry's id may have on its way in through

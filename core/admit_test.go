@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 )
 
 func TestAdmit(t *testing.T) {
@@ -137,5 +138,25 @@ func TestMissing(t *testing.T) {
 	_, err := s.Missing(&core.File{Header: core.Header{Line: []byte(`{"type":"session","id":"session1"}`)}})
 	if le, ok := errors.AsType[*core.LineError](err); !ok || le.Line != 1 {
 		t.Errorf("another header: %v", err)
+	}
+}
+
+func TestAnEntryThatLeadsNowhereIsRefusedAndReadAsBeforeAll(t *testing.T) {
+	t.Parallel()
+	s := core.NewState(logName, session, dialect.All())
+	apply(t, s, core.KindOpen, core.MainHead, "w", `{"dialect":"operator"}
+{"type":"session","version":1,"id":"session1","timestamp":1767323045678,"cwd":"/w"}
+{"type":"message","id":"a","parent_id":null,"timestamp":1767323045678,"message":{"role":"user","content":"hi"}}`)
+	leaf := `{"type":"leaf","id":"l","parent_id":"a","timestamp":1767323045678,"target_id":"gone"}`
+	e, err := s.Dialect.Entry([]byte(leaf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Admit(core.Proposal{Head: core.MainHead, Entries: []core.Entry{e}}); !errors.Is(err, core.ErrInvalid) {
+		t.Errorf("admitted with %v", err)
+	}
+	apply(t, s, core.KindAppend, core.MainHead, "w", leaf) // as in a file that is imported
+	if s.Leaf(core.MainHead) != core.NoLeaf {
+		t.Errorf("main stands at %+v", s.Leaf(core.MainHead))
 	}
 }

@@ -120,7 +120,7 @@ func (s *State) foldOpen(r *Record) error {
 	s.add(es)
 	leaf := NoLeaf
 	if AnyInTree(es) {
-		leaf = d.Leaf(es)
+		leaf = s.standing(d.Leaf(es))
 	}
 	s.Heads[MainHead] = &Head{Leaf: leaf, Seq: r.Seq}
 	return nil
@@ -134,7 +134,7 @@ func (s *State) foldAppend(r *Record) error {
 	s.add(es)
 	s.Closed = nil
 	if AnyInTree(es) {
-		s.move(r, s.Dialect.Leaf(es))
+		s.move(r, s.standing(s.Dialect.Leaf(es)))
 	}
 	return nil
 }
@@ -206,6 +206,17 @@ func (s *State) foldErase(r *Record) error {
 	}
 	s.Entries, s.byID = nil, map[string]int{}
 	return nil
+}
+
+// standing is leaf, or before all entries where that is none of them: agents read
+// an entry that leads nowhere so.
+func (s *State) standing(leaf Leaf) Leaf {
+	if id, ok := leaf.ID(); ok {
+		if _, there := s.byID[id]; !there {
+			return NoLeaf
+		}
+	}
+	return leaf
 }
 
 // add appends es to the live lines. Readers that hold the old slice do not see

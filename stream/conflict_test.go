@@ -253,9 +253,12 @@ func TestManyWritersAtOnePlace(t *testing.T) {
 			create(t, node(l, b), "session-1", entry("a", ""))
 			var wg sync.WaitGroup
 			heads := make([]string, writers)
+			sessions := make([]*stream.Session, writers)
 			for i := range writers {
-				s := open(t, node(l, b), "session-1")
-				seen := state(t, s).Cursor()
+				sessions[i] = open(t, node(l, b), "session-1")
+			}
+			seen := state(t, sessions[0]).Cursor()
+			for i, s := range sessions {
 				wg.Go(func() {
 					rec, err := s.Append(t.Context(), stream.Append{
 						Lines: rawLines([]string{message(fmt.Sprint("w", i))}), After: &seen, OnConflict: how,

@@ -101,7 +101,7 @@ func admitted(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, e
 		return nil, nil
 	}
 	empty := core.NewState("", n.ID, all)
-	empty.Seq = 1 // it is there, and nothing is in it
+	empty.Seq, empty.Dialect = 1, d // it is there, and nothing is in it
 	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
 	if err == nil && len(fresh) < len(es) {
 		err = fmt.Errorf("a line is there twice: %w", core.ErrInvalid)
