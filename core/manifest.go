@@ -16,9 +16,14 @@ type Manifest struct {
 	Seq     uint64    `json:"seq"`   // of the last record the snapshot covers
 	Chain   Chain     `json:"chain"` // of that record
 
-	Object  string `json:"object"`  // the snapshot's key in the object store
-	Size    int64  `json:"size"`    // bytes of the plain canonical JSONL
-	SHA256  Digest `json:"sha256"`  // of the same
+	Object string `json:"object"` // the snapshot's key in the object store
+	Size   int64  `json:"size"`   // bytes of the plain canonical JSONL
+	SHA256 Digest `json:"sha256"` // of the same
+	// Packed is the digest of the object that this snapshot's writer stored. An
+	// object that has it gives these plain bytes, whose own digest is then left
+	// alone on reading: it takes longer than all else. One that has not may hold
+	// the same bytes, packed otherwise. Zero where nobody took it.
+	Packed  Digest `json:"packed,omitzero"`
 	Entries int    `json:"entries"` // lines behind the header
 	// Tidy says that each of those lines is, as Entry.Tidy has it.
 	Tidy  bool  `json:"tidy,omitempty"`
@@ -109,8 +114,8 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	}
 	s := NewState(m.Log, m.Session, dialects)
 	s.Dialect, s.Origin, s.Header = d, m.Origin, h
-	s.byID = make(map[string]int, len(es))
-	s.add(es)
+	s.Entries, s.byID = es, make(map[string]int, len(es))
+	s.index(0)
 	for name, head := range m.Heads {
 		if head == nil || CheckHead(name) != nil {
 			return nil, fmt.Errorf("manifest of snapshot %s has no head at %q: %w", m.Object, clip(name, 64), ErrCorrupt)

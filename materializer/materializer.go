@@ -296,7 +296,7 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
-	if err := m.cfg.Snapshots.Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+	if err := m.cfg.Snapshots.Save(ctx, d.Manifest, d.Plain); err != nil {
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -393,7 +395,7 @@ func TestSnapshotsAreSeekableZstdOfThePlainBytes(t *testing.T) {
 	for _, size := range []int{0, 1, 256 << 10, 700 << 10} {
 		plain := bytes.Repeat([]byte("line\n"), size/5+1)[:size]
 		m := &core.Manifest{Object: fmt.Sprintf("snapshots/x/%d", size), Size: int64(size), SHA256: core.DigestOf(plain)}
-		if err := s.Save(t.Context(), m.Object, plain); err != nil {
+		if err := s.Save(t.Context(), m, plain); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Read(t.Context(), m)
@@ -419,5 +421,74 @@ func TestSnapshotsAreSeekableZstdOfThePlainBytes(t *testing.T) {
 	}
 	if _, err := s.Read(t.Context(), &core.Manifest{Object: "snapshots/none"}); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("a snapshot that is not there: %v", err)
+	}
+}
+
+func TestASnapshotIsKnownByHowItIsPackedOrByWhatIsInIt(t *testing.T) {
+	t.Parallel()
+	bucket := memblob.New()
+	s := materializer.NewSnapshots(bucket)
+	plain := bytes.Repeat([]byte("a line of a session\n"), 50_000)
+	m := &core.Manifest{Object: "snapshots/x/1", Size: int64(len(plain)), SHA256: core.DigestOf(plain)}
+	if err := s.Save(t.Context(), m, plain); err != nil {
+		t.Fatal(err)
+	}
+	r, err := bucket.Get(t.Context(), m.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := io.ReadAll(r)
+	if err != nil || r.Close() != nil || core.DigestOf(packed) != m.Packed {
+		t.Fatalf("the object's digest is not %s: %v", m.Packed, err)
+	}
+	load := func(m *core.Manifest, object []byte) ([]byte, error) {
+		if err := bucket.Put(t.Context(), m.Object, bytes.NewReader(object), int64(len(object))); err != nil {
+			t.Fatal(err)
+		}
+		got, checked, err := s.Load(t.Context(), m)
+		if err != nil {
+			return nil, err
+		}
+		return got, checked()
+	}
+
+	// What another version packs is other bytes under the same key.
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarked := *m
+	unmarked.Packed = core.Digest{}
+	for name, object := range map[string][]byte{"as saved": packed, "packed otherwise": e.EncodeAll(plain, nil)} {
+		for _, m := range []*core.Manifest{m, &unmarked} {
+			if got, err := load(m, object); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%s, packed %q: %d bytes, %v", name, m.Packed, len(got), err)
+			}
+		}
+	}
+	for i := 0; i < len(packed); i += 1 + len(packed)/200 {
+		object := bytes.Clone(packed)
+		object[i] ^= 1
+		if got, err := load(m, object); err != nil && !errors.Is(err, core.ErrCorrupt) || err == nil && !bytes.Equal(got, plain) {
+			t.Errorf("byte %d is another: %v", i, err)
+		}
+	}
+	short := *m
+	short.Size--
+	if _, err := load(&short, packed); !errors.Is(err, core.ErrCorrupt) {
+		t.Errorf("bytes that are more: %v", err)
+	}
+	// Read goes by the plain bytes alone.
+	other := *m
+	other.SHA256 = core.Digest{1}
+	if _, err := s.Read(t.Context(), &other); !errors.Is(err, core.ErrCorrupt) {
+		t.Errorf("plain bytes that are others: %v", err)
+	}
+	// What does not come back is not stored.
+	if err := s.Save(t.Context(), &core.Manifest{Object: "snapshots/x/2", Size: 1}, plain); !errors.Is(err, core.ErrCorrupt) {
+		t.Errorf("saved for a manifest of another size: %v", err)
+	}
+	if _, err := bucket.Get(t.Context(), "snapshots/x/2"); err == nil {
+		t.Error("it was stored")
 	}
 }

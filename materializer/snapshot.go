@@ -32,14 +32,20 @@ func SnapshotKey(log string, id core.SessionID, seq uint64, sum core.Digest) str
 	return fmt.Sprintf("snapshots/%s/%s/%020d-%x.jsonl.zst", log, id, seq, sum[:8])
 }
 
-// Save writes plain under key as seekable zstd. It is durable when Save returns
-// nil.
-func (s *Snapshots) Save(ctx context.Context, key string, plain []byte) error {
+// Save writes plain, the plain bytes of m's snapshot, under m.Object as seekable
+// zstd, and sets m.Packed. It is durable when Save returns nil. Before, it was
+// unpacked again and compared: who reads an object by m.Packed relies on that.
+func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) error {
 	packed, err := packSnapshot(plain)
 	if err != nil {
-		return fmt.Errorf("compress snapshot %s: %w", key, err)
+		return fmt.Errorf("compress snapshot %s: %w", m.Object, err)
 	}
-	return blobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
+	again, err := unpackFrames(packed, m, nil)
+	if err != nil || !bytes.Equal(again, plain) {
+		return fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", m.Object, errors.Join(err, core.ErrCorrupt))
+	}
+	m.Packed = core.DigestOf(packed)
+	return blobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {

@@ -20,17 +20,29 @@ import (
 // errOther is plain bytes that are not those of the manifest.
 var errOther = errors.New("these are not the bytes its manifest names")
 
-// Load implements stream.Snapshots. The digest is compared while frames are
-// unpacked, and goes on when it returns.
+// Load implements stream.Snapshots. An object that is the one its writer stored
+// is checked by then. Of another one the digest of the plain bytes is compared
+// while frames are unpacked, and goes on when Load returns.
 func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	packed, err := s.packed(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, sum, err := unpackFrames(packed, m)
-	if err != nil {
+	if !m.Packed.IsZero() && core.DigestOf(packed) == m.Packed {
+		if plain, err = unpackFrames(packed, m, nil); err == nil {
+			return plain, func() error { return nil }, nil
+		}
+	}
+	return unpackUnproved(packed, m)
+}
+
+// unpackUnproved unpacks an object that may be anything.
+func unpackUnproved(packed []byte, m *core.Manifest) (plain []byte, checked func() error, err error) {
+	sum := make(chan core.Digest, 1)
+	if plain, err = unpackFrames(packed, m, sum); err != nil {
 		// Whoever packed it may not have left a table to go by.
-		plain, sum, err = unpackStream(packed, m)
+		sum = make(chan core.Digest, 1)
+		plain, err = unpackStream(packed, m, sum)
 	}
 	if err != nil {
 		return nil, nil, damaged(m, err)
@@ -43,9 +55,14 @@ func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, c
 	}), nil
 }
 
-// Read is Load that waits for the digest.
+// Read returns the plain bytes of m's snapshot once their digest, which it
+// always takes, was compared.
 func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	plain, checked, err := s.Load(ctx, m)
+	packed, err := s.packed(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	plain, checked, err := unpackUnproved(packed, m)
 	if err != nil {
 		return nil, err
 	}
@@ -76,26 +93,25 @@ func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error
 	return buf.Bytes(), nil
 }
 
-// unpackStream unpacks the snapshot from its beginning to its end, and has the
-// digest of what that gives.
-func unpackStream(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
+// unpackStream unpacks the snapshot from its beginning to its end, and sends
+// sum, which has room for it, the digest of what that gives.
+func unpackStream(packed []byte, m *core.Manifest, sum chan<- core.Digest) ([]byte, error) {
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer d.Close()
 	var buf bytes.Buffer
 	// One byte more than there may be, to see that there is none.
 	n, err := io.Copy(&buf, io.LimitReader(d, m.Size+1))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if n != m.Size {
-		return nil, nil, errOther
+		return nil, errOther
 	}
-	sum := make(chan core.Digest, 1)
 	sum <- core.DigestOf(buf.Bytes())
-	return buf.Bytes(), sum, nil
+	return buf.Bytes(), nil
 }
 
 // A frame is a piece of a snapshot, packed and where it goes.
@@ -105,12 +121,13 @@ type frame struct {
 	err           error         // why it is not
 }
 
-// unpackFrames unpacks the frames of the snapshot at the same time. The digest
-// of what that gives comes when it is known, which may be later.
-func unpackFrames(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, error) {
+// unpackFrames unpacks the frames of the snapshot at the same time. Where sum is
+// not nil, it has room for the digest of what that gives, and is sent it when it
+// is known, which may be later.
+func unpackFrames(packed []byte, m *core.Manifest, sum chan<- core.Digest) ([]byte, error) {
 	plain, frames, err := framesOf(packed, m)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	queue := make(chan *frame, len(frames))
 	for i := range frames {
@@ -125,21 +142,25 @@ func unpackFrames(packed []byte, m *core.Manifest) ([]byte, <-chan core.Digest, 
 			}
 		}()
 	}
-	sum := make(chan core.Digest, 1)
-	go func() {
-		h := sha256.New()
-		for i := range frames {
-			<-frames[i].done
-			h.Write(frames[i].plain)
-		}
-		sum <- core.Digest(h.Sum(nil))
-	}()
+	if sum != nil {
+		go digest(frames, sum)
+	}
 	// Each frame is waited for, so that nobody writes into plain afterwards.
 	for i := range frames {
 		<-frames[i].done
 		err = cmp.Or(err, frames[i].err)
 	}
-	return plain, sum, err
+	return plain, err
+}
+
+// digest sends sum the digest of the frames, each as soon as it is unpacked.
+func digest(frames []frame, sum chan<- core.Digest) {
+	h := sha256.New()
+	for i := range frames {
+		<-frames[i].done
+		h.Write(frames[i].plain)
+	}
+	sum <- core.Digest(h.Sum(nil))
 }
 
 // framesOf finds the frames of a snapshot by the table at its end, and makes
@@ -180,7 +201,7 @@ func (f *frame) unpack() error {
 }
 
 // snapshotDecoder unpacks into the room it is given and takes no more. Frames'
-// own checksums are left alone: the manifest's digest is of the same bytes.
+// own checksums are left alone: a digest in the manifest is compared.
 var snapshotDecoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 type Snapshots interface {
 	// Load returns the plain canonical JSONL of m's snapshot. core.ErrNotFound
 	// when it is gone, core.ErrCorrupt when it is not what m names. checked
-	// waits until the digest was compared, and returns core.ErrCorrupt when it
-	// is another: before it has returned nil, nothing that was made of plain may
+	// waits until a digest of m was compared, and returns core.ErrCorrupt when
+	// it is another: before it has returned nil, nothing that was made of plain may
 	// be let out. Nobody else compares the digest.
 	Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error)
 }

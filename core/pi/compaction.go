@@ -22,7 +22,7 @@ func choose(path []core.Entry, dropped func(core.Entry) (bool, error)) ([]core.E
 	if err != nil {
 		return nil, err
 	}
-	chosen := append(make([]core.Entry, 0, len(path)), path[at])
+	chosen := []core.Entry{path[at]}
 	if first, ok := jsonl.Text(o.Get("firstKeptEntryId")); ok {
 		if chosen, err = appendKept(chosen, path[:at], first, dropped); err != nil {
 			return nil, err

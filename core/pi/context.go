@@ -1,7 +1,9 @@
 package pi
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/esjson"
@@ -27,30 +29,32 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	b := append(make([]byte, 0, sizeOf(chosen)), `{"messages":[`...)
-	if b, err = appendMessages(b, chosen, edits); err != nil {
+	messages, err := messagesIn(chosen, edits)
+	if err != nil {
 		return nil, err
 	}
-	return appendSettings(append(b, ']'), path)
-}
-
-// sizeOf is about how long the messages of es will be.
-func sizeOf(es []core.Entry) int {
-	n := 128
-	for i := range es {
-		n += len(es[i].Line)
+	end, err := appendSettings([]byte("]"), path)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	if len(messages) == 0 {
+		messages = append(messages, nil)
+	}
+	last := len(messages) - 1
+	messages[0] = slices.Concat([]byte(`{"messages":[`), messages[0])
+	messages[last] = slices.Concat(messages[last], end)
+	// It makes room for just that, and does not clear it before: a context may be
+	// as large as the session.
+	return bytes.Join(messages, []byte(",")), nil
 }
 
-func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value) ([]byte, error) {
-	start := len(b)
+// messagesIn returns the messages that chosen adds to the context. Those that
+// stand as they are share the memory of their entries.
+func messagesIn(chosen []core.Entry, edits map[string]esjson.Value) ([][]byte, error) {
+	all := make([][]byte, 0, len(chosen))
 	for i, e := range chosen {
 		if m := tidyMessage(e, edits); m != nil {
-			if len(b) > start {
-				b = append(b, ',')
-			}
-			b = append(b, m...)
+			all = append(all, m)
 			continue
 		}
 		if e.Type == "compaction" && i > 0 {
@@ -58,9 +62,12 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 		}
 		replacement, edited := edits[e.ID]
 		if e.Type == "message" && !edited {
-			var err error
-			if b, err = appendStored(b, e, start); err != nil {
+			m, err := storedMessage(e)
+			if err != nil {
 				return nil, err
+			}
+			if m != nil {
+				all = append(all, m)
 			}
 			continue
 		}
@@ -77,37 +84,31 @@ func appendMessages(b []byte, chosen []core.Entry, edits map[string]esjson.Value
 			if m == nil {
 				continue
 			}
-			if b, err = jsonl.Append(comma(b, start), m); err != nil {
+			b, err := jsonl.Append(nil, m)
+			if err != nil {
 				return nil, err
 			}
+			all = append(all, b)
 		}
 	}
-	return b, nil
+	return all, nil
 }
 
-// appendStored appends the message of a message entry as it is, which is what
-// most of a context is.
-func appendStored(b []byte, e core.Entry, start int) ([]byte, error) {
+// storedMessage returns the message of a message entry as the context has it,
+// nil where it has none.
+func storedMessage(e core.Entry) ([]byte, error) {
 	m, err := messageOf(e)
 	if err != nil {
 		return nil, err
 	}
 	if m.same && !m.content.IsNullish() {
-		return append(comma(b, start), m.whole...), nil
+		return m.whole, nil
 	}
 	v, err := m.stored()
 	if v == nil || err != nil {
-		return b, err
+		return nil, err
 	}
-	return jsonl.Append(comma(b, start), v)
-}
-
-// comma ends what is before another item of the list whose items begin at start.
-func comma(b []byte, start int) []byte {
-	if len(b) > start {
-		return append(b, ',')
-	}
-	return b
+	return jsonl.Append(nil, v)
 }
 
 // appendSettings ends the context with the settings that hold at the end of

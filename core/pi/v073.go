@@ -39,6 +39,15 @@ func context073(path []core.Entry) (json.RawMessage, error) {
 	return appendSettings(append(b, ']'), path)
 }
 
+// sizeOf is about how long the messages of es will be.
+func sizeOf(es []core.Entry) int {
+	n := 128
+	for i := range es {
+		n += len(es[i].Line)
+	}
+	return n
+}
+
 // message073 returns what e adds to the context, nil for nothing.
 func message073(e core.Entry) (esjson.Value, error) {
 	switch e.Type {

@@ -89,7 +89,7 @@ func (r *Rig) checkpoint(ctx context.Context, s *stream.Session) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return materializer.SnapshotKey(r.log.Name(), s.ID(), seq, sum)
 	})
-	if err := materializer.NewSnapshots(r.bucket).Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+	if err := materializer.NewSnapshots(r.bucket).Save(ctx, d.Manifest, d.Plain); err != nil {
 		return err
 	}
 	return s.Checkpoint(ctx, d)

@@ -85,7 +85,7 @@ func logOf(ctx context.Context, dir, path string) (*stream.Sessions, core.Sessio
 		return nil, "", err
 	}
 	d := s.Draft(func(seq uint64, sum core.Digest) string { return materializer.SnapshotKey("interop", id, seq, sum) })
-	if err := snapshots.Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+	if err := snapshots.Save(ctx, d.Manifest, d.Plain); err != nil {
 		return nil, "", err
 	}
 	return ss, id, s.Checkpoint(ctx, d)
