@@ -125,7 +125,7 @@ func crashing(dir, at string) error {
 	d := done.Session.Draft(func(seq uint64, sum core.Digest) string {
 		return materializer.SnapshotKey(log.Name(), done.Session.ID(), seq, sum)
 	})
-	if err := snapshots.Save(ctx, d.Manifest.Object, d.Plain); err != nil {
+	if err := snapshots.Save(ctx, d.Manifest, d.Plain); err != nil {
 		return err
 	}
 	if err := done.Session.Checkpoint(ctx, d); err != nil {
