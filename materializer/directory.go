@@ -291,11 +291,16 @@ func (d *Directory) setFloor(shard int, f Floor) {
 }
 
 // forgetIf drops the rows of the sessions that which names, so that they are
-// made again from whatever the log has.
+// made again from whatever the log has. The bucket drops those that are not.
 func (d *Directory) forgetIf(which func(core.SessionID) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.rows, func(id core.SessionID, _ Row) bool { return which(id) })
+	for id := range d.rows {
+		if which(id) {
+			delete(d.rows, id)
+			d.dirty[id] = true
+		}
+	}
 }
 
 // A Filter narrows a listing.
@@ -384,12 +389,8 @@ func (d *Directory) Run(ctx context.Context) error {
 // flush writes what changed. Floors go last: they speak for the rows.
 func (d *Directory) flush(ctx context.Context) {
 	rows, floors := d.changed()
-	for _, r := range rows {
-		b, err := json.Marshal(stored{rowFormat, r})
-		if err == nil {
-			_, err = d.kv.Put(ctx, rowPrefix+string(r.ID), b)
-		}
-		if err != nil {
+	for id, r := range rows {
+		if err := d.save(ctx, id, r); err != nil {
 			if !d.failing {
 				d.logger.Warn("directory not saved; trying again every second", "bucket", d.kv.Bucket(), "err", err)
 			}
@@ -413,13 +414,29 @@ func (d *Directory) flush(ctx context.Context) {
 	}
 }
 
-// changed takes the rows and floors that are to be written.
-func (d *Directory) changed() ([]Row, map[int]Floor) {
+// save writes one row, or drops it where r is nil.
+func (d *Directory) save(ctx context.Context, id core.SessionID, r *Row) error {
+	if r == nil {
+		return d.kv.Delete(ctx, rowPrefix+string(id))
+	}
+	b, err := json.Marshal(stored{rowFormat, *r})
+	if err == nil {
+		_, err = d.kv.Put(ctx, rowPrefix+string(id), b)
+	}
+	return err
+}
+
+// changed takes the rows and floors that are to be written. A row that was
+// forgotten is nil.
+func (d *Directory) changed() (map[core.SessionID]*Row, map[int]Floor) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var rows []Row
+	rows := make(map[core.SessionID]*Row, len(d.dirty))
 	for id := range d.dirty {
-		rows = append(rows, d.rows[id])
+		rows[id] = nil
+		if r, ok := d.rows[id]; ok {
+			rows[id] = &r
+		}
 	}
 	clear(d.dirty)
 	floors := maps.Clone(d.floors)
@@ -427,10 +444,10 @@ func (d *Directory) changed() ([]Row, map[int]Floor) {
 	return rows, floors
 }
 
-func (d *Directory) mark(rows []Row) {
+func (d *Directory) mark(rows map[core.SessionID]*Row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, r := range rows {
-		d.dirty[r.ID] = true
+	for id := range rows {
+		d.dirty[id] = true
 	}
 }

@@ -104,7 +104,7 @@ func change(m jetstream.Msg) Change {
 
 // ChainAt returns the chain of the record at pos of a shard, whatever its
 // session. core.ErrNotFound when none is there: it was dropped with the prefix
-// that it was in, or the log lost it.
+// that it was in, or the log lost it. It is zero where no record but a barrier is.
 func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
 	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
 	if err != nil {
@@ -116,6 +116,9 @@ func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain,
 	}
 	if err != nil {
 		return core.Chain{}, readEdge(err)
+	}
+	if m.Header.Get(hdrChain) == "" {
+		return core.Chain{}, nil
 	}
 	return core.ParseChain(m.Header.Get(hdrChain))
 }

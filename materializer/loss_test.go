@@ -1,0 +1,77 @@
+package materializer_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// A shard that comes back empty, in which strict reads have begun to leave
+// barriers where records were.
+func TestRowsOfALostShardAreGoneAndStayGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	policy := materializer.Policy{}
+	_, d, stop := r.run(t, policy)
+	r.create(t, "lost-session")
+	await(t, "a row", func() bool { return d.Seq("lost-session") > 0 })
+	stop()
+
+	shard := r.log.Shard("lost-session")
+	st, err := r.log.State(t.Context(), shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.empty(t, st.Stream)
+	for range st.Last {
+		if err := r.log.Prove(t.Context(), "lost-session", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	m, d, stop := r.run(t, policy)
+	await(t, "the row to go", func() bool { return d.Seq("lost-session") == 0 })
+	again := sameShard(r, shard)
+	r.create(t, string(again))
+	await(t, "what came after the loss", func() bool { return d.Seq(again) > 0 })
+	if m.Seen(shard) == 0 {
+		t.Error("the shard is not followed")
+	}
+	stop()
+	_, d, _ = r.run(t, policy)
+	if d.Seq("lost-session") != 0 || d.Seq(again) == 0 {
+		t.Errorf("after a restart: rows of seq %d and %d", d.Seq("lost-session"), d.Seq(again))
+	}
+}
+
+// empty makes a stream anew, without its messages.
+func (r *rig) empty(t *testing.T, stream string) {
+	t.Helper()
+	js, err := jetstream.New(r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), s.CachedInfo().Config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameShard returns the id of a session in shard.
+func sameShard(r *rig, shard int) core.SessionID {
+	for i := 0; ; i++ {
+		if id := core.SessionID(fmt.Sprintf("session-%d", i)); r.log.Shard(id) == shard {
+			return id
+		}
+	}
+}
