@@ -69,8 +69,7 @@ func (m *Materializer) lost(ctx context.Context, shard int) (bool, error) {
 	if !errors.Is(err, core.ErrNotFound) {
 		return false, fmt.Errorf("shard %d: %w", shard, err)
 	}
-	st, err := m.cfg.Log.State(ctx, shard)
-	return st.Last < seen.Pos, err
+	return m.cfg.Log.ProveEndsBefore(ctx, shard, seen.Pos)
 }
 
 // watchLoss gives up the following of a shard once it lost records.

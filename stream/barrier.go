@@ -45,6 +45,31 @@ func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error
 	return nil
 }
 
+// ProveEndsBefore reports whether a shard ended before pos at some moment of the
+// call, as a quorum of the log's servers has it; then it has lost what was at pos.
+// Its leader's word alone is not enough: one that was cut off lacks what others
+// have. Where the shard seems to end there, a barrier is stored: its place tells.
+// A shard without room for barriers is taken at its leader's word.
+func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (bool, error) {
+	st, err := l.State(ctx, shard)
+	if err != nil || st.Last >= pos {
+		return false, err
+	}
+	if l.below(shard, barriersFull, "barriers") != nil {
+		return true, nil
+	}
+	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
+	at, err := l.publish(ctx, m, []jetstream.PublishOpt{
+		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
+		jetstream.WithRetryAttempts(0),
+	})
+	if err != nil {
+		return false, fmt.Errorf("barrier in shard %d: %w", shard, err)
+	}
+	l.stored(shard, m)
+	return at <= pos, nil
+}
+
 // RefreshStrict brings the session up to a record that was its last at some
 // moment of the call, as a quorum of the log's servers has it. After it returns
 // nil, every append that was acknowledged before the call is in the state, and

@@ -1,0 +1,30 @@
+package stream_test
+
+import (
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
+	t.Parallel()
+	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
+	end := func(shard int) core.Pos {
+		t.Helper()
+		st, err := l.State(t.Context(), shard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Last
+	}
+	const shard = 0
+	at := end(shard)
+	if lost, err := l.ProveEndsBefore(t.Context(), shard, at); lost || err != nil || end(shard) != at {
+		t.Errorf("a place that is there: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
+	}
+	if lost, err := l.ProveEndsBefore(t.Context(), shard, at+5); !lost || err != nil || end(shard) != at+1 {
+		t.Errorf("a place behind the end: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
+	}
+}
