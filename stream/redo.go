@@ -79,17 +79,17 @@ func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored 
 func (s *Session) owed(v *view) (*core.Record, error) {
 	switch {
 	case v.st.Seq == s.st.Seq && v.st.Chain == s.st.Chain:
-		return nil, nil
+		return s.rescue(v, s.owing)
 	case v.st.Erased != nil, s.st.Erased != nil && v.st.Seq >= s.st.Seq:
 		return nil, nil
 	}
 	if known := v.mem.at(s.st.Seq); known != nil && known.Chain == s.st.Chain {
-		return nil, nil
+		return s.rescue(v, s.owing)
 	}
 	if next := s.mem.at(v.st.Seq + 1); next != nil && v.st.Follows(next) && v.end.pos == v.st.Pos {
 		return redo(v, next), nil
 	}
-	return s.rescue(v)
+	return s.rescue(v, slices.Concat(s.st.Entries, lacking(s.st, s.owing)))
 }
 
 // redo returns r as it is stored a second time, behind v.
@@ -114,14 +114,17 @@ func redo(v *view, r *core.Record) *core.Record {
 	return &again
 }
 
-// rescue returns the append of the lines that v lacks, to a head of their own.
-// It is nil where none is missing.
-func (s *Session) rescue(v *view) (*core.Record, error) {
-	missing := lacking(v.st, s.st.Entries)
+// rescue returns the append of those of es that v lacks, to a head of their own.
+// It is nil where none is missing. Lines that a session in the trash lacks are
+// kept until it is out.
+func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
+	missing := lacking(v.st, es)
 	if len(missing) == 0 || v.st.Seq == 0 {
+		s.owing = nil
 		return nil, nil
 	}
 	if err := v.st.Writable(); err != nil {
+		s.owing = missing
 		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them",
 			"session", s.id, "lines", len(missing), "err", err)
 		return nil, nil

@@ -124,6 +124,39 @@ func TestLinesThatTheLogLostGoToAHeadOfTheirOwnWhereSomebodyWentOn(t *testing.T)
 	equal(t, "lines", stream.Losses{Rescued: 2}, ss.Losses())
 }
 
+func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
+	t.Parallel()
+	for name, undelete := range map[string]func(s, other *stream.Session) error{
+		"by itself":    func(s, _ *stream.Session) error { return s.Undelete(context.Background(), core.Notice{}) },
+		"by the other": func(_, other *stream.Session) error { return other.Undelete(context.Background(), core.Notice{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, ss, b := memory()
+			id := logtest.NewID()
+			s := create(t, ss, id, entry("a", ""))
+			mustAppend(t, s, core.MainHead, "", message("b"))
+			l.Forget(1)
+			other := open(t, node(l, b), id)
+			noErr(t, other.Delete(t.Context(), core.Notice{By: "other"}))
+
+			noErr(t, s.Refresh(t.Context()))
+			noErr(t, s.Refresh(t.Context()))
+			entries, _ := all(t, s)
+			equal(t, "entries in the trash", []string{"a"}, entries)
+
+			noErr(t, undelete(s, other))
+			noErr(t, s.Refresh(t.Context()))
+			entries, heads := all(t, open(t, node(l, b), id))
+			equal(t, "entries", []string{"a", "b"}, entries)
+			equal(t, "heads of their own", 1, len(heads))
+			equal(t, "lines", stream.Losses{Rescued: 1}, ss.Losses())
+			noErr(t, s.Refresh(t.Context()))
+			equal(t, "lines, once", stream.Losses{Rescued: 1}, ss.Losses())
+		})
+	}
+}
+
 // A writer that does not know of the loss appends where another record lies by
 // now: its own is a stray.
 func stray(t *testing.T, l *memlog.Log, ss *stream.Sessions, b *blobs) (id core.SessionID, s, other *stream.Session) {
@@ -307,5 +340,12 @@ func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
 			t.Fatalf("got record %d", r.Seq)
 		}
 		wantErr(t, err, core.ErrLost)
+	}
+}
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

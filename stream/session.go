@@ -28,6 +28,9 @@ type Session struct {
 	// Guarded by turn.
 	sent core.Chain
 	met  bool
+	// owing are lines that the log lost and that the session takes only once it
+	// is out of the trash. Guarded by turn.
+	owing []core.Entry
 
 	qmu     sync.Mutex
 	queue   []*request
@@ -98,6 +101,14 @@ func (s *Session) measure() {
 // catchUp folds what the leader has beyond the state. The turn is held. Where
 // the log does not go on from what the state knows, the session is loaded anew.
 func (s *Session) catchUp(ctx context.Context) error {
+	err := s.readUp(ctx)
+	if err != nil || len(s.owing) == 0 || s.st.Writable() != nil {
+		return err
+	}
+	return s.reload(ctx, nil)
+}
+
+func (s *Session) readUp(ctx context.Context) error {
 	last, err := s.last(ctx)
 	switch {
 	case errors.Is(err, core.ErrLost):
