@@ -126,7 +126,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return err
 	}
 	if last.Pos < f.at {
-		return f.behind(ctx)
+		return f.behind(ctx, last.Pos)
 	}
 	for f.at < last.Pos {
 		before := f.at
@@ -147,13 +147,22 @@ func (f *follower) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// behind says what it means that the log's last record is before f.at. It is
-// core.ErrLost where the record there is gone, and nil where the answer was
-// stale.
-func (f *follower) behind(ctx context.Context) error {
+// behind says what it means that the log's last record, at last, is before f.at.
+// It is core.ErrLost where the record there is gone, and nil where the answer was
+// stale or may have been: a leader that was cut off lacks what others have, so a
+// quorum is asked, where the log has room to. What cannot be told now is asked
+// again after the next silence.
+func (f *follower) behind(ctx context.Context, last core.Pos) error {
 	_, err := f.log.linkAt(ctx, f.id, f.at)
-	if errors.Is(err, core.ErrNotFound) {
+	if !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	err = f.log.Prove(ctx, f.id, last)
+	switch {
+	case err == nil, errors.Is(err, core.ErrFull):
 		return fmt.Errorf("the log no longer has the record at %d: %w", f.at, core.ErrLost)
+	case errors.Is(err, core.ErrConflict), errors.Is(err, core.ErrUnavailable):
+		return ctx.Err()
 	}
 	return err
 }
