@@ -236,8 +236,12 @@ func (s *Session) refuse(ctx context.Context, refusal error) error {
 	}
 }
 
-// needsProof reports whether a refusal is for what others are said to have done.
+// needsProof reports whether a refusal is for what others are said to have done,
+// and might not be so. An id that is taken stays taken.
 func needsProof(refusal error) bool {
+	if _, ok := errors.AsType[*core.LineError](refusal); ok {
+		return false
+	}
 	return errors.Is(refusal, core.ErrFenced) || errors.Is(refusal, core.ErrConflict)
 }
 
