@@ -203,6 +203,14 @@ func (s *jstream) info() any {
 	}
 }
 
+// lastSeq is the sequence of the last message on a subject, 0 for none.
+func (s *jstream) lastSeq(subject string) uint64 {
+	if m := s.lastOn(subject); m != nil {
+		return m.seq
+	}
+	return 0
+}
+
 func (s *jstream) lastOn(subject string) *message {
 	for i := len(s.msgs) - 1; i >= 0; i-- {
 		if s.msgs[i].subject == subject {
@@ -229,12 +237,13 @@ func (b *broker) publish(s *jstream, p *pub, tw *twist) []*delivery {
 	if want := h.Get("Nats-Expected-Stream"); want != "" && want != s.name {
 		return refuse(400, 10060, "expected stream does not match")
 	}
-	var last uint64
-	if m := s.lastOn(p.subject); m != nil {
-		last = m.seq
+	last := s.lastSeq(p.subject)
+	guarded := last
+	if other := h.Get("Nats-Expected-Last-Subject-Sequence-Subject"); other != "" { // a barrier
+		guarded = s.lastSeq(other)
 	}
-	if want := h.Get("Nats-Expected-Last-Subject-Sequence"); !b.unchecked && want != "" && want != strconv.FormatUint(last, 10) {
-		return refuse(400, 10071, fmt.Sprintf("wrong last sequence: %d", last))
+	if want := h.Get("Nats-Expected-Last-Subject-Sequence"); !b.unchecked && want != "" && want != strconv.FormatUint(guarded, 10) {
+		return refuse(400, 10071, fmt.Sprintf("wrong last sequence: %d", guarded))
 	}
 	if b.lying && s.last%50 == 49 {
 		return answer(p, map[string]any{"stream": s.name, "seq": s.last + 1})
@@ -242,7 +251,7 @@ func (b *broker) publish(s *jstream, p *pub, tw *twist) []*delivery {
 	s.last++
 	m := &message{seq: s.last, subject: p.subject, header: p.header, data: p.data, at: time.Now().UTC()}
 	s.msgs = append(s.msgs, m)
-	if b.stored != nil {
+	if b.stored != nil && !strings.HasSuffix(p.subject, ".~read") {
 		b.stored(s, m)
 	}
 	all := answer(p, map[string]any{"stream": s.name, "seq": m.seq})
