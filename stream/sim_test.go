@@ -110,18 +110,20 @@ func (s *sim) ask(ctx context.Context, n *simNode, what string, f func()) error 
 // step lets one thing happen, and reports whether there was one.
 func (s *sim) step() {
 	synctest.Wait()
+	s.logMu.Lock()
 	s.steps++
+	s.logMu.Unlock()
 	if s.happens(s.rules.crash) {
 		s.crash()
 	}
 	if s.happens(s.rules.pause) {
-		n := s.nodes[s.rng.IntN(len(s.nodes))]
+		n := s.node(s.rng)
 		n.asleep = time.Now().Add(time.Duration(1+s.rng.IntN(60)) * time.Second)
 		s.count("pause")
 		s.logf("node %d stands still", n.id)
 	}
 	if s.happens(s.rules.stale) {
-		n := s.nodes[s.rng.IntN(len(s.nodes))]
+		n := s.node(s.rng)
 		n.frozen, n.thaws = s.broker.copy(), time.Now().Add(time.Duration(1+s.rng.IntN(10))*time.Second)
 		s.count("cut-off leader")
 	}
@@ -142,6 +144,13 @@ func (s *sim) step() {
 	}
 	c.run()
 	close(c.done)
+}
+
+// node draws one of the nodes that live.
+func (s *sim) node(rng *rand.Rand) *simNode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[rng.IntN(len(s.nodes))]
 }
 
 // next takes one of the calls that may be answered now.

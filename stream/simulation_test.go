@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,7 +99,7 @@ type simNode struct {
 	ss     *stream.Sessions
 	log    *simLog
 	store  *simStore
-	names  int
+	names  atomic.Int64
 
 	mu   sync.Mutex
 	open map[core.SessionID]*stream.Session
@@ -111,9 +112,16 @@ func (s *sim) boot() *simNode {
 	n.ss = stream.NewSessions(stream.Config{
 		Log: n.log, Blobs: n.store, Snapshots: n.store, Dialects: dialect.All(), Host: fmt.Sprint("host", n.id),
 		Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler),
-		NewID: func() string { n.names++; return fmt.Sprintf("writer-%d-%d", n.id, n.names) },
+		NewID: func() string { return fmt.Sprintf("writer-%d-%d", n.id, n.names.Add(1)) },
 	})
 	return n
+}
+
+// sessions returns those that are open.
+func (n *simNode) sessions() []*stream.Session {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.open))
 }
 
 // session opens a session on the node, once.
@@ -202,7 +210,10 @@ func (s *sim) crash() {
 	s.logf("node %d dies", s.nodes[i].id)
 	s.count("crash")
 	s.nodes[i].dead = true
-	s.nodes[i] = s.boot()
+	fresh := s.boot()
+	s.mu.Lock()
+	s.nodes[i] = fresh
+	s.mu.Unlock()
 	s.onLoss()
 }
 
@@ -261,7 +272,7 @@ func (h *simHistory) forgive() {
 		}
 	}
 	for _, n := range h.sim.nodes {
-		for _, s := range n.open {
+		for _, s := range n.sessions() {
 			_ = s.View(func(st *core.State) error {
 				for i := range st.Entries {
 					known[st.Entries[i].ID] = true
@@ -305,7 +316,7 @@ func (a *simActor) run(ctx context.Context) {
 func (a *simActor) act(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
-	node := a.h.sim.nodes[a.rng.IntN(len(a.h.sim.nodes))]
+	node := a.h.sim.node(a.rng)
 	s, err := node.session(ctx, a.sess)
 	if err != nil {
 		a.blame("open", err)
@@ -363,7 +374,7 @@ func (a *simActor) append(ctx context.Context) {
 		q.Lines = append(q.Lines, []byte(message(id)))
 	}
 	for ctx.Err() == nil {
-		node := a.h.sim.nodes[a.rng.IntN(len(a.h.sim.nodes))]
+		node := a.h.sim.node(a.rng)
 		s, err := node.session(ctx, a.sess)
 		if err == nil {
 			_, err = s.Append(ctx, q)
