@@ -46,7 +46,7 @@ var rules = []rule{
 	{
 		"P4", "a record whose answer was lost is not looked for, nor its lines by their ids", "core/admit.go",
 		"if s.hasAll(&p) {", "if false {",
-		"",
+		"stream TestAppendThatWasStoredIsNoFence",
 	},
 	{
 		"P5", "nothing is put back", "stream/redo.go",
