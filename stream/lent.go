@@ -16,8 +16,8 @@ const mostLent = readBatch
 // lent returns the session's records behind after up to the one at upTo, oldest
 // first, as the leader has them: each is found by the one that was stored behind
 // it. They are what the copy of the stream that was read lacks, whose disk is
-// harmed or which is late. None where the leader lacks one of them, too, or where
-// there are more than mostLent.
+// harmed or which is late. None where no leader has one of them, or where there
+// are more than mostLent.
 func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos) ([]*Lazy, error) {
 	var found []*Lazy
 	for at := upTo; at > after; {
@@ -25,7 +25,10 @@ func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 			return nil, nil
 		}
 		z, err := l.lazyAt(ctx, id, at)
-		if _, harmed := errors.AsType[*RecordError](err); harmed || errors.Is(err, core.ErrNotFound) {
+		if isGone(err) && l.replaceLeader(ctx, l.Shard(id), at) {
+			z, err = l.lazyAt(ctx, id, at)
+		}
+		if isGone(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -36,6 +39,23 @@ func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 	}
 	slices.Reverse(found)
 	return found, nil
+}
+
+// isGone reports whether err says that a record is not there, or none any more.
+func isGone(err error) bool {
+	_, harmed := errors.AsType[*RecordError](err)
+	return harmed || errors.Is(err, core.ErrNotFound)
+}
+
+// atAnyLeader is At for a record that must be there: a leader that lacks it has
+// to give up.
+func atAnyLeader(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	r, err := l.At(ctx, id, pos)
+	on, ok := l.(*Log)
+	if !ok || pos == 0 || !isGone(err) || !on.replaceLeader(ctx, on.Shard(id), pos) {
+		return r, err
+	}
+	return l.At(ctx, id, pos)
 }
 
 // lend yields what lent returns. harmed says that the copy has later records, so

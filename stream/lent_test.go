@@ -2,7 +2,9 @@ package stream
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,8 @@ type copies struct {
 	msgs   []*nats.Msg // the one at 1 first
 	lacks  map[int]bool
 	leader map[int]bool // what it lacks itself
+	lost   map[int]bool // what nobody has
+	leads  atomic.Int64 // how often another was made leader, who lacks nothing
 }
 
 const copiedID = core.SessionID("session-of-copies")
@@ -44,7 +48,7 @@ func newCopies(t *testing.T, records int) *copies {
 		t.Cleanup(nc.Close)
 		return nc
 	}
-	c := &copies{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}}
+	c := &copies{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}}
 	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: dial()}
 	chain := core.ChainStart("main", copiedID)
 	for n := 1; n <= records; n++ {
@@ -62,6 +66,11 @@ func newCopies(t *testing.T, records int) *copies {
 	for subject, answer := range map[string]nats.MsgHandler{
 		"$JS.API.DIRECT.GET." + streamName("main", 0):     c.batch,
 		"$JS.API.STREAM.MSG.GET." + streamName("main", 0): c.get,
+		"$JS.API.STREAM.INFO." + streamName("main", 0):    c.info,
+		"$JS.API.STREAM.LEADER.STEPDOWN." + streamName("main", 0): func(m *nats.Msg) {
+			c.leads.Add(1)
+			_ = m.Respond([]byte(`{"success":true}`))
+		},
 	} {
 		if _, err := c.nc.Subscribe(subject, answer); err != nil {
 			t.Fatal(err)
@@ -106,7 +115,7 @@ func (c *copies) get(m *nats.Msg) {
 	if err := json.Unmarshal(m.Data, &ask); err != nil {
 		c.t.Error(err)
 	}
-	if ask.Seq > len(c.msgs) || c.leader[ask.Seq] {
+	if ask.Seq > len(c.msgs) || c.lost[ask.Seq] || c.leads.Load() == 0 && c.leader[ask.Seq] {
 		_ = m.Respond([]byte(`{"error":{"code":404,"err_code":10037,"description":"no message found"}}`))
 		return
 	}
@@ -124,6 +133,10 @@ func (c *copies) get(m *nats.Msg) {
 		c.t.Error(err)
 	}
 	_ = m.Respond(b)
+}
+
+func (c *copies) info(m *nats.Msg) {
+	_ = m.Respond(fmt.Appendf(nil, `{"config":{"name":"SESS_main_00","num_replicas":3},"state":{"first_seq":1},"cluster":{"leader":"n%d"}}`, c.leads.Load()))
 }
 
 func headerBytes(h nats.Header) []byte {
@@ -168,7 +181,7 @@ func TestWhatTheCopyThatIsReadLacksComesFromTheLeader(t *testing.T) {
 func TestWhatNobodyHasStaysAHole(t *testing.T) {
 	t.Parallel()
 	c := newCopies(t, 8)
-	c.lacks[4], c.leader[4] = true, true
+	c.lacks[4], c.lost[4] = true, true
 	var got []core.Pos
 	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
 		if err != nil {
@@ -181,6 +194,33 @@ func TestWhatNobodyHasStaysAHole(t *testing.T) {
 	}
 	if len(got) != 6 {
 		t.Errorf("read gives %v", got)
+	}
+	for _, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.leads.Load(); n != 1 {
+		t.Errorf("%d leaders had to give up; what all lack must not stop the log", n)
+	}
+}
+
+func TestALeaderThatLacksARecordGivesUp(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, 8)
+	c.lacks[4], c.leader[4] = true, true
+	want := core.Pos(2)
+	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Pos != want {
+			t.Fatalf("record at %d, want the one at %d", r.Pos, want)
+		}
+		want++
+	}
+	if n := c.leads.Load(); want != 9 || n != 1 {
+		t.Errorf("read ends at %d, %d leaders had to give up", want, n)
 	}
 }
 

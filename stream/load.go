@@ -103,7 +103,7 @@ func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Re
 		}
 		at = last.Pos
 	}
-	base, err := ss.cfg.Log.At(ctx, id, at)
+	base, err := atAnyLeader(ctx, ss.cfg.Log, id, at)
 	if err != nil {
 		return nil, fmt.Errorf("base of record %d: %w", last.Seq, err)
 	}

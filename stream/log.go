@@ -50,6 +50,7 @@ type Log struct {
 	js    jetstream.JetStream
 	rooms [MaxShards]room
 
+	deposed [MaxShards]deposed
 	lentOut atomic.Uint64 // records that a copy lacked which was read
 }
 
