@@ -285,7 +285,8 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 
 // Checkpoint writes a snapshot of s as it is in memory and the record that
 // names it, and returns the manifest. Where the latest checkpoint covers as
-// much, nothing is stored.
+// much, nothing is stored; where its snapshot has the same bytes, the record
+// names that.
 func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
 	select {
 	case m.writing <- struct{}{}:
@@ -296,7 +297,7 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
-	if err := m.cfg.Snapshots.Save(ctx, d.Manifest, d.Plain); err != nil {
+	if err := m.cfg.Snapshots.keep(ctx, d); err != nil {
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
