@@ -65,7 +65,7 @@ func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Material
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = materializer.New(materializer.Config{Log: r.log, Cache: r.cache, Snapshots: r.snapshots, Directory: d, Policy: p, Logger: r.quiet})
+	m = materializer.New(materializer.Config{Log: r.log, Sessions: r.sessions, Cache: r.cache, Snapshots: r.snapshots, Directory: d, Policy: p, Logger: r.quiet})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()

@@ -142,7 +142,7 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	_ = p.beatNode(ctx)
 	var list []Present
 	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
-		list, err = readPresence(ctx, kv)
+		list, err = readPresence(ctx, kv, KindNode, KindWriter)
 		return err
 	})
 	if err != nil {
@@ -169,9 +169,13 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	return list, nil
 }
 
-// readPresence reads the bucket once.
-func readPresence(ctx context.Context, kv jetstream.KeyValue) ([]Present, error) {
-	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+// readPresence reads what processes of some kinds said, once.
+func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) ([]Present, error) {
+	var keys []string
+	for _, kind := range kinds {
+		keys = append(keys, kind+".*")
+	}
+	w, err := kv.WatchFiltered(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}

@@ -215,3 +215,7 @@ func (l *Log) Drop(ctx context.Context, shard int, upTo core.Pos) error {
 	}
 	return readEdge(err)
 }
+
+// FlushEvery is how often the brokers flush what they acknowledged, 0 for before
+// every answer.
+func (ss *Sessions) FlushEvery() time.Duration { return ss.cfg.FlushEvery }
