@@ -182,7 +182,7 @@ func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]cor
 // their bodies.
 func (l *Log) Survey(ctx context.Context, shard int, st ShardState, upTo core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		if st.First > upTo || st.First > st.Last {
+		if st.Last == 0 || st.First > min(upTo, st.Last) { // nothing was ever there, or it was dropped
 			return
 		}
 		for m, err := range l.messages(ctx, shard, 0) {
