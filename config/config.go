@@ -24,6 +24,7 @@ type Log struct {
 	Name     string `yaml:"name" doc:"the log's name: 1 to 32 of A-Z a-z 0-9 _ -"`
 	Shards   int    `yaml:"shards" doc:"streams it is spread over, fixed when it is made; 0: 4 on a single server, 8 in a cluster"`
 	Replicas int    `yaml:"replicas" doc:"servers that hold each record: 1, 3 or 5; 0: 1 on a single server, 3 in a cluster"`
+	Garbage  Size   `yaml:"garbage" doc:"how much of a shard that nobody needs any more may lie there besides as much as is needed; beyond that it is truncated; 0: never"`
 	MaxBytes Size   `yaml:"max_bytes" doc:"room for each shard; when it is full, appends are refused and reads go on; 0: no limit"`
 }
 
@@ -34,7 +35,7 @@ type NATS struct {
 	CA       string   `yaml:"ca" doc:"file of certificate authorities for url, where they are not the system's"`
 	Listen   string   `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
 	Token    string   `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
-	Sync     Duration `yaml:"sync" doc:"how often the embedded server flushes to disk; 0: before every answer. Anything else can lose acknowledged records at a power cut"`
+	Sync     Duration `yaml:"sync" doc:"how often the embedded server flushes to disk; 0: before every answer. Anything else can lose acknowledged records at a power cut. With url: how often that server does; 0: nobody knows, 2m is assumed"`
 	MaxStore Size     `yaml:"max_store" doc:"disk that the embedded server may use; 0: three quarters of what is free"`
 }
 
@@ -69,8 +70,9 @@ type S3 struct {
 // Snapshots says when sessions are snapshotted, and what stays in memory.
 type Snapshots struct {
 	Cache   Size     `yaml:"cache" doc:"memory for open sessions"`
-	MinTail Size     `yaml:"min_tail" doc:"how much must have been appended since the last snapshot (a quarter of that snapshot, where that is more)"`
-	Idle    Duration `yaml:"idle" doc:"a session left alone for this long is snapshotted whatever its tail"`
+	MinTail Size     `yaml:"min_tail" doc:"how much must have been appended since the last snapshot (a third of that snapshot, where that is more)"`
+	Idle    Duration `yaml:"idle" doc:"a session left alone for this long is snapshotted whatever its tail, if it has grown enough to be worth it"`
+	Grace   Duration `yaml:"grace" doc:"how long a snapshot stays that a later one took the place of; 0: for ever"`
 }
 
 // Limits bound what callers may send.
@@ -92,9 +94,9 @@ func Default(data, host string) Config {
 		Data:      data,
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
-		Log:       Log{Name: "main"},
+		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, S3: S3{PathStyle: true}},
-		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second)},
+		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}

@@ -197,6 +197,7 @@ func (s *State) foldCheckpoint(r *Record) error {
 		return fmt.Errorf("checkpoint record %d covers record %d, which is not before it: %w", r.Seq, m.Seq, ErrCorrupt)
 	}
 	s.Checkpointed, s.SnapshotSize, s.Tail = m.Seq, m.Size, max(0, s.Bytes-m.Bytes)
+	s.Snapshot = m.ref()
 	return nil
 }
 

@@ -76,7 +76,7 @@ func restoreIt(t interface {
 		t.Fatalf("%v", err)
 	}
 	// What says how much was saved is another matter right after saving.
-	if d := diff(s, got, "Base", "Tail", "Checkpointed", "SnapshotSize"); d != "" {
+	if d := diff(s, got, "Base", "Tail", "Checkpointed", "SnapshotSize", "Snapshot"); d != "" {
 		t.Fatalf("restored state (-want +got)\n%s", d)
 	}
 	for i := range s.Entries {

@@ -28,6 +28,9 @@ type Manifest struct {
 	// Tidy says that each of those lines is, as Entry.Tidy has it.
 	Tidy  bool  `json:"tidy,omitempty"`
 	Bytes int64 `json:"bytes"` // State.Bytes
+	// Written is the sum of the sizes of all snapshots that were written of the
+	// session, this one included. Manifests that lack it count as the first.
+	Written int64 `json:"written,omitempty"`
 
 	Origin   Origin           `json:"origin"`
 	Heads    map[string]*Head `json:"heads"`
@@ -61,6 +64,7 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 		Entries:  len(s.Entries),
 		Tidy:     !slices.ContainsFunc(s.Entries, func(e Entry) bool { return !e.Tidy }),
 		Bytes:    s.Bytes,
+		Written:  s.Snapshot.Written + int64(len(plain)),
 		Origin:   s.Origin,
 		Heads:    heads,
 		Epoch:    s.Epoch,
@@ -72,6 +76,21 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 		Usage:    sum.Usage,
 		Blobs:    s.Blobs(),
 	}
+}
+
+// Reuse makes m name the snapshot that the latest checkpoint before it names,
+// where that has the same plain bytes, and reports whether it does. Nothing is
+// to be written then. s is the state that m is of.
+func (m *Manifest) Reuse(s *State) bool {
+	if s.Snapshot.Object == "" || s.Snapshot.SHA256 != m.SHA256 || s.SnapshotSize != m.Size {
+		return false
+	}
+	m.Object, m.Packed, m.Written = s.Snapshot.Object, s.Snapshot.Packed, s.Snapshot.Written
+	return true
+}
+
+func (m *Manifest) ref() SnapshotRef {
+	return SnapshotRef{Object: m.Object, SHA256: m.SHA256, Packed: m.Packed, Written: max(m.Written, m.Size)}
 }
 
 // Restore returns the State that a manifest and its snapshot's plain bytes
@@ -128,6 +147,7 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	s.Epoch, s.Closed, s.Deleted = m.Epoch, m.Closed, m.Deleted
 	s.Seq, s.Chain, s.Pos = m.Seq, m.Chain, at
 	s.Checkpointed, s.SnapshotSize, s.Bytes = m.Seq, m.Size, m.Bytes
+	s.Snapshot = m.ref()
 	return s, nil
 }
 

@@ -42,9 +42,28 @@ type State struct {
 	SnapshotSize int64
 	Bytes        int64
 	Tail         int64
+	// Snapshot is what the latest checkpoint says of its snapshot.
+	Snapshot SnapshotRef
 
 	dialects Dialects
 	byID     map[string]int
+}
+
+// A SnapshotRef names a snapshot and what it took to get there.
+type SnapshotRef struct {
+	Object  string // its key in the object store
+	SHA256  Digest // of its plain bytes
+	Packed  Digest // of the object
+	Written int64  // plain bytes of all snapshots that the session had, this one included
+}
+
+// Size is how many bytes Render gives.
+func (s *State) Size() int64 {
+	n := int64(len(s.Header.Line) + 1)
+	for i := range s.Entries {
+		n += int64(len(s.Entries[i].Line) + 1)
+	}
+	return n
 }
 
 // A Head is a named place in the tree where a writer continues.

@@ -79,6 +79,9 @@ func (m *Materializer) watchLoss(ctx context.Context, giveUp context.CancelCause
 	for {
 		select {
 		case <-t.C:
+		case <-m.again[shard]:
+			giveUp(errRebuild)
+			return
 		case <-ctx.Done():
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,14 +20,30 @@ import (
 // Config is what a Materializer needs to know.
 type Config struct {
 	Log       *stream.Log
+	Sessions  *stream.Sessions // of Log
 	Cache     *Cache
 	Snapshots *Snapshots
 	Directory *Directory
 	Policy    Policy
-	// Spread is how long a checkpoint may be put off at random, so that of
-	// several nodes that see the same session one is first and the others find
-	// the work done. 0 where there is one node.
+	// Node is this node's name among those that Crew tells.
+	Node string
+	// Crew returns the nodes whose materializers are at work, this one among them.
+	// It is asked every CrewEvery. Optional: without it, this node does all.
+	Crew func(context.Context) ([]string, error)
+	// Spread is how long a checkpoint may be put off at random while nobody knows
+	// who else is at work, so that of several nodes that see the same session one
+	// is first and the others find the work done. 0 where there is one node.
 	Spread time.Duration
+	// Garbage is how many bytes of a shard that nobody needs are left there,
+	// besides as many as are needed; where there are more, the shard is truncated.
+	// 0 for DefaultGarbage, less than 0 for never.
+	Garbage int64
+	// Grace is how long a snapshot stays when a later one took its place. 0 for
+	// DefaultGrace, less than 0 for ever.
+	Grace time.Duration
+	// Rebuild drops what others made of the log, as part of Materializer.Rebuild.
+	// It is made again of what Changed tells. Optional.
+	Rebuild func(context.Context) error
 	// Changed is told of each record that is taken in, and before that of each
 	// session that has a row, without a Kind. It must not block. Optional.
 	Changed func(stream.Change)
@@ -43,8 +60,14 @@ type Materializer struct {
 	past  map[int]core.Pos // by shard: up to where messages were met, records or not
 	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
-	late  map[*tail]bool // those whose row is late
-	grew  chan struct{}  // closed and replaced when seen moves
+	asked map[int]chan struct{} // by shard that is to be read anew; closed when that begins
+	late  map[*tail]bool        // those whose row is late
+	grew  chan struct{}         // closed and replaced when seen moves
+
+	mine       atomic.Pointer[[]bool] // by shard: this node looks after it
+	crewKnown  atomic.Bool
+	truncators []*truncator    // by shard
+	again      []chan struct{} // by shard: tells who follows it to look at asked
 
 	writing chan struct{} // a place for each snapshot being made: it is the whole session, twice
 }
@@ -75,6 +98,8 @@ func New(cfg Config) *Materializer {
 		cfg.Changed = func(stream.Change) {}
 	}
 	cfg.Policy = cfg.Policy.withDefaults()
+	cfg.Garbage = cmp.Or(cfg.Garbage, DefaultGarbage)
+	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
 	m := &Materializer{
 		cfg:   cfg,
 		seen:  map[int]Floor{},
@@ -82,13 +107,17 @@ func New(cfg Config) *Materializer {
 		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
+		asked: map[int]chan struct{}{},
 		grew:  make(chan struct{}),
 
 		writing: make(chan struct{}, maxWriting),
 	}
 	for shard := range cfg.Log.Shards() {
 		m.seen[shard] = cfg.Directory.Floor(shard)
+		m.truncators = append(m.truncators, newTruncator(shard))
+		m.again = append(m.again, make(chan struct{}, 1))
 	}
+	m.assume(cfg.Crew == nil)
 	// What the last run left without a snapshot gets one when it stays idle.
 	for _, id := range cfg.Directory.behind() {
 		m.tails[id] = &tail{shard: cfg.Log.Shard(id), changed: time.Now()}
@@ -105,7 +134,10 @@ func (m *Materializer) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for shard := range m.cfg.Log.Shards() {
 		g.Go(func() error { return m.follow(ctx, shard) })
+		g.Go(func() error { return m.truncate(ctx, m.truncators[shard]) })
 	}
+	g.Go(func() error { return m.share(ctx) })
+	g.Go(func() error { return m.collect(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.cfg.Directory.Run(ctx) })
 	err := g.Wait()
@@ -120,6 +152,10 @@ func (m *Materializer) follow(ctx context.Context, shard int) error {
 		err := m.followOnce(ctx, shard)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		m.restart(shard)
+		if errors.Is(err, errRebuild) {
+			continue
 		}
 		m.cfg.Logger.Warn("shard cannot be followed; trying again", "shard", shard, "err", err)
 		select {
@@ -169,6 +205,8 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 		return nil
 	case ctx.Err() != nil, errors.Is(err, core.ErrUnavailable):
 		return err // the log, not the session
+	case errors.Is(err, core.ErrDeleted): // it was erased
+		return nil
 	}
 	m.cfg.Logger.Error("session cannot be read; look with: sessctl verify "+string(ch.Session),
 		"session", ch.Session, "pos", ch.Pos, "err", err)
@@ -234,7 +272,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.tails[s.ID()]
-	if t == nil || t.busy || !due || time.Now().Before(t.retry) {
+	if t == nil || t.busy || !due || !m.owns(t.shard) || time.Now().Before(t.retry) {
 		return
 	}
 	t.busy = true
@@ -255,7 +293,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 // checkpoint writes a session's snapshot and the record that names it, unless
 // another node has done so meanwhile.
 func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle time.Duration) error {
-	if m.cfg.Spread > 0 {
+	if m.cfg.Spread > 0 && !m.crewKnown.Load() {
 		select {
 		case <-time.After(rand.N(m.cfg.Spread)):
 		case <-ctx.Done():
@@ -285,7 +323,8 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 
 // Checkpoint writes a snapshot of s as it is in memory and the record that
 // names it, and returns the manifest. Where the latest checkpoint covers as
-// much, nothing is stored.
+// much, nothing is stored; where its snapshot has the same bytes, the record
+// names that.
 func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
 	select {
 	case m.writing <- struct{}{}:
@@ -296,7 +335,7 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
-	if err := m.cfg.Snapshots.Save(ctx, d.Manifest, d.Plain); err != nil {
+	if err := m.cfg.Snapshots.keep(ctx, d); err != nil {
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
@@ -327,7 +366,8 @@ func (m *Materializer) sweepOnce(ctx context.Context) {
 	for id, idle := range m.left(now) {
 		s, err := m.cfg.Cache.Get(ctx, id)
 		if err != nil {
-			continue // take has named it, or will
+			m.putOff(id, err) // take has named it, or will
+			continue
 		}
 		m.renew(s)
 		m.consider(ctx, s, idle)
@@ -335,16 +375,38 @@ func (m *Materializer) sweepOnce(ctx context.Context) {
 	}
 }
 
-// left returns the sessions whose row is late, or that fell idle, and for how
-// long each was left alone.
+// putOff leaves a session that cannot be read alone for a while, and for good
+// where it was erased.
+func (m *Materializer) putOff(id core.SessionID, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.tails[id]
+	if t == nil {
+		return
+	}
+	t.retry = time.Now().Add(retryAfter)
+	if errors.Is(err, core.ErrDeleted) && !t.busy {
+		delete(m.late, t)
+		delete(m.tails, id)
+	}
+}
+
+// left returns the sessions whose row is late, or that fell idle and are this
+// node's to look after, and for how long each was left alone. Those of other
+// nodes are forgotten; who takes a shard over finds them by their rows.
 func (m *Materializer) left(now time.Time) map[core.SessionID]time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := map[core.SessionID]time.Duration{}
 	for id, t := range m.tails {
 		idle := now.Sub(t.changed)
-		if !t.busy && (idle >= m.cfg.Policy.Idle || t.late != 0 && !now.Before(t.rowDue)) {
+		isIdle, isLate := idle >= m.cfg.Policy.Idle, t.late != 0 && !now.Before(t.rowDue)
+		switch {
+		case t.busy || now.Before(t.retry):
+		case isLate, isIdle && m.owns(t.shard):
 			out[id] = idle
+		case isIdle && t.late == 0:
+			delete(m.tails, id)
 		}
 	}
 	return out

@@ -29,6 +29,7 @@ import (
 type rig struct {
 	conn      *nats.Conn
 	bucket    blobstore.Bucket
+	blobs     *blobstore.Blobs
 	log       *stream.Log
 	sessions  *stream.Sessions
 	cache     *materializer.Cache
@@ -44,7 +45,8 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(conn.Close)
 	r := &rig{conn: conn, bucket: memblob.New(), quiet: slog.New(slog.DiscardHandler)}
-	blobs := materializer.NewBlobs(blobstore.New(r.bucket))
+	r.blobs = blobstore.New(r.bucket)
+	blobs := materializer.NewBlobs(r.blobs)
 	if r.log, err = stream.OpenLog(t.Context(), conn, stream.LogConfig{Blobs: blobs}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +59,12 @@ func newRig(t *testing.T) *rig {
 // run runs a materializer until stop is called or the test ends.
 func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Materializer, d *materializer.Directory, stop func()) {
 	t.Helper()
+	return r.runAs(t, materializer.Config{Policy: p})
+}
+
+// runAs is run with more to say.
+func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Materializer, d *materializer.Directory, stop func()) {
+	t.Helper()
 	js, err := jetstream.New(r.conn)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +73,8 @@ func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Material
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = materializer.New(materializer.Config{Log: r.log, Cache: r.cache, Snapshots: r.snapshots, Directory: d, Policy: p, Logger: r.quiet})
+	cfg.Log, cfg.Sessions, cfg.Cache, cfg.Snapshots, cfg.Directory, cfg.Logger = r.log, r.sessions, r.cache, r.snapshots, d, r.quiet
+	m = materializer.New(cfg)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()

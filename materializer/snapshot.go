@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // frameSize is how many plain bytes one zstd frame of a snapshot holds, so a
@@ -46,6 +47,21 @@ func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) er
 	}
 	m.Packed = core.DigestOf(packed)
 	return blobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+}
+
+// keep makes d's snapshot durable. One that is there is left there, if it can be
+// read.
+func (s *Snapshots) keep(ctx context.Context, d *stream.Draft) error {
+	if d.Read {
+		return nil
+	}
+	if d.Kept {
+		_, err := s.Read(ctx, d.Manifest)
+		if err == nil || errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return s.Save(ctx, d.Manifest, d.Plain) // over what is damaged, where that is so
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {

@@ -16,6 +16,10 @@ var errNotFresh = errors.New("state is not known to be fresh")
 type Draft struct {
 	Manifest *core.Manifest
 	Plain    []byte // canonical JSONL
+	// Kept says that the manifest names the object of the checkpoint before, which
+	// has the same bytes: they need not be written again. Read says that they were
+	// read from there when this session was loaded.
+	Kept, Read bool
 
 	at  core.Pos // of the last record it covers
 	gen uint64
@@ -27,12 +31,25 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	plain := s.st.Render()
+	m := s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain)))
+	kept := m.Reuse(s.st)
 	return &Draft{
-		Manifest: s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain))),
+		Manifest: m,
 		Plain:    plain,
+		Kept:     kept,
+		Read:     kept && s.begun != nil && s.begun.Object == m.Object,
 		at:       s.end.pos,
 		gen:      s.gen.Load(),
 	}
+}
+
+// Begun is the manifest of the snapshot that the session was loaded from, which
+// was read and found to be what it should be then. nil where it was loaded from
+// its first record.
+func (s *Session) Begun() *core.Manifest {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.begun
 }
 
 // Checkpoint stores the record that names d's snapshot, which must be durable

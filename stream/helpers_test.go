@@ -37,6 +37,16 @@ func memory() (*memlog.Log, *stream.Sessions, *blobs) {
 // create makes a session that holds lines.
 func create(t *testing.T, ss *stream.Sessions, id core.SessionID, lines ...string) *stream.Session {
 	t.Helper()
+	s, err := ss.Create(t.Context(), birth(t, id, lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// birth is a session to be made that holds lines.
+func birth(t *testing.T, id core.SessionID, lines ...string) stream.Birth {
+	t.Helper()
 	b := stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
 	var err error
 	b.Header, err = pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: string(id), Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
@@ -50,11 +60,7 @@ func create(t *testing.T, ss *stream.Sessions, id core.SessionID, lines ...strin
 		}
 		b.Entries = append(b.Entries, e)
 	}
-	s, err := ss.Create(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return b
 }
 
 func open(t *testing.T, ss *stream.Sessions, id core.SessionID) *stream.Session {

@@ -150,11 +150,11 @@ func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.
 		if err := ss.linked(ctx, id, base); err != nil {
 			return view{}, err
 		}
-		st, err := ss.loadCheckpoint(ctx, id, base)
+		st, m, err := ss.loadCheckpoint(ctx, id, base)
 		if err != nil {
 			return view{}, err
 		}
-		return view{st: st, end: mark{st.Pos, st.Chain}}, nil
+		return view{st: st, end: mark{st.Pos, st.Chain}, begun: m}, nil
 	}
 	return view{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
 }
@@ -186,23 +186,23 @@ func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Recor
 	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrStray)
 }
 
-func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, error) {
+func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {
 	m, err := core.ReadManifest(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.Session != id || m.Log != ss.cfg.Log.Name() {
-		return nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
+		return nil, nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
 	}
 	plain, checked, err := ss.cfg.Snapshots.Load(ctx, m)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
+		return nil, nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
 	}
 	st, err := core.RestoreChecked(m, plain, r.Base, ss.cfg.Dialects)
 	if other := checked(); other != nil {
-		return nil, other
+		return nil, nil, other
 	}
-	return st, err
+	return st, m, err
 }
 
 // readOn hands apply the records behind v up to last. A copy that lags is asked

@@ -143,7 +143,7 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	_ = p.beatNode(ctx)
 	var list []Present
 	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
-		list, err = readPresence(ctx, kv)
+		list, err = readPresence(ctx, kv, KindNode, KindWriter)
 		return err
 	})
 	if err != nil {
@@ -190,9 +190,13 @@ func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
 	return time.Since(stored), err
 }
 
-// readPresence reads the bucket once.
-func readPresence(ctx context.Context, kv jetstream.KeyValue) ([]Present, error) {
-	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+// readPresence reads what processes of some kinds said, once.
+func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) ([]Present, error) {
+	var keys []string
+	for _, kind := range kinds {
+		keys = append(keys, kind+".*")
+	}
+	w, err := kv.WatchFiltered(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
 	}

@@ -38,9 +38,12 @@ type Config struct {
 	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
 	// elect a leader.
 	Patience time.Duration
-	Now      func() time.Time // default time.Now
-	NewID    func() string    // default a new ULID
-	Logger   *slog.Logger     // default slog.Default()
+	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
+	// for before every answer. Until then a power cut makes them forget it.
+	FlushEvery time.Duration
+	Now        func() time.Time // default time.Now
+	NewID      func() string    // default a new ULID
+	Logger     *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see

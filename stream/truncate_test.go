@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -102,4 +105,97 @@ func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
 		n++
 	}
 	equal(t, "answers", 1, n)
+}
+
+// erase writes the record that ends a session.
+func erase(t *testing.T, l core.Log, s *stream.Session) {
+	t.Helper()
+	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
+		t.Fatal(err)
+	}
+	force(t, l, s, core.KindErase, `{"by":"somebody","reason":"asked to"}`)
+}
+
+func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
+	t.Parallel()
+	b := newBlobs()
+	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	ss := node(l, b)
+	s := create(t, ss, "session1", entry("root", ""))
+	erase(t, l, s)
+	want, err := l.Last(t.Context(), "session1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(ctx context.Context, s *stream.Session) error { return tryCheckpoint(ctx, s, b) }
+	for round := range 3 {
+		create(t, ss, logtest.NewID(), entry("root", ""))
+		st, err := l.State(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ss.Truncate(t.Context(), l, 0, st.Last, take); err != nil {
+			t.Fatal(err)
+		}
+		last, err := l.Last(t.Context(), "session1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last.Kind != core.KindErase || string(last.Body) != string(want.Body) || last.Seq != want.Seq+uint64(round)+1 {
+			t.Errorf("round %d: the last record is %s %d: %s", round, last.Kind, last.Seq, last.Body)
+		}
+		_, err = node(l, b).Open(t.Context(), "session1")
+		wantErr(t, err, core.ErrDeleted)
+		_, err = ss.Create(t.Context(), birth(t, "session1"))
+		wantErr(t, err, core.ErrExists)
+		in, err := ss.Inspect(t.Context(), "session1")
+		if err != nil || len(in.Faults)+len(in.Strays) > 0 {
+			t.Errorf("round %d: inspected, it has faults %v, strays %v: %v", round, in.Faults, in.Strays, err)
+		}
+	}
+	equal(t, "records", 1, len(records(t, l, "session1")))
+}
+
+// The brokers of a log that is flushed late may forget a checkpoint that they
+// acknowledged, but nothing that they dropped comes back.
+func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
+	t.Parallel()
+	l, _, b := memory()
+	ss := stream.NewSessions(stream.Config{
+		Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
+		FlushEvery: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+	s := create(t, ss, "session1", entry("root", ""))
+	mustAppend(t, s, core.MainHead, "", message("m"))
+	p := &prefix{ids: []core.SessionID{"session1"}}
+	wrote := time.Time{}
+	take := func(ctx context.Context, s *stream.Session) error {
+		wrote = time.Now()
+		return tryCheckpoint(ctx, s, b)
+	}
+	if err := ss.Truncate(t.Context(), p, 0, state(t, s).Pos, take); err != nil {
+		t.Fatal(err)
+	}
+	// Looked at; again a while later; nothing was written then, so all is flushed.
+	equal(t, "looks", 2, p.looks)
+	if p.dropped.Sub(wrote) < 40*time.Millisecond {
+		t.Errorf("dropped %v after the checkpoint", p.dropped.Sub(wrote))
+	}
+}
+
+// A prefix counts how often it was looked at.
+type prefix struct {
+	ids     []core.SessionID
+	looks   int
+	dropped time.Time
+}
+
+func (p *prefix) SessionsUpTo(context.Context, int, core.Pos) ([]core.SessionID, error) {
+	p.looks++
+	return p.ids, nil
+}
+
+func (p *prefix) Drop(context.Context, int, core.Pos) error {
+	p.dropped = time.Now()
+	return nil
 }

@@ -21,6 +21,8 @@ type view struct {
 	// from is the first record that was read to get here, but for the checkpoint
 	// that said where to begin. Nothing before it is needed.
 	from core.Pos
+	// begun is the manifest that reading began at, nil for the first record.
+	begun *core.Manifest
 }
 
 // A mark names one record of a log.

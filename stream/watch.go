@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
@@ -21,6 +22,11 @@ type Change struct {
 	Seq     uint64
 	Chain   core.Chain
 	Pos     core.Pos
+	// Subject is the session on whose subject it lies, a record or not. Empty for
+	// what is nobody's, such as a barrier.
+	Subject core.SessionID
+	Base    core.Pos // of the record
+	Bytes   int64    // that the message takes in the stream, roughly
 }
 
 // Watch yields a Change for every message of a shard behind after, in order, and
@@ -86,21 +92,33 @@ func change(m jetstream.Msg) Change {
 	if meta, err := m.Metadata(); err == nil {
 		ch.Pos = core.Pos(meta.Sequence.Stream)
 	}
+	h := m.Headers()
+	ch.Bytes = sizeOf(&nats.Msg{Subject: m.Subject(), Header: h})
+	if n, err := strconv.ParseInt(h.Get(hdrSize), 10, 64); err == nil {
+		ch.Bytes += n
+	}
 	id, err := sessionOf(m.Subject())
 	if err != nil {
 		return ch
 	}
-	seq, err := strconv.ParseUint(m.Headers().Get(hdrSeq), 10, 64)
+	ch.Subject = id
+	seq, err := strconv.ParseUint(h.Get(hdrSeq), 10, 64)
 	if err != nil {
 		return ch
 	}
-	chain, err := core.ParseChain(m.Headers().Get(hdrChain))
+	chain, err := core.ParseChain(h.Get(hdrChain))
 	if err != nil {
 		return ch
 	}
-	ch.Session, ch.Kind, ch.Seq, ch.Chain = id, core.Kind(m.Headers().Get(hdrKind)), seq, chain
+	if base, err := strconv.ParseUint(h.Get(hdrBase), 10, 64); err == nil {
+		ch.Base = core.Pos(base)
+	}
+	ch.Session, ch.Kind, ch.Seq, ch.Chain = id, core.Kind(h.Get(hdrKind)), seq, chain
 	return ch
 }
+
+// hdrSize is how many bytes the body has of a message that comes without.
+const hdrSize = "Nats-Msg-Size"
 
 // ChainAt returns the chain of the record at pos of a shard, whatever its
 // session. core.ErrNotFound when none is there: it was dropped with the prefix

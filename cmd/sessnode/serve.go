@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	}
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
-		Dialects: dialect.All(), Host: cfg.Node, Logger: logger,
+		Dialects: dialect.All(), Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
 	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
@@ -75,9 +76,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger, Changed: history.note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger, Changed: history.note,
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
-		Spread: spreadOf(replicas),
+		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
+		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
 	})
 	doc := &doctor.Doctor{
 		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: store.bucket, Presence: presence,
@@ -107,7 +109,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		defer stopWork()
 		return server.Run(ctx, ln)
 	})
-	g.Go(func() error { return mat.Run(work) })
+	g.Go(func() error {
+		defer func() { _ = presence.LeaveCrew(context.WithoutCancel(work)) }() // others find out in ten seconds
+		return mat.Run(work)
+	})
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
 	g.Go(func() error { return store.run(work) })
@@ -261,4 +266,24 @@ func spreadOf(replicas int) time.Duration {
 		return 0
 	}
 	return 2 * time.Second
+}
+
+// serverFlush is how often a NATS server flushes that nobody told otherwise.
+const serverFlush = 2 * time.Minute
+
+// flushOf is how often the log's server flushes what it acknowledged, 0 for at
+// once.
+func flushOf(cfg config.Config) time.Duration {
+	if cfg.NATS.URL != "" {
+		return cmp.Or(time.Duration(cfg.NATS.Sync), serverFlush)
+	}
+	return time.Duration(cfg.NATS.Sync)
+}
+
+// orNever is a setting of which 0 means never, for who means its default by that.
+func orNever(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// holdings are what the shards hold, by session, once a check has read them.
-type holdings map[core.SessionID]stream.Holding
+// holdings are the last records of the sessions, once a check has read the
+// shards.
+type holdings map[core.SessionID]stream.Change
 
 // catchUpTime is how long the listing may take to be as far as the log.
 const catchUpTime = 10 * time.Second
@@ -22,11 +23,18 @@ const catchUpTime = 10 * time.Second
 // listing compares the rows with what the streams hold.
 func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string, error) {
 	for shard := range d.Log.Shards() {
-		there, err := d.Log.Survey(ctx, shard)
+		st, err := d.Log.State(ctx, shard)
 		if err != nil {
 			return "", err
 		}
-		maps.Copy(held, there)
+		for ch, err := range d.Log.Survey(ctx, shard, st, st.Last) {
+			if err != nil {
+				return "", err
+			}
+			if ch.Session != "" {
+				held[ch.Session] = ch
+			}
+		}
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
@@ -45,7 +53,7 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 
 // stale looks at a session whose row speaks of less than the log has, or that
 // has none.
-func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h stream.Holding) {
+func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h stream.Change) {
 	s, err := d.Sessions.Open(ctx, id)
 	if err != nil {
 		f.add(Danger, string(id), "it cannot be read, so it is not listed as it is: "+err.Error(), "sessctl verify "+string(id))

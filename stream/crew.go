@@ -1,0 +1,79 @@
+package stream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// kindCrew is the kind of those that share work: a process has several things to
+// say, and this one is said more often.
+const kindCrew = "crew"
+
+const (
+	// crewSilent is how long one that said it is at work counts as such, by the
+	// brokers' clock. It is more than three times as often as it is to be said, so
+	// that a slow answer or two take nobody's work away.
+	crewSilent = 7 * time.Second
+	// crewWait bounds one round of it.
+	crewWait = 2 * time.Second
+)
+
+// Crew says that this node is at work, and returns the names of the nodes that
+// said so in the last seven seconds by the brokers' clock, this one among them,
+// in order. It is to be called every two seconds. core.ErrUnavailable when that
+// cannot be told. It is a hint: nothing may depend on it but who does what could
+// be done twice.
+func (p *Presence) Crew(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, crewWait)
+	defer cancel()
+	if err := p.put(ctx, p.crewKey(), beat{Presence: p.me}); err != nil {
+		return nil, err
+	}
+	var list []Present
+	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
+		list, err = readPresence(ctx, kv, kindCrew)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var now time.Time // our own word is the clock
+	for i := range list {
+		if list[i].Agent == p.me.Agent {
+			now = list[i].Seen
+		}
+	}
+	if now.IsZero() {
+		return nil, fmt.Errorf("presence of log %s forgot what this node said: %w", p.log, core.ErrUnavailable)
+	}
+	var names []string
+	for i := range list {
+		if now.Sub(list[i].Seen) < crewSilent {
+			names = append(names, list[i].Agent)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// LeaveCrew says that this node stops work, so that others take it over at once.
+func (p *Presence) LeaveCrew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, crewWait)
+	defer cancel()
+	return p.delete(ctx, p.crewKey())
+}
+
+// crewKey is of the node's name and not of the process: one that comes back at
+// once has never been away.
+func (p *Presence) crewKey() string {
+	sum := sha256.Sum256([]byte(p.me.Agent))
+	return kindCrew + "." + hex.EncodeToString(sum[:8])
+}
