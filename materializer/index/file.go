@@ -21,10 +21,10 @@ const version = 1
 // every listing asks for.
 //
 // words and looks refer to rows of docs and sessions and keep no text of their
-// own: they are told what to delete. words.scope holds what session, directory
-// and dialect a text is of, as words, so that the engine narrows by them. looks
-// holds three letters of names and first messages at a time, for what is in the
-// middle of a word.
+// own: they are told what to delete. words.scope holds what session, directory,
+// dialect and tags a text is of, as words, so that the engine narrows by them.
+// looks holds three letters of names and first messages at a time, for what is in
+// the middle of a word. (With detail=none its secure deletion loses rows.)
 const schema = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE floors(shard INTEGER PRIMARY KEY, floor TEXT NOT NULL);
@@ -67,7 +67,7 @@ CREATE INDEX docs_of ON docs(n, place);
 CREATE VIRTUAL TABLE words USING fts5(text, scope, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
-CREATE VIRTUAL TABLE looks USING fts5(look, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE looks USING fts5(name, first, content='', columnsize=0, detail=column, tokenize='trigram case_sensitive 1');
 INSERT INTO looks(looks, rank) VALUES('secure-delete', 1);
 INSERT INTO looks(looks, rank) VALUES('hashsize', 8388608);
 `

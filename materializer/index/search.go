@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +21,19 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 	if err != nil {
 		return page, err
 	}
-	query, args, err := searchOf(&q, terms)
+	w, err := whereOf(&q.Sessions, "")
 	if err != nil {
 		return page, err
 	}
 	err = x.read(ctx, "the search", func(ctx context.Context, tx *sql.Tx) error {
+		scope, err := searchScope(ctx, tx, &q, w)
+		if err != nil {
+			return err
+		}
+		query, args, err := searchOf(&q, w, terms, scope)
+		if err != nil {
+			return err
+		}
 		rows, err := tx.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
@@ -54,13 +63,9 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 
 // searchOf makes the SQL of a search. The engine is asked first, from the newest
 // text on; the rest is looked at for each that it finds, until the page is full.
-func searchOf(q *materializer.SearchQuery, terms []words.Term) (string, []any, error) {
-	w, err := whereOf(&q.Sessions, "")
-	if err != nil {
-		return "", nil, err
-	}
+func searchOf(q *materializer.SearchQuery, w *where, terms []words.Term, scope string) (string, []any, error) {
 	match := "text : (" + words.Match(terms) + ")"
-	if scope := searchScope(q); scope != "" {
+	if scope != "" {
 		match += " AND scope : (" + scope + ")"
 	}
 	first := []string{"words MATCH ?"}
@@ -94,17 +99,58 @@ func searchOf(q *materializer.SearchQuery, terms []words.Term) (string, []any, e
 // firstID is the least id of a text of t's second.
 func firstID(t time.Time) int64 { return min(max(t.Unix(), 0), maxTime) << idBits }
 
-// searchScope is what the engine can narrow by.
-func searchScope(q *materializer.SearchQuery) string {
+// fewSessions is up to how many sessions are named to the engine one by one.
+const fewSessions = 64
+
+// searchScope is what the engine can narrow by. Where a condition that it does
+// not know leaves few sessions, these are named.
+func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w *where) (string, error) {
+	f := &q.Sessions
 	var scope []string
 	if q.Session != "" {
 		scope = append(scope, sessionWord(string(q.Session)))
 	}
-	if q.Sessions.Dialect != "" {
-		scope = append(scope, dialectWord(words.Clean(q.Sessions.Dialect)))
+	if f.Dialect != "" {
+		scope = append(scope, dialectWord(words.Clean(f.Dialect)))
 	}
-	if ds := dirs(words.Clean(materializer.Clip(q.Sessions.CWD))); len(ds) > 0 {
-		scope = append(scope, dirWord(strings.TrimRight(ds[len(ds)-1], `/\`)))
+	if ds := dirs(words.Clean(materializer.Clip(f.CWD))); len(ds) > 0 {
+		scope = append(scope, dirWord(ds[len(ds)-1]))
 	}
-	return strings.Join(scope, " AND ")
+	for _, tag := range f.Tags {
+		scope = append(scope, tagWord(mark(tagMark, tag)))
+	}
+	for _, way := range w.ways {
+		few, err := sessionsOf(ctx, tx, way)
+		if err != nil {
+			return "", err
+		}
+		if few != "" {
+			scope = append(scope, few)
+		}
+	}
+	return strings.Join(scope, " AND "), nil
+}
+
+// sessionsOf names the sessions of a way, or none where they are many.
+func sessionsOf(ctx context.Context, tx *sql.Tx, c way) (string, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT s.id FROM (`+c.query+`) AS c CROSS JOIN sessions s ON s.n = c.n LIMIT ?`, append(slices.Clone(c.args), fewSessions+1)...)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return "", err
+		}
+		ids = append(ids, sessionWord(id))
+	}
+	if len(ids) > fewSessions || rows.Err() != nil {
+		return "", rows.Err()
+	}
+	if len(ids) == 0 {
+		return sessionWord(""), nil // which no text is of
+	}
+	return "(" + strings.Join(ids, " OR ") + ")", nil
 }

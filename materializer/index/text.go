@@ -201,17 +201,23 @@ func digestsOf(es []core.Entry, at int) (first, all int64) {
 }
 
 // scopeOf is what a session's texts are narrowed by, as words: its id, its
-// dialect, its directory and those above.
-func scopeOf(id, dialect, cwd string) string {
+// dialect, its directory and those above, and those of its marks that are tags.
+func scopeOf(id, dialect, cwd string, marks []string) string {
 	scope := sessionWord(id) + " " + dialectWord(dialect)
 	for _, dir := range dirs(cwd) {
 		scope += " " + dirWord(dir)
+	}
+	for _, m := range marks {
+		if strings.HasPrefix(m, tagMark) {
+			scope += " " + tagWord(m)
+		}
 	}
 	return scope
 }
 
 func sessionWord(id string) string   { return hashWord("s", id) }
 func dialectWord(name string) string { return hashWord("d", name) }
+func tagWord(mark string) string     { return hashWord("t", mark) }
 func dirWord(dir string) string      { return hashWord("c", dir) }
 
 func hashWord(kind, s string) string { return kind + strconv.FormatUint(xxhash.Sum64String(s), 36) }

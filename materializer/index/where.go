@@ -66,7 +66,7 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	}
 	w.prefix(f.Prefix)
 	w.marks(f)
-	w.texts(f)
+	w.texts(f, ordered)
 	w.state(f)
 	w.ranges(f, ordered, deleted)
 	return w, nil
@@ -140,16 +140,17 @@ func (w *where) marks(f *materializer.Filter) {
 	}
 }
 
-func (w *where) texts(f *materializer.Filter) {
+func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 	if f.Text != "" {
 		text := folded(f.Text)
 		w.add("instr(s.look, ?) > 0", text)
-		w.lookFor(text)
+		w.lookFor("", text)
 	}
 	if f.Name != "" {
 		name := folded(f.Name)
 		w.add("instr(substr(s.look, 1, instr(s.look, char(31)) - 1), ?) > 0", name)
-		w.lookFor(name)
+		w.add(map[bool]string{true: "s.name > ''", false: "+s.name > ''"}[ordered == materializer.SortName]) // where it is the order, the listing begins there
+		w.lookFor("name : ", name)
 	}
 }
 
@@ -157,8 +158,8 @@ func (w *where) texts(f *materializer.Filter) {
 // few rows to compare.
 const maxGrams = 6
 
-// lookFor adds the way by what is in names and first messages.
-func (w *where) lookFor(text string) {
+// lookFor adds the way by what is in names and first messages, or in one of them.
+func (w *where) lookFor(column, text string) {
 	rs := []rune(text)
 	n := len(rs) - 2
 	if n < 1 {
@@ -169,7 +170,7 @@ func (w *where) lookFor(text string) {
 		at := i * n / min(n, maxGrams)
 		grams = append(grams, `"`+strings.ReplaceAll(string(rs[at:at+3]), `"`, `""`)+`"`)
 	}
-	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", strings.Join(grams, " AND "))
+	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", column+"("+strings.Join(grams, " AND ")+")")
 }
 
 func (w *where) state(f *materializer.Filter) {

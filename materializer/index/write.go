@@ -24,25 +24,24 @@ var statements = map[string]string{
 		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, size = ?, entries = ?, cost = ?,
 		agent_id = ?, dialect = ?, cwd = ?, name = ?, look = ?, texts = ?, digest = ?, kept = ?, marks = ?, claims = ?, labels = ?, row = ? WHERE n = ?`,
-	"delete":     `DELETE FROM sessions WHERE n = ?`,
-	"gone":       `INSERT INTO gone(change, id) VALUES(?, ?)`,
-	"ungone":     `DELETE FROM gone WHERE change <= ?`,
-	"mark":       `INSERT OR IGNORE INTO marks(mark, n) VALUES(?, ?)`,
-	"unmark":     `DELETE FROM marks WHERE mark = ? AND n = ?`,
-	"hold":       `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
-	"unhold":     `DELETE FROM holders WHERE n = ?`,
-	"link":       `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
-	"unlink":     `DELETE FROM links WHERE child = ?`,
-	"docs":       `SELECT id, place, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
-	"doc":        `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?)`,
-	"undoc":      `DELETE FROM docs WHERE id = ?`,
-	"taken":      `SELECT 1 FROM docs WHERE id = ?`,
-	"free":       `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
-	"words":      `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
-	"unwords":    `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
-	"looks":      `INSERT INTO looks(rowid, look) VALUES(?, ?)`,
-	"unlooks":    `INSERT INTO looks(looks, rowid, look) VALUES('delete', ?, ?)`,
-	"floor":      `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
+	"delete":  `DELETE FROM sessions WHERE n = ?`,
+	"gone":    `INSERT INTO gone(change, id) VALUES(?, ?)`,
+	"ungone":  `DELETE FROM gone WHERE change <= ?`,
+	"mark":    `INSERT OR IGNORE INTO marks(mark, n) VALUES(?, ?)`,
+	"unmark":  `DELETE FROM marks WHERE mark = ? AND n = ?`,
+	"hold":    `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
+	"unhold":  `DELETE FROM holders WHERE n = ?`,
+	"link":    `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
+	"unlink":  `DELETE FROM links WHERE child = ?`,
+	"docs":    `SELECT id, place, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
+	"doc":     `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	"undoc":   `DELETE FROM docs WHERE id = ?`,
+	"free":    `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
+	"words":   `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
+	"unwords": `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
+	"looks":   `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
+	"unlooks": `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
+	"floor":   `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
 }
 
 // maxGone is how many sessions that are gone are remembered for those who follow
@@ -128,6 +127,11 @@ type held struct {
 	labels        string
 }
 
+// scope is what the session's texts are narrowed by.
+func (h *held) scope(id core.SessionID) string {
+	return scopeOf(string(id), h.dialect, h.cwd, strings.Split(h.marks, between))
+}
+
 func (w *writer) look(id core.SessionID) (*held, error) {
 	h := &held{}
 	err := w.stmts["look"].QueryRowContext(w.ctx, string(id)).Scan(&h.n, &h.seq, &h.deleted, &h.dialect, &h.cwd, &h.look,
@@ -189,6 +193,7 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	}
 	now := *old
 	now.dialect, now.cwd, now.look = c.dialect, c.cwd, c.look
+	now.marks = strings.Join(marksOf(v, nil), between) // its labels are not known yet, and not in the scope
 	added, labels, err := w.readText(v, old, &now)
 	if err != nil {
 		return err
@@ -216,7 +221,7 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	if now.look != old.look {
 		w.looks = append(w.looks, lookOp{now.n, old.look, now.look})
 	}
-	scope := scopeOf(c.id, c.dialect, c.cwd)
+	scope := now.scope(v.Row.ID)
 	for _, d := range added {
 		w.docs = append(w.docs, docOp{doc: d, n: now.n, scope: scope})
 	}
@@ -238,7 +243,7 @@ func (w *writer) count(fresh, was, is bool) {
 func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, labels map[string]string, err error) {
 	id := v.Row.ID
 	read, digest := digestsOf(v.Entries, old.texts)
-	whole := read != old.digest && old.texts > 0 || old.n != 0 && scopeOf(string(id), old.dialect, old.cwd) != scopeOf(string(id), now.dialect, now.cwd)
+	whole := read != old.digest && old.texts > 0 || old.n != 0 && old.scope(id) != now.scope(id)
 	if whole {
 		if err := w.remove(id, old, namePlace, all); err != nil {
 			return nil, nil, err
@@ -344,7 +349,7 @@ func (w *writer) remove(id core.SessionID, old *held, from int, which func(place
 		return err
 	}
 	defer rows.Close()
-	scope := scopeOf(string(id), old.dialect, old.cwd)
+	scope := old.scope(id)
 	for rows.Next() {
 		op := docOp{n: old.n, scope: scope, removed: true}
 		if err := rows.Scan(&op.id, &op.place, &op.text); err != nil {
@@ -419,13 +424,13 @@ func (w *writer) finish(floors map[int]materializer.Floor) error {
 	}
 	slices.SortStableFunc(w.looks, func(a, b lookOp) int { return cmp.Compare(a.n, b.n) })
 	for _, l := range w.looks {
-		if l.old != "" {
-			if err := w.exec("unlooks", l.n, l.old); err != nil {
+		if name, first, ok := strings.Cut(l.old, between); ok {
+			if err := w.exec("unlooks", l.n, name, first); err != nil {
 				return err
 			}
 		}
-		if l.now != "" {
-			if err := w.exec("looks", l.n, l.now); err != nil {
+		if name, first, ok := strings.Cut(l.now, between); ok {
+			if err := w.exec("looks", l.n, name, first); err != nil {
 				return err
 			}
 		}
@@ -454,28 +459,16 @@ func (w *writer) doc(d *docOp) error {
 		}
 		return w.exec("undoc", d.id)
 	}
-	if err := w.place(d); err != nil {
-		return err
-	}
-	if err := w.exec("doc", d.id, d.n, d.place, d.entry, d.kind, d.text); err != nil {
-		return err
-	}
-	return w.exec("words", d.id, words.Spaced(d.text), d.scope)
-}
-
-// place gives d an id that no other text has: where its own is taken, one behind
-// all of its second.
-func (w *writer) place(d *docOp) error {
 	for {
-		var taken int
-		err := w.stmts["taken"].QueryRowContext(w.ctx, d.id).Scan(&taken)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err == nil {
-			err = w.stmts["free"].QueryRowContext(w.ctx, d.id>>idBits<<idBits).Scan(&d.id)
-		}
+		res, err := w.stmts["doc"].ExecContext(w.ctx, d.id, d.n, d.place, d.entry, d.kind, d.text)
 		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); n > 0 || err != nil {
+			return errors.Join(err, w.exec("words", d.id, words.Spaced(d.text), d.scope))
+		}
+		// Another text has that id: the next one behind all of its second.
+		if err := w.stmts["free"].QueryRowContext(w.ctx, d.id>>idBits<<idBits).Scan(&d.id); err != nil {
 			return err
 		}
 	}
