@@ -37,34 +37,6 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return get[Status](ctx, c, "/v1/status", nil)
 }
 
-// ListOptions narrow a listing.
-type ListOptions struct {
-	Prefix  string // of the session's id
-	CWD     string // the directory that the agent works in
-	Dialect string
-	Text    string // in the name or in the first message; case does not count
-	Deleted bool   // list the trash instead
-	Limit   int
-	After   string
-}
-
-// List returns a page of sessions, newest first.
-func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
-	q := url.Values{}
-	setIf(q, "prefix", o.Prefix)
-	setIf(q, "cwd", o.CWD)
-	setIf(q, "dialect", o.Dialect)
-	setIf(q, "text", o.Text)
-	setIf(q, "after", o.After)
-	if o.Deleted {
-		q.Set("deleted", "true")
-	}
-	if o.Limit > 0 {
-		q.Set("limit", strconv.Itoa(o.Limit))
-	}
-	return get[List](ctx, c, "/v1/sessions", q)
-}
-
 // Create makes an empty session.
 func (c *Client) Create(ctx context.Context, r Create) (Created, error) {
 	return send[Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)

@@ -53,20 +53,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("wait") == "false" {
 		return s.sendUpTo(ctx, out, sess, pos, after)
 	}
-	beating := make(chan struct{})
-	go func() {
-		defer close(beating)
-		out.beat(ctx, cancel)
-	}()
-	defer func() { // nothing may write to w once this has returned
-		cancel()
-		select {
-		case <-beating:
-		case <-time.After(time.Second): // it is stuck in a follower that takes nothing
-			_ = out.rc.SetWriteDeadline(time.Now())
-			<-beating
-		}
-	}()
+	defer out.keepAlive(ctx, cancel)() // nothing may write to w once this has returned
 	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil

@@ -56,11 +56,28 @@ func (c *Client) followOnce(ctx context.Context, id string, after *core.Cursor, 
 	})
 }
 
-// readEvents reads server-sent events. A stream that breaks is
-// core.ErrUnavailable, one that ends is no error.
+// readEvents reads the events of a session.
 func readEvents(body io.Reader, f func(Event) error) error {
+	return readSSE(body, func(kind, _ string, data []byte) error {
+		if kind == "problem" {
+			return readEventProblem(data)
+		}
+		if len(data) == 0 {
+			return nil
+		}
+		var ev Event
+		if err := json.Unmarshal(data, &ev); err != nil {
+			return fmt.Errorf("an event that is no JSON: %w", err)
+		}
+		return f(ev)
+	})
+}
+
+// readSSE reads server-sent events: f gets those with data or an id. A stream
+// that breaks is core.ErrUnavailable, one that ends is no error.
+func readSSE(body io.Reader, f func(kind, id string, data []byte) error) error {
 	r := bufio.NewReaderSize(body, 64<<10)
-	var data, kind []byte
+	var data, kind, id []byte
 	for {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
@@ -75,26 +92,22 @@ func readEvents(body io.Reader, f func(Event) error) error {
 			kind = append(kind[:0], line[len("event: "):]...)
 		case bytes.HasPrefix(line, []byte("data: ")):
 			data = append(data, line[len("data: "):]...)
-		case len(line) == 0 && len(data) > 0:
-			if err := handleEvent(string(kind), data, f); err != nil {
+		case bytes.HasPrefix(line, []byte("id: ")):
+			id = append(id[:0], line[len("id: "):]...)
+		case len(line) == 0 && len(data)+len(id) > 0:
+			if err := f(string(kind), string(id), data); err != nil {
 				return err
 			}
-			data, kind = data[:0], kind[:0]
+			data, kind, id = data[:0], kind[:0], id[:0]
 		}
 	}
 }
 
-func handleEvent(kind string, data []byte, f func(Event) error) error {
-	if kind == "problem" {
-		var d Detail
-		if err := json.Unmarshal(data, &d); err != nil {
-			return err
-		}
-		return &Error{Detail: d}
+// readEventProblem reads the error that ends a stream of events.
+func readEventProblem(data []byte) error {
+	var d Detail
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
 	}
-	var ev Event
-	if err := json.Unmarshal(data, &ev); err != nil {
-		return fmt.Errorf("an event that is no JSON: %w", err)
-	}
-	return f(ev)
+	return &Error{Detail: d}
 }

@@ -19,7 +19,7 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("format %q: use json or jsonl: %w", format, core.ErrInvalid)
 	}
 	s.catchUp(r.Context())
-	g, err := s.related(q.Get("session"), q.Get("direction"))
+	g, err := s.related(r.Context(), q.Get("session"), q.Get("direction"))
 	if err != nil {
 		return err
 	}
@@ -43,19 +43,24 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 
 // related returns the graph of all sessions or, where id is not empty, of that
 // one and those it came from, or that came from it, or both.
-func (s *Server) related(id, direction string) (*lineage.Graph, error) {
+func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Graph, error) {
 	up, down := direction != "descendants", direction != "ancestors"
 	if up && down && direction != "" && direction != "both" {
 		return nil, fmt.Errorf("direction %q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
 	}
-	g := s.graph()
 	if id == "" {
-		return g.Whole(), nil
+		rows, err := s.cfg.Directory.Rows(ctx)
+		return graphOf(rows).Whole(), err
 	}
 	start, err := core.ParseSessionID(id)
 	if err != nil {
 		return nil, err
 	}
+	rows, err := s.cfg.Directory.Kin(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	g := graphOf(rows)
 	if _, ok := g.Node(start); !ok {
 		return nil, s.missing(start, core.ErrNotFound)
 	}
@@ -78,9 +83,8 @@ func (s *Server) related(id, direction string) (*lineage.Graph, error) {
 	return g.Only(wanted), nil
 }
 
-// graph returns the graph of all sessions, the oldest first.
-func (s *Server) graph() *lineage.Graph {
-	rows := s.cfg.Directory.Rows()
+// graphOf returns the graph of the sessions of rows, the oldest first.
+func graphOf(rows []Row) *lineage.Graph {
 	nodes := make([]lineage.Node, len(rows))
 	for i := range rows {
 		nodes[i] = nodeOf(&rows[i])

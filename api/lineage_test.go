@@ -208,9 +208,9 @@ func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 
 func TestLineageShowsWhatWasErased(t *testing.T) {
 	t.Parallel()
-	var d *materializer.Directory
+	var d materializer.Directory
 	n := startNode(t, func(c *api.Config) { d = c.Directory })
-	d.Put(materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}})
+	d.Put(materializer.View{Row: materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}}})
 	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
 	want := []string{"erased-one unknown erased", "the-child fork erased-one"}
 	l := n.lineage(t, api.LineageOptions{Session: "the-child"})

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/prompts"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -62,11 +62,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
 	})
 	cache := materializer.NewCache(sessions, 64<<20)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	directory, err := materializer.OpenDirectory(ctx, js, log.Name(), 1, quiet)
+	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +89,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
-	go func() { _ = mat.Run(work); done <- struct{}{} }()
+	go func() { _ = mat.Run(work); _ = directory.Close(); done <- struct{}{} }()
 	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()
 	n.stop = func() {
 		cancel()

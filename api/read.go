@@ -12,7 +12,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -25,19 +24,6 @@ const (
 // listWait is how long a listing waits for the directory to have all that was
 // stored before it was asked for.
 const listWait = 2 * time.Second
-
-func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	limit, err := limitOf(q.Get("limit"))
-	if err != nil {
-		return err
-	}
-	s.catchUp(r.Context())
-	rows, next := s.cfg.Directory.List(materializer.Filter{
-		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Text: q.Get("text"), Deleted: q.Get("deleted") == "true", After: q.Get("after"), Limit: limit,
-	})
-	return answer(w, http.StatusOK, List{Sessions: rows, Next: next})
-}
 
 // catchUp has the directory take in what was stored before, as far as listWait
 // allows.

@@ -28,7 +28,7 @@ type Config struct {
 	Sessions     *stream.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    *materializer.Directory
+	Directory    materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Presence     *stream.Presence // nil where the node keeps none
@@ -158,11 +158,13 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/close":               s.finish,
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
 		"GET /v1/prompts":                            s.prompts,
+		"GET /v1/search":                             s.search,
+		"GET /v1/sessions/changes":                   one(s.gates.followers, s.changes),
 		"GET /v1/blobs":                              s.blobs,
 		"GET /v1/blobs/{digest}":                     s.blob,
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
 	} {
-		if !strings.HasSuffix(pattern, "/events") { // which are bounded otherwise
+		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		}
 		mux.Handle(pattern, s.serve(h))

@@ -35,6 +35,9 @@ type Row = materializer.Row
 type List struct {
 	Sessions []Row  `json:"sessions"`
 	Next     string `json:"next,omitempty"` // pass as ?after= for the next page
+	// Mark is for GET /v1/sessions/changes: what comes after it is not in this
+	// page. Of several pages, that of the first counts.
+	Mark Mark `json:"mark,omitempty"`
 }
 
 // Info is a session at a glance: what its agent would say, and what the log

@@ -12,9 +12,12 @@ func (m *Materializer) Find(ctx context.Context, q session.Query) ([]session.Fou
 	if err := m.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	rows, _ := m.cfg.Directory.List(Filter{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit})
-	found := make([]session.Found, len(rows))
-	for i, r := range rows {
+	page, err := m.cfg.Directory.List(ctx, Filter{CWD: q.CWD, Dialect: q.Dialect, Text: q.Text, Limit: q.Limit})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]session.Found, len(page.Rows))
+	for i, r := range page.Rows {
 		found[i] = session.Found{ID: r.ID, Dialect: r.Dialect, CWD: r.CWD, Summary: r.Summary}
 	}
 	return found, nil

@@ -1,10 +1,8 @@
 package materializer_test
 
 import (
-	"bytes"
+	"database/sql"
 	"testing"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/materializer"
@@ -26,21 +24,14 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 	}
 	stop()
 
-	js, err := jetstream.New(r.conn)
+	db, err := sql.Open("sqlite", r.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv, err := js.KeyValue(t.Context(), "SESSDIR_main")
-	if err != nil {
+	if _, err := db.ExecContext(t.Context(), `PRAGMA user_version = 999; UPDATE sessions SET row = '{"id":"the-fork"}'`); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := kv.Get(t.Context(), "s.the-fork")
-	if err != nil {
-		t.Fatal(err)
-	}
-	older := bytes.Replace(kept.Value(), []byte(`{"format":2,`), []byte(`{`), 1)
-	older = bytes.Replace(older, []byte(`"lineage"`), []byte(`"unheard"`), 1)
-	if _, err := kv.Put(t.Context(), "s.the-fork", older); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -49,9 +40,9 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 		if err := m.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		rows := d.Rows()
-		if len(rows) != 2 || rows[1].ID != "the-fork" || rows[1].Lineage.Kind != lineage.Fork || rows[1].Lineage.Parents[0].Session != "the-source" {
-			t.Fatalf("the rows are %+v", rows)
+		rows, err := d.Rows(t.Context())
+		if err != nil || len(rows) != 2 || rows[1].ID != "the-fork" || rows[1].Lineage.Kind != lineage.Fork || rows[1].Lineage.Parents[0].Session != "the-source" {
+			t.Fatalf("the rows are %+v, %v", rows, err)
 		}
 		stop()
 	}

@@ -17,13 +17,23 @@ const lossEvery = 5 * time.Second
 // errRewound ends the following of a shard that lost records.
 var errRewound = errors.New("the shard lost records that were taken in; reading it anew")
 
+// errRemade ends the following of a shard whose rows are gone.
+var errRemade = errors.New("the directory had to be made anew; reading the shard from its beginning")
+
 // check compares a shard with what was taken in of it. Where the log lost its
 // end, the rows of the shard's sessions speak of what is not there any more:
 // they are dropped, and all of the shard is read anew.
 func (m *Materializer) check(ctx context.Context, shard int) error {
 	lost, err := m.lost(ctx, shard)
-	if err != nil || !lost {
+	if err != nil {
 		return err
+	}
+	if m.cfg.Directory.Lost(shard) {
+		m.cfg.Directory.Restart(shard)
+		m.advance(shard, Floor{})
+	}
+	if !lost {
+		return nil
 	}
 	st, err := m.cfg.Log.State(ctx, shard)
 	if err != nil {
@@ -33,7 +43,7 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 	m.doubt[shard] = st.Last
 	m.mu.Unlock()
 	m.cfg.Logger.Error(errRewound.Error(), "shard", shard, "seen", m.Seen(shard))
-	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
+	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
 	m.advance(shard, Floor{})
 	return nil
 }
@@ -41,11 +51,13 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 // Remake makes a session's row anew from s, also where that speaks of less than
 // the row that is there.
 func (m *Materializer) Remake(s *stream.Session) {
-	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return id == s.ID() })
+	var v View
 	_ = s.View(func(st *core.State) error {
-		m.cfg.Directory.Put(rowOf(st))
+		v = ViewOf(st)
 		return nil
 	})
+	m.cfg.Directory.Forget(s.ID())
+	m.cfg.Directory.Put(v)
 }
 
 // isInDoubt reports whether what is in memory of a session may hold what its
@@ -87,6 +99,10 @@ func (m *Materializer) watchLoss(ctx context.Context, giveUp context.CancelCause
 		}
 		if lost, err := m.lost(ctx, shard); err == nil && lost {
 			giveUp(errRewound)
+			return
+		}
+		if m.cfg.Directory.Lost(shard) {
+			giveUp(errRemade)
 			return
 		}
 	}

@@ -23,7 +23,7 @@ type Config struct {
 	Sessions  *stream.Sessions // of Log
 	Cache     *Cache
 	Snapshots *Snapshots
-	Directory *Directory
+	Directory Directory
 	Policy    Policy
 	// Node is this node's name among those that Crew tells.
 	Node string
@@ -119,7 +119,7 @@ func New(cfg Config) *Materializer {
 	}
 	m.assume(cfg.Crew == nil)
 	// What the last run left without a snapshot gets one when it stays idle.
-	for _, id := range cfg.Directory.behind() {
+	for _, id := range cfg.Directory.Behind() {
 		m.tails[id] = &tail{shard: cfg.Log.Shard(id), changed: time.Now()}
 	}
 	return m
@@ -128,7 +128,7 @@ func New(cfg Config) *Materializer {
 // Run works until ctx ends. When it returns, none of its goroutines is left and
 // what is cheap to save is saved. The error is never nil.
 func (m *Materializer) Run(ctx context.Context) error {
-	for id, seq := range m.cfg.Directory.seqs() {
+	for id, seq := range m.cfg.Directory.Seqs() {
 		m.cfg.Changed(stream.Change{Session: id, Seq: seq})
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -241,11 +241,12 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 func (m *Materializer) renew(s *stream.Session) {
 	start := time.Now()
 	var at core.Pos
+	var v View
 	_ = s.View(func(st *core.State) error {
-		m.cfg.Directory.Put(rowOf(st))
-		at = st.Pos
+		v, at = ViewOf(st), st.Pos
 		return nil
 	})
+	m.cfg.Directory.Put(v)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.tails[s.ID()]
@@ -463,7 +464,7 @@ func (m *Materializer) advance(shard int, seen Floor) {
 		}
 	}
 	m.mu.Unlock()
-	m.cfg.Directory.setFloor(shard, floor)
+	m.cfg.Directory.SetFloor(shard, floor)
 }
 
 // CatchUp returns when every record that was in the log when it was called is
@@ -485,6 +486,7 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		}
 		m.renew(s)
 	}
+	m.cfg.Directory.Sync(ctx)
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +16,13 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -35,6 +37,7 @@ type rig struct {
 	cache     *materializer.Cache
 	snapshots *materializer.Snapshots
 	quiet     *slog.Logger
+	file      string // of the directory
 }
 
 func newRig(t *testing.T) *rig {
@@ -44,7 +47,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	r := &rig{conn: conn, bucket: memblob.New(), quiet: slog.New(slog.DiscardHandler)}
+	r := &rig{conn: conn, bucket: memblob.New(), quiet: slog.New(slog.DiscardHandler), file: filepath.Join(t.TempDir(), "index.db")}
 	r.blobs = blobstore.New(r.bucket)
 	blobs := materializer.NewBlobs(r.blobs)
 	if r.log, err = stream.OpenLog(t.Context(), conn, stream.LogConfig{Blobs: blobs}); err != nil {
@@ -57,19 +60,15 @@ func newRig(t *testing.T) *rig {
 }
 
 // run runs a materializer until stop is called or the test ends.
-func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Materializer, d *materializer.Directory, stop func()) {
+func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Materializer, d *index.Index, stop func()) {
 	t.Helper()
 	return r.runAs(t, materializer.Config{Policy: p})
 }
 
 // runAs is run with more to say.
-func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Materializer, d *materializer.Directory, stop func()) {
+func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Materializer, d *index.Index, stop func()) {
 	t.Helper()
-	js, err := jetstream.New(r.conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err = materializer.OpenDirectory(t.Context(), js, r.log.Name(), 1, r.quiet)
+	d, err := index.Open(t.Context(), index.Config{Path: r.file, Log: r.log.Name(), Logger: r.quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +86,9 @@ func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Mate
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 	t.Cleanup(stop)
@@ -146,13 +148,14 @@ func TestDirectoryHasARowForEverySession(t *testing.T) {
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	rows, _ := d.List(materializer.Filter{})
-	if len(rows) != 20 || d.Len() != 20 {
-		t.Fatalf("%d rows", len(rows))
+	page, err := d.List(t.Context(), materializer.Filter{})
+	if rows := page.Rows; err != nil || len(rows) != 20 || d.Len() != 20 {
+		t.Fatalf("%d rows, %v", len(page.Rows), err)
 	}
 	await(t, "every row to be that of the second record", func() bool {
-		rows, _ = d.List(materializer.Filter{})
-		return !slices.ContainsFunc(rows, func(r materializer.Row) bool { return r.Seq < 2 || r.Entries != 1 || r.Messages != 1 })
+		d.Sync(t.Context())
+		page, _ = d.List(t.Context(), materializer.Filter{})
+		return !slices.ContainsFunc(page.Rows, func(r materializer.Row) bool { return r.Seq < 2 || r.Entries != 1 || r.Messages != 1 })
 	})
 }
 
@@ -181,11 +184,7 @@ func TestDirectoryIsThereAfterARestartAndAfterItsLoss(t *testing.T) {
 	}
 	stop()
 
-	js, err := jetstream.New(r.conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := js.DeleteKeyValue(t.Context(), "SESSDIR_main"); err != nil {
+	if err := os.Remove(r.file); err != nil {
 		t.Fatal(err)
 	}
 	m, d, _ = r.run(t, materializer.Policy{})

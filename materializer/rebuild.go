@@ -63,7 +63,7 @@ func (m *Materializer) restart(shard int) {
 	if done == nil {
 		return
 	}
-	m.cfg.Directory.forgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
+	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
 	m.advance(shard, Floor{})
 	close(done)
 }

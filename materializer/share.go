@@ -94,7 +94,7 @@ func (m *Materializer) takeOver(mine []bool) {
 // inherit has the sessions of shards looked after that others have left with
 // records that no snapshot covers. Those that are not remembered are idle.
 func (m *Materializer) inherit(shards map[int]bool) {
-	ids := m.cfg.Directory.behind()
+	ids := m.cfg.Directory.Behind()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range ids {

@@ -32,7 +32,7 @@ func settled(t *testing.T, m *materializer.Materializer, shard int) (w materiali
 
 // sound fails the test unless every session of the log is read, without a fault,
 // as it is in want.
-func (r *rig) sound(t *testing.T, d *materializer.Directory, m *materializer.Materializer, want map[core.SessionID][]byte) {
+func (r *rig) sound(t *testing.T, d materializer.Directory, m *materializer.Materializer, want map[core.SessionID][]byte) {
 	t.Helper()
 	v := &verify.Verifier{Log: r.log, Sessions: r.sessions, Cache: r.cache, Materializer: m, Directory: d, Snapshots: r.snapshots, Blobs: r.blobs}
 	ids, problems, err := v.Shards(t.Context())
@@ -262,12 +262,18 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, _ := d.List(materializer.Filter{})
-	d.Put(materializer.Row{ID: "nobody-knows", Seq: 1 << 40})
+	before, err := d.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Put(materializer.View{Row: materializer.Row{ID: "nobody-knows", Seq: 1 << 40}})
 	if err := m.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	after, _ := d.List(materializer.Filter{})
+	after, err := d.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(before) != 10 || fmt.Sprintf("%+v", before) != fmt.Sprintf("%+v", after) || dropped != 1 {
 		t.Errorf("there were\n%+v\nand are\n%+v", before, after)
 	}

@@ -65,32 +65,31 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	replicas := replicasOf(cfg)
-	opening, cancel := context.WithTimeout(ctx, startTime)
-	directory, err := materializer.OpenDirectory(opening, js, log.Name(), replicas, logger)
-	cancel()
+	directory, err := openDirectory(ctx, cfg, log.Name(), logger)
 	if err != nil {
 		return err
 	}
+	defer directory.close()
 	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: logger, Changed: history.note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note,
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
 	})
 	doc := &doctor.Doctor{
-		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: store.bucket, Presence: presence,
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Presence: presence,
 		Verifier: &verify.Verifier{
-			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Blobs: blobs,
+			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
 		},
 		Node: patient(cfg, broker, store),
 	}
 	server := api.New(api.Config{
 		Doctor: doc,
-		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,

@@ -83,7 +83,7 @@ type Doctor struct {
 	Log          *stream.Log
 	Sessions     *stream.Sessions
 	Materializer *materializer.Materializer
-	Directory    *materializer.Directory
+	Directory    materializer.Directory
 	Bucket       blobstore.Bucket
 	Verifier     *verify.Verifier
 	Presence     *stream.Presence // nil where the node keeps none

@@ -83,7 +83,11 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		return "", err
 	}
 	var old, oldBytes int64
-	for _, row := range d.Directory.Rows() {
+	rows, err := d.Directory.Rows(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range rows {
 		k := all[row.ID]
 		if row.Snapshot > 0 && !row.Erased && (len(k.seqs) == 0 || slices.Max(k.seqs) < row.Snapshot) {
 			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // maxPrompt is how many bytes of a prompt are kept.
@@ -70,25 +71,20 @@ func textOf(blocks []core.Block) (text string, cut bool) {
 			break
 		}
 	}
-	text = clean(strings.TrimSpace(b.String()))
+	text = words.Clean(strings.TrimSpace(b.String()))
 	if len(text) <= maxPrompt {
 		return text, false
 	}
 	return strings.ToValidUTF8(text[:maxPrompt], ""), true
 }
 
-// clean returns s without what SQLite would take for its end, or for no text.
-func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// bound is clean for what is short by nature: a directory, a name.
+// bound is words.Clean for what is short by nature: a directory, a name.
 func bound(s string) string {
 	const most = 4 << 10
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
-	return clean(s)
+	return words.Clean(s)
 }
 
 // millis reads a time of ISO 8601 with a zone.

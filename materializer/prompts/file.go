@@ -3,17 +3,10 @@ package prompts
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
 )
 
 // version is that of the schema and of what is read from entries. A file with
@@ -45,16 +38,13 @@ CREATE TRIGGER prompts_out AFTER DELETE ON prompts BEGIN
 END;
 `
 
-// errOther says that a file is whole, but not one that can be gone on with.
-var errOther = errors.New("it is of another version or log")
-
 // openFile opens the history of a log, making the file where it is absent, and
 // returns how far each session was read.
 func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionID]uint64, error) {
-	if err := touch(path); err != nil {
+	if err := sqlitefile.Touch(path); err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path))
+	db, err := sql.Open("sqlite", sqlitefile.DSN(path))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,29 +59,6 @@ func openFile(ctx context.Context, path, log string) (*sql.DB, map[core.SessionI
 		return nil, nil, err
 	}
 	return db, seqs, nil
-}
-
-// touch makes an empty file where there is none: its owner's alone, and so is
-// what SQLite puts beside it.
-func touch(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// dsn is path as a URI. A power cut may lose the last writes, which are made
-// again, but leaves the file whole.
-func dsn(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/…
-	}
-	q := url.Values{"_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "secure_delete(1)", "temp_store(MEMORY)",
-	}}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
 // prepare makes the tables in an empty file, and looks whether those of another
@@ -109,14 +76,14 @@ func prepare(ctx context.Context, db *sql.DB, log string) error {
 		return makeTables(ctx, db, log)
 	}
 	if have != version {
-		return fmt.Errorf("version %d: %w", have, errOther)
+		return fmt.Errorf("version %d: %w", have, sqlitefile.ErrOther)
 	}
 	var of string
 	if err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'log'`).Scan(&of); err != nil {
 		return err
 	}
 	if of != log {
-		return fmt.Errorf("log %q: %w", of, errOther)
+		return fmt.Errorf("log %q: %w", of, sqlitefile.ErrOther)
 	}
 	_, err := db.ExecContext(ctx, `SELECT p.cut FROM words JOIN prompts p ON p.id = words.rowid LIMIT 1`)
 	return err
@@ -156,37 +123,6 @@ func readSeqs(ctx context.Context, db *sql.DB) (map[core.SessionID]uint64, error
 		seqs[core.SessionID(id)] = seq
 	}
 	return seqs, rows.Err()
-}
-
-// removeFile removes the file and what SQLite keeps beside it.
-func removeFile(path string) error {
-	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// isUnusable reports whether err, met when a file was opened, says that the file
-// is of no use: damaged, another's, or without a table.
-func isUnusable(err error) bool {
-	return errors.Is(err, errOther) || isCorrupt(err) || codeOf(err) == sqlite3.SQLITE_ERROR
-}
-
-// isCorrupt reports whether SQLite found the file damaged.
-func isCorrupt(err error) bool {
-	code := codeOf(err)
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
-}
-
-// codeOf returns SQLite's primary code, 0 where err is none of SQLite's.
-func codeOf(err error) int {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return 0
-	}
-	return e.Code() & 0xFF // the rest says where it was found
 }
 
 // A step is what a session's change does to the file.

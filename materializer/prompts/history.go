@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -77,9 +78,9 @@ func Open(ctx context.Context, cfg Config) (*History, error) {
 	h := &History{cfg: cfg, waiting: map[core.SessionID]*work{}, wake: make(chan struct{}, 1), moved: make(chan struct{})}
 	var seqs map[core.SessionID]uint64
 	h.db, seqs, err = openFile(ctx, path, cfg.Log)
-	if isUnusable(err) {
+	if sqlitefile.IsUnusable(err) {
 		h.warnRebuild(err)
-		if err = removeFile(path); err == nil {
+		if err = sqlitefile.Remove(path); err == nil {
 			h.db, seqs, err = openFile(ctx, path, cfg.Log)
 		}
 	}
@@ -224,7 +225,7 @@ func (h *History) handle(ctx context.Context, w *work) (again bool) {
 func (h *History) failed(ctx context.Context, err error) (again bool) {
 	switch {
 	case ctx.Err() != nil:
-	case isCorrupt(err):
+	case sqlitefile.IsCorrupt(err):
 		h.warnRebuild(err)
 		h.rebuild(ctx)
 	case !h.failing:
@@ -307,7 +308,7 @@ func (h *History) rebuild(ctx context.Context) {
 	h.file.Lock()
 	defer h.file.Unlock()
 	_ = h.db.Close()
-	err := removeFile(h.cfg.Path)
+	err := sqlitefile.Remove(h.cfg.Path)
 	if err == nil {
 		var db *sql.DB
 		if db, _, err = openFile(ctx, h.cfg.Path, h.cfg.Log); err == nil {

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
+	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // Bounds of a query and of its answer.
@@ -52,7 +53,7 @@ func (h *History) Search(ctx context.Context, q materializer.PromptQuery) (mater
 	if ctx.Err() != nil {
 		return materializer.PromptPage{}, fmt.Errorf("search of the prompt history: %w: %w", ctx.Err(), core.ErrUnavailable)
 	}
-	if isCorrupt(err) {
+	if sqlitefile.IsCorrupt(err) {
 		h.report(err)
 	}
 	return materializer.PromptPage{}, fmt.Errorf("the prompt history cannot be read: %v: %w", err, core.ErrUnavailable)
@@ -121,30 +122,39 @@ func matchOf(text string) (string, error) {
 	if len(text) > maxText {
 		return "", fmt.Errorf("the words to search for have %d bytes, at most %d are possible: %w", len(text), maxText, core.ErrInvalid)
 	}
-	words := wordsOf(text)
-	if len(words) == 0 {
+	found := wordsOf(text)
+	if len(found) == 0 {
 		return "", fmt.Errorf("%q has no letter and no digit to search for: %w", text, core.ErrInvalid)
 	}
-	if len(words) > maxWords {
-		return "", fmt.Errorf("%d words to search for, at most %d are possible: %w", len(words), maxWords, core.ErrInvalid)
+	if len(found) > maxWords {
+		return "", fmt.Errorf("%d words to search for, at most %d are possible: %w", len(found), maxWords, core.ErrInvalid)
 	}
-	for i, w := range words {
-		words[i] = `"` + strings.ReplaceAll(spaced(w), `"`, `""`) + `"`
+	for i, w := range found {
+		found[i] = `"` + strings.ReplaceAll(words.Spaced(w), `"`, `""`) + `"`
 	}
-	return strings.Join(words, " ") + "*", nil
+	return strings.Join(found, " ") + "*", nil
 }
 
 // wordsOf returns what of a query's text is between blanks and can be found.
 func wordsOf(text string) []string {
-	return slices.DeleteFunc(strings.Fields(clean(text)), func(w string) bool { return !strings.ContainsFunc(w, isWord) })
+	return slices.DeleteFunc(strings.Fields(words.Clean(text)), func(w string) bool { return !strings.ContainsFunc(w, words.IsWord) })
 }
 
-// isWord reports whether r can be part of a word, as the index has them.
-func isWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.Co) }
+// termsOf is wordsOf for a snippet.
+func termsOf(text string) []words.Term {
+	var ts []words.Term
+	for _, w := range wordsOf(text) {
+		ts = append(ts, words.Term{Text: w})
+	}
+	if len(ts) > 0 {
+		ts[len(ts)-1].Prefix = true
+	}
+	return ts
+}
 
 func readPage(rows *sql.Rows, q materializer.PromptQuery) (materializer.PromptPage, error) {
 	page := materializer.PromptPage{Prompts: []materializer.Prompt{}}
-	words := wordsOf(q.Text)
+	terms := termsOf(q.Text)
 	size := 0
 	var last place
 	for rows.Next() {
@@ -159,8 +169,8 @@ func readPage(rows *sql.Rows, q materializer.PromptQuery) (materializer.PromptPa
 		}
 		last.session = string(p.Session)
 		p.Time = isoTime(last.created)
-		if len(words) > 0 {
-			p.Snippet = snippet(p.Prompt, words)
+		if len(terms) > 0 {
+			p.Snippet = words.Snippet(p.Prompt, terms)
 		}
 		page.Prompts = append(page.Prompts, p)
 		size += len(p.Prompt)

@@ -55,7 +55,7 @@ type Verifier struct {
 	Sessions     *stream.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    *materializer.Directory
+	Directory    materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 }

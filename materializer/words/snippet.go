@@ -1,4 +1,4 @@
-package prompts
+package words
 
 import (
 	"slices"
@@ -14,14 +14,19 @@ const (
 	snippetSize   = 160
 )
 
-// snippet returns what is around the first word of text that is a word of the
-// query, or begins as its last one. SQLite's own takes time that grows with the
-// square of the matches.
-func snippet(text string, words []string) string {
-	var begins []string // of each word of the query, which may be a phrase
-	for _, w := range words {
-		if ts := tokens(w, 1); len(ts) > 0 {
-			begins = append(begins, ts[0].fold())
+// A Term is a word of a query, or a phrase; with Prefix, the beginning of one.
+type Term struct {
+	Text   string
+	Prefix bool
+}
+
+// Snippet returns what is around the first word of text that is the first of a
+// term. SQLite's own takes time that grows with the square of the matches.
+func Snippet(text string, terms []Term) string {
+	var begins []Term
+	for _, t := range terms {
+		if ts := tokens(t.Text, 2); len(ts) > 0 {
+			begins = append(begins, Term{ts[0].fold(), t.Prefix && len(ts) == 1})
 		}
 	}
 	for from := 0; from < len(text); {
@@ -40,10 +45,11 @@ func snippet(text string, words []string) string {
 	return cutAround(text, 0)
 }
 
-// isAny reports whether word is one of words, or begins as the last one.
-func isAny(word string, words []string) bool {
-	n := len(words) - 1
-	return slices.Contains(words, word) || n >= 0 && strings.HasPrefix(word, words[n])
+// isAny reports whether word is one of terms.
+func isAny(word string, terms []Term) bool {
+	return slices.ContainsFunc(terms, func(t Term) bool {
+		return word == t.Text || t.Prefix && strings.HasPrefix(word, t.Text)
+	})
 }
 
 // A token is a word and where it begins.
@@ -83,7 +89,7 @@ func tokens(s string, n int) []token {
 	single := false
 	for i, r := range s {
 		mark := unicode.Is(unicode.M, r)
-		if begin >= 0 && (single && !mark || !mark && !isWord(r)) {
+		if begin >= 0 && (single && !mark || !mark && !IsWord(r)) {
 			flush(i)
 			if n > 0 && len(ts) == n {
 				return ts
@@ -92,7 +98,7 @@ func tokens(s string, n int) []token {
 		if isUnbroken(r) {
 			flush(i)
 			begin, single = i, true
-		} else if begin < 0 && isWord(r) {
+		} else if begin < 0 && IsWord(r) {
 			begin, single = i, false
 		}
 	}

@@ -1,0 +1,259 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session"
+)
+
+// ListOptions narrow and order a listing. The zero value of a field narrows
+// nothing.
+type ListOptions = materializer.Filter
+
+// A Mark is a place among the changes of a node's directory.
+type Mark = materializer.Mark
+
+// Sorts are what a listing can be ordered by, States what sessions can be at.
+var (
+	Sorts  = materializer.Sorts
+	States = materializer.States
+)
+
+// SearchQuery says what to search for, and in which sessions.
+type SearchQuery = materializer.SearchQuery
+
+// Hit is an entry that a search found.
+type Hit = materializer.Hit
+
+// SearchPage is an answer of GET /v1/search, the newest first.
+type SearchPage = materializer.SearchPage
+
+// Bounds of a page of hits.
+const (
+	defaultHits = 50
+	maxHits     = 1000
+)
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f, err := s.filterOf(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if f.Limit, err = limitOf(q.Get("limit")); err != nil {
+		return err
+	}
+	f.After = q.Get("after")
+	s.catchUp(r.Context())
+	page, err := s.cfg.Directory.List(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, List{Sessions: page.Rows, Next: page.Next, Mark: page.Mark})
+}
+
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	q := SearchQuery{Text: v.Get("q"), Before: v.Get("before"), Limit: defaultHits}
+	var errs []error
+	if id := v.Get("session"); id != "" {
+		var err error
+		q.Session, err = core.ParseSessionID(id)
+		errs = append(errs, err)
+	}
+	if limit := v.Get("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxHits {
+			errs = append(errs, fmt.Errorf("limit %q: use a number from 1 to %d: %w", limit, maxHits, core.ErrInvalid))
+		}
+		q.Limit = n
+	}
+	errs = append(errs, times(v, "from", "to", &q.Time))
+	f, err := s.filterOf(r.Context(), v)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	q.Sessions = f
+	s.catchUp(r.Context())
+	page, err := s.cfg.Directory.Search(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+// filterOf reads what a listing, a search and a feed of changes have in common.
+func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filter, error) {
+	f := materializer.Filter{
+		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
+		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"),
+		State: materializer.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
+		Sort: materializer.Sort(q.Get("sort")),
+	}
+	errs := []error{
+		times(q, "createdFrom", "createdTo", &f.Created), times(q, "modifiedFrom", "modifiedTo", &f.Modified),
+		number(q, "minSize", &f.Size.From, parseInt), number(q, "maxSize", &f.Size.To, parseInt),
+		number(q, "minCost", &f.Cost.From, parseFloat), number(q, "maxCost", &f.Cost.To, parseFloat),
+	}
+	if f.Below && f.CWD == "" {
+		errs = append(errs, fmt.Errorf("below asks for cwd, the directory to look below: %w", core.ErrInvalid))
+	}
+	var err error
+	if f.Reverse, err = reverseOf(f.Sort, q.Get("order")); err != nil {
+		errs = append(errs, err)
+	}
+	if f.State == materializer.StateInterrupted {
+		f.Silence = s.silence(ctx)
+	}
+	return f, errors.Join(errs...)
+}
+
+// reverseOf reads an order, "asc" or "desc". Names go up where nothing is said,
+// all else goes down.
+func reverseOf(by materializer.Sort, order string) (bool, error) {
+	switch order {
+	case "":
+		return false, nil
+	case "asc":
+		return by != materializer.SortName, nil
+	case "desc":
+		return by == materializer.SortName, nil
+	}
+	return false, fmt.Errorf("order %q: use asc or desc: %w", order, core.ErrInvalid)
+}
+
+func times(q url.Values, from, to string, r *materializer.Range[time.Time]) error {
+	return errors.Join(number(q, from, &r.From, parseTime), number(q, to, &r.To, parseTime))
+}
+
+// number reads a parameter that need not be there.
+func number[T any](q url.Values, name string, to **T, parse func(string) (T, error)) error {
+	s := q.Get(name)
+	if s == "" {
+		return nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return fmt.Errorf("%s %q: %v: %w", name, s[:min(len(s), 80)], err, core.ErrInvalid)
+	}
+	*to = &v
+	return nil
+}
+
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, s)
+	}
+	if err != nil {
+		err = errors.New("use a time such as 2026-01-02T03:04:05Z, or a day such as 2026-01-02")
+	}
+	return t, err
+}
+
+func parseInt(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		err = errors.New("use a whole number of bytes")
+	}
+	return n, err
+}
+
+func parseFloat(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n != n {
+		return 0, errors.New("use a number")
+	}
+	return n, nil
+}
+
+// silence is who is there to hold a session.
+func (s *Server) silence(ctx context.Context) *materializer.Silence {
+	out := &materializer.Silence{Since: time.Now().Add(-session.SilentAfter)}
+	for _, p := range s.present(ctx) {
+		if p.Alive {
+			out.Alive = append(out.Alive, p.Holds...)
+		}
+	}
+	return out
+}
+
+// query is o as a request has it.
+func listQuery(o ListOptions) url.Values {
+	q := url.Values{}
+	setIf(q, "prefix", o.Prefix)
+	setIf(q, "cwd", o.CWD)
+	setIf(q, "dialect", o.Dialect)
+	setIf(q, "holder", o.Holder)
+	setIf(q, "label", o.Label)
+	setIf(q, "name", o.Name)
+	setIf(q, "text", o.Text)
+	setIf(q, "state", string(o.State))
+	setIf(q, "after", o.After)
+	setIf(q, "sort", string(o.Sort))
+	if len(o.Tags) > 0 {
+		q["tag"] = slices.Clone(o.Tags)
+	}
+	for name, is := range map[string]bool{"deleted": o.Deleted, "below": o.Below} {
+		if is {
+			q.Set(name, "true")
+		}
+	}
+	if o.Reverse {
+		q.Set("order", map[bool]string{true: "desc", false: "asc"}[cmp.Or(o.Sort, materializer.SortModified) == materializer.SortName])
+	}
+	setTimes(q, "createdFrom", "createdTo", o.Created)
+	setTimes(q, "modifiedFrom", "modifiedTo", o.Modified)
+	setNumber(q, "minSize", o.Size.From)
+	setNumber(q, "maxSize", o.Size.To)
+	setNumber(q, "minCost", o.Cost.From)
+	setNumber(q, "maxCost", o.Cost.To)
+	if o.Limit > 0 {
+		q.Set("limit", strconv.Itoa(o.Limit))
+	}
+	return q
+}
+
+func setTimes(q url.Values, from, to string, r materializer.Range[time.Time]) {
+	if r.From != nil {
+		q.Set(from, r.From.Format(time.RFC3339Nano))
+	}
+	if r.To != nil {
+		q.Set(to, r.To.Format(time.RFC3339Nano))
+	}
+}
+
+func setNumber[T int64 | float64](q url.Values, name string, v *T) {
+	if v != nil {
+		q.Set(name, fmt.Sprint(*v))
+	}
+}
+
+// List returns a page of sessions: the latest modified first, where o does not
+// say otherwise.
+func (c *Client) List(ctx context.Context, o ListOptions) (List, error) {
+	return get[List](ctx, c, "/v1/sessions", listQuery(o))
+}
+
+// Search returns a page of what was found in the texts of sessions, the newest
+// first.
+func (c *Client) Search(ctx context.Context, q SearchQuery) (SearchPage, error) {
+	o := q.Sessions
+	o.Limit, o.After = q.Limit, ""
+	v := listQuery(o)
+	v.Set("q", q.Text)
+	setIf(v, "session", string(q.Session))
+	setIf(v, "before", q.Before)
+	setTimes(v, "from", "to", q.Time)
+	return get[SearchPage](ctx, c, "/v1/search", v)
+}

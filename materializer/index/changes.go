@@ -1,0 +1,86 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// mark is that of the last change which tx sees.
+func (x *Index) mark(ctx context.Context, tx *sql.Tx) (materializer.Mark, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, `SELECT max(
+		coalesce((SELECT max(change) FROM sessions), 0), coalesce((SELECT max(change) FROM gone), 0))`).Scan(&last)
+	return x.markAt(last), err
+}
+
+func (x *Index) markAt(change int64) materializer.Mark {
+	return materializer.Mark(fmt.Sprintf("%s-%d", x.db.epoch, change))
+}
+
+// place reads a mark. core.ErrLost where it is of another directory, or of so
+// long ago that it is not known any more what went away since.
+func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (int64, error) {
+	epoch, number, _ := strings.Cut(string(m), "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("after %q is no mark of a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
+	}
+	var gone, last int64
+	err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(min(change), 0) FROM gone`).Scan(&gone, &last)
+	if err != nil {
+		return 0, err
+	}
+	if epoch != x.db.epoch || gone >= maxGone && n < last {
+		return 0, fmt.Errorf("after %q is of another node's directory, or of one that was made again: %w", m[:min(len(m), 80)], core.ErrLost)
+	}
+	return n, nil
+}
+
+// Changes implements materializer.Directory.
+func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materializer.Mark, limit int) (cs []materializer.Change, end materializer.Mark, err error) {
+	w, err := whereOf(&f, "")
+	if err != nil {
+		return nil, after, err
+	}
+	end = after
+	err = x.read(ctx, "the changes", func(ctx context.Context, tx *sql.Tx) error {
+		from, err := x.changeAt(ctx, tx, after)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT change, id, row FROM (
+			SELECT s.change AS change, s.id AS id, CASE WHEN `+w.String()+` THEN s.row END AS row FROM sessions s WHERE s.change > ?
+			UNION ALL SELECT g.change, g.id, NULL FROM gone g WHERE g.change > ?)
+			ORDER BY change LIMIT ?`, slices.Concat(w.args, []any{from, from, limit})...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var change int64
+			var id string
+			var text sql.RawBytes
+			if err := rows.Scan(&change, &id, &text); err != nil {
+				return err
+			}
+			c := materializer.Change{ID: core.SessionID(id), Mark: x.markAt(change)}
+			if text != nil {
+				r, err := rowOf(text)
+				if err != nil {
+					return err
+				}
+				c.Row = &r
+			}
+			cs, end = append(cs, c), c.Mark
+		}
+		return rows.Err()
+	})
+	return cs, end, err
+}

@@ -1,0 +1,141 @@
+package index
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/words"
+)
+
+// columns are what a row is found and ordered by.
+type columns struct {
+	id, agentID, dialect, cwd string
+	name, look                string
+	created, modified         int64
+	cost                      float64
+	marks                     []string
+	claims                    string
+	row                       string // all of it, as JSON
+}
+
+func columnsOf(v *materializer.View) (columns, error) {
+	r := v.Row
+	if math.IsNaN(r.Usage.Cost) || math.IsInf(r.Usage.Cost, 0) {
+		r.Usage.Cost = 0 // JSON has no such number
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return columns{}, err
+	}
+	c := columns{
+		id: string(r.ID), agentID: words.Clean(r.AgentID), dialect: words.Clean(r.Dialect), cwd: words.Clean(r.CWD),
+		name: folded(r.Name), cost: r.Usage.Cost, row: string(b),
+	}
+	c.look = c.name + between + folded(r.First)
+	if len(c.name) > maxName {
+		c.name = strings.ToValidUTF8(c.name[:maxName], "")
+	}
+	c.created, _ = millis(r.Created)
+	c.modified = c.created
+	if ms, ok := millis(r.Modified); ok {
+		c.modified = ms
+	}
+	claims, err := json.Marshal(v.Claims)
+	c.claims = string(claims)
+	return c, err
+}
+
+// maxName is how many bytes of a name rows are ordered by.
+const maxName = 128
+
+// between stands between a name and a first message; no text holds it.
+const between = "\x1f"
+
+// folded is s as names and first messages are compared.
+func folded(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToLower(words.Clean(s)))
+}
+
+// Marks are what sessions can have several of. The first letter says what it is.
+const (
+	tagMark    = "t"
+	labelMark  = "l"
+	holderMark = "h"
+)
+
+// marksOf are the marks of a row, each once, in order.
+func marksOf(v *materializer.View, labels map[string]string) []string {
+	var ms []string
+	for _, tag := range v.Row.Tags {
+		ms = append(ms, mark(tagMark, tag))
+	}
+	for _, label := range labels {
+		ms = append(ms, mark(labelMark, label))
+	}
+	for _, c := range v.Claims {
+		for _, who := range []string{c.Agent, c.Host, c.By, c.Writer} {
+			if who != "" {
+				ms = append(ms, mark(holderMark, who))
+			}
+		}
+	}
+	slices.Sort(ms)
+	return slices.Compact(ms)
+}
+
+// mark is s as a mark of a kind.
+func mark(kind, s string) string { return kind + words.Clean(materializer.Clip(s)) }
+
+// maxLabels is how many labels of a session can be asked for.
+const maxLabels = 256
+
+// relabel returns labels, by entry, with one that was set or cleared.
+func relabel(labels map[string]string, target, label string) map[string]string {
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	target = clipID(target)
+	switch _, there := labels[target]; {
+	case label == "":
+		delete(labels, target)
+	case there || len(labels) < maxLabels:
+		labels[target] = materializer.Clip(label)
+	}
+	return labels
+}
+
+// millis reads a time of ISO 8601. One without a zone is taken for UTC.
+func millis(s string) (int64, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UnixMilli(), true
+		}
+	}
+	return 0, false
+}
+
+// holdersOf are the rows of the table holders.
+type holder struct {
+	head, writer string
+	since        int64
+}
+
+func holdersOf(claims map[string]core.Claim) []holder {
+	var hs []holder
+	for head, c := range claims {
+		hs = append(hs, holder{words.Clean(head), words.Clean(c.Writer), c.Since.UnixMilli()})
+	}
+	return hs
+}

@@ -1,0 +1,359 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
+)
+
+// Config is what an Index needs to know.
+type Config struct {
+	Path   string       // of the file
+	Log    string       // the log's name
+	Logger *slog.Logger // default slog.Default()
+}
+
+// An Index is the directory of a log. Its methods may be called from several
+// goroutines.
+type Index struct {
+	cfg Config
+
+	// writing is held by who writes, file for writing by who replaces db.
+	writing sync.Mutex
+	file    sync.RWMutex
+	db      *file
+	failing bool // the last write did; guarded by writing
+
+	mu      sync.Mutex
+	pending map[core.SessionID]*change
+	order   []core.SessionID // of pending, the oldest first
+	weight  int64            // of pending, in bytes
+	flight  map[core.SessionID]*change
+	recent  [2]map[core.SessionID]uint64 // seqs that were written lately
+	floors  map[int]materializer.Floor
+	saved   map[int]materializer.Floor
+	lost    map[int]bool
+	dropped bool // something could not be kept until the file takes it again
+	live    int
+	changed chan struct{} // closed and replaced when rows change
+	damaged bool          // a query found the file so
+}
+
+var _ materializer.Directory = (*Index)(nil)
+
+// A change is what is to be written of a session.
+type change struct {
+	forget bool // what is there goes first
+	view   *materializer.View
+}
+
+// seq is that of the row after the change; known is false where the row that is
+// there decides.
+func (c *change) seq() (seq uint64, known bool) {
+	if c.view != nil {
+		return c.view.Row.Seq, true
+	}
+	return 0, c.forget
+}
+
+// Bounds of what waits to be written.
+const (
+	maxPending = 2048
+	maxWeight  = 32 << 20
+	maxRecent  = 1 << 15
+)
+
+// flushEvery is how long what was put may be in memory alone. What a crash loses
+// of it is made again from the log.
+const flushEvery = time.Second
+
+// Open opens the index in a file, making it where it is absent. A file that is
+// damaged, or of another version or log, is removed, with a warning, and made
+// anew. fs.ErrNotExist where the directory that it is to be in is absent.
+func Open(ctx context.Context, cfg Config) (*Index, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("directory: %w", err)
+	}
+	cfg.Path = path
+	db, err := openFile(ctx, path, cfg.Log)
+	if sqlitefile.IsUnusable(err) {
+		cfg.Logger.Warn("the directory cannot be used; making it again from the log", "file", path, "err", err)
+		if err = sqlitefile.Remove(path); err == nil {
+			db, err = openFile(ctx, path, cfg.Log)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("directory %s: %w", path, err)
+	}
+	x := &Index{
+		cfg: cfg, db: db, live: db.live,
+		pending: map[core.SessionID]*change{}, floors: maps.Clone(db.floors), saved: maps.Clone(db.floors),
+		recent: [2]map[core.SessionID]uint64{{}, {}},
+		lost:   map[int]bool{}, changed: make(chan struct{}),
+	}
+	return x, nil
+}
+
+// Close closes the file. Run must have returned.
+func (x *Index) Close() error {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	x.file.Lock()
+	defer x.file.Unlock()
+	x.db.close()
+	return nil
+}
+
+// Put implements materializer.Directory. Where too much waits to be written, it
+// writes.
+func (x *Index) Put(v materializer.View) {
+	if seq := x.Seq(v.Row.ID); seq != 0 && seq >= v.Row.Seq {
+		return
+	}
+	x.mu.Lock()
+	c := x.at(v.Row.ID)
+	if c.view == nil || c.view.Row.Seq < v.Row.Seq {
+		if c.view != nil {
+			x.weight -= c.view.Row.Size
+		}
+		c.view = &v
+		x.weight += v.Row.Size
+	}
+	full := x.isFull()
+	x.mu.Unlock()
+	if full {
+		x.flush(context.Background()) //nolint:contextcheck // what was put is written even when its caller has gone
+	}
+}
+
+// isFull reports whether enough waits to be written. x.mu is held.
+func (x *Index) isFull() bool { return len(x.pending) >= maxPending || x.weight >= maxWeight }
+
+// at returns the change that waits for a session, a new one where none does.
+// x.mu is held.
+func (x *Index) at(id core.SessionID) *change {
+	c := x.pending[id]
+	if c == nil {
+		c = &change{}
+		x.pending[id] = c
+		x.order = append(x.order, id)
+	}
+	return c
+}
+
+// Forget implements materializer.Directory.
+func (x *Index) Forget(id core.SessionID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c := x.at(id)
+	if c.view != nil {
+		x.weight -= c.view.Row.Size
+	}
+	c.forget, c.view = true, nil
+}
+
+// ForgetIf implements materializer.Directory.
+func (x *Index) ForgetIf(which func(core.SessionID) bool) {
+	for id := range x.Seqs() {
+		if which(id) {
+			x.Forget(id)
+		}
+	}
+	x.flush(context.Background())
+}
+
+// Seq implements materializer.Directory.
+func (x *Index) Seq(id core.SessionID) uint64 {
+	x.mu.Lock()
+	for _, m := range []map[core.SessionID]*change{x.pending, x.flight} {
+		if c := m[id]; c != nil {
+			if seq, known := c.seq(); known {
+				x.mu.Unlock()
+				return seq
+			}
+		}
+	}
+	for _, m := range x.recent {
+		if seq, ok := m[id]; ok {
+			x.mu.Unlock()
+			return seq
+		}
+	}
+	x.mu.Unlock()
+	x.file.RLock()
+	defer x.file.RUnlock()
+	var seq uint64
+	if err := x.db.r.QueryRow(`SELECT seq FROM sessions WHERE id = ?`, string(id)).Scan(&seq); err != nil {
+		return 0
+	}
+	return seq
+}
+
+// remember notes the seq of a row that was written. x.mu is held.
+func (x *Index) remember(id core.SessionID, seq uint64) {
+	if len(x.recent[0]) >= maxRecent {
+		x.recent[0], x.recent[1] = map[core.SessionID]uint64{}, x.recent[0]
+	}
+	delete(x.recent[1], id)
+	x.recent[0][id] = seq
+}
+
+// seqPage is how many rows Seqs reads at once.
+const seqPage = 10_000
+
+// Seqs implements materializer.Directory.
+func (x *Index) Seqs() iter.Seq2[core.SessionID, uint64] {
+	return func(yield func(core.SessionID, uint64) bool) {
+		x.flush(context.Background())
+		after := ""
+		for {
+			page := x.seqsAfter(after)
+			for _, p := range page {
+				if !yield(p.id, p.seq) {
+					return
+				}
+			}
+			if len(page) < seqPage {
+				return
+			}
+			after = string(page[len(page)-1].id)
+		}
+	}
+}
+
+type idSeq struct {
+	id  core.SessionID
+	seq uint64
+}
+
+func (x *Index) seqsAfter(after string) []idSeq {
+	x.file.RLock()
+	defer x.file.RUnlock()
+	rows, err := x.db.r.Query(`SELECT id, seq FROM sessions WHERE id > ? ORDER BY id LIMIT ?`, after, seqPage)
+	if err != nil {
+		x.report(err)
+		return nil
+	}
+	defer rows.Close()
+	var page []idSeq
+	for rows.Next() {
+		var p idSeq
+		if err := rows.Scan(&p.id, &p.seq); err != nil {
+			break
+		}
+		page = append(page, p)
+	}
+	x.report(rows.Err())
+	return page
+}
+
+// Behind implements materializer.Directory.
+func (x *Index) Behind() []core.SessionID {
+	x.file.RLock()
+	defer x.file.RUnlock()
+	rows, err := x.db.r.Query(`SELECT id FROM sessions WHERE snapshot + 1 < seq`) // the checkpoint itself is a record
+	if err != nil {
+		x.report(err)
+		return nil
+	}
+	defer rows.Close()
+	var ids []core.SessionID
+	for rows.Next() {
+		var id core.SessionID
+		if rows.Scan(&id) == nil {
+			ids = append(ids, id)
+		}
+	}
+	x.report(rows.Err())
+	return ids
+}
+
+// Floor implements materializer.Directory.
+func (x *Index) Floor(shard int) materializer.Floor {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.floors[shard]
+}
+
+// SetFloor implements materializer.Directory.
+func (x *Index) SetFloor(shard int, f materializer.Floor) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.lost[shard] {
+		x.floors[shard] = f
+	}
+}
+
+// Lost implements materializer.Directory.
+func (x *Index) Lost(shard int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lost[shard]
+}
+
+// Restart implements materializer.Directory.
+func (x *Index) Restart(shard int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.lost, shard)
+}
+
+// Len implements materializer.Directory.
+func (x *Index) Len() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.live
+}
+
+// Changed implements materializer.Directory.
+func (x *Index) Changed() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.changed
+}
+
+// Sync implements materializer.Directory.
+func (x *Index) Sync(ctx context.Context) { x.flush(ctx) }
+
+// Run implements materializer.Directory.
+func (x *Index) Run(ctx context.Context) error {
+	t := time.NewTicker(flushEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			x.flush(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			x.flush(last)
+			return ctx.Err()
+		}
+	}
+}
+
+// report has the file made again when err says that it is damaged.
+func (x *Index) report(err error) {
+	if !sqlitefile.IsCorrupt(err) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.damaged {
+		x.damaged = true
+		x.cfg.Logger.Warn("the directory is damaged; making it again from the log", "file", x.cfg.Path, "err", err)
+	}
+}

@@ -1,0 +1,250 @@
+package index_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/materializer"
+)
+
+var (
+	rows    = flag.Int("rows", 0, "measure a directory of so many rows")
+	keep    = flag.String("keep", "", "keep that directory in this file, and go on with it where it is there")
+	queries = flag.Int("queries", 400, "measure so many listings and searches of each kind")
+)
+
+// TestFigures prints what a directory of -rows sessions takes, to make and to
+// ask. It asserts nothing about time.
+func TestFigures(t *testing.T) {
+	if *rows == 0 {
+		t.Skip("a measurement: go test ./materializer/index -run TestFigures -rows 1000000 -timeout 1h -v")
+	}
+	path := *keep
+	if path == "" {
+		path = filepath.Join(t.TempDir(), "index.db")
+	}
+	x := open(t, path)
+	defer x.Close()
+	w := newWorld(newRand(t))
+	if x.Len() == 0 {
+		build(t, x, w, path)
+	}
+	samples := make([]*materializer.View, 200)
+	for i := range samples {
+		samples[i] = w.session(i)
+	}
+	begin := time.Now()
+	again := open(t, path)
+	t.Logf("a start takes %v", time.Since(begin).Round(time.Millisecond))
+	_ = again.Close()
+
+	kinds := filters(w, samples)
+	var every []time.Duration
+	for _, k := range kinds {
+		var took []time.Duration
+		hits := 0
+		for range *queries / len(kinds) * 4 {
+			f := k.make()
+			f.Limit = 100
+			begin := time.Now()
+			page, err := x.List(t.Context(), f)
+			took = append(took, time.Since(begin))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hits += len(page.Rows)
+		}
+		report(t, "list "+k.name, took, hits)
+		every = append(every, took...)
+	}
+	report(t, "all listings", every, 0)
+	every = nil
+	searches := searchKinds(w, samples)
+	for _, k := range searches {
+		var took []time.Duration
+		hits := 0
+		for range *queries / len(searches) * 4 {
+			q := k.make()
+			q.Limit = 50
+			begin := time.Now()
+			page, err := x.Search(t.Context(), q)
+			took = append(took, time.Since(begin))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hits += len(page.Hits)
+		}
+		report(t, "search "+k.name, took, hits)
+		every = append(every, took...)
+	}
+	report(t, "all searches", every, 0)
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	t.Logf("memory: %d MiB of Go's heap in use, %d MiB resident", m.HeapInuse>>20, resident())
+}
+
+func build(t *testing.T, x interface {
+	Put(materializer.View)
+}, w *world, path string,
+) {
+	begin, size := time.Now(), int64(0)
+	for i := range *rows {
+		v := w.session(i)
+		size += v.Row.Size
+		x.Put(*v)
+	}
+	x.(materializer.Directory).Sync(t.Context())
+	took := time.Since(begin)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d rows with %d MiB of lines are taken in within %v: %.0f a second; the file has %d MiB",
+		*rows, size>>20, took.Round(time.Second), float64(*rows)/took.Seconds(), info.Size()>>20)
+	begin = time.Now()
+	const changes = 20_000
+	views := make([]*materializer.View, 1000)
+	for i := range views {
+		views[i] = w.session(*rows + i)
+	}
+	for i := range changes {
+		v := views[i%len(views)]
+		v.Row.Seq++
+		v.Entries = append(v.Entries, message(len(v.Entries), "user", w.text(12), w.time()))
+		w.settle(v)
+		x.Put(*v)
+	}
+	x.(materializer.Directory).Sync(t.Context())
+	t.Logf("then %d changes of %d sessions, each an entry more: %.0f a second", changes, len(views), changes/time.Since(begin).Seconds())
+}
+
+type listKind struct {
+	name string
+	make func() materializer.Filter
+}
+
+// filters are those that are measured: what people and programs ask for, with
+// values that are there as often as they are in sessions.
+func filters(w *world, some []*materializer.View) []listKind {
+	pick := func() *materializer.View { return some[w.rng.IntN(len(some))] }
+	hour := func(n time.Duration) materializer.Range[time.Time] {
+		from := w.time()
+		to := from.Add(n * time.Hour)
+		return materializer.Range[time.Time]{From: &from, To: &to}
+	}
+	return []listKind{
+		{"the newest", func() materializer.Filter { return materializer.Filter{} }},
+		{"by cwd", func() materializer.Filter { return materializer.Filter{CWD: pick().Row.CWD} }},
+		{"below a cwd", func() materializer.Filter {
+			cwd := pick().Row.CWD
+			return materializer.Filter{CWD: cwd[:strings.LastIndexByte(cwd, '/')], Below: true}
+		}},
+		{"by dialect and cost", func() materializer.Filter {
+			return materializer.Filter{Dialect: pick().Row.Dialect, Sort: materializer.SortCost}
+		}},
+		{"by tag", func() materializer.Filter {
+			return materializer.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}}
+		}},
+		{"by tag and cwd", func() materializer.Filter {
+			return materializer.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}, CWD: pick().Row.CWD}
+		}},
+		{"by label", func() materializer.Filter { return materializer.Filter{Label: fmt.Sprintf("label %d", w.rng.IntN(40))} }},
+		{"by holder", func() materializer.Filter {
+			return materializer.Filter{Holder: fmt.Sprintf("host-%d", w.rng.IntN(200))}
+		}},
+		{"by two words of text", func() materializer.Filter {
+			ws := strings.Fields(pick().Row.First)
+			return materializer.Filter{Text: strings.Join(ws[:2], " ")}
+		}},
+		{"by a word of text", func() materializer.Filter { return materializer.Filter{Text: word(w.words.Uint64())} }},
+		{"by name", func() materializer.Filter {
+			return materializer.Filter{Name: word(w.words.Uint64()), Sort: materializer.SortName}
+		}},
+		{"modified in a day", func() materializer.Filter { return materializer.Filter{Modified: hour(24)} }},
+		{"created in an hour, by size", func() materializer.Filter { return materializer.Filter{Created: hour(1), Sort: materializer.SortSize} }},
+		{"closed, by size", func() materializer.Filter {
+			return materializer.Filter{State: materializer.StateClosed, Sort: materializer.SortSize}
+		}},
+		{"interrupted", func() materializer.Filter {
+			return materializer.Filter{State: materializer.StateInterrupted, Silence: &materializer.Silence{Since: time.Now()}}
+		}},
+		{"dear ones, by entries", func() materializer.Filter {
+			from := 39.9
+			return materializer.Filter{Cost: materializer.Range[float64]{From: &from}, Sort: materializer.SortEntries}
+		}},
+		{"by the beginning of an id", func() materializer.Filter { return materializer.Filter{Prefix: string(pick().Row.ID[:3])} }},
+		{"a page deep inside", func() materializer.Filter {
+			return materializer.Filter{After: fmt.Sprintf("modified~n~%d~0", w.time().UnixMilli())}
+		}},
+	}
+}
+
+type searchKind struct {
+	name string
+	make func() materializer.SearchQuery
+}
+
+func searchKinds(w *world, some []*materializer.View) []searchKind {
+	pick := func() *materializer.View { return some[w.rng.IntN(len(some))] }
+	q := func(s string) materializer.SearchQuery { return materializer.SearchQuery{Text: s} }
+	any := func() string { return word(w.words.Uint64()) }
+	rare := func() string { return word(2000 + w.rng.Uint64N(vocabulary-2000)) }
+	return []searchKind{
+		{"a word", func() materializer.SearchQuery { return q(any()) }},
+		{"a frequent word", func() materializer.SearchQuery { return q(word(w.rng.Uint64N(5))) }},
+		{"a rare word", func() materializer.SearchQuery { return q(rare()) }},
+		{"two words", func() materializer.SearchQuery { return q(any() + " " + any()) }},
+		{"three words", func() materializer.SearchQuery { return q(any() + " " + any() + " " + any()) }},
+		{"a phrase", func() materializer.SearchQuery {
+			ws := strings.Fields(pick().Row.First)
+			return q(`"` + strings.Join(ws[:2], " ") + `"`)
+		}},
+		{"a beginning", func() materializer.SearchQuery { return q(rare()[:5] + "*") }},
+		{"a word below a cwd", func() materializer.SearchQuery {
+			s := q(any())
+			s.Sessions = materializer.Filter{CWD: pick().Row.CWD, Below: true}
+			return s
+		}},
+		{"a word of a tag", func() materializer.SearchQuery {
+			s := q(any())
+			s.Sessions.Tags = []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}
+			return s
+		}},
+		{"a word of a month", func() materializer.SearchQuery {
+			s := q(any())
+			from := w.time()
+			to := from.Add(30 * 24 * time.Hour)
+			s.Time = materializer.Range[time.Time]{From: &from, To: &to}
+			return s
+		}},
+	}
+}
+
+// report prints how long queries took.
+func report(t *testing.T, what string, took []time.Duration, rows int) {
+	t.Helper()
+	slices.Sort(took)
+	at := func(share float64) time.Duration {
+		return took[min(len(took)-1, int(share*float64(len(took))))].Round(100 * time.Microsecond)
+	}
+	t.Logf("%-40s p50 %8v  p95 %8v  p99 %8v  longest %8v  rows %6.1f", what, at(.5), at(.95), at(.99), took[len(took)-1].Round(100*time.Microsecond), float64(rows)/float64(len(took)))
+}
+
+// resident is how much memory the process has, in MiB; 0 where nobody tells.
+func resident() int {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, pages int
+	_, _ = fmt.Sscan(string(b), &size, &pages)
+	return pages * os.Getpagesize() >> 20
+}

@@ -1,0 +1,241 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/words"
+)
+
+// Bounds of the text that is kept, in bytes.
+const (
+	maxEntry   = 4 << 10   // of an entry
+	maxOutput  = 1 << 10   // of a tool's output
+	maxArgs    = 512       // of what a tool is called with
+	maxSession = 256 << 10 // of all entries of a session, the newest
+)
+
+// A doc is a text that can be found.
+type doc struct {
+	id    int64 // its time, made distinct: see idOf
+	place int   // of its entry among the session's; namePlace for the session's name
+	entry string
+	kind  string
+	text  string
+}
+
+// namePlace is the place of a session's name.
+const namePlace = -1
+
+// docOf returns what an entry says in words, and when; the text is empty where it
+// says nothing. label is told of each label that it sets.
+func docOf(d core.Dialect, e core.Entry, place int, label func(target, text string)) (out doc, time string) {
+	items := d.Read(e)
+	out = doc{place: place, entry: clipID(e.ID)}
+	time = e.Time
+	var b text
+	for i := range items {
+		it := &items[i]
+		kind := b.item(it)
+		if it.Kind == core.ItemLabel {
+			label(it.Target, it.Text)
+		}
+		if out.kind == "" && b.Len() > 0 {
+			out.kind = kind
+		}
+		if it.Time != "" {
+			time = it.Time
+		}
+	}
+	out.text = tidy(b.String(), maxEntry)
+	return out, time
+}
+
+// clipID cuts an entry's id, which may be anything.
+func clipID(id string) string { return words.Clean(id[:min(len(id), 256)]) }
+
+// A text is what is gathered of an entry, a little more than is kept.
+type text struct{ strings.Builder }
+
+func (b *text) add(s string, most int) {
+	if s == "" || b.Len() > 2*maxEntry {
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	b.WriteString(s[:min(len(s), most)])
+}
+
+// item adds what it says and returns what speaks.
+func (b *text) item(it *core.Item) (kind string) {
+	switch it.Kind {
+	case core.ItemMessage:
+		b.blocks(it.Blocks, 2*maxEntry)
+		return string(it.Role)
+	case core.ItemNote:
+		b.blocks(it.Blocks, 2*maxEntry)
+		return "note"
+	case core.ItemCompaction, core.ItemBranch:
+		b.add(it.Text, 2*maxEntry)
+		return "summary"
+	case core.ItemLabel:
+		b.add(it.Text, 2*maxEntry)
+		return "label"
+	}
+	return ""
+}
+
+func (b *text) blocks(bs []core.Block, most int) {
+	for i := range bs {
+		switch bs[i].Kind {
+		case core.BlockText:
+			b.add(bs[i].Text, most)
+		case core.BlockCall:
+			b.add(bs[i].Name, maxArgs)
+			b.add(string(bs[i].Args), maxArgs)
+		case core.BlockResult:
+			b.blocks(bs[i].Blocks, maxOutput)
+		}
+	}
+}
+
+// longWord is from how many bytes on a word may be base64, which nobody looks
+// for.
+const longWord = 60
+
+// tidy returns s without control characters and base64, cut to most bytes.
+func tidy(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.TrimSpace(withoutBase64(s))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// withoutBase64 returns s with each long run of base64 as one sign.
+func withoutBase64(s string) string {
+	var b strings.Builder
+	from, begin := 0, -1
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && isBase64(s[i]) {
+			if begin < 0 {
+				begin = i
+			}
+			continue
+		}
+		if begin >= 0 && i-begin >= longWord && looksEncoded(s[begin:i]) {
+			b.WriteString(s[from:begin])
+			b.WriteString("…")
+			from = i
+		}
+		begin = -1
+	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}
+
+func isBase64(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
+}
+
+// looksEncoded tells base64 from a long path or the hex of a digest.
+func looksEncoded(s string) bool {
+	return strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") &&
+		strings.ContainsAny(s, "0123456789") && strings.Count(s, "/") <= len(s)/10
+}
+
+// Of a doc's id, the upper bits are its time in seconds and the lower ones keep
+// those of one second apart. So the engine, which finds texts in the order of
+// their ids, finds them by time, and stops as soon as it has a page.
+const (
+	idBits  = 20
+	maxTime = 1<<40 - 1 // seconds
+)
+
+// idOf returns the id that a doc of a session would have best.
+func idOf(session core.SessionID, place int, ms int64) int64 {
+	sec := min(max(ms/1000, 0), maxTime)
+	h := fnv.New32a()
+	h.Write([]byte(session))
+	return sec<<idBits | int64(h.Sum32()+uint32(place))&(1<<idBits-1)
+}
+
+// timeOf is the inverse of idOf, in milliseconds.
+func timeOf(id int64) int64 { return id >> idBits * 1000 }
+
+// digestsOf is the digest of the first of es, up to at, and that of all. Where
+// there are not so many, the first is none.
+func digestsOf(es []core.Entry, at int) (first, all int64) {
+	h := xxhash.New()
+	var size [8]byte
+	for i := range es {
+		if i == at {
+			first = int64(h.Sum64())
+		}
+		binary.LittleEndian.PutUint64(size[:], uint64(len(es[i].Line)))
+		_, _ = h.Write(size[:]) // a hash takes everything
+		_, _ = h.Write(es[i].Line)
+	}
+	all = int64(h.Sum64())
+	if at == len(es) {
+		first = all
+	}
+	return first, all
+}
+
+// scopeOf is what a session's texts are narrowed by, as words: its id, its
+// dialect, its directory and those above, and those of its marks that are tags.
+func scopeOf(id, dialect, cwd string, marks []string) string {
+	scope := sessionWord(id) + " " + dialectWord(dialect)
+	for _, dir := range dirs(cwd) {
+		scope += " " + dirWord(dir)
+	}
+	for _, m := range marks {
+		if strings.HasPrefix(m, tagMark) {
+			scope += " " + tagWord(m)
+		}
+	}
+	return scope
+}
+
+func sessionWord(id string) string   { return hashWord("s", id) }
+func dialectWord(name string) string { return hashWord("d", name) }
+func tagWord(mark string) string     { return hashWord("t", mark) }
+func dirWord(dir string) string      { return hashWord("c", dir) }
+
+func hashWord(kind, s string) string { return kind + strconv.FormatUint(xxhash.Sum64String(s), 36) }
+
+// maxDirs is how many directories above one count.
+const maxDirs = 32
+
+// dirs returns the directories that lead to cwd and cwd itself, the topmost
+// first, without the root.
+func dirs(cwd string) []string {
+	var out []string
+	for i := 1; i <= len(cwd) && len(out) < maxDirs; i++ {
+		if i < len(cwd) && !isSlash(cwd[i]) || isSlash(cwd[i-1]) {
+			continue
+		}
+		out = append(out, cwd[:i])
+	}
+	return out
+}
+
+func isSlash(c byte) bool { return c == '/' || c == '\\' }

@@ -1,0 +1,475 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/words"
+)
+
+// statements are those of a write, by name.
+var statements = map[string]string{
+	"look": `SELECT n, seq, deleted, dialect, cwd, look, texts, digest, kept, marks, claims, labels FROM sessions WHERE id = ?`,
+	"insert": `INSERT INTO sessions(id, seq, snapshot, change, deleted, closed, held, created, modified, size, entries, cost,
+		agent_id, dialect, cwd, name, look, texts, digest, kept, marks, claims, labels, row)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, size = ?, entries = ?, cost = ?,
+		agent_id = ?, dialect = ?, cwd = ?, name = ?, look = ?, texts = ?, digest = ?, kept = ?, marks = ?, claims = ?, labels = ?, row = ? WHERE n = ?`,
+	"delete":  `DELETE FROM sessions WHERE n = ?`,
+	"gone":    `INSERT INTO gone(change, id) VALUES(?, ?)`,
+	"ungone":  `DELETE FROM gone WHERE change <= ?`,
+	"mark":    `INSERT OR IGNORE INTO marks(mark, n) VALUES(?, ?)`,
+	"unmark":  `DELETE FROM marks WHERE mark = ? AND n = ?`,
+	"hold":    `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
+	"unhold":  `DELETE FROM holders WHERE n = ?`,
+	"link":    `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
+	"unlink":  `DELETE FROM links WHERE child = ?`,
+	"docs":    `SELECT id, place, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
+	"doc":     `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	"undoc":   `DELETE FROM docs WHERE id = ?`,
+	"free":    `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
+	"words":   `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
+	"unwords": `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
+	"looks":   `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
+	"unlooks": `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
+	"floor":   `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
+}
+
+// maxGone is how many sessions that are gone are remembered for those who follow
+// changes.
+const maxGone = 10_000
+
+// A writer is one write under way.
+type writer struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	stmts  map[string]*sql.Stmt
+	change int64
+	live   int
+	scrub  bool // something was deleted that may be left nowhere
+	gone   bool
+	docs   []docOp
+	looks  []lookOp
+}
+
+// A docOp adds a text, or deletes one. The engine takes them in the order of
+// their ids: each step back costs it a segment.
+type docOp struct {
+	doc
+	n       int64
+	scope   string
+	removed bool
+}
+
+// A lookOp tells the engine of another look.
+type lookOp struct {
+	n        int64
+	old, now string
+}
+
+// write writes b, whole or not at all.
+func (f *file) write(ctx context.Context, b batch) error {
+	tx, err := f.w.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	w := &writer{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt, len(f.stmts)), change: f.change, live: f.live}
+	for name, s := range f.stmts {
+		w.stmts[name] = tx.StmtContext(ctx, s)
+	}
+	for _, id := range b.ids {
+		if err := w.session(id, b.changes[id]); err != nil {
+			return fmt.Errorf("session %s: %w", id, err)
+		}
+	}
+	if err := w.finish(b.floors); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	f.change, f.live = w.change, w.live
+	if !w.scrub {
+		return nil
+	}
+	// The write-ahead log still has the pages as they were. What was written is
+	// written, whether it can be cut short now or at the next time.
+	_, _ = f.w.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return nil
+}
+
+func (w *writer) exec(name string, args ...any) error {
+	_, err := w.stmts[name].ExecContext(w.ctx, args...)
+	return err
+}
+
+// A held is what is in the file of a session.
+type held struct {
+	n             int64
+	seq           uint64
+	deleted       bool
+	dialect, cwd  string
+	look          string
+	texts         int // entries whose text was taken in
+	digest        int64
+	kept          int64 // bytes of it
+	marks, claims string
+	labels        string
+}
+
+// scope is what the session's texts are narrowed by.
+func (h *held) scope(id core.SessionID) string {
+	return scopeOf(string(id), h.dialect, h.cwd, strings.Split(h.marks, between))
+}
+
+func (w *writer) look(id core.SessionID) (*held, error) {
+	h := &held{}
+	err := w.stmts["look"].QueryRowContext(w.ctx, string(id)).Scan(&h.n, &h.seq, &h.deleted, &h.dialect, &h.cwd, &h.look,
+		&h.texts, &h.digest, &h.kept, &h.marks, &h.claims, &h.labels)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return h, err
+}
+
+func (w *writer) session(id core.SessionID, c *change) error {
+	old, err := w.look(id)
+	if err != nil {
+		return err
+	}
+	if c.forget && old != nil {
+		if err := w.forget(id, old, c.view == nil); err != nil {
+			return err
+		}
+		old = nil
+	}
+	if c.view == nil || old != nil && old.seq >= c.view.Row.Seq {
+		return nil
+	}
+	return w.put(c.view, old)
+}
+
+// forget deletes what is there of a session.
+func (w *writer) forget(id core.SessionID, old *held, tell bool) error {
+	if err := w.remove(id, old, namePlace, all); err != nil {
+		return err
+	}
+	w.looks = append(w.looks, lookOp{n: old.n, old: old.look})
+	err := errors.Join(w.remark(old.n, old.marks, nil), w.exec("unhold", old.n), w.exec("unlink", string(id)), w.exec("delete", old.n))
+	if err != nil {
+		return err
+	}
+	w.scrub = true
+	if !old.deleted {
+		w.live--
+	}
+	if !tell {
+		return nil
+	}
+	w.change++
+	w.gone = true
+	return w.exec("gone", w.change, string(id))
+}
+
+// put writes the row and the text of a session.
+func (w *writer) put(v *materializer.View, old *held) error {
+	c, err := columnsOf(v)
+	if err != nil {
+		return err
+	}
+	fresh := old == nil
+	if fresh {
+		old = &held{}
+	}
+	now := *old
+	now.dialect, now.cwd, now.look = c.dialect, c.cwd, c.look
+	now.marks = strings.Join(marksOf(v, nil), between) // its labels are not known yet, and not in the scope
+	added, labels, err := w.readText(v, old, &now)
+	if err != nil {
+		return err
+	}
+	marks := marksOf(v, labels)
+	now.marks = strings.Join(marks, between)
+	w.change++
+	r := &v.Row
+	args := []any{
+		int64(r.Seq), int64(r.Snapshot), w.change, r.Deleted, r.Closed, len(v.Claims) > 0, c.created, c.modified, r.Size, r.Entries, c.cost,
+		c.agentID, c.dialect, c.cwd, c.name, c.look, now.texts, now.digest, now.kept, now.marks, c.claims, now.labels, c.row,
+	}
+	if fresh {
+		res, err := w.stmts["insert"].ExecContext(w.ctx, append([]any{c.id}, args...)...)
+		if err != nil {
+			return err
+		}
+		if now.n, err = res.LastInsertId(); err != nil {
+			return err
+		}
+	} else if err := w.exec("update", append(args, now.n)...); err != nil {
+		return err
+	}
+	w.count(fresh, old.deleted, r.Deleted)
+	if now.look != old.look {
+		w.looks = append(w.looks, lookOp{now.n, old.look, now.look})
+	}
+	scope := now.scope(v.Row.ID)
+	for _, d := range added {
+		w.docs = append(w.docs, docOp{doc: d, n: now.n, scope: scope})
+	}
+	return errors.Join(w.remark(now.n, old.marks, marks), w.rehold(now.n, old.claims, c.claims, v.Claims), w.relink(fresh, r))
+}
+
+func (w *writer) count(fresh, was, is bool) {
+	if !fresh && !was {
+		w.live--
+	}
+	if !is {
+		w.live++
+	}
+}
+
+// readText returns the texts that v has and the file does not, and the session's
+// labels. Where entries that were read are others now, or are gone, all are read
+// anew. now is brought up to date.
+func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, labels map[string]string, err error) {
+	id := v.Row.ID
+	read, digest := digestsOf(v.Entries, old.texts)
+	whole := read != old.digest && old.texts > 0 || old.n != 0 && old.scope(id) != now.scope(id)
+	if whole {
+		if err := w.remove(id, old, namePlace, all); err != nil {
+			return nil, nil, err
+		}
+		w.scrub = true
+		now.texts, now.kept, now.labels = 0, 0, ""
+	}
+	w.scrub = w.scrub || v.Row.Erased
+	if whole || old.n == 0 || nameOf(old.look) != nameOf(now.look) {
+		if added, err = w.rename(v, old, now, whole); err != nil {
+			return nil, nil, err
+		}
+	}
+	if now.labels != "" {
+		if err := json.Unmarshal([]byte(now.labels), &labels); err != nil {
+			return nil, nil, err
+		}
+	}
+	if now.texts == len(v.Entries) {
+		return added, labels, nil
+	}
+	last := int64(0)
+	if ms, ok := millis(v.Row.Created); ok {
+		last = ms
+	}
+	texts, size := []doc{}, int64(0)
+	for i := now.texts; i < len(v.Entries); i++ {
+		d, at := docOf(v.Dialect, v.Entries[i], i, func(target, text string) { labels = relabel(labels, target, text) })
+		if ms, ok := millis(at); ok {
+			last = ms
+		}
+		if d.text == "" {
+			continue
+		}
+		d.id = idOf(id, i, last)
+		texts = append(texts, d)
+		size += int64(len(d.text))
+	}
+	now.texts, now.digest = len(v.Entries), digest
+	if texts, err = w.trim(id, old, now, texts, size); err != nil {
+		return nil, nil, err
+	}
+	b, err := json.Marshal(labels)
+	now.labels = string(b)
+	return append(added, texts...), labels, err
+}
+
+func nameOf(look string) string {
+	name, _, _ := strings.Cut(look, between)
+	return name
+}
+
+// rename returns the name's text, and deletes that of the old one.
+func (w *writer) rename(v *materializer.View, old, now *held, removed bool) ([]doc, error) {
+	if !removed && old.n != 0 {
+		if err := w.remove(v.Row.ID, old, namePlace, func(place, _ int) bool { return place == namePlace }); err != nil {
+			return nil, err
+		}
+	}
+	text := tidy(v.Row.Name, maxEntry)
+	if text == "" {
+		return nil, nil
+	}
+	ms, _ := millis(cmp.Or(v.Row.Created, v.Row.Modified))
+	return []doc{{id: idOf(v.Row.ID, namePlace, ms), place: namePlace, kind: "name", text: text}}, nil
+}
+
+// trim drops a session's oldest texts until the rest fits: those that are in the
+// file first, then of texts, which are to be added and have size bytes.
+func (w *writer) trim(id core.SessionID, old, now *held, texts []doc, size int64) ([]doc, error) {
+	inFile := now.kept
+	now.kept += size
+	if inFile > 0 && now.kept > maxSession {
+		err := w.remove(id, old, 0, func(_, size int) bool {
+			if now.kept <= maxSession {
+				return false
+			}
+			now.kept -= int64(size)
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for len(texts) > 0 && now.kept > maxSession {
+		now.kept -= int64(len(texts[0].text))
+		texts = texts[1:]
+	}
+	return texts, nil
+}
+
+// all is for remove.
+func all(int, int) bool { return true }
+
+// remove deletes a session's texts from a place on, as long as which says so of
+// each one's place and size in turn.
+func (w *writer) remove(id core.SessionID, old *held, from int, which func(place, size int) bool) error {
+	if old.n == 0 {
+		return nil
+	}
+	rows, err := w.stmts["docs"].QueryContext(w.ctx, old.n, from)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	scope := old.scope(id)
+	for rows.Next() {
+		op := docOp{n: old.n, scope: scope, removed: true}
+		if err := rows.Scan(&op.id, &op.place, &op.text); err != nil {
+			return err
+		}
+		if !which(op.place, len(op.text)) {
+			break
+		}
+		w.docs = append(w.docs, op)
+	}
+	return rows.Err()
+}
+
+// remark brings a session's marks from was to now.
+func (w *writer) remark(n int64, was string, now []string) error {
+	var old []string
+	if was != "" {
+		old = strings.Split(was, between)
+	}
+	for _, m := range old {
+		if !slices.Contains(now, m) {
+			if err := w.exec("unmark", m, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range now {
+		if !slices.Contains(old, m) {
+			if err := w.exec("mark", m, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) rehold(n int64, was, is string, claims map[string]core.Claim) error {
+	if was == is {
+		return nil
+	}
+	if err := w.exec("unhold", n); err != nil {
+		return err
+	}
+	for _, h := range holdersOf(claims) {
+		if err := w.exec("hold", n, h.head, h.writer, h.since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relink says where a session is from, which never changes.
+func (w *writer) relink(fresh bool, r *materializer.Row) error {
+	if !fresh {
+		return nil
+	}
+	for _, p := range r.Lineage.Parents {
+		if err := w.exec("link", string(r.ID), string(p.Session)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish tells the engine of texts and looks in its order, and writes the floors.
+func (w *writer) finish(floors map[int]materializer.Floor) error {
+	slices.SortStableFunc(w.docs, func(a, b docOp) int { return cmp.Compare(a.id, b.id) })
+	for i := range w.docs {
+		if err := w.doc(&w.docs[i]); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(w.looks, func(a, b lookOp) int { return cmp.Compare(a.n, b.n) })
+	for _, l := range w.looks {
+		if name, first, ok := strings.Cut(l.old, between); ok {
+			if err := w.exec("unlooks", l.n, name, first); err != nil {
+				return err
+			}
+		}
+		if name, first, ok := strings.Cut(l.now, between); ok {
+			if err := w.exec("looks", l.n, name, first); err != nil {
+				return err
+			}
+		}
+	}
+	if w.gone {
+		if err := w.exec("ungone", w.change-maxGone); err != nil {
+			return err
+		}
+	}
+	for _, shard := range slices.Sorted(maps.Keys(floors)) {
+		b, err := json.Marshal(floors[shard])
+		if err != nil {
+			return err
+		}
+		if err := w.exec("floor", shard, string(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) doc(d *docOp) error {
+	if d.removed {
+		if err := w.exec("unwords", d.id, words.Spaced(d.text), d.scope); err != nil {
+			return err
+		}
+		return w.exec("undoc", d.id)
+	}
+	for {
+		res, err := w.stmts["doc"].ExecContext(w.ctx, d.id, d.n, d.place, d.entry, d.kind, d.text)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); n > 0 || err != nil {
+			return errors.Join(err, w.exec("words", d.id, words.Spaced(d.text), d.scope))
+		}
+		// Another text has that id: the next one behind all of its second.
+		if err := w.stmts["free"].QueryRowContext(w.ctx, d.id>>idBits<<idBits).Scan(&d.id); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package materializer
+
+import (
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+// Row is one session in a listing.
+type Row struct {
+	ID       core.SessionID `json:"id"`
+	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, where it is another
+	Dialect  string         `json:"dialect"`
+	CWD      string         `json:"cwd"`
+	Entries  int            `json:"entries"`
+	Seq      uint64         `json:"seq"` // records
+	Holder   *core.Claim    `json:"holder,omitempty"`
+	Closed   bool           `json:"closed,omitempty"`
+	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
+	Erased   bool           `json:"erased,omitempty"`
+	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
+	Size     int64          `json:"size,omitempty"`     // bytes of its lines
+	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
+	core.Summary
+}
+
+// rowOf makes the row of a state.
+func rowOf(st *core.State) Row {
+	r := Row{
+		ID:       st.ID,
+		Dialect:  st.Dialect.Name(),
+		CWD:      st.Header.CWD,
+		Entries:  len(st.Entries),
+		Seq:      st.Seq,
+		Closed:   st.Closed != nil,
+		Deleted:  st.Deleted != nil || st.Erased != nil,
+		Erased:   st.Erased != nil,
+		Snapshot: st.Checkpointed,
+		Size:     int64(len(st.Header.Line)) + 1,
+		Lineage:  lineage.Of(st),
+		Summary:  st.Dialect.Summary(st.Header, st.Entries),
+	}
+	if string(st.ID) != st.Header.ID {
+		r.AgentID = clip(st.Header.ID)
+	}
+	for i := range st.Entries {
+		r.Size += int64(len(st.Entries[i].Line)) + 1
+		if st.Entries[i].Aside {
+			r.Aside++
+		}
+	}
+	r.CWD, r.Name, r.First, r.Tags = clip(r.CWD), clip(r.Name), clip(r.First), clipTags(r.Tags)
+	if h := st.Heads[core.MainHead]; h != nil {
+		r.Holder = h.Claim
+	}
+	return r
+}
+
+// maxText is how many bytes of what an agent wrote go into a row.
+const maxText = 1 << 10
+
+// Clip cuts s as rows have it, between characters: what is compared with a row's
+// text must be cut, too.
+func Clip(s string) string { return clip(s) }
+
+// clip cuts s to maxText bytes, between characters.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
+}
+
+// maxTags is how many tags go into a row.
+const maxTags = 64
+
+// clipTags returns the first of tags, each cut to maxText bytes.
+func clipTags(tags []string) []string {
+	var out []string
+	for _, tag := range tags[:min(len(tags), maxTags)] {
+		out = append(out, clip(tag))
+	}
+	return out
+}
+
+// A View is what the directory takes in of a session. Its entries stay as they
+// are when the session goes on.
+type View struct {
+	Row     Row
+	Claims  map[string]core.Claim // who holds a head, by the head's name
+	Dialect core.Dialect          // reads Entries
+	Entries []core.Entry
+}
+
+// ViewOf returns what the directory is to know of a session in state st.
+func ViewOf(st *core.State) View {
+	v := View{Row: rowOf(st), Claims: map[string]core.Claim{}, Dialect: st.Dialect, Entries: st.Entries}
+	for name, h := range st.Heads {
+		if h.Claim != nil {
+			v.Claims[name] = *h.Claim
+		}
+	}
+	return v
+}
