@@ -266,7 +266,7 @@ func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
 	var line []byte
 	err = sess.View(func(st *core.State) error {
 		if _, ok := st.Entry(q.Target); !ok {
-			return fmt.Errorf("session %s has no entry %q: %w", st.ID, q.Target, core.ErrNotFound)
+			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, q.Target, core.ErrNotFound)
 		}
 		if line = st.Dialect.NewLabel(q.Target, q.Label); line == nil {
 			return fmt.Errorf("sessions of %s have no labels: %w", st.Dialect.Name(), core.ErrInvalid)

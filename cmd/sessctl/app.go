@@ -81,9 +81,9 @@ func (a *app) root() *cobra.Command {
 				return usagef("no verb given")
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usagef("there is no verb %q; did you mean %q?", args[0], near[0])
+				return usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
 			}
-			return usagef("there is no verb %q", args[0])
+			return usagef("there is no verb %.128q", args[0])
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	}
@@ -128,7 +128,7 @@ func (a *app) base() (string, error) {
 	base := cmp.Or(a.url, a.env("SESS_URL"), defaultURL)
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", usagef("%q is no node's URL, write it like %s", base, defaultURL)
+		return "", usagef("%.128q is no node's URL, write it like %s", base, defaultURL)
 	}
 	return base, nil
 }
