@@ -44,7 +44,10 @@ type Materializer struct {
 	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
 	late  map[*tail]bool // those whose row is late
-	grew  chan struct{}  // closed and replaced when seen moves
+
+	absent map[core.SessionID]absent // that were passed by
+
+	grew chan struct{} // closed and replaced when seen moves
 
 	writing chan struct{} // a place for each snapshot being made: it is the whole session, twice
 }
@@ -82,7 +85,10 @@ func New(cfg Config) *Materializer {
 		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
-		grew:  make(chan struct{}),
+
+		absent: map[core.SessionID]absent{},
+
+		grew: make(chan struct{}),
 
 		writing: make(chan struct{}, maxWriting),
 	}
@@ -107,6 +113,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 		g.Go(func() error { return m.follow(ctx, shard) })
 	}
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.comeBack(ctx) })
 	g.Go(func() error { return m.cfg.Directory.Run(ctx) })
 	err := g.Wait()
 	m.tasks.Wait()
@@ -159,6 +166,10 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
 		return nil
 	}
+	if m.isAbsent(ch.Session) {
+		m.passBy(shard, ch, nil)
+		return nil
+	}
 	s, err := m.cfg.Cache.Get(ctx, ch.Session)
 	if err == nil && (seqOf(s) < ch.Seq || m.isInDoubt(shard, ch.Pos)) {
 		err = s.Refresh(ctx)
@@ -167,12 +178,19 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 	case err == nil:
 		m.update(ctx, shard, s, ch.Pos)
 		return nil
+	case ctx.Err() == nil && storeAway(err):
+		m.passBy(shard, ch, err)
+		return nil
 	case ctx.Err() != nil, errors.Is(err, core.ErrUnavailable):
 		return err // the log, not the session
 	}
+	m.unreadable(ch, err)
+	return nil
+}
+
+func (m *Materializer) unreadable(ch stream.Change, err error) {
 	m.cfg.Logger.Error("session cannot be read; look with: sessctl verify "+string(ch.Session),
 		"session", ch.Session, "pos", ch.Pos, "err", err)
-	return nil
 }
 
 // update renews a session's row and has its snapshot written where that is due.
@@ -325,6 +343,9 @@ func (m *Materializer) sweep(ctx context.Context) error {
 func (m *Materializer) sweepOnce(ctx context.Context) {
 	now := time.Now()
 	for id, idle := range m.left(now) {
+		if m.isAbsent(id) {
+			continue
+		}
 		s, err := m.cfg.Cache.Get(ctx, id)
 		if err != nil {
 			continue // take has named it, or will
@@ -417,6 +438,9 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		}
 	}
 	for _, id := range m.lateOnes() {
+		if m.isAbsent(id) {
+			return fmt.Errorf("session %s was passed by because the object store did not answer: %w", id, core.ErrUnavailable)
+		}
 		s, err := m.cfg.Cache.Get(ctx, id)
 		if err != nil {
 			return err
