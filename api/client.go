@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A Client speaks to a node. The zero HTTP client is http.DefaultClient; Base
+// A Client speaks to a node, or to one of several, see ClientOf. The zero HTTP client is http.DefaultClient; Base
 // is the node's URL, such as http://127.0.0.1:7433. Its methods may be called
 // from several goroutines. Their errors are *Error where the node answered, and
 // core.ErrUnavailable or core.ErrUncertain where it did not.
@@ -25,6 +25,7 @@ type Client struct {
 	HTTP  *http.Client
 
 	demand Demand // of reads
+	nodes  *nodes // to ask in turn; nil for the one at Base
 }
 
 // Session returns the calls about one session.
