@@ -81,6 +81,11 @@ type ImportOptions struct {
 	// be there yet.
 	Parent string
 	Kind   string
+	// OnConflict is Fail, which is the default, or Branch: what to do where the
+	// session went on otherwise than the file. Branch is what the head is called
+	// then; default a name made of the lines.
+	OnConflict session.OnConflict
+	Branch     string
 }
 
 // Import brings a session file into the log; size is its length, or -1 where it
@@ -91,6 +96,8 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 	setIf(q, "by", o.By)
 	setIf(q, "parent", o.Parent)
 	setIf(q, "kind", o.Kind)
+	setIf(q, "onConflict", string(o.OnConflict))
+	setIf(q, "branch", o.Branch)
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderWriter, o.Writer)
 	var out Imported
