@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A Client speaks to a node. The zero HTTP client is http.DefaultClient; Base
+// A Client speaks to a node, or to one of several, see ClientOf. The zero HTTP client is http.DefaultClient; Base
 // is the node's URL, such as http://127.0.0.1:7433. Its methods may be called
 // from several goroutines. Their errors are *Error where the node answered, and
 // core.ErrUnavailable or core.ErrUncertain where it did not.
@@ -25,6 +25,7 @@ type Client struct {
 	HTTP  *http.Client
 
 	demand Demand // of reads
+	nodes  *nodes // to ask in turn; nil for the one at Base
 }
 
 // Session returns the calls about one session.
@@ -52,6 +53,11 @@ type ImportOptions struct {
 	// be there yet.
 	Parent string
 	Kind   string
+	// OnConflict is Fail, which is the default, or Branch: what to do where the
+	// session went on otherwise than the file. Branch is what the head is called
+	// then; default a name made of the lines.
+	OnConflict session.OnConflict
+	Branch     string
 }
 
 // Import brings a session file into the log; size is its length, or -1 where it
@@ -62,6 +68,8 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 	setIf(q, "by", o.By)
 	setIf(q, "parent", o.Parent)
 	setIf(q, "kind", o.Kind)
+	setIf(q, "onConflict", string(o.OnConflict))
+	setIf(q, "branch", o.Branch)
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderWriter, o.Writer)
 	var out Imported

@@ -87,7 +87,7 @@ func (s *Server) bringIn(r *http.Request, lines []core.Entry, lost *[]convert.Lo
 			return err == nil
 		})
 		if err != nil {
-			return fmt.Errorf("entry %q: %w", lines[i].ID, err)
+			return fmt.Errorf("entry %.64q: %w", lines[i].ID, err)
 		}
 		lines[i].Line = line
 	}

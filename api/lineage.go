@@ -16,7 +16,7 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	format := q.Get("format")
 	if format != "" && format != "json" && format != "jsonl" {
-		return fmt.Errorf("format %q: use json or jsonl: %w", format, core.ErrInvalid)
+		return fmt.Errorf("format %.64q: use json or jsonl: %w", format, core.ErrInvalid)
 	}
 	s.catchUp(r.Context())
 	g, err := s.related(r.Context(), q.Get("session"), q.Get("direction"))
@@ -46,7 +46,7 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Graph, error) {
 	up, down := direction != "descendants", direction != "ancestors"
 	if up && down && direction != "" && direction != "both" {
-		return nil, fmt.Errorf("direction %q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
+		return nil, fmt.Errorf("direction %.64q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
 	}
 	if id == "" {
 		rows, err := s.cfg.Directory.Rows(ctx)
@@ -187,7 +187,7 @@ func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Linea
 		l := core.Lineage{Session: parent.ID(), Entry: ref.Entry, Kind: ref.Kind}
 		err = parent.View(func(st *core.State) error {
 			if _, ok := st.Entry(ref.Entry); !ok && ref.Entry != "" {
-				return fmt.Errorf("session %s has no entry %q: %w", st.ID, ref.Entry, core.ErrNotFound)
+				return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, ref.Entry, core.ErrNotFound)
 			}
 			l.Cursor = st.Cursor()
 			if i == 0 {
@@ -225,7 +225,7 @@ func importedFrom(q url.Values) ([]core.Lineage, error) {
 func checkKind(word string) error {
 	kind, ok := lineage.ParseKind(word)
 	if !ok || kind == lineage.Detach || kind == lineage.Unknown || string(kind) != word {
-		return fmt.Errorf("kind %q: use one of %s: %w", word, lineage.KindsOfParents, core.ErrInvalid)
+		return fmt.Errorf("kind %.64q: use one of %s: %w", word, lineage.KindsOfParents, core.ErrInvalid)
 	}
 	return nil
 }

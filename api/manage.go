@@ -195,7 +195,7 @@ func branchLine(st *core.State, head string, q BranchRequest) ([]byte, error) {
 	left := st.Leaf(head)
 	id, named := q.At.ID()
 	if _, ok := st.Entry(id); named && !ok {
-		return nil, fmt.Errorf("session %s has no entry %q: %w", st.ID, id, core.ErrNotFound)
+		return nil, fmt.Errorf("session %s has no entry %.64q: %w", st.ID, id, core.ErrNotFound)
 	}
 	if st.Dialect.Linear() && left != q.At {
 		return nil, fmt.Errorf("sessions of %s have no branches: %w", st.Dialect.Name(), core.ErrInvalid)
@@ -209,7 +209,7 @@ func branchLine(st *core.State, head string, q BranchRequest) ([]byte, error) {
 	}
 	line, lost := st.Dialect.Write(core.SummaryOf(st.Dialect, left, q.At, q.Summary, q.Details))
 	if line == nil || len(lost) > 0 {
-		return nil, fmt.Errorf("%s has no place for this summary %q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
+		return nil, fmt.Errorf("%s has no place for this summary %.64q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
 	}
 	// The parent is said here: it is not where the head stands.
 	e, err := st.Dialect.Fill(line, core.Fields{Parent: q.At})
@@ -226,7 +226,7 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	var es []core.Entry
 	err = sess.View(func(st *core.State) error {
 		if _, ok := st.Entry(of); of != "" && !ok {
-			return fmt.Errorf("session %s has no entry %q: %w", st.ID, of, core.ErrNotFound)
+			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, of, core.ErrNotFound)
 		}
 		es = core.Children(st.Dialect, st.Entries, of)
 		w.Header().Set(HeaderCursor, st.Cursor().String())
@@ -259,7 +259,7 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 	a.Change = func(st *core.State) ([]core.Entry, error) {
 		es, err := read(st)
 		if err == nil && es[0].ID != id {
-			err = fmt.Errorf("the line has the id %q, an entry keeps its own: %w", es[0].ID, core.ErrInvalid)
+			err = fmt.Errorf("the line has the id %.64q, an entry keeps its own: %w", es[0].ID, core.ErrInvalid)
 		}
 		return es, err
 	}
@@ -284,7 +284,7 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 		}
 		e, ok := st.Entry(id)
 		if !ok {
-			return nil, fmt.Errorf("session %s has no entry %q: %w", st.ID, id, core.ErrNotFound)
+			return nil, fmt.Errorf("session %s has no entry %.64q: %w", st.ID, id, core.ErrNotFound)
 		}
 		e, err = a.WithMeta(e, kept[0].Line)
 		return []core.Entry{e}, err

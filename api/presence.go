@@ -65,7 +65,7 @@ func (s *Server) beat(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	if p.ID != "" && p.ID != id {
-		return fmt.Errorf("the body is about process %q, the path about %q: %w", p.ID, id, core.ErrInvalid)
+		return fmt.Errorf("the body is about process %.64q, the path about %.64q: %w", p.ID, id, core.ErrInvalid)
 	}
 	p.ID = id
 	if err := s.cfg.Presence.Beat(r.Context(), p); err != nil {

@@ -90,6 +90,7 @@ func writeProblem(w http.ResponseWriter, err error) Detail {
 }
 
 func writeDetail(w http.ResponseWriter, d Detail) {
+	d.Detail, d.Entry = clip(d.Detail, maxText), clip(d.Entry, maxText)
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if d.Status == http.StatusServiceUnavailable {
@@ -101,6 +102,14 @@ func writeDetail(w http.ResponseWriter, d Detail) {
 		return // it is made of strings and numbers
 	}
 	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
+}
+
+// clip shortens what a caller sent and is told again.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // An Error is a problem that a node answered with. errors.Is finds the error of

@@ -61,7 +61,7 @@ func promptQuery(v url.Values) (q PromptQuery, err error) {
 	if limit := v.Get("limit"); limit != "" {
 		q.Limit, err = strconv.Atoi(limit)
 		if err != nil || q.Limit < 1 || q.Limit > maxPrompts {
-			errs = append(errs, fmt.Errorf("limit %q: use a number from 1 to %d: %w", limit, maxPrompts, core.ErrInvalid))
+			errs = append(errs, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", limit, maxPrompts, core.ErrInvalid))
 		}
 	}
 	return q, errors.Join(errs...)

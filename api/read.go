@@ -41,7 +41,7 @@ func limitOf(s string) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxPage {
-		return 0, fmt.Errorf("limit %q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
+		return 0, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
 	}
 	return n, nil
 }
@@ -184,7 +184,7 @@ func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
 		return st.Leaf(core.MainHead), nil
 	}
 	if _, ok := st.Heads[head]; !ok {
-		return core.Leaf{}, fmt.Errorf("session %s has no head %q: %w", st.ID, head, core.ErrNotFound)
+		return core.Leaf{}, fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
 	}
 	return st.Leaf(head), nil
 }
@@ -278,7 +278,7 @@ func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	}
 	id, named := leaf.ID()
 	if _, ok := st.Entry(id); named && !ok {
-		return nil, fmt.Errorf("entry %q of session %s: %w", id, st.ID, core.ErrNotFound)
+		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
 	}
 	if e, ok := leafEntry(st, leaf); ok {
 		return append(slices.Clip(st.Entries), e), nil
@@ -341,7 +341,7 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 			return errBroken
 		}
 		if err != nil {
-			return fmt.Errorf("entry %q: %w", es[i].ID, err)
+			return fmt.Errorf("entry %.64q: %w", es[i].ID, err)
 		}
 		buf.Write(line)
 		buf.WriteByte('\n')

@@ -219,13 +219,13 @@ func (s *Server) known(mux *http.ServeMux) http.Handler {
 		mux.ServeHTTP(&asked, r)
 		allow := asked.header.Get("Allow")
 		if allow == "" {
-			writeProblem(w, fmt.Errorf("there is no %s: %w", r.URL.Path, core.ErrNotFound))
+			writeProblem(w, fmt.Errorf("there is no %.200q: %w", r.URL.Path, core.ErrNotFound))
 			return
 		}
 		w.Header().Set("Allow", allow)
 		writeDetail(w, Detail{
 			Type: "urn:sesslog:method-not-allowed", Code: "method-not-allowed", Status: http.StatusMethodNotAllowed,
-			Title: "Not that method", Detail: fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), Next: "Use one of: " + allow,
+			Title: "Not that method", Detail: fmt.Sprintf("%.200q does not take %.20q", r.URL.Path, r.Method), Next: "Use one of: " + allow,
 		})
 	})
 }

@@ -83,8 +83,9 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 	return nil
 }
 
-// send sends a request. An answer that is none of success is an error.
-func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
+// sendTo sends a request to the node at base. An answer that is none of success
+// is an error.
+func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
 	if method == http.MethodGet && c.demand != (Demand{}) && strings.HasPrefix(path, "/v1/sessions/") {
 		q = maps.Clone(q)
 		if q == nil {
@@ -92,13 +93,13 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 		}
 		c.demand.query(q)
 	}
-	u := strings.TrimSuffix(c.Base, "/") + path
+	u := strings.TrimSuffix(base, "/") + path
 	if len(q) > 0 {
 		u += "?" + q.Encode()
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %v: %w", c.Base, err, core.ErrInvalid)
+		return nil, fmt.Errorf("%s: %v: %w", base, err, core.ErrInvalid)
 	}
 	if body != nil {
 		req.ContentLength = size
@@ -119,7 +120,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 		if unsent(err) {
 			method = http.MethodGet
 		}
-		return nil, fmt.Errorf("no answer from %s: %w: %w", c.Base, err, unanswered(method))
+		return nil, fmt.Errorf("no answer from %s: %w: %w", base, err, unanswered(method))
 	}
 	if r.StatusCode >= 300 {
 		defer r.Body.Close()

@@ -31,7 +31,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	}
 	found, err := s.verifier().Verify(r.Context(), id)
 	if err != nil {
-		return err
+		return s.missing(id, err)
 	}
 	return answer(w, http.StatusOK, reportOf(found))
 }
@@ -44,7 +44,7 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	}
 	left, mended, err := s.verifier().Repair(r.Context(), id)
 	if err != nil {
-		return err
+		return s.missing(id, err)
 	}
 	report := reportOf(left)
 	report.Mended = mended

@@ -85,7 +85,8 @@ type Imported struct {
 	ID      string         `json:"id"`      // the file's own session id
 	Session core.SessionID `json:"session"` // its name in the log; the same, where that id is fit for it
 	Created bool           `json:"created"`
-	Entries int            `json:"entries"` // lines that were not there before
+	Head    string         `json:"head,omitempty"` // that the file's lines are on, where it is not main
+	Entries int            `json:"entries"`        // lines that were not there before
 	Blobs   int            `json:"blobs"`
 	Skipped []core.BadLine `json:"skipped"`
 	Version string         `json:"version"`           // the format version of the file

@@ -95,7 +95,7 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer release()
 	q := r.URL.Query()
-	if err := checkText(q.Get("by")); err != nil {
+	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(HeaderWriter)); err != nil {
 		return err
 	}
 	if err := s.checkLines(raw); err != nil {
@@ -109,7 +109,13 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 	if who.Parents, err = importedFrom(q); err != nil {
 		return err
 	}
-	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, r.Header.Get(HeaderWriter))
+	on, err := session.ParseOnConflict(q.Get("onConflict"))
+	if err != nil {
+		return err
+	}
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, stream.ImportHow{
+		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"),
+	})
 	if err != nil {
 		return err
 	}
@@ -118,6 +124,7 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 		ID:      f.Header.ID,
 		Session: res.Session.ID(),
 		Created: res.Created,
+		Head:    res.Head,
 		Entries: res.Entries,
 		Blobs:   res.Blobs,
 		Skipped: f.Skipped,
@@ -266,7 +273,7 @@ func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
 	var line []byte
 	err = sess.View(func(st *core.State) error {
 		if _, ok := st.Entry(q.Target); !ok {
-			return fmt.Errorf("session %s has no entry %q: %w", st.ID, q.Target, core.ErrNotFound)
+			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, q.Target, core.ErrNotFound)
 		}
 		if line = st.Dialect.NewLabel(q.Target, q.Label); line == nil {
 			return fmt.Errorf("sessions of %s have no labels: %w", st.Dialect.Name(), core.ErrInvalid)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -82,13 +83,13 @@ func (b *book) open() error {
 		b.broken = fmt.Errorf("journal file %s is damaged %w; nothing of it is sent and nothing added: keep the file, and move it away to go on", b.path, err)
 		return nil
 	}
+	if end < len(magic) {
+		return nil // its making was cut off: the first that is kept makes it
+	}
 	if b.f, err = os.OpenFile(b.path, os.O_RDWR, 0o600); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	b.size = int64(end)
-	if end < len(magic) {
-		return b.begin()
-	}
 	if end == len(data) {
 		return nil
 	}
@@ -98,23 +99,24 @@ func (b *book) open() error {
 	return nil
 }
 
-// create makes the file.
-func (b *book) create() (err error) {
-	if b.f, err = os.OpenFile(b.path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+// create makes the file. One that was made in part is made anew the next time.
+func (b *book) create() error {
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
 		return err
 	}
-	if err := b.begin(); err != nil {
-		return err
+	_, err = f.WriteAt([]byte(magic), 0)
+	if err == nil {
+		err = f.Sync()
 	}
-	return syncDir(b.j.dir)
-}
-
-func (b *book) begin() error {
-	if _, err := b.f.WriteAt([]byte(magic), 0); err != nil {
-		return err
+	if err == nil {
+		err = syncDir(b.j.dir)
 	}
-	b.size = int64(len(magic))
-	return b.f.Sync()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	b.f, b.size = f, int64(len(magic))
+	return nil
 }
 
 // take makes n part of what is known.
@@ -125,6 +127,9 @@ func (b *book) take(n note, size int64) {
 	switch n.Op {
 	case opStored:
 		if it := b.item(n.N); it != nil {
+			if !it.stored {
+				b.j.stored.Add(it.size)
+			}
 			it.stored, it.At = true, n.At
 		}
 		b.stand(n)
@@ -166,6 +171,9 @@ func (b *book) drop(which func(*item) bool) {
 	for _, it := range b.items {
 		if which(it) {
 			b.live -= it.size
+			if it.stored {
+				b.j.stored.Add(-it.size)
+			}
 			continue
 		}
 		kept = append(kept, it)
@@ -173,19 +181,31 @@ func (b *book) drop(which func(*item) bool) {
 	b.items = kept
 }
 
-// lock waits for the turn. An error when ctx ends before.
+// lock waits for the turn. An error when ctx ends before. A turn that is free is
+// taken whatever has become of ctx: that the log's time is over is no reason not
+// to keep what was given.
 func (b *book) lock(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.broken != nil {
-			<-b.turn
-		}
-		return b.broken
+		return b.usable()
+	default:
+	}
+	select {
+	case b.turn <- struct{}{}:
+		return b.usable()
 	case <-ctx.Done():
 		return fmt.Errorf("journal of session %s: %w: %w", b.id, ctx.Err(), core.ErrUnavailable)
 	}
+}
+
+// usable gives the turn back where the file cannot be used.
+func (b *book) usable() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken != nil {
+		<-b.turn
+	}
+	return b.broken
 }
 
 func (b *book) unlock() { <-b.turn }
@@ -244,7 +264,7 @@ func (b *book) write(n note, payload []byte, sync bool) error {
 func (b *book) put(frame []byte, sync bool) error {
 	if b.f == nil {
 		if err := b.create(); err != nil {
-			return fmt.Errorf("journal: make %s: %w", b.path, err)
+			return fmt.Errorf("journal: make %s: %w", b.path, full(err))
 		}
 	}
 	_, err := b.f.WriteAt(frame, b.size)
@@ -254,10 +274,20 @@ func (b *book) put(frame []byte, sync bool) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("journal: write to %s: %w", b.path, err)
+	err = fmt.Errorf("journal: write to %s: %w", b.path, full(err))
 	if e := errors.Join(b.f.Truncate(b.size), b.f.Sync()); e != nil {
 		b.broken = fmt.Errorf("%w, and it cannot be cut back (%w): whether the last entry is in it is not known: %w", err, e, core.ErrUncertain)
 		return b.broken
+	}
+	return err
+}
+
+// full has an error say that there was no room, where that is so.
+func full(err error) error {
+	for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, no) {
+			return fmt.Errorf("%w: %w", err, core.ErrFull)
+		}
 	}
 	return err
 }
@@ -277,7 +307,24 @@ func (b *book) mark(n note, durable bool) error {
 		return err
 	}
 	b.j.free(freed)
-	return b.tidy()
+	b.tidy()
+	return nil
+}
+
+// noteStored is mark for what the log has. Where that cannot be written it is
+// known until the end of this process, and what it is about is looked for in the
+// log once more after that.
+func (b *book) noteStored(n note) error {
+	err := b.mark(n, false)
+	it := b.item(n.N)
+	if err == nil || it == nil || it.stored {
+		return err
+	}
+	b.mu.Lock()
+	b.take(n, 0)
+	b.mu.Unlock()
+	b.j.free(it.size)
+	return err
 }
 
 // lost makes an item that was stored wait again.
@@ -285,22 +332,24 @@ func (b *book) lost(it *item) {
 	b.mu.Lock()
 	it.stored, it.again = false, true
 	b.mu.Unlock()
+	b.j.stored.Add(-it.size)
 	b.j.mu.Lock()
 	b.j.waiting += it.size
 	b.j.mu.Unlock()
 }
 
 // covered forgets what was stored up to seq, and what need not be remembered.
-func (b *book) covered(seq uint64) error {
+func (b *book) covered(seq uint64) {
 	b.mu.Lock()
 	b.drop(func(it *item) bool { return it.stored && it.At.Seq <= seq })
 	b.mu.Unlock()
-	return b.tidy()
+	b.tidy()
 }
 
 // tidy forgets the oldest of what was stored where that is too much, and writes
-// the file anew where most of it is of no use.
-func (b *book) tidy() error {
+// the file anew where most of it is of no use. Where that cannot be, for want of
+// room, say, the file as it is stays as good as it was.
+func (b *book) tidy() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	over := -b.j.max / 8
@@ -309,6 +358,7 @@ func (b *book) tidy() error {
 			over += it.size
 		}
 	}
+	over = max(over, b.j.stored.Load()-b.j.max)
 	b.drop(func(it *item) bool {
 		if !it.stored || over <= 0 && it.Op == OpAppend {
 			return false
@@ -316,10 +366,9 @@ func (b *book) tidy() error {
 		over -= it.size
 		return true
 	})
-	if b.f == nil || b.size-b.live < max(slack, b.live) {
-		return nil
+	if b.f != nil && b.size-b.live >= max(slack, b.live) {
+		_ = b.compact()
 	}
-	return b.compact()
 }
 
 // compact writes the file anew. A crash leaves the old one or the new one.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -26,8 +27,9 @@ const suffix = ".journal"
 // Options say how large a journal may be.
 type Options struct {
 	// Max is how many bytes may wait for the log, of all sessions together;
-	// default DefaultMax. What is remembered after it was stored is an eighth of
-	// that at most, for each session.
+	// default DefaultMax. As much again is taken at most by the copies of
+	// sessions that were loaded, and as much by what is remembered after it was
+	// stored, an eighth of that for one session.
 	Max int64
 }
 
@@ -42,6 +44,9 @@ type Journal struct {
 	books   map[core.SessionID]*book
 	waiting int64 // bytes
 	closed  bool
+
+	stored  atomic.Int64 // bytes that are remembered though the log has them
+	copying sync.Mutex   // held while room is made for a copy
 }
 
 // Open opens the journal in dir, which is made where it is not there, and waits
@@ -74,6 +79,11 @@ func (j *Journal) read() error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	for _, f := range files {
+		if strings.HasSuffix(f.Name(), unfinished) {
+			if err := os.Remove(filepath.Join(j.dir, f.Name())); err != nil {
+				return fmt.Errorf("journal: %w", err)
+			}
+		}
 		name, ok := strings.CutSuffix(f.Name(), suffix)
 		id, err := core.ParseSessionID(name)
 		if !ok || err != nil {
@@ -180,9 +190,12 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.lock.Unlock())
 }
 
+// unfinished ends the name of a file that is to take another's place.
+const unfinished = ".tmp"
+
 // replace puts bytes in the place of a file, whole or not at all.
 func replace(path string, data []byte, sync bool) error {
-	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path+unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -191,9 +204,9 @@ func replace(path string, data []byte, sync bool) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+		return errors.Join(full(err), os.Remove(path+unfinished))
 	}
-	if err := os.Rename(path+".tmp", path); err != nil || !sync {
+	if err := os.Rename(path+unfinished, path); err != nil || !sync {
 		return err
 	}
 	return syncDir(filepath.Dir(path))

@@ -118,7 +118,7 @@ func (l *Log) stored(b *book, it *item, at core.Cursor) {
 	if it.To != (core.Leaf{}) && b.own[it.Head] == "" {
 		n.Head, n.To = it.Head, it.To
 	}
-	if err := b.mark(n, false); err != nil {
+	if err := b.noteStored(n); err != nil {
 		l.c.Logger.Error("what was stored cannot be noted in the journal", "session", b.id, "err", err)
 	}
 }

@@ -48,9 +48,7 @@ func (l *Log) looked(b *book, loaded session.Loaded) (*view, error) {
 	for head, leaf := range loaded.Heads {
 		v.heads[head] = leaf
 	}
-	if err := b.covered(loaded.Covered); err != nil {
-		return nil, err
-	}
+	b.covered(loaded.Covered)
 	v.findLost(b)
 	return v, nil
 }
@@ -184,6 +182,7 @@ func (l *Log) Load(ctx context.Context, id core.SessionID) (session.Loaded, erro
 		if ok || made {
 			return b.overlaid(old)
 		}
+		return session.Loaded{}, b.noCopy(err)
 	}
 	return session.Loaded{}, err
 }

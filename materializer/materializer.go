@@ -62,7 +62,10 @@ type Materializer struct {
 	tails map[core.SessionID]*tail
 	asked map[int]chan struct{} // by shard that is to be read anew; closed when that begins
 	late  map[*tail]bool        // those whose row is late
-	grew  chan struct{}         // closed and replaced when seen moves
+
+	absent map[core.SessionID]absent // that were passed by
+
+	grew chan struct{} // closed and replaced when seen moves
 
 	mine       atomic.Pointer[[]bool] // by shard: this node looks after it
 	crewKnown  atomic.Bool
@@ -108,7 +111,10 @@ func New(cfg Config) *Materializer {
 		tails: map[core.SessionID]*tail{},
 		late:  map[*tail]bool{},
 		asked: map[int]chan struct{}{},
-		grew:  make(chan struct{}),
+
+		absent: map[core.SessionID]absent{},
+
+		grew: make(chan struct{}),
 
 		writing: make(chan struct{}, maxWriting),
 	}
@@ -139,6 +145,7 @@ func (m *Materializer) Run(ctx context.Context) error {
 	g.Go(func() error { return m.share(ctx) })
 	g.Go(func() error { return m.collect(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.comeBack(ctx) })
 	g.Go(func() error { return m.cfg.Directory.Run(ctx) })
 	err := g.Wait()
 	m.tasks.Wait()
@@ -195,6 +202,10 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 	if m.cfg.Directory.Seq(ch.Session) >= ch.Seq {
 		return nil
 	}
+	if m.isAbsent(ch.Session) {
+		m.passBy(shard, ch, nil)
+		return nil
+	}
 	s, err := m.cfg.Cache.Get(ctx, ch.Session)
 	if err == nil && (seqOf(s) < ch.Seq || m.isInDoubt(shard, ch.Pos)) {
 		err = s.Refresh(ctx)
@@ -203,14 +214,21 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 	case err == nil:
 		m.update(ctx, shard, s, ch.Pos)
 		return nil
+	case ctx.Err() == nil && storeAway(err):
+		m.passBy(shard, ch, err)
+		return nil
 	case ctx.Err() != nil, errors.Is(err, core.ErrUnavailable):
 		return err // the log, not the session
 	case errors.Is(err, core.ErrDeleted): // it was erased
 		return nil
 	}
+	m.unreadable(ch, err)
+	return nil
+}
+
+func (m *Materializer) unreadable(ch stream.Change, err error) {
 	m.cfg.Logger.Error("session cannot be read; look with: sessctl verify "+string(ch.Session),
 		"session", ch.Session, "pos", ch.Pos, "err", err)
-	return nil
 }
 
 // update renews a session's row and has its snapshot written where that is due.
@@ -365,6 +383,9 @@ func (m *Materializer) sweep(ctx context.Context) error {
 func (m *Materializer) sweepOnce(ctx context.Context) {
 	now := time.Now()
 	for id, idle := range m.left(now) {
+		if m.isAbsent(id) {
+			continue
+		}
 		s, err := m.cfg.Cache.Get(ctx, id)
 		if err != nil {
 			m.putOff(id, err) // take has named it, or will
@@ -480,6 +501,9 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		}
 	}
 	for _, id := range m.lateOnes() {
+		if m.isAbsent(id) {
+			return fmt.Errorf("session %s was passed by because the object store did not answer: %w", id, core.ErrUnavailable)
+		}
 		s, err := m.cfg.Cache.Get(ctx, id)
 		if err != nil {
 			return err

@@ -30,5 +30,5 @@ func ParseOnConflict(s string) (OnConflict, error) {
 	case "", Fail, Rebase, Branch:
 		return o, nil
 	}
-	return "", fmt.Errorf("%q says not what to do in a conflict, say fail, rebase or branch: %w", s, core.ErrInvalid)
+	return "", fmt.Errorf("%.64q says not what to do in a conflict, say fail, rebase or branch: %w", s, core.ErrInvalid)
 }

@@ -121,7 +121,7 @@ func (s *Session) MoveAfter(ctx context.Context, head, writer string, leaf core.
 		}
 		if id, ok := leaf.ID(); ok {
 			if _, ok := st.Entry(id); !ok {
-				return nil, fmt.Errorf("entry %q of session %s: %w", id, s.id, core.ErrNotFound)
+				return nil, fmt.Errorf("entry %.64q of session %s: %w", id, s.id, core.ErrNotFound)
 			}
 		}
 		if err := onMain(st, head); err != nil {

@@ -181,7 +181,7 @@ func TestErasedSessionIsGoneForGood(t *testing.T) {
 	wantErr(t, s.Checkpoint(t.Context(), draft(s)), core.ErrDeleted)
 	_, err = node(l, b).Open(t.Context(), "session1")
 	wantErr(t, err, core.ErrDeleted)
-	_, err = ss.Import(t.Context(), file(t, "session1", entry("root", "")), nil, core.Origin{}, "")
+	_, err = ss.Import(t.Context(), file(t, "session1", entry("root", "")), nil, core.Origin{}, stream.ImportHow{})
 	wantErr(t, err, core.ErrDeleted)
 }
 

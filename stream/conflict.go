@@ -56,7 +56,7 @@ func (s *Session) ready(a Append) (Append, error) {
 	}
 	if a.OnConflict != session.Branch {
 		if a.Branch != "" {
-			return a, fmt.Errorf("head %q is for a branch, which was not asked for: %w", a.Branch, core.ErrInvalid)
+			return a, fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", a.Branch, core.ErrInvalid)
 		}
 		return a, nil
 	}

@@ -157,7 +157,7 @@ var life = []struct {
 		if err != nil {
 			return err
 		}
-		_, err = ss.Import(ctx, f, raw, core.Origin{}, "")
+		_, err = ss.Import(ctx, f, raw, core.Origin{}, stream.ImportHow{})
 		return err
 	}},
 	{"a second checkpoint", checkpoints},

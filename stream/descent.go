@@ -19,7 +19,7 @@ func (f *Fork) checkKind(ctx context.Context) error {
 		}
 	case lineage.Fork, lineage.Branch, lineage.Detach:
 	default:
-		return fmt.Errorf("kind %q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
+		return fmt.Errorf("kind %.64q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
 	}
 	if !lineage.IsRecording(ctx) {
 		f.Kind = lineage.Detach

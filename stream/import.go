@@ -6,23 +6,38 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
 )
 
 // Imported says what became of a file.
 type Imported struct {
 	Session *Session
-	Created bool // the session was not in the log before
-	Entries int  // lines that were not there before
-	Blobs   int  // images of the file that are kept as blobs
+	Created bool   // the session was not in the log before
+	Head    string // that the file's lines are on, where they are not on core.MainHead
+	Entries int    // lines that were not there before
+	Blobs   int    // images of the file that are kept as blobs
+}
+
+// An ImportHow says as whom a file is imported, and what to do where the session
+// went on otherwise: with entries on main that the file lacks, while the file
+// has some that the log lacks. Labels and names are no such entries.
+type ImportHow struct {
+	Writer     string             // the claim to speak from, empty for none
+	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
+	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
 }
 
 // Import brings a session file into the log: the whole file in one record where
 // the session is new, else what the log lacks of it. raw is the file's bytes;
 // they are kept as a blob where f says that its entries are not the whole of
 // them. who is for the record. A file that contradicts the log is a
-// *core.LineError with core.ErrConflict and changes nothing. writer is the
-// claim to speak from, empty for none.
-func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, writer string) (Imported, error) {
+// *core.LineError with core.ErrConflict and changes nothing. Where the session
+// went on otherwise, or another holds main, how decides: a *core.ConflictError
+// or *core.FencedError says who wrote what.
+func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportHow) (Imported, error) {
+	if err := how.check(); err != nil {
+		return Imported{}, err
+	}
 	id := core.SessionIDFor(f.Dialect, f.Header.ID)
 	kept, blobs, err := ss.Keep(ctx, f.Entries)
 	if err != nil {
@@ -36,12 +51,13 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		s, err := ss.Open(ctx, id)
 		switch {
 		case err == nil:
-			res, err = ss.importInto(ctx, s, &file, writer)
+			res, err = ss.importInto(ctx, s, &file, how)
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
 		_, contradicts := errors.AsType[*core.LineError](err)
-		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts {
+		_, parted := errors.AsType[*partedError](err)
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted {
 			continue
 		}
 		res.Blobs = blobs
@@ -70,24 +86,46 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
 }
 
-func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, writer string) (Imported, error) {
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, how ImportHow) (Imported, error) {
 	var fresh []core.Entry
 	var seen core.Cursor
+	var parted bool
+	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
 		}
 		seen = st.Cursor()
-		fresh, err = st.Missing(f)
-		return err
+		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
+			return err
+		}
+		if parted = wentOn(st, f); parted {
+			if head := headAt(st, fresh); head != "" {
+				a.Head, parted = head, false
+			}
+		}
+		return nil
 	})
 	if err != nil || len(fresh) == 0 {
 		return Imported{Session: s}, err
 	}
-	lines := make([][]byte, len(fresh))
 	for i := range fresh {
-		lines[i] = fresh[i].Line
+		a.Lines = append(a.Lines, fresh[i].Line)
 	}
-	rec, err := s.Append(ctx, Append{Lines: lines, Loose: true, Writer: writer, After: &seen, kept: true})
-	return Imported{Session: s, Entries: rec.Stored}, err
+	branch := how.OnConflict == session.Branch && !s.dialect().Linear()
+	if parted && !branch {
+		return Imported{}, s.partedFrom(ctx, f, a)
+	}
+	var rec Receipt
+	if !parted {
+		rec, err = s.store(ctx, a)
+	}
+	if _, fenced := errors.AsType[*core.FencedError](err); parted || fenced && branch {
+		a, rec, err = s.branchFile(ctx, a, fresh, how)
+	}
+	out := Imported{Session: s, Entries: rec.Stored}
+	if a.Head != core.MainHead {
+		out.Head = a.Head
+	}
+	return out, err
 }

@@ -2,12 +2,14 @@ package stream_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -28,7 +30,7 @@ func file(t *testing.T, id string, lines ...string) *core.File {
 
 func importLines(t *testing.T, ss *stream.Sessions, id string, lines ...string) (stream.Imported, error) {
 	t.Helper()
-	return ss.Import(t.Context(), file(t, id, lines...), raw(id, lines...), core.Origin{By: "me"}, "")
+	return ss.Import(t.Context(), file(t, id, lines...), raw(id, lines...), core.Origin{By: "me"}, stream.ImportHow{})
 }
 
 func TestImportTwiceAddsNothing(t *testing.T) {
@@ -144,4 +146,105 @@ func TestForkCopiesThePath(t *testing.T) {
 	wantErr(t, err, core.ErrNotFound)
 	_, err = ss.Fork(t.Context(), src, stream.Fork{ID: "../x.*.>"})
 	wantErr(t, err, core.ErrInvalid)
+}
+
+// Where a file and its session both went on, nothing of either is lost, main
+// stays with who wrote to it, and the importer decides.
+func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := res.Session.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(entry("theirs", "a"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown := append(slices.Clone(old), entry("b", "a"), entry("c", "b"))
+	before := state(t, res.Session).Seq
+
+	_, err = importLines(t, ss, "session1", grown...)
+	moved, ok := errors.AsType[*core.ConflictError](err)
+	if !ok || !errors.Is(err, core.ErrConflict) {
+		t.Fatalf("%v", err)
+	}
+	if len(moved.Since) != 1 || !slices.Equal(moved.Since[0].Entries, []string{"theirs"}) || moved.Have != other.Cursor || moved.Want.Seq != 1 || len(moved.Lines) != 2 {
+		t.Errorf("it says %+v", moved)
+	}
+	if got := state(t, res.Session); got.Seq != before {
+		t.Errorf("a refused import stored %d records", got.Seq-before)
+	}
+	if res, err := importLines(t, ss, "session1", old...); err != nil || res.Entries != 0 {
+		t.Errorf("a file with nothing new: %+v, %v", res, err)
+	}
+
+	branch := func(leaf string, want, more int, lines ...string) {
+		t.Helper()
+		res, err := ss.Import(t.Context(), file(t, "session1", lines...), nil, core.Origin{}, stream.ImportHow{OnConflict: session.Branch, Branch: "mine"})
+		if err != nil || res.Entries != more || more > 0 && res.Head != "mine" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		st := state(t, res.Session)
+		if st.Leaf(core.MainHead) != core.LeafAt("theirs") || st.Leaf("mine") != core.LeafAt(leaf) {
+			t.Errorf("main stands at %v, the branch at %v", st.Leaf(core.MainHead), st.Leaf("mine"))
+		}
+		equal(t, "entries", want, len(st.Entries))
+	}
+	branch("c", 5, 2, grown...)
+	branch("c", 5, 0, grown...)
+	// The next import of the file goes on there, asked or not.
+	grown = append(grown, entry("d", "c"))
+	res, err = importLines(t, ss, "session1", grown...)
+	if err != nil || res.Entries != 1 || res.Head != "mine" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	branch("d", 6, 0, grown...)
+}
+
+// Labels and names that were given in the log do not keep a file from going on.
+func TestALabelKeepsNoFileFromGoingOn(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]byte{pi.Dialect{}.NewLabel("a", "here"), pi.Dialect{}.NewName("called so")} {
+		if _, err := res.Session.Append(t.Context(), stream.Append{Lines: [][]byte{line}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err = importLines(t, ss, "session1", append(old, entry("b", "a"))...)
+	if err != nil || res.Entries != 1 || res.Head != "" || state(t, res.Session).Leaf(core.MainHead) != core.LeafAt("b") {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := res.Session.Claim(t.Context(), stream.ClaimRequest{Agent: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	f := file(t, "session1", append(old, entry("b", "a"))...)
+	if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, stream.ImportHow{}); !errors.Is(err, core.ErrFenced) {
+		t.Errorf("%v", err)
+	}
+	for range 2 {
+		res, err = ss.Import(t.Context(), f, nil, core.Origin{}, stream.ImportHow{OnConflict: session.Branch})
+		if err != nil || !strings.HasPrefix(res.Head, "main-") && res.Entries > 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
+	equal(t, "heads", 2, len(state(t, res.Session).Heads))
+	for _, how := range []stream.ImportHow{{OnConflict: session.Rebase}, {Branch: "b"}, {OnConflict: session.Branch, Branch: "main"}, {OnConflict: session.Branch, Branch: "a b"}} {
+		if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, how); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%+v: %v", how, err)
+		}
+	}
 }

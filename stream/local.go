@@ -59,7 +59,7 @@ func (l *Local) Create(ctx context.Context, n session.New) (core.Cursor, error) 
 func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
 	d, ok := ss.cfg.Dialects[n.Dialect]
 	if !ok {
-		return nil, fmt.Errorf("dialect %q is unknown: %w", n.Dialect, core.ErrInvalid)
+		return nil, fmt.Errorf("dialect %.64q is unknown: %w", n.Dialect, core.ErrInvalid)
 	}
 	h, err := d.Header(n.Header)
 	if err != nil {
@@ -132,7 +132,7 @@ func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	out.Lines = make([][]byte, len(es))
 	for i := range es {
 		if out.Lines[i], err = l.sessions.Inline(ctx, es[i].Line); err != nil {
-			return session.Loaded{}, fmt.Errorf("entry %q: %w", es[i].ID, err)
+			return session.Loaded{}, fmt.Errorf("entry %.64q: %w", es[i].ID, err)
 		}
 	}
 	return out, nil

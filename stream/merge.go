@@ -83,7 +83,7 @@ func partOf(s *Session, head string) (p part, err error) {
 			return st.Writable()
 		}
 		if st.Heads[head] == nil {
-			return fmt.Errorf("session %s has no head %q: %w", st.ID, head, core.ErrNotFound)
+			return fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
 		}
 		leaf := st.Leaf(head)
 		p = part{join.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}

@@ -215,7 +215,7 @@ func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entr
 		}
 		for _, b := range blobs {
 			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
-				return nil, 0, fmt.Errorf("image %s of entry %q: %w", b.Digest, es[i].ID, err)
+				return nil, 0, fmt.Errorf("image %s of entry %.64q: %w", b.Digest, es[i].ID, err)
 			}
 			n++
 		}

@@ -81,9 +81,9 @@ func (a *app) root() *cobra.Command {
 				return usagef("no verb given")
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usagef("there is no verb %q; did you mean %q?", args[0], near[0])
+				return usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
 			}
-			return usagef("there is no verb %q", args[0])
+			return usagef("there is no verb %.128q", args[0])
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	}
@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SuggestionsMinimumDistance = 2
 	f := cmd.PersistentFlags()
-	f.StringVar(&a.url, "url", "", "the node's `URL` (SESS_URL; default "+defaultURL+")")
+	f.StringVar(&a.url, "url", "", "the node's `URL`, or those of several nodes, with commas between: where one cannot be reached the next is asked (SESS_URL; default "+defaultURL+")")
 	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
 	f.VarP(&a.format, "output", "o", "`FORMAT`: table, for people, or json, for programs")
 	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
@@ -120,17 +120,23 @@ func (a *app) client() (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	urls := strings.Split(base, ",")
 	token := cmp.Or(a.token, a.env("SESS_TOKEN"))
-	return &api.Client{Base: base, Token: strings.TrimSpace(token)}, nil
+	return api.ClientOf(urls, strings.TrimSpace(token)), nil
 }
 
+// base is the URL of the node that flags and environment name, or of several,
+// with commas between.
 func (a *app) base() (string, error) {
-	base := cmp.Or(a.url, a.env("SESS_URL"), defaultURL)
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", usagef("%q is no node's URL, write it like %s", base, defaultURL)
+	bases := strings.Split(cmp.Or(a.url, a.env("SESS_URL"), defaultURL), ",")
+	for i, base := range bases {
+		bases[i] = strings.TrimSpace(base)
+		u, err := url.Parse(bases[i])
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return "", usagef("%.128q is no node's URL, write it like %s", bases[i], defaultURL)
+		}
 	}
-	return base, nil
+	return strings.Join(bases, ","), nil
 }
 
 // whoami is who and where this is, for those who read the log.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/journal"
 )
 
 func appendCmd(a *app) *cobra.Command {
@@ -44,7 +43,8 @@ through whatever node.
 With --journal the lines are flushed to a file in that directory first. When no
 node can be reached they are kept there: that is a success (exit code 0), with a
 note that they are not yet in the log. SESSION must then be one to which this
-journal was used before. What waits goes first with the next append, or with
+journal was used before. A node that does not answer is waited for once, as long
+as --timeout says; what is refused comes out again as without a journal. What waits goes first with the next append, or with
 sessctl journal send; where somebody else went on with the head meanwhile, it
 goes to a head of its own.
 
@@ -66,12 +66,10 @@ journal) and seq (the last known).`,
 			if f.key != "" {
 				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
 			}
-			if cmd.Flags().Changed("on-conflict") || f.branch != "" || f.unsent != "" {
-				return usagef("--journal keeps what it cannot send, and puts it on a head of its own where others went on: leave out --on-conflict, --head-name and --unsent")
+			if cmd.Flags().Changed("on-conflict") || f.branch != "" {
+				return usagef("--journal keeps what it cannot send, and puts it on a head of its own where others went on: leave out --on-conflict and --head-name")
 			}
-			return a.withJournal(cmd.Context(), f.journal, func(j *journal.Journal) error {
-				return a.appendKept(cmd, args[0], f, j)
-			})
+			return a.appendKept(cmd, args[0], f)
 		},
 	}
 	f.writerFlags.add(cmd)

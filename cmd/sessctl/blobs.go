@@ -22,7 +22,7 @@ func blobsCmd(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return usagef("what about them: ls, or get")
 			}
-			return usagef("there is no verb %q, only ls and get", args[0])
+			return usagef("there is no verb %.128q, only ls and get", args[0])
 		},
 	}
 	cmd.AddCommand(blobsLsCmd(a), blobsGetCmd(a))

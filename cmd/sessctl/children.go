@@ -56,7 +56,7 @@ func (a *app) children(ctx context.Context, arg, of string) error {
 
 func fileChildren(f *sessionFile, of string, add func([]byte) error) error {
 	if of != "" && !hasEntry(f.Entries, of) {
-		return fmt.Errorf("entry %q: %w", of, core.ErrNotFound)
+		return fmt.Errorf("entry %.128q: %w", of, core.ErrNotFound)
 	}
 	return addLines(core.Children(f.dialect, f.Entries, of), add)
 }

@@ -22,7 +22,7 @@ func (d *demandFlags) add(cmd *cobra.Command) {
 func (d *demandFlags) check() (err error) {
 	d.Strict = d.strict
 	if d.Seen, err = core.ParseCursor(d.seen); err != nil {
-		return usagef("--seen: %q is no cursor", d.seen)
+		return usagef("--seen: %.128q is no cursor", d.seen)
 	}
 	return nil
 }

@@ -27,6 +27,12 @@ as Nova's do. A file that is there already adds only the entries that are new.
 A file that contradicts what is there is refused, naming the first line that
 does.
 
+Where the session went on otherwise (it has entries on main that the file lacks,
+and the file has some that it lacks, or another holds main), --on-conflict
+decides. fail stores nothing and says who wrote what. branch puts the file's own
+entries on a head of their own, which later imports of the file go on with. What
+sessctl label and name add is no going on.
+
 Lines that are no entries are reported with their numbers, and kept: export
 --original gives the file back as it was. A file of an older format version is
 migrated as its agent does it, and kept too. Images that an agent keeps outside
@@ -36,13 +42,19 @@ the file as that of another session's subagent.
 
 With -o json: one object for each file, each on a line of its own: file (as
 given), id (the file's own session id), session (its id in the log), entries
-(those that were new), blobs, skipped (line, error), created (the session was
-not there before), version (the file's format), seq (the cursor), and original
+(those that were new), head (that they are on, where it is not main), blobs,
+skipped (line, error), created (the session was not there before), version (the file's format), seq (the cursor), and original
 (the kept file's digest) where there is one.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			if err := f.how.check(); err != nil {
+				return err
+			}
+			if how, _ := api.ParseOnConflict(f.how.how); how == api.Rebase {
+				return usagef("--on-conflict is fail or branch here: the lines of a file stay behind each other")
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
@@ -52,11 +64,14 @@ not there before), version (the file's format), seq (the cursor), and original
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "whose file it is, a dialect's `NAME` (default: found out from the file)")
 	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent keeps images that its files refer to (default: where the agent has it)")
 	f.addClaim(cmd)
+	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "where the session went on otherwise: fail, or branch (put the file's entries on a head of their own)")
+	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
 	return cmd
 }
 
 type importFlags struct {
 	writerFlags
+	how     conflictFlags
 	dialect string
 	images  string
 }
@@ -121,11 +136,12 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 		size = max(size, int64(len(start)))
 		rest = io.LimitReader(body, size-int64(len(start)))
 	}
-	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by}
+	how, _ := api.ParseOnConflict(f.how.how) // it was checked
+	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
 	first.nameParent(name, &o)
 	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size, o)
 	if err != nil {
-		return inFile(name, contradicted(a.heard(v, err), first.session))
+		return inFile(name, contradicted(a.heard(v, err), first))
 	}
 	done.Skipped = notNil(done.Skipped)
 	return a.print(imported{name, done}, func() error { return a.printImported(name, done, first) })
@@ -166,9 +182,16 @@ func (a *app) openInput(ctx context.Context, name string) (io.ReadCloser, int64,
 }
 
 // contradicted says where to look when a file is not what the log has.
-func contradicted(err error, id core.SessionID) error {
+func contradicted(err error, file glimpse) error {
+	id := file.session
 	if !errors.Is(err, core.ErrConflict) || id == "" {
 		return err
+	}
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Detail.Head != "" {
+		if d, err2 := dialect.Named(file.dialect); err2 == nil && d.Linear() {
+			return hintf(err, "see what the log has: sessctl entries %s; sessions of %s have no branches", id, file.dialect)
+		}
+		return hintf(err, "see where it went with: sessctl heads %s, and keep both with: sessctl import --on-conflict branch", id)
 	}
 	return hintf(err, "see what the log has: sessctl entries %s", id)
 }
@@ -188,6 +211,9 @@ func (a *app) printImported(name string, d api.Imported, first glimpse) error {
 		what = "a new session without entries"
 	case d.Entries == 0:
 		what, d.Blobs = "nothing new", 0
+	}
+	if d.Head != "" {
+		what += ", on the head " + plain(d.Head)
 	}
 	what = join(", ", what, blobsText(d.Blobs))
 	if len(d.Skipped) > 0 {

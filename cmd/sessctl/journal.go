@@ -34,8 +34,8 @@ or with: sessctl journal send`,
 	ls := &cobra.Command{
 		Use:   "ls",
 		Short: "List what waits in a journal",
-		Long: `Lists the sessions for which something waits, and what stands in its way where
-waiting will not help. It asks no node.
+		Long: `Lists the sessions for which something waits, and those whose file is damaged.
+It asks no node: why something cannot land, sessctl journal send says.
 
 With -o json: an array of objects with session, entries, lines, bytes, since and
 error.`,
@@ -88,6 +88,17 @@ type journalRow struct {
 	Error   string         `json:"error,omitempty"`
 }
 
+func (r journalRow) String() string {
+	text := fmt.Sprintf("%s  %s in %s, since %s", r.Session, count(r.Lines, "line", "lines"), count(r.Entries, "step", "steps"), r.Since.Format(time.RFC3339))
+	switch {
+	case r.Error == "":
+		return text
+	case r.Entries == 0: // it cannot be read
+		return fmt.Sprintf("%s  %s", r.Session, r.Error)
+	}
+	return text + ": " + r.Error
+}
+
 func (a *app) journalList(j *journal.Journal) error {
 	rows := []journalRow{}
 	for _, w := range j.Sessions() {
@@ -105,11 +116,7 @@ func (a *app) journalList(j *journal.Journal) error {
 			return a.printf("nothing waits")
 		}
 		for _, r := range rows {
-			text := fmt.Sprintf("%s  %s in %s, since %s", r.Session, count(r.Lines, "line", "lines"), count(r.Entries, "step", "steps"), r.Since.Format(time.RFC3339))
-			if r.Error != "" {
-				text += ": " + r.Error
-			}
-			if err := a.printf("%s", plain(text)); err != nil {
+			if err := a.printf("%s", plain(r.String())); err != nil {
 				return err
 			}
 		}
@@ -181,53 +188,93 @@ type appendedOrKept struct {
 }
 
 // appendKept appends through a journal: what waits there goes first, and what no
-// node takes is kept.
-func (a *app) appendKept(cmd *cobra.Command, arg string, f appendFlags, j *journal.Journal) error {
-	node, id, err := a.appendTo(cmd, arg)
-	if unanswered(err) {
-		id, err = metAs(j, arg, err)
+// node takes is kept. Whoever has the journal keeps others out of it, so it is
+// opened when a node was asked and all lines have come.
+func (a *app) appendKept(cmd *cobra.Command, arg string, f appendFlags) error {
+	node, id, asked := a.appendTo(cmd, arg)
+	if asked != nil && !unanswered(asked) {
+		return asked
 	}
-	if err != nil {
-		return err
-	}
-	if node == nil {
-		if node, err = a.client(); err != nil {
+	var data []byte
+	if f.kind == "" {
+		var err error
+		if data, err = a.given(cmd, node, id, f); err != nil {
 			return err
 		}
+		if len(linesOf(data)) == 0 {
+			return nothingGiven(arg)
+		}
 	}
-	data, err := a.givenOffline(cmd, node, id, f, j)
-	if err != nil {
+	var rec session.Receipt
+	err := a.withJournal(cmd.Context(), f.journal, func(j *journal.Journal) (err error) {
+		if asked != nil {
+			if id, err = metAs(j, arg, asked); err != nil {
+				return err
+			}
+		}
+		if f.kind != "" {
+			if data, err = a.givenOffline(cmd, node, id, f, j); err != nil {
+				return err
+			}
+		}
+		rec, err = a.appendThrough(cmd, node, id, data, f, j, asked != nil)
 		return err
-	}
-	lines := linesOf(data)
-	if len(lines) == 0 {
-		return nothingGiven(arg)
-	}
-	ctx, cancel := a.within(cmd, short)
-	defer cancel()
-	l := journaled(node, j)
-	a.sendFirst(ctx, l, j)
-	v, err := a.voice(ctx, node, id, f.writerFlags)
+	})
 	if err != nil {
+		if f.kind == "" && rec == (session.Receipt{}) {
+			err = a.giveBack(err, data, f.unsent)
+		}
 		return err
-	}
-	after, _ := core.ParseCursor(f.after) // it was checked
-	rec, err := l.Append(ctx, id, session.Writing{Head: f.head, Writer: v.writer, After: after}, lines)
-	if err != nil {
-		return a.heard(v, err)
 	}
 	return a.print(appendedOrKept{rec.Stored, rec.Kept, rec.Cursor}, func() error {
 		if rec.Kept > 0 {
-			a.notef("%s kept in the journal, not yet in the log; send with: sessctl journal send", count(rec.Kept, "line", "lines"))
+			a.notef("%s kept in the journal, not yet in the log; send with: sessctl journal send --journal %s", count(rec.Kept, "line", "lines"), shellWord(f.journal))
 			return nil
 		}
 		return a.printf("%s stored, at %s", count(rec.Stored, "line", "lines"), rec.Cursor)
 	})
 }
 
-// sendFirst sends what waits. What does not land is no failure of what comes
-// next.
-func (a *app) sendFirst(ctx context.Context, l *journal.Log, j *journal.Journal) {
+// appendThrough appends through j. Where the node was asked in vain already, it
+// is not waited for another time.
+func (a *app) appendThrough(cmd *cobra.Command, node *api.Client, id core.SessionID, data []byte, f appendFlags, j *journal.Journal, away bool) (session.Receipt, error) {
+	ctx, cancel := a.within(cmd, short)
+	defer cancel()
+	l := journaled(node, j)
+	if !away {
+		answers, err := a.sendFirst(ctx, l, j, id)
+		if err != nil {
+			return session.Receipt{}, err
+		}
+		away = !answers
+	}
+	if away {
+		cancel()
+	}
+	v, err := a.voice(ctx, node, id, f.writerFlags)
+	if err != nil {
+		return session.Receipt{}, err
+	}
+	after, _ := core.ParseCursor(f.after) // it was checked
+	rec, err := l.Append(ctx, id, session.Writing{Head: f.head, Writer: v.writer, After: after}, linesOf(data))
+	return rec, a.heard(v, err)
+}
+
+// shellWord is s as a shell takes it for one word.
+func shellWord(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// sendFirst sends what waits, and reports whether the node answers. What cannot
+// land is an error for session id, behind which more would wait for nothing; for
+// others it is not.
+func (a *app) sendFirst(ctx context.Context, l *journal.Log, j *journal.Journal, id core.SessionID) (answers bool, err error) {
 	for _, w := range j.Sessions() {
 		if w.Entries == 0 {
 			continue
@@ -236,10 +283,17 @@ func (a *app) sendFirst(ctx context.Context, l *journal.Log, j *journal.Journal)
 		if sent.Entries > 0 {
 			a.notef("%s", sentText(journalSent(sent)))
 		}
-		if err != nil && !unanswered(err) {
+		switch {
+		case err == nil:
+		case unanswered(err):
+			return false, nil
+		case w.Session == id:
+			return true, fmt.Errorf("%s wait in the journal that cannot land, and nothing is kept behind them: %w", count(w.Lines, "line", "lines"), err)
+		default:
 			a.notef("what waits for session %s cannot land: %v", w.Session, err)
 		}
 	}
+	return true, nil
 }
 
 // metAs is the session that arg names while no node answers: one that the

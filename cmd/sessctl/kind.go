@@ -94,7 +94,7 @@ func (k *kindFlags) item() (core.Item, error) {
 		case core.RoleSystem, core.RoleUser, core.RoleAssistant:
 			return it, nil
 		}
-		return it, usagef("--role %q is none of system, user, assistant", k.role)
+		return it, usagef("--role %.128q is none of system, user, assistant", k.role)
 	case core.ItemNote:
 		it.Blocks, it.Text = block, ""
 	case core.ItemLabel:
@@ -111,7 +111,7 @@ func (k *kindFlags) item() (core.Item, error) {
 			return it, nil
 		}
 	}
-	return it, usagef("--kind %q is none of %s", k.kind, kindNames())
+	return it, usagef("--kind %.128q is none of %s", k.kind, kindNames())
 }
 
 // line is what the flags say as an entry line of the session's agent.

@@ -66,7 +66,7 @@ type lineageFlags struct {
 func (a *app) lineage(ctx context.Context, arg string, f lineageFlags) error {
 	o := api.LineageOptions{Direction: f.direction}
 	if !slices.Contains([]string{"ancestors", "descendants", "both"}, f.direction) {
-		return usagef("--direction %q is none of ancestors, descendants and both", f.direction)
+		return usagef("--direction %.128q is none of ancestors, descendants and both", f.direction)
 	}
 	node, err := a.client()
 	if err != nil {

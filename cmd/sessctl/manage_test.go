@@ -157,3 +157,13 @@ func TestAppendOfAKindSendsNothingWhenItsTargetIsNotThere(t *testing.T) {
 	wantResult(t, f.run("append", testID, "--kind", "label", "--text", "x"), exitUsage, "", "--target is missing")
 	wantResult(t, f.run("append", testID, "--kind", "compaction", "--tokens", "-5"), exitUsage, "", "--tokens -5 is below 0")
 }
+
+func TestSeveralURLsAreTriedInTurn(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1, "+f.url), 0, testID, "")
+	wantResult(t, f.run("ls", "--url", f.url+",ftp://x"), exitUsage, "", `"ftp://x" is no node's URL`)
+	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1,http://127.0.0.1:2"), exitUnavailable, "",
+		"no node answers at http://127.0.0.1:1,http://127.0.0.1:2: connection refused")
+}

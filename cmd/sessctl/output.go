@@ -30,7 +30,7 @@ func (f *format) Set(s string) error {
 		*f = format(s)
 		return nil
 	}
-	return fmt.Errorf("%q is neither table nor json", s)
+	return fmt.Errorf("%.128q is neither table nor json", s)
 }
 
 // wantsJSON reports whether args ask for JSON.

@@ -51,7 +51,7 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 		return err
 	}
 	if v.writer == "" {
-		return &hint{usagef("this host remembers no claim on head %q of %s", w.head, id), "name the writer with: --writer ID, as sessctl info shows it"}
+		return &hint{usagef("this host remembers no claim on head %.128q of %s", w.head, id), "name the writer with: --writer ID, as sessctl info shows it"}
 	}
 	err = node.Release(ctx, string(id), w.head, v.writer)
 	if err == nil || errors.Is(err, core.ErrFenced) {

@@ -106,7 +106,7 @@ func (a *app) inLog(ctx context.Context, arg string) (*api.Client, core.SessionI
 func (a *app) inLogOrTrash(ctx context.Context, arg string, trash bool) (*api.Client, core.SessionID, error) {
 	if arg == "-" || looksLikePath(arg) {
 		return nil, "", &hint{
-			usagef("%q is a file, this verb takes a session in the log", arg),
+			usagef("%.128q is a file, this verb takes a session in the log", arg),
 			"import it first: sessctl import " + arg,
 		}
 	}
@@ -148,7 +148,7 @@ func resolve(ctx context.Context, node *api.Client, arg string, trash bool) (cor
 	if id, err := core.ParseSessionID(arg); err == nil {
 		return id, nil
 	}
-	missing := fmt.Errorf("no session's id is %q or begins with it%w", arg, silent{core.ErrNotFound})
+	missing := fmt.Errorf("no session's id is %.128q or begins with it%w", arg, silent{core.ErrNotFound})
 	if trash {
 		return "", hintf(missing, "see the trash with: sessctl ls --deleted")
 	}
@@ -224,7 +224,7 @@ func ambiguous(arg string, rows []api.Row) error {
 		more = " and more"
 	}
 	return &hint{
-		usagef("%q is the beginning of several sessions: %s%s", arg, strings.Join(names, ", "), more),
+		usagef("%.128q is the beginning of several sessions: %s%s", arg, strings.Join(names, ", "), more),
 		"write more of the id",
 	}
 }

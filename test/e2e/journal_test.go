@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
@@ -76,5 +77,74 @@ func TestAppendsGoOnWithAJournalWhileTheNodeIsDead(t *testing.T) {
 	}
 	if out := host.Do(t, "journal", "ls", "--journal", dir); !strings.Contains(out, "nothing waits") {
 		t.Errorf("it lists %s", out)
+	}
+}
+
+// A node that hangs is waited for once, and what is given then is kept, however
+// little time is left and however many ask at once; what is refused comes back.
+func TestAJournalLosesNothingThatCameThroughAPipe(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 3}))
+	host := harness.NewHost(t, node)
+	dir := host.Path("a journal")
+	said := func(text string) string { return harness.Message("user", text) + "\n" }
+	if r := host.Feed(t, said("said-0"), "append", "--journal", dir, id); r.Code != 0 {
+		t.Fatal(r)
+	}
+
+	node.Pause()
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			r := host.Feed(t, said(fmt.Sprintf("kept-%d", i)), "append", "--journal", dir, "--timeout", "1s", id)
+			if r.Code != 0 || !strings.Contains(r.Err, "kept in the journal") || !strings.Contains(r.Err, "--journal '"+dir+"'") {
+				t.Errorf("append %d while the node hangs: %s", i, r)
+			}
+		})
+	}
+	all.Wait()
+	node.Continue()
+	host.Do(t, "journal", "send", "--journal", dir)
+	export := exportOf(t, node.Client(), id)
+	for i := range 6 {
+		if n := bytes.Count(export, fmt.Appendf(nil, `"kept-%d"`, i)); n != 1 {
+			t.Errorf("kept-%d is there %d times", i, n)
+		}
+	}
+
+	harness.NewHost(t, node).Do(t, "claim", id)
+	refused := said("refused")
+	if r := host.Feed(t, refused, "append", "--journal", dir, id); r.Code != 6 || r.Out != refused {
+		t.Errorf("a refused append gave back %s", r)
+	}
+	if out := host.Do(t, "journal", "ls", "--journal", dir); !strings.Contains(out, "nothing waits") {
+		t.Errorf("what was refused waits: %s", out)
+	}
+}
+
+// What cannot land is named to whoever would have more wait behind it.
+func TestNothingIsKeptBehindWhatCannotLand(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 3}))
+	host := harness.NewHost(t, node)
+	dir := host.Path("journal")
+	say := func(text string) harness.Result {
+		return host.Feed(t, harness.Message("user", text)+"\n", "append", "--journal", dir, id)
+	}
+	say("said-0")
+	node.Kill()
+	if r := say("waits"); r.Code != 0 {
+		t.Fatal(r)
+	}
+	node.Start(t)
+	host.Do(t, "rm", id)
+	if r := say("more"); r.Code != 9 || !strings.Contains(r.Out, `"more"`) || !strings.Contains(r.Err, "cannot land") {
+		t.Errorf("an append behind what cannot land: %s", r)
+	}
+	host.Do(t, "rm", "--undo", id)
+	if r := say("more"); r.Code != 0 || !strings.Contains(r.Err, "1 line sent") {
+		t.Errorf("after the session was restored: %s", r)
 	}
 }

@@ -117,7 +117,7 @@ func crashing(dir, at string) error {
 	if err != nil {
 		return err
 	}
-	done, err := sessions.Import(ctx, f, raw, core.Origin{}, "")
+	done, err := sessions.Import(ctx, f, raw, core.Origin{}, stream.ImportHow{})
 	if err != nil {
 		return err
 	}
