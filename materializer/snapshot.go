@@ -20,10 +20,20 @@ import (
 const frameSize = 256 << 10
 
 // Snapshots keeps snapshots in a bucket.
-type Snapshots struct{ bucket blobstore.Bucket }
+type Snapshots struct {
+	bucket blobstore.Bucket
+	disk   *blobstore.Disk // nil without one
+}
 
 // NewSnapshots returns the snapshots kept in bucket.
-func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket} }
+func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket: bucket} }
+
+// WithDisk has Load look into disk first, and keep there what it read from the
+// bucket. It returns s, and is called before s is used.
+func (s *Snapshots) WithDisk(disk *blobstore.Disk) *Snapshots {
+	s.disk = disk
+	return s
+}
 
 // SnapshotKey is the key of the snapshot of a session that covers its record
 // seq and whose plain bytes have the digest sum. Two nodes that write the same

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
@@ -171,7 +170,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 	}
 	for _, d := range named(st) {
 		r.Blobs++
-		err := v.readBlob(ctx, blobstore.Ref(d))
+		err := v.Blobs.Check(ctx, blobstore.Ref(d))
 		switch {
 		case err == nil:
 		case errors.Is(err, blobstore.ErrUnavailable), ctx.Err() != nil:
@@ -191,17 +190,6 @@ func named(st *core.State) []core.Digest {
 		blobs = append(blobs, st.Origin.Original)
 	}
 	return blobs
-}
-
-// readBlob reads what is stored, not what a cache remembers of it.
-func (v *Verifier) readBlob(ctx context.Context, ref blobstore.Ref) error {
-	r, err := v.Blobs.Open(ctx, ref)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err
 }
 
 // row compares the directory with the log, whose end may have moved since it was

@@ -89,11 +89,11 @@ func startProxy(t *testing.T) *proxy {
 }
 
 // Args are the settings of a node that keeps its blobs behind p, and none of
-// them in memory.
+// them in memory or on disk.
 func (p *proxy) Args() []string {
 	return []string{
 		"--blobs-store", "s3", "--blobs-s3-endpoint", p.URL, "--blobs-s3-region", p.Region, "--blobs-s3-bucket", p.Name,
-		"--blobs-s3-access-key", p.AccessKey, "SESS_BLOBS_S3_SECRET_KEY=" + p.SecretKey, "--blobs-cache", "0",
+		"--blobs-s3-access-key", p.AccessKey, "SESS_BLOBS_S3_SECRET_KEY=" + p.SecretKey, "--blobs-cache", "0", "--blobs-disk", "0",
 	}
 }
 
