@@ -156,6 +156,9 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs":                              s.blobs,
 		"GET /v1/blobs/{digest}":                     s.blob,
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
+		"GET /v1/blobs/{digest}/info":                one(s.gates.heavy, s.blobInfo),
+		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
+		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
 	} {
 		if !strings.HasSuffix(pattern, "/events") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))

@@ -23,6 +23,7 @@ type Blobs struct {
 	bucket Bucket
 	cache  *cache // nil without one
 	disk   *Disk  // nil without one
+	puts   puts
 }
 
 // New returns the blobs kept in bucket. Nothing is read or written by it.
@@ -56,6 +57,7 @@ func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	}
 	switch {
 	case err == nil:
+		b.puts.found(len(p))
 		return ref, nil
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt):
 		return b.write(ctx, ref, p)
@@ -87,6 +89,7 @@ func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) (Ref, error) {
 	if err := b.bucket.Put(ctx, ref.Key(), bytes.NewReader(p), int64(len(p))); err != nil {
 		return Ref{}, err
 	}
+	b.puts.wrote(len(p))
 	return ref, nil
 }
 
@@ -125,6 +128,10 @@ func (b *Blobs) Cached(ref Ref) ([]byte, bool) {
 	}
 	return p, ok
 }
+
+// Has reports whether memory or disk here has the blob that ref names. It is not
+// counted as a read.
+func (b *Blobs) Has(ref Ref) bool { return b.cache.has(ref) || b.disk.has(ref) }
 
 // Forget has memory and disk here let go of the blob that ref names. Whoever
 // deletes it from the Bucket calls that.
@@ -165,16 +172,5 @@ func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 // keys no Ref has are passed over. An error is yielded once, last, with a zero
 // BlobInfo.
 func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
-	return func(yield func(BlobInfo, error) bool) {
-		for info, err := range b.bucket.List(ctx, blobPrefix) {
-			if err != nil {
-				yield(BlobInfo{}, err)
-				return
-			}
-			ref, ok := refOfKey(info.Key)
-			if ok && !yield(BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil) {
-				return
-			}
-		}
-	}
+	return b.list(ctx, blobPrefix)
 }

@@ -68,6 +68,16 @@ func (c *cache) add(ref Ref, p []byte) {
 	}
 }
 
+func (c *cache) has(ref Ref) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.byRef[ref]
+	return ok
+}
+
 // drop lets go of ref.
 func (c *cache) drop(ref Ref) {
 	if c == nil {

@@ -211,6 +211,9 @@ func (d *Disk) Add(ref Ref, p []byte) {
 }
 
 func (d *Disk) has(ref Ref) bool {
+	if d == nil {
+		return false
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, ok := d.byRef[ref]

@@ -55,7 +55,7 @@ func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) er
 		return fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", m.Object, errors.Join(err, core.ErrCorrupt))
 	}
 	m.Packed = core.DigestOf(packed)
-	return blobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+	return BlobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {
@@ -94,17 +94,17 @@ func NewBlobs(store *blobstore.Blobs) *Blobs { return &Blobs{store} }
 // Put implements stream.Blobs.
 func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	ref, err := b.store.Put(ctx, p)
-	return core.Digest(ref), blobError(err)
+	return core.Digest(ref), BlobError(err)
 }
 
 // Get implements stream.Blobs.
 func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, err := b.store.Get(ctx, blobstore.Ref(d))
-	return p, blobError(err)
+	return p, BlobError(err)
 }
 
-// blobError turns the errors of blobstore into those of core.
-func blobError(err error) error {
+// BlobError turns the errors of blobstore into those of core.
+func BlobError(err error) error {
 	for from, to := range map[error]error{
 		blobstore.ErrNotFound:    core.ErrNotFound,
 		blobstore.ErrCorrupt:     core.ErrCorrupt,

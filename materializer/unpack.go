@@ -87,7 +87,7 @@ func damaged(m *core.Manifest, err error) error {
 func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	r, err := s.bucket.Get(ctx, m.Object)
 	if err != nil {
-		return nil, blobError(err)
+		return nil, BlobError(err)
 	}
 	defer r.Close()
 	// What compression does not make smaller it makes larger by less than that.
@@ -95,7 +95,7 @@ func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error
 	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
 	n, err := io.Copy(buf, io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, blobError(err))
+		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, BlobError(err))
 	}
 	if m.Size < 0 || n > most {
 		return nil, damaged(m, errOther)

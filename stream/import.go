@@ -36,7 +36,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		s, err := ss.Open(ctx, id)
 		switch {
 		case err == nil:
-			res, err = ss.importInto(ctx, s, &file, writer)
+			res, err = ss.importInto(ctx, s, &file, raw, writer)
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
@@ -70,19 +70,29 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
 }
 
-func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, writer string) (Imported, error) {
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, writer string) (Imported, error) {
 	var fresh []core.Entry
 	var seen core.Cursor
+	var original core.Digest
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
 		}
-		seen = st.Cursor()
+		seen, original = st.Cursor(), st.Origin.Original
 		fresh, err = st.Missing(f)
 		return err
 	})
-	if err != nil || len(fresh) == 0 {
-		return Imported{Session: s}, err
+	if err != nil {
+		return Imported{}, err
+	}
+	// Whoever imports a file again has what the store may have lost of it.
+	if !original.IsZero() && core.DigestOf(raw) == original {
+		if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
+			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+		}
+	}
+	if len(fresh) == 0 {
+		return Imported{Session: s}, nil
 	}
 	lines := make([][]byte, len(fresh))
 	for i := range fresh {

@@ -47,7 +47,7 @@ func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *stream.Inspecti
 	if !r.has(Blob) {
 		return nil
 	}
-	for _, d := range named(in.State) {
+	for _, d := range in.State.Blobs() {
 		if v.Blobs.Check(ctx, blobstore.Ref(d)) == nil {
 			continue
 		}

@@ -163,12 +163,13 @@ func (v *Verifier) snapshot(ctx context.Context, r *Report, in *stream.Inspectio
 	return nil
 }
 
-// blobs reads every blob that the session names.
+// blobs reads every blob that the session's lines name, and the file that it was
+// made of.
 func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 	if st == nil {
 		return nil
 	}
-	for _, d := range named(st) {
+	for _, d := range st.Blobs() {
 		r.Blobs++
 		err := v.Blobs.Check(ctx, blobstore.Ref(d))
 		switch {
@@ -180,16 +181,6 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 		}
 	}
 	return nil
-}
-
-// named returns the blobs that a session's lines name, and the file that it was
-// made of.
-func named(st *core.State) []core.Digest {
-	blobs := st.Blobs()
-	if !st.Origin.Original.IsZero() {
-		blobs = append(blobs, st.Origin.Original)
-	}
-	return blobs
 }
 
 // row compares the directory with the log, whose end may have moved since it was
