@@ -73,15 +73,15 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 // writeBlob answers with a blob's bytes. They are checked on the way: an answer
 // that does not break off is whole.
 func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {
-	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
-	if err != nil {
-		return s.noBlob(d, err)
-	}
 	body, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d))
 	if err != nil {
 		return s.noBlob(d, err)
 	}
 	defer body.Close()
+	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+	if err != nil {
+		return s.noBlob(d, err)
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))

@@ -19,6 +19,13 @@ func (s *Server) blobInfo(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+	if errors.Is(err, blobstore.ErrNotFound) { // or all of the bucket is gone, which only reading tells
+		if body, oerr := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d)); oerr == nil {
+			_ = body.Close()
+		} else {
+			err = oerr
+		}
+	}
 	if err != nil {
 		return s.noBlob(d, err)
 	}

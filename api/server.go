@@ -43,6 +43,8 @@ type Config struct {
 	Ready func(context.Context) error
 	// Store says why blobs and snapshots cannot be reached now, or nil. Optional.
 	Store func(context.Context) error
+	// StoreSeen is Store as of a moment ago, for who cannot wait. Optional.
+	StoreSeen func() error
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64

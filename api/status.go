@@ -21,6 +21,12 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "not ready: %v\n", err)
 		return
 	}
+	if s.cfg.StoreSeen != nil {
+		if err := s.cfg.StoreSeen(); err != nil {
+			_, _ = fmt.Fprintf(w, "ready, but without its object store: %v\n", err)
+			return
+		}
+	}
 	_, _ = io.WriteString(w, "ready\n")
 }
 

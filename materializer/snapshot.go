@@ -109,6 +109,7 @@ func BlobError(err error) error {
 		blobstore.ErrNotFound:    core.ErrNotFound,
 		blobstore.ErrCorrupt:     core.ErrCorrupt,
 		blobstore.ErrUnavailable: core.ErrUnavailable,
+		blobstore.ErrRefused:     core.ErrUnavailable,
 		syscall.ENOSPC:           core.ErrFull,
 	} {
 		if errors.Is(err, from) {

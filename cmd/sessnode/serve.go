@@ -81,7 +81,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
-		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
+		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
 

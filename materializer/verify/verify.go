@@ -174,8 +174,8 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 		err := v.Blobs.Check(ctx, blobstore.Ref(d))
 		switch {
 		case err == nil:
-		case errors.Is(err, blobstore.ErrUnavailable), ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+		case !errors.Is(err, blobstore.ErrNotFound) && !errors.Is(err, blobstore.ErrCorrupt):
+			return fmt.Errorf("%w: %w", err, core.ErrUnavailable) // it says nothing of the blob
 		default:
 			r.add(Blob, d.String(), "put it back from a copy of the object store, or: "+r.repair(), err)
 		}
