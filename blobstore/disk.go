@@ -157,7 +157,7 @@ func (d *Disk) look(ref Ref) (kept, bool) {
 		return kept{}, false
 	}
 	k := *e.Value.(*kept)
-	if time.Now().Sub(k.added) > diskKeeps {
+	if time.Since(k.added) > diskKeeps {
 		d.figs.Misses++
 		d.drop(e)
 		return kept{}, false

@@ -156,7 +156,7 @@ func TestDiskForgetsAfterADayEvenWhatIsUsed(t *testing.T) {
 		}
 		d = newDisk(t, dir, 1<<20)
 		d.Add(ref, p)
-		go d.Run(t.Context())
+		go func() { _ = d.Run(t.Context()) }()
 		time.Sleep(26 * time.Hour)
 		if files := filesIn(t, dir); len(files) != 0 {
 			t.Errorf("a day later %v is there", files)

@@ -242,7 +242,10 @@ func TestWhatIsRefusedSaysWhatMendsIt(t *testing.T) {
 		})
 		err := b.Put(t.Context(), "a", strings.NewReader("x"), 1)
 		wantTold(t, err, "put a", tells, code)
-		if n := calls.Load(); n > 2*attempts {
+		if _, serr := b.Stat(t.Context(), "a"); code != "NoSuchBucket" && code != "InternalError" {
+			wantTold(t, serr, "stat a", tells, code) // though it is answered without words
+		}
+		if n := calls.Load(); n > 4*attempts {
 			t.Errorf("%s: %d requests", code, n)
 		}
 		if strings.Contains(err.Error(), "\n") {

@@ -6,9 +6,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/minio/minio-go/v7"
@@ -37,7 +40,7 @@ func name(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", blobstore.ErrRefused, err)
 	case !answered:
 		// No connection, no credentials to sign with, an answer cut short.
-		return fmt.Errorf("%w: %s%w", blobstore.ErrUnavailable, unansweredAdvice(err), err)
+		return unanswered(err)
 	case resp.Code == minio.NoSuchKey:
 		// By its code and not by its status: a bucket or a user that does not
 		// exist is a 404, too, and must not look like a lost object.
@@ -45,10 +48,29 @@ func name(ctx context.Context, err error) error {
 	case resp.Code == objectIsBelowObject, resp.Code == objectIsDirectory:
 		return fmt.Errorf("%w: there is an object on the way or below: %w", blobstore.ErrBadKey, err)
 	case isPassing(resp):
-		return fmt.Errorf("%w: %s%s (%d): %w", blobstore.ErrUnavailable, advice(resp), resp.Code, resp.StatusCode, err)
+		return fmt.Errorf("%w: %s%s", blobstore.ErrUnavailable, advice(resp), words(resp))
 	default:
-		return fmt.Errorf("%w: %s%s (%d): %w", blobstore.ErrRefused, advice(resp), resp.Code, resp.StatusCode, err)
+		return fmt.Errorf("%w: %s%s", blobstore.ErrRefused, advice(resp), words(resp))
 	}
+}
+
+// words are the server's own. Where it had none, minio-go takes the status for
+// both code and message.
+func words(resp minio.ErrorResponse) string {
+	if resp.Code == resp.Message {
+		return resp.Code
+	}
+	return fmt.Sprintf("%s (%d): %s", resp.Code, resp.StatusCode, oneLine(resp.Message))
+}
+
+// oneLine is text without line breaks, and not too long.
+func oneLine(text string) string {
+	const most = 300
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // advice says what a refusal means and what mends it, or "" where the server's
@@ -75,12 +97,30 @@ func advice(resp minio.ErrorResponse) string {
 		return "the bytes were damaged on the way, look at the network if it stays so: "
 	}
 	switch {
-	case isThrottling(resp):
+	case isThrottling(resp), resp.StatusCode == http.StatusServiceUnavailable:
 		return "the server has too much to do and asks for patience, give it room if it stays so: "
 	case resp.StatusCode >= 500:
 		return "the server fails, look into its log: "
 	}
 	return ""
+}
+
+// closedByServer begins what minio-go makes of an EOF; the URL is in it twice.
+const closedByServer = "Connection closed by foreign host"
+
+// unanswered names an error without an answer.
+func unanswered(err error) error {
+	advice, host := unansweredAdvice(err), ""
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		if at, perr := url.Parse(u.URL); perr == nil {
+			host = at.Host + ": "
+		}
+		err = u.Err
+		if strings.HasPrefix(err.Error(), closedByServer) {
+			advice, err = "the connection broke, look whether the server runs: ", io.ErrUnexpectedEOF
+		}
+	}
+	return fmt.Errorf("%w: %s%s%w", blobstore.ErrUnavailable, advice, host, err)
 }
 
 // unansweredAdvice is advice for what never got an answer.

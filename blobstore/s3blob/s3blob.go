@@ -177,6 +177,12 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 		return blobstore.Info{}, fmt.Errorf("stat: %w", err)
 	}
 	info, err := b.client.StatObject(ctx, b.cfg.Bucket, b.prefix+key, minio.StatObjectOptions{})
+	if isCode(err, minio.AccessDenied) {
+		// So minio-go takes every 403 without words. Keys, a signature, a clock?
+		if told := b.probe(ctx); told != nil {
+			err = told
+		}
+	}
 	if err != nil {
 		return blobstore.Info{}, fmt.Errorf("stat %s: %w", key, name(ctx, err))
 	}

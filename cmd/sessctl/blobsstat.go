@@ -136,4 +136,3 @@ func (a *app) blobsPut(ctx context.Context, path string) error {
 		Bytes  int         `json:"bytes"`
 	}{d, len(b)}, func() error { return a.printf("%s  %s", d, bytesText(int64(len(b)))) })
 }
-
