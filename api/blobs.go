@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
 )
 
 func (s *Server) blobs(w http.ResponseWriter, r *http.Request) error {
@@ -17,15 +17,20 @@ func (s *Server) blobs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := BlobList{Blobs: []BlobInfo{}}
-	for b, err := range s.cfg.Blobs.List(r.Context()) {
+	list := s.cfg.Blobs.List(r.Context())
+	if q.Get("after") != "" {
+		after, err := core.ParseDigest(q.Get("after"))
 		if err != nil {
 			return err
 		}
-		d := core.Digest(b.Ref)
-		if d.String() <= q.Get("after") {
-			continue
+		list = s.cfg.Blobs.ListAfter(r.Context(), blobstore.Ref(after))
+	}
+	out := BlobList{Blobs: []BlobInfo{}}
+	for b, err := range list {
+		if err != nil {
+			return materializer.BlobError(err)
 		}
+		d := core.Digest(b.Ref)
 		if len(out.Blobs) == limit {
 			out.Next = out.Blobs[limit-1].Digest.String()
 			break
@@ -59,7 +64,7 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("these %d bytes are %s, not %s: %w", len(body), got, d, core.ErrInvalid)
 	}
 	if _, err := s.cfg.Blobs.Put(r.Context(), body); err != nil {
-		return err
+		return materializer.BlobError(err)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -68,18 +73,15 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 // writeBlob answers with a blob's bytes. They are checked on the way: an answer
 // that does not break off is whole.
 func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {
-	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
-	if errors.Is(err, blobstore.ErrNotFound) {
-		return fmt.Errorf("blob %s: %w", d, core.ErrNotFound)
-	}
-	if err != nil {
-		return err
-	}
 	body, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d))
 	if err != nil {
-		return err
+		return s.noBlob(d, err)
 	}
 	defer body.Close()
+	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+	if err != nil {
+		return s.noBlob(d, err)
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -65,6 +66,9 @@ func detailOf(err error) Detail {
 			d.Status, d.Code, d.Title, d.Next = p.status, p.code, p.title, p.next
 			break
 		}
+	}
+	if errors.Is(err, blobstore.ErrRefused) {
+		d.Next = "Have done what the detail says; then send the same again. Nothing was stored."
 	}
 	d.Type = "urn:sesslog:" + d.Code
 	if e, ok := errors.AsType[*core.LineError](err); ok {

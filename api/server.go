@@ -46,6 +46,8 @@ type Config struct {
 	Ready func(context.Context) error
 	// Store says why blobs and snapshots cannot be reached now, or nil. Optional.
 	Store func(context.Context) error
+	// StoreSeen is Store as of a moment ago, for who cannot wait. Optional.
+	StoreSeen func() error
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
@@ -163,6 +165,9 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs":                              s.blobs,
 		"GET /v1/blobs/{digest}":                     s.blob,
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
+		"GET /v1/blobs/{digest}/info":                one(s.gates.heavy, s.blobInfo),
+		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
+		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
 	} {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))

@@ -21,6 +21,12 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "not ready: %v\n", err)
 		return
 	}
+	if s.cfg.StoreSeen != nil {
+		if err := s.cfg.StoreSeen(); err != nil {
+			_, _ = fmt.Fprintf(w, "ready, but without its object store: %v\n", err)
+			return
+		}
+	}
 	_, _ = io.WriteString(w, "ready\n")
 }
 
@@ -75,6 +81,8 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Healthy = false
 		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
 	}
+	st.BlobCache = BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Figures()}
+	st.BlobPuts = s.cfg.Blobs.Puts()
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
 	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them
 	defer cancel()

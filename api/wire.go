@@ -211,6 +211,10 @@ type Status struct {
 	Shards   []ShardStatus `json:"shards"`
 	Cache    CacheStatus   `json:"cache"`
 	Blobs    string        `json:"blobs"` // where they are kept
+	// BlobCache is how blobs and snapshots read lately are kept here.
+	BlobCache BlobCaches `json:"blobCache"`
+	// BlobPuts is what was stored of blobs since the node began.
+	BlobPuts BlobPuts `json:"blobPuts"`
 	// Losses is what the log was found to have lost since the node began.
 	Losses Losses `json:"losses"`
 	// Bounds are what this node can have in hand at once, by what it is.

@@ -22,6 +22,8 @@ type BlobInfo struct {
 type Blobs struct {
 	bucket Bucket
 	cache  *cache // nil without one
+	disk   *Disk  // nil without one
+	puts   puts
 }
 
 // New returns the blobs kept in bucket. Nothing is read or written by it.
@@ -34,21 +36,46 @@ func NewCached(bucket Bucket, size int64) *Blobs {
 	return &Blobs{bucket: bucket, cache: newCache(size)}
 }
 
+// WithDisk has Get look into disk behind its memory, and keep there what it read
+// from the Bucket. It returns b, and is called before b is used.
+func (b *Blobs) WithDisk(disk *Disk) *Blobs {
+	b.disk = disk
+	return b
+}
+
 // Put keeps p and returns its Ref. Once it returns nil the blob is durable. A
-// blob of that size that is there already is not written again; one of another
-// size is damaged and is replaced. Whether a blob of the right size is also
-// sound only a read can tell, see Rewrite. Put does not keep or change p.
+// blob that is there already is read and, if it is sound, not written again; a
+// damaged one is replaced. Put does not keep or change p.
 func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	ref := RefOf(p)
 	info, err := b.bucket.Stat(ctx, ref.Key())
 	switch {
 	case err == nil && info.Size == int64(len(p)):
+		err = b.Check(ctx, ref)
+	case err == nil:
+		err = ErrCorrupt // its size says so
+	}
+	switch {
+	case err == nil:
+		b.puts.found(len(p))
 		return ref, nil
-	case err == nil, errors.Is(err, ErrNotFound):
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt):
 		return b.write(ctx, ref, p)
 	default:
 		return Ref{}, err
 	}
+}
+
+// Check reads the blob that ref names from the Bucket, past all caches. It
+// returns nil for a sound one, ErrNotFound or ErrCorrupt.
+func (b *Blobs) Check(ctx context.Context, ref Ref) error {
+	r, err := b.Open(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err
 }
 
 // Rewrite is Put that writes the blob even if it is there: to repair one that
@@ -62,6 +89,7 @@ func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) (Ref, error) {
 	if err := b.bucket.Put(ctx, ref.Key(), bytes.NewReader(p), int64(len(p))); err != nil {
 		return Ref{}, err
 	}
+	b.puts.wrote(len(p))
 	return ref, nil
 }
 
@@ -71,8 +99,8 @@ func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("get", ref, err)
 	}
-	if p, ok := b.cache.get(ref); ok {
-		return bytes.Clone(p), nil
+	if p, ok := b.Cached(ref); ok {
+		return p, nil
 	}
 	r, err := b.Open(ctx, ref)
 	if err != nil {
@@ -84,8 +112,39 @@ func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 		return nil, err
 	}
 	b.cache.add(ref, p)
+	b.disk.Add(ref, p)
 	return p, nil
 }
+
+// Cached returns the bytes that ref names if memory or disk here has them. They
+// were checked. The slice is the caller's.
+func (b *Blobs) Cached(ref Ref) ([]byte, bool) {
+	if p, ok := b.cache.get(ref); ok {
+		return bytes.Clone(p), true
+	}
+	p, ok := b.disk.Get(ref)
+	if ok {
+		b.cache.add(ref, p)
+	}
+	return p, ok
+}
+
+// Has reports whether memory or disk here has the blob that ref names. It is not
+// counted as a read.
+func (b *Blobs) Has(ref Ref) bool { return b.cache.has(ref) || b.disk.has(ref) }
+
+// Forget has memory and disk here let go of the blob that ref names. Whoever
+// deletes it from the Bucket calls that.
+func (b *Blobs) Forget(ref Ref) {
+	b.cache.drop(ref)
+	b.disk.Drop(ref)
+}
+
+// Memory returns how the cache in memory fares.
+func (b *Blobs) Memory() CacheFigures { return b.cache.figures() }
+
+// Disk returns the cache on disk; nil without one.
+func (b *Blobs) Disk() *Disk { return b.disk }
 
 // Open returns a reader of the bytes that ref names, or ErrNotFound. A reader
 // of anything else ends with ErrCorrupt, and the last byte is held back until
@@ -113,16 +172,5 @@ func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 // keys no Ref has are passed over. An error is yielded once, last, with a zero
 // BlobInfo.
 func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
-	return func(yield func(BlobInfo, error) bool) {
-		for info, err := range b.bucket.List(ctx, blobPrefix) {
-			if err != nil {
-				yield(BlobInfo{}, err)
-				return
-			}
-			ref, ok := refOfKey(info.Key)
-			if ok && !yield(BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil) {
-				return
-			}
-		}
-	}
+	return b.list(ctx, blobPrefix)
 }

@@ -17,6 +17,8 @@ type cache struct {
 	size   int64
 	mu     sync.Mutex
 	used   int64
+	hits   int64
+	misses int64
 	recent list.List // of *cached, the last used first
 	byRef  map[Ref]*list.Element
 }
@@ -39,8 +41,10 @@ func (c *cache) get(ref Ref) ([]byte, bool) {
 	defer c.mu.Unlock()
 	e, ok := c.byRef[ref]
 	if !ok {
+		c.misses++
 		return nil, false
 	}
+	c.hits++
 	c.recent.MoveToFront(e)
 	return e.Value.(*cached).bytes, true
 }
@@ -62,4 +66,51 @@ func (c *cache) add(ref Ref, p []byte) {
 		delete(c.byRef, last.ref)
 		c.used -= int64(len(last.bytes))
 	}
+}
+
+func (c *cache) has(ref Ref) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.byRef[ref]
+	return ok
+}
+
+// drop lets go of ref.
+func (c *cache) drop(ref Ref) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byRef[ref]
+	if !ok {
+		return
+	}
+	c.recent.Remove(e)
+	delete(c.byRef, ref)
+	c.used -= int64(len(e.Value.(*cached).bytes))
+}
+
+// CacheFigures are how a cache fares: what is in it, and since it was opened how
+// often a read found what it wanted.
+type CacheFigures struct {
+	Objects int64 `json:"objects"`
+	Bytes   int64 `json:"bytes"`
+	Limit   int64 `json:"limit"` // of bytes; 0 where there is no cache
+	Hits    int64 `json:"hits"`
+	Misses  int64 `json:"misses"`
+	Damaged int64 `json:"damaged,omitempty"` // misses because of wrong bytes on the disk
+	Failed  int64 `json:"failed,omitempty"`  // bytes that could not be written to the disk
+}
+
+func (c *cache) figures() CacheFigures {
+	if c == nil {
+		return CacheFigures{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheFigures{Objects: int64(len(c.byRef)), Bytes: c.used, Limit: c.size, Hits: c.hits, Misses: c.misses}
 }

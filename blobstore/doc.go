@@ -18,8 +18,8 @@
 //   - Every write and every delete may be repeated; the second does no harm.
 //   - Bytes that do not hash to the Ref they were asked for are never handed
 //     out to the last byte: the read ends with ErrCorrupt.
-//   - An error says what to do next: ErrNotFound, ErrCorrupt, ErrUnavailable or
-//     ErrBadKey. Any other, but for those of the context, is for a person.
+//   - An error says what to do next: ErrNotFound, ErrCorrupt, ErrUnavailable,
+//     ErrRefused or ErrBadKey. Any other, but for those of the context, is for a person.
 //
 // The package knows nothing of sessions. It does not compress, encrypt or
 // collect garbage; it offers no conditional writes, because S3 loses their

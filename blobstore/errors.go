@@ -13,6 +13,10 @@ var (
 	// ErrUnavailable: the backend cannot be reached, is overloaded, failing or
 	// full. Back off and try again; a write may or may not have happened.
 	ErrUnavailable = errors.New("blob store unavailable")
+	// ErrRefused: the backend answers and will not do it: keys, rights, the
+	// bucket's name or the region are wrong. Waiting does not mend it; the error
+	// says what does. Nothing was stored.
+	ErrRefused = errors.New("blob store refuses")
 	// ErrBadKey: the key, prefix or ref breaks the rules of CheckKey, or a key
 	// runs through another one. Trying again will not help.
 	ErrBadKey = errors.New("bad key")

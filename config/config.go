@@ -51,6 +51,7 @@ type Cluster struct {
 type Blobs struct {
 	Store string `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
 	Cache Size   `yaml:"cache" doc:"memory for blobs read lately"`
+	Disk  Size   `yaml:"disk" doc:"disk for blobs and snapshots of store s3 read lately, below data; 0: none"`
 	S3    S3     `yaml:"s3"`
 }
 
@@ -95,7 +96,7 @@ func Default(data, host string) Config {
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
 		Log:       Log{Name: "main", Garbage: 64 << 20},
-		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, S3: S3{PathStyle: true}},
+		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},

@@ -128,6 +128,17 @@ func (c *Cache) trim() {
 	}
 }
 
+// Sessions returns the sessions that are kept, the latest used first.
+func (c *Cache) Sessions() []*stream.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]*stream.Session, 0, len(c.byID))
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*stream.Session))
+	}
+	return all
+}
+
 // Loads returns how many sessions are being loaded, and how many can be at once.
 func (c *Cache) Loads() (now, limit int) { return len(c.loading), cap(c.loading) }
 

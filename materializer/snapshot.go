@@ -21,10 +21,20 @@ import (
 const frameSize = 256 << 10
 
 // Snapshots keeps snapshots in a bucket.
-type Snapshots struct{ bucket blobstore.Bucket }
+type Snapshots struct {
+	bucket blobstore.Bucket
+	disk   *blobstore.Disk // nil without one
+}
 
 // NewSnapshots returns the snapshots kept in bucket.
-func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket} }
+func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket: bucket} }
+
+// WithDisk has Load look into disk first, and keep there what it read from the
+// bucket. It returns s, and is called before s is used.
+func (s *Snapshots) WithDisk(disk *blobstore.Disk) *Snapshots {
+	s.disk = disk
+	return s
+}
 
 // SnapshotKey is the key of the snapshot of a session that covers its record
 // seq and whose plain bytes have the digest sum. Two nodes that write the same
@@ -46,7 +56,7 @@ func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) er
 		return fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", m.Object, errors.Join(err, core.ErrCorrupt))
 	}
 	m.Packed = core.DigestOf(packed)
-	return blobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+	return BlobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
 }
 
 // keep makes d's snapshot durable. One that is there is left there, if it can be
@@ -100,21 +110,22 @@ func NewBlobs(store *blobstore.Blobs) *Blobs { return &Blobs{store} }
 // Put implements stream.Blobs.
 func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	ref, err := b.store.Put(ctx, p)
-	return core.Digest(ref), blobError(err)
+	return core.Digest(ref), BlobError(err)
 }
 
 // Get implements stream.Blobs.
 func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, err := b.store.Get(ctx, blobstore.Ref(d))
-	return p, blobError(err)
+	return p, BlobError(err)
 }
 
-// blobError turns the errors of blobstore into those of core.
-func blobError(err error) error {
+// BlobError turns the errors of blobstore into those of core.
+func BlobError(err error) error {
 	for from, to := range map[error]error{
 		blobstore.ErrNotFound:    core.ErrNotFound,
 		blobstore.ErrCorrupt:     core.ErrCorrupt,
 		blobstore.ErrUnavailable: core.ErrUnavailable,
+		blobstore.ErrRefused:     core.ErrUnavailable,
 		syscall.ENOSPC:           core.ErrFull,
 	} {
 		if errors.Is(err, from) {

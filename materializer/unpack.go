@@ -14,6 +14,7 @@ import (
 	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -24,17 +25,26 @@ var errOther = errors.New("these are not the bytes its manifest names")
 // is checked by then. Of another one the digest of the plain bytes is compared
 // while frames are unpacked, and goes on when Load returns.
 func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
+	if packed, ok := s.disk.Get(blobstore.Ref(m.Packed)); ok {
+		if plain, err = unpackFrames(packed, m, nil); err == nil {
+			return plain, proved, nil
+		}
+	}
 	packed, err := s.packed(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !m.Packed.IsZero() && core.DigestOf(packed) == m.Packed {
 		if plain, err = unpackFrames(packed, m, nil); err == nil {
-			return plain, func() error { return nil }, nil
+			s.disk.Add(blobstore.Ref(m.Packed), packed)
+			return plain, proved, nil
 		}
 	}
 	return unpackUnproved(packed, m)
 }
+
+// proved is the check of what is checked already.
+func proved() error { return nil }
 
 // unpackUnproved unpacks an object that may be anything.
 func unpackUnproved(packed []byte, m *core.Manifest) (plain []byte, checked func() error, err error) {
@@ -77,7 +87,7 @@ func damaged(m *core.Manifest, err error) error {
 func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	r, err := s.bucket.Get(ctx, m.Object)
 	if err != nil {
-		return nil, blobError(err)
+		return nil, BlobError(err)
 	}
 	defer r.Close()
 	// What compression does not make smaller it makes larger by less than that.
@@ -85,7 +95,7 @@ func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error
 	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
 	n, err := io.Copy(buf, io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, blobError(err))
+		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, BlobError(err))
 	}
 	if m.Size < 0 || n > most {
 		return nil, damaged(m, errOther)

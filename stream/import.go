@@ -51,7 +51,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		s, err := ss.Open(ctx, id)
 		switch {
 		case err == nil:
-			res, err = ss.importInto(ctx, s, &file, how)
+			res, err = ss.importInto(ctx, s, &file, raw, how)
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
@@ -86,16 +86,17 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
 }
 
-func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, how ImportHow) (Imported, error) {
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, how ImportHow) (Imported, error) {
 	var fresh []core.Entry
 	var seen core.Cursor
 	var parted bool
+	var original core.Digest
 	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
 		}
-		seen = st.Cursor()
+		seen, original = st.Cursor(), st.Origin.Original
 		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
 			return err
 		}
@@ -106,8 +107,17 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ho
 		}
 		return nil
 	})
-	if err != nil || len(fresh) == 0 {
-		return Imported{Session: s}, err
+	if err != nil {
+		return Imported{}, err
+	}
+	// Whoever imports a file again has what the store may have lost of it.
+	if !original.IsZero() && core.DigestOf(raw) == original {
+		if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
+			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+		}
+	}
+	if len(fresh) == 0 {
+		return Imported{Session: s}, nil
 	}
 	for i := range fresh {
 		a.Lines = append(a.Lines, fresh[i].Line)

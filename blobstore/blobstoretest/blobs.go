@@ -141,7 +141,7 @@ func wantCorrupt(t *testing.T, b blobstore.Bucket, right, damaged []byte) {
 
 func blobRepaired(t *testing.T, b blobstore.Bucket) {
 	blobs, want := blobstore.New(b), noise(1000)
-	for _, damaged := range [][]byte{nil, want[:999], append(noise(1000), 0)} {
+	for _, damaged := range [][]byte{nil, want[:999], append(noise(1000), 0), bytes.Repeat([]byte{1}, 1000)} {
 		put(t, b, blobstore.RefOf(want).Key(), damaged)
 		ref, err := blobs.Put(t.Context(), want)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
@@ -27,7 +28,7 @@ type Config struct {
 	// Prefix is put in front of every key, with a "/" between, so that several
 	// stores can share a bucket. It obeys the rules of a key, or is empty.
 	Prefix string
-	// Create makes a missing bucket in Ready.
+	// Create makes a missing bucket in Ready, if it was never seen before.
 	Create bool
 	// AccessKey and SecretKey are the credentials. With both empty they come
 	// from where AWS's own tools find them: AWS_ACCESS_KEY_ID and its kin, the
@@ -39,6 +40,8 @@ type Config struct {
 	// PathStyle puts the bucket's name into the path and never into the host
 	// name. Without it only the host names of the large clouds get it.
 	PathStyle bool
+
+	stall time.Duration // default stallTimeout; tests wait less
 }
 
 // check returns the endpoint's host and whether to use TLS, or all that is

@@ -11,8 +11,7 @@
 // A call tries a few times over a few seconds and then returns ErrUnavailable;
 // a connection on which nothing moves for a while is given up. The context can
 // only shorten that. A refusal, such as a wrong key or a missing bucket, is
-// none of the errors of blobstore: it carries the server's code and message,
-// and no waiting mends it.
+// ErrRefused: it says what mends it, and carries the server's code and message.
 //
 // An upload that is killed half-way leaves parts that nobody sees and somebody
 // pays for. A lifecycle rule of the bucket should abort incomplete multipart

@@ -2,6 +2,7 @@ package s3blob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/minio/minio-go/v7"
 
@@ -31,6 +33,7 @@ type Bucket struct {
 	prefix    string // in front of every key: empty, or ending with "/"
 	client    minio.Core
 	transport *http.Transport
+	seen      atomic.Bool // the bucket was there
 }
 
 var _ blobstore.Bucket = (*Bucket)(nil)
@@ -55,7 +58,7 @@ func newBucket(cfg Config, wrap func(http.RoundTripper) http.RoundTripper) (*Buc
 	if err != nil {
 		return nil, err
 	}
-	b := &Bucket{cfg: cfg, transport: newTransport(t)}
+	b := &Bucket{cfg: cfg, transport: newTransport(t, cmp.Or(cfg.stall, stallTimeout))}
 	if cfg.Prefix != "" {
 		b.prefix = cfg.Prefix + "/"
 	}
@@ -81,10 +84,11 @@ func newBucket(cfg Config, wrap func(http.RoundTripper) http.RoundTripper) (*Buc
 }
 
 // Ready returns nil when the server answers, accepts the credentials and shows
-// the bucket. With Config.Create it makes a bucket that is missing.
+// the bucket. With Config.Create it makes a bucket that is missing, until it saw
+// it once: in place of one that vanishes an empty one would look like damage.
 func (b *Bucket) Ready(ctx context.Context) error {
 	err := b.probe(ctx)
-	if b.cfg.Create && isCode(err, minio.NoSuchBucket) {
+	if b.cfg.Create && !b.seen.Load() && isCode(err, minio.NoSuchBucket) {
 		err = b.client.MakeBucket(ctx, b.cfg.Bucket, minio.MakeBucketOptions{Region: b.cfg.Region})
 		if isCode(err, minio.BucketAlreadyOwnedByYou) { // another node was faster
 			err = nil
@@ -93,6 +97,7 @@ func (b *Bucket) Ready(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("s3 blob store: bucket %q at %s: %w", b.cfg.Bucket, b.client.EndpointURL().Host, name(ctx, err))
 	}
+	b.seen.Store(true)
 	return nil
 }
 
@@ -172,6 +177,12 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 		return blobstore.Info{}, fmt.Errorf("stat: %w", err)
 	}
 	info, err := b.client.StatObject(ctx, b.cfg.Bucket, b.prefix+key, minio.StatObjectOptions{})
+	if isCode(err, minio.AccessDenied) {
+		// So minio-go takes every 403 without words. Keys, a signature, a clock?
+		if told := b.probe(ctx); told != nil {
+			err = told
+		}
+	}
 	if err != nil {
 		return blobstore.Info{}, fmt.Errorf("stat %s: %w", key, name(ctx, err))
 	}

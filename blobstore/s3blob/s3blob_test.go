@@ -2,8 +2,11 @@ package s3blob
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -29,6 +32,11 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	defer server.Stop()
+	flag.Parse()
+	// The tests wait more than they work.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = f.Value.Set(strconv.Itoa(6 * runtime.GOMAXPROCS(0)))
+	}
 	if code = m.Run(); code != 0 {
 		fmt.Fprintf(os.Stderr, "log of the S3 server:\n%s", server.Log())
 	}

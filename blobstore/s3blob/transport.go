@@ -11,13 +11,14 @@ import (
 const (
 	dialTimeout = 10 * time.Second
 	// stallTimeout is how long a connection may stand still, be it for a slow
-	// answer or a dead peer, before it is given up.
-	stallTimeout = time.Minute
-	idleTimeout  = 45 * time.Second // below stallTimeout, which idle connections meet, too
+	// answer or a dead peer, before it is given up. A call that meets nothing
+	// else takes that as often as it is tried.
+	stallTimeout = 30 * time.Second
+	idleTimeout  = 20 * time.Second // below stallTimeout, which idle connections meet, too
 	idlePerHost  = 32
 )
 
-func newTransport(t *tls.Config) *http.Transport {
+func newTransport(t *tls.Config, stall time.Duration) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -26,7 +27,7 @@ func newTransport(t *tls.Config) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return stallConn{conn}, nil
+			return stallConn{conn, stall}, nil
 		},
 		TLSClientConfig:       t,
 		TLSHandshakeTimeout:   dialTimeout,
@@ -38,13 +39,16 @@ func newTransport(t *tls.Config) *http.Transport {
 	}
 }
 
-// A stallConn is a connection that fails when nothing moves for stallTimeout. A
+// A stallConn is a connection that fails when nothing moves for so long. A
 // limit on whole calls would have to fit the largest object over the slowest
 // line; this one fits all.
-type stallConn struct{ net.Conn }
+type stallConn struct {
+	net.Conn
+	most time.Duration
+}
 
 func (c stallConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(stallTimeout)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(c.most)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
@@ -53,7 +57,7 @@ func (c stallConn) Read(p []byte) (int, error) {
 // Write puts off the end of a pending Read, too: while a body goes out, the
 // server has nothing to say.
 func (c stallConn) Write(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(stallTimeout)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.most)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -15,77 +16,119 @@ import (
 func blobsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blobs",
-		Short: "List and fetch blobs",
+		Short: "List, fetch and verify blobs",
 		Long:  "Blobs are images, bodies too large for a record, and files as they were imported,\neach kept once under its SHA-256.",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("what about them: ls, or get")
+				return usagef("what about them: ls, stat, get, put or verify")
 			}
-			return usagef("there is no verb %.128q, only ls and get", args[0])
+			return usagef("there is no verb %.128q, only ls, stat, get, put and verify", args[0])
 		},
 	}
-	cmd.AddCommand(blobsLsCmd(a), blobsGetCmd(a))
+	cmd.AddCommand(blobsLsCmd(a), blobsStatCmd(a), blobsGetCmd(a), blobsPutCmd(a), blobsVerifyCmd(a))
 	return cmd
 }
 
 func blobsLsCmd(a *app) *cobra.Command {
-	var limit int
+	var f blobsLsFlags
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List blobs",
-		Long: `Lists the blobs that the node knows.
+		Long: `Lists the blobs in the object store, in the order of their digests, and how many
+bytes they have together. A list that --limit cuts goes on with --after.
 
 With -o json: a list with an object for each blob: digest, size and modified.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return usagef("--limit %d is below 0", limit)
+			if f.limit < 0 {
+				return usagef("--limit %d is below 0", f.limit)
+			}
+			if err := f.from.check(); err != nil {
+				return err
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
-			return a.blobsLs(ctx, limit)
+			return a.blobsLs(ctx, f)
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 0, "list at most `N` blobs, 0 for all")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` blobs, 0 for all")
+	f.from.add(cmd)
 	return cmd
 }
 
-func (a *app) blobsLs(ctx context.Context, limit int) error {
+type blobsLsFlags struct {
+	limit int
+	from  fromFlag
+}
+
+// fromFlag is the digest behind which a walk over the blobs begins.
+type fromFlag struct{ after string }
+
+func (f *fromFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.after, "after", "", "begin behind this `DIGEST`")
+}
+
+func (f *fromFlag) check() error {
+	if f.after == "" {
+		return nil
+	}
+	d, err := parseDigest(f.after)
+	f.after = d.String()
+	return err
+}
+
+func (a *app) blobsLs(ctx context.Context, f blobsLsFlags) error {
 	node, err := a.client()
 	if err != nil {
 		return err
 	}
-	blobs, err := allBlobs(ctx, node, limit)
-	if err != nil {
-		return err
+	blobs, sum, more := []api.BlobInfo{}, int64(0), false
+	for b, err := range eachBlob(ctx, node, f.from.after) {
+		if err != nil {
+			return err
+		}
+		if more = f.limit > 0 && len(blobs) == f.limit; more {
+			break
+		}
+		blobs, sum = append(blobs, b), sum+b.Size
 	}
-	return a.print(notNil(blobs), func() error {
+	return a.print(blobs, func() error {
 		g := a.newGrid()
 		for _, b := range blobs {
 			g.add(b.Digest.String(), bytesText(b.Size), a.when(b.Modified))
 		}
-		return g.flush()
+		if err := g.flush(); err != nil {
+			return err
+		}
+		a.notef("%s, %s", count(len(blobs), "blob", "blobs"), bytesText(sum))
+		if more {
+			a.notef("there are more: --after %s", blobs[len(blobs)-1].Digest)
+		}
+		return nil
 	})
 }
 
-func allBlobs(ctx context.Context, node *api.Client, limit int) ([]api.BlobInfo, error) {
-	var blobs []api.BlobInfo
-	after := ""
-	for {
-		size := pageSize
-		if limit > 0 {
-			size = min(size, limit-len(blobs))
+// eachBlob yields the blobs behind after in the order of their digests. An error
+// is yielded once, last.
+func eachBlob(ctx context.Context, node *api.Client, after string) iter.Seq2[api.BlobInfo, error] {
+	return func(yield func(api.BlobInfo, error) bool) {
+		for {
+			page, err := node.Blobs(ctx, after, pageSize)
+			if err != nil {
+				yield(api.BlobInfo{}, err)
+				return
+			}
+			for _, b := range page.Blobs {
+				if !yield(b, nil) {
+					return
+				}
+			}
+			if page.Next == "" || page.Next <= after {
+				return
+			}
+			after = page.Next
 		}
-		page, err := node.Blobs(ctx, after, size)
-		if err != nil {
-			return nil, err
-		}
-		blobs = append(blobs, page.Blobs...)
-		if page.Next == "" || page.Next == after || limit > 0 && len(blobs) >= limit {
-			return blobs, nil
-		}
-		after = page.Next
 	}
 }
 

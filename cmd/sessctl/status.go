@@ -23,11 +23,13 @@ func statusCmd(a *app) *cobra.Command {
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
-limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, bounds (by
-what it bounds: used, limit, refused) and losses: how many records the log had
-lost that this node put back since it began (redone), how many lines it put on
-heads of their own because others had gone on (rescued), and how often a record
-was not in the copy of the log that was read, but in another (lent).`,
+limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, blobCache
+(memory and disk, each with objects, bytes, limit, hits, misses, and on disk
+damaged and failed), blobPuts (written, writtenBytes, there, thereBytes), bounds
+(by what it bounds: used, limit, refused) and losses: how many records the log
+had lost that this node put back since it began (redone), how many lines it put
+on heads of their own because others had gone on (rescued), and how often a
+record was not in the copy of the log that was read, but in another (lent).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -66,6 +68,14 @@ func (a *app) printStatus(s api.Status) error {
 	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
 	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
 	g.add("blobs", s.Blobs)
+	for _, c := range []struct {
+		where string
+		figs  api.CacheFigures
+	}{{"memory", s.BlobCache.Memory}, {"disk", s.BlobCache.Disk}} {
+		if c.figs.Hits+c.figs.Misses > 0 {
+			g.add("read from "+c.where, cacheText(c.figs))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Bounds)) {
 		if b := s.Bounds[name]; b.Refused > 0 {
 			g.add("refused", fmt.Sprintf("%s of %s, since the node started; now %d of %d", count(int(b.Refused), "time", "times"), name, b.Used, b.Limit))
@@ -93,3 +103,15 @@ func (a *app) printStatus(s api.Status) error {
 }
 
 func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// cacheText says how a cache of blobs fares.
+func cacheText(c api.CacheFigures) string {
+	text := fmt.Sprintf("%d of %s, %s of %s", c.Hits, count(int(c.Hits+c.Misses), "read", "reads"), bytesText(c.Bytes), bytesText(c.Limit))
+	if c.Damaged > 0 {
+		text += fmt.Sprintf(", %d damaged", c.Damaged)
+	}
+	if c.Failed > 0 {
+		text += fmt.Sprintf(", %d not written", c.Failed)
+	}
+	return text
+}

@@ -48,8 +48,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
-	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache))
-	snapshots := materializer.NewSnapshots(store.bucket)
+	disk := openDisk(cfg, logger)
+	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithDisk(disk)
+	snapshots := materializer.NewSnapshots(store.bucket).WithDisk(disk)
 
 	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
 	if err != nil {
@@ -91,7 +92,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Doctor: doc,
 		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
-		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
+		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
 
@@ -115,6 +116,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
 	g.Go(func() error { return store.run(work) })
+	if disk != nil {
+		g.Go(func() error { return disk.Run(work) })
+	}
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err

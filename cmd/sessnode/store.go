@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/sesslog/sesslog/blobstore"
@@ -17,16 +18,17 @@ import (
 
 const (
 	storeTime  = 10 * time.Second // how long one look at the object store may take
-	storeAgain = 5 * time.Second  // between two looks while it does not answer
+	storeLooks = 30 * time.Second // between two looks while all is well
+	storeAgain = 5 * time.Second  // and while it is not
 )
 
 // A store is where blobs and snapshots are kept.
 type store struct {
-	bucket blobstore.Bucket
-	where  string                      // for people
-	ready  func(context.Context) error // nil where asking would tell nothing
-	late   bool                        // it did not answer at the start
-	logger *slog.Logger
+	bucket  blobstore.Bucket
+	where   string                      // for people
+	ready   func(context.Context) error // nil where asking would tell nothing
+	logger  *slog.Logger
+	trouble atomic.Pointer[error] // what the last look found; nil for none
 }
 
 // openStore returns the store that cfg names. An object store that does not
@@ -48,7 +50,7 @@ func openStore(ctx context.Context, cfg config.Config, logger *slog.Logger) (*st
 	}
 	st := &store{bucket: b, where: s.Endpoint + "/" + s.Bucket + "/" + s.Prefix, ready: b.Ready, logger: logger}
 	if err := st.look(ctx); errors.Is(err, blobstore.ErrUnavailable) {
-		st.late = true
+		st.trouble.Store(&err)
 		logger.Warn("the object store does not answer; starting without it: what needs it is refused until it does", "err", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("object store %s: %w", s.Endpoint, err)
@@ -70,20 +72,52 @@ func (s *store) look(ctx context.Context) error {
 	return err
 }
 
-// run sees to a store that was late: the bucket may have to be made.
+// seen says why the store could not be used when it was last looked at, or nil.
+// It asks nobody.
+func (s *store) seen() error {
+	if err := s.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// run looks at the store now and then, and says when it goes and when it is
+// back. Where it was late, the look also makes the bucket.
 func (s *store) run(ctx context.Context) error {
-	for s.late {
+	if s.ready == nil {
+		return idle(ctx)
+	}
+	for {
+		wait := storeLooks
+		if s.seen() != nil {
+			wait = storeAgain
+		}
 		select {
-		case <-time.After(storeAgain):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if s.look(ctx) == nil {
-			s.late = false
-			s.logger.Info("the object store answers", "at", s.where)
+		err := s.look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.note(err)
+	}
+}
+
+// note keeps what a look found, and logs what has changed.
+func (s *store) note(err error) {
+	was := s.seen()
+	switch {
+	case err == nil && was != nil:
+		s.trouble.Store(nil)
+		s.logger.Info("the object store answers", "at", s.where)
+	case err != nil:
+		s.trouble.Store(&err)
+		if was == nil {
+			s.logger.Warn("the object store cannot be used; what needs it is refused until it can", "err", err)
 		}
 	}
-	return idle(ctx)
 }
 
 func (s *store) close() {

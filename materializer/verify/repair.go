@@ -14,7 +14,7 @@ import (
 // Repair mends what another copy can mend, and returns what is still wrong
 // then, and what was mended. Lines of strays are adopted to heads of their own;
 // a snapshot is written anew from the records; a blob or a body is written again
-// from this node's memory, if its digest is the right one; a row is made again.
+// from this node's memory or disk, if its digest is the right one; a row is made again.
 func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report, mended []Problem, err error) {
 	before, in, err := v.look(ctx, id)
 	if err != nil {
@@ -47,11 +47,11 @@ func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *stream.Inspecti
 	if !r.has(Blob) {
 		return nil
 	}
-	for _, d := range named(in.State) {
-		if v.readBlob(ctx, blobstore.Ref(d)) == nil {
+	for _, d := range in.State.Blobs() {
+		if v.Blobs.Check(ctx, blobstore.Ref(d)) == nil {
 			continue
 		}
-		b, err := v.Blobs.Get(ctx, blobstore.Ref(d)) // checked, from memory if it is there
+		b, err := v.Blobs.Get(ctx, blobstore.Ref(d)) // checked, from memory or disk here if it is there
 		if err != nil {
 			continue // it stays in the report
 		}

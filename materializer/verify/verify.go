@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
@@ -168,44 +167,24 @@ func (v *Verifier) snapshot(ctx context.Context, r *Report, in *stream.Inspectio
 	return nil
 }
 
-// blobs reads every blob that the session names.
+// blobs reads every blob that the session's lines name, and the file that it was
+// made of.
 func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 	if st == nil {
 		return nil
 	}
-	for _, d := range named(st) {
+	for _, d := range st.Blobs() {
 		r.Blobs++
-		err := v.readBlob(ctx, blobstore.Ref(d))
+		err := v.Blobs.Check(ctx, blobstore.Ref(d))
 		switch {
 		case err == nil:
-		case errors.Is(err, blobstore.ErrUnavailable), ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+		case !errors.Is(err, blobstore.ErrNotFound) && !errors.Is(err, blobstore.ErrCorrupt):
+			return fmt.Errorf("%w: %w", err, core.ErrUnavailable) // it says nothing of the blob
 		default:
 			r.add(Blob, d.String(), "put it back from a copy of the object store, or: "+r.repair(), err)
 		}
 	}
 	return nil
-}
-
-// named returns the blobs that a session's lines name, and the file that it was
-// made of.
-func named(st *core.State) []core.Digest {
-	blobs := st.Blobs()
-	if !st.Origin.Original.IsZero() {
-		blobs = append(blobs, st.Origin.Original)
-	}
-	return blobs
-}
-
-// readBlob reads what is stored, not what a cache remembers of it.
-func (v *Verifier) readBlob(ctx context.Context, ref blobstore.Ref) error {
-	r, err := v.Blobs.Open(ctx, ref)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err
 }
 
 // row compares the directory with the log, whose end may have moved since it was

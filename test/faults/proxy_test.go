@@ -41,6 +41,12 @@ const (
 	down     fault = "down"           // connections break
 	answers5 fault = "500"            // every request is answered with an error of the server
 	busy     fault = "503"            // and with one that asks for patience
+	limited  fault = "429"            // and with one that limits how many there may be
+	gone     fault = "bucket gone"    // the server knows of no such bucket
+	denied   fault = "denied"         // the keys may not do that any more
+	skewed   fault = "clock"          // the server thinks that our clock is wrong
+	hangs    fault = "hangs"          // requests are taken, and nothing is said
+	tornIn   fault = "torn in"        // connections break in the middle of what is put
 	slow     fault = "slow"           // every request takes a while
 	cut      fault = "cut short"      // answers end in their middle
 	flip     fault = "bit flipped"    // in what is got
@@ -89,11 +95,11 @@ func startProxy(t *testing.T) *proxy {
 }
 
 // Args are the settings of a node that keeps its blobs behind p, and none of
-// them in memory.
+// them in memory or on disk.
 func (p *proxy) Args() []string {
 	return []string{
 		"--blobs-store", "s3", "--blobs-s3-endpoint", p.URL, "--blobs-s3-region", p.Region, "--blobs-s3-bucket", p.Name,
-		"--blobs-s3-access-key", p.AccessKey, "SESS_BLOBS_S3_SECRET_KEY=" + p.SecretKey, "--blobs-cache", "0",
+		"--blobs-s3-access-key", p.AccessKey, "SESS_BLOBS_S3_SECRET_KEY=" + p.SecretKey, "--blobs-cache", "0", "--blobs-disk", "0",
 	}
 }
 
@@ -125,10 +131,10 @@ func (p *proxy) now(r *http.Request, those ...fault) fault {
 }
 
 func (p *proxy) serve(pass http.Handler, w http.ResponseWriter, r *http.Request) {
-	those := []fault{down, answers5, busy, slow}
+	those := []fault{down, answers5, busy, limited, gone, denied, skewed, hangs, slow}
 	switch r.Method {
 	case http.MethodPut:
-		those = append(those, flipIn)
+		those = append(those, flipIn, tornIn)
 	case http.MethodGet, http.MethodHead:
 		those = append(those, missing)
 	}
@@ -141,9 +147,29 @@ func (p *proxy) serve(pass http.Handler, w http.ResponseWriter, r *http.Request)
 	case busy:
 		refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return
+	case limited:
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, "TooManyRequests")
+		return
+	case gone:
+		refuse(w, http.StatusNotFound, "NoSuchBucket")
+		return
+	case denied:
+		refuse(w, http.StatusForbidden, "AccessDenied")
+		return
+	case skewed:
+		refuse(w, http.StatusForbidden, "RequestTimeTooSkewed")
+		return
 	case missing:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 		return
+	case hangs:
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+		return
+	case tornIn:
+		_, _ = io.CopyN(io.Discard, r.Body, max(r.ContentLength/2, 1))
+		panic(http.ErrAbortHandler)
 	case slow:
 		<-time.After(slowBy)
 	case flipIn:

@@ -2,11 +2,17 @@ package faults_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -24,7 +30,12 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	say(t, c, pictures, "before", api.AppendOptions{})
 	var f figures
 
-	for n, kind := range []fault{down, answers5, busy, flipIn} {
+	// What each is told to the user, beside what it happened to.
+	told := map[fault]string{
+		answers5: "look into its log", busy: "asks for patience", limited: "asks for patience", gone: "make it or correct its name",
+		denied: "allow them to list the bucket", skewed: "set the clock",
+	}
+	for n, kind := range []fault{down, answers5, busy, limited, gone, denied, skewed, tornIn, flipIn} {
 		before := countOf(t, c, pictures)
 		store.do(kind, "")
 		f.fault(string(kind))
@@ -35,11 +46,10 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 		switch {
 		case !ok || e.Detail.Line != 1 || !strings.Contains(e.Detail.Detail, "blobs/sha256/"):
 			t.Errorf("%s: an append with an image: %v", kind, err)
-		case kind == flipIn: // the server says that it was not signed so
-		case e.Detail.Code != "unavailable":
-			t.Errorf("%s: an append with an image: %s", kind, e.Detail.Code)
-		case n == 0:
-			t.Logf("told: %s; %s", e.Detail.Detail, e.Detail.Next)
+		case e.Detail.Code != "unavailable" || !strings.Contains(e.Detail.Detail, told[kind]):
+			t.Errorf("%s: an append with an image: %s, %s", kind, e.Detail.Code, e.Detail.Detail)
+		default:
+			t.Logf("%s: told: %s; %s", kind, e.Detail.Detail, e.Detail.Next)
 		}
 		if store.met() == 0 {
 			t.Errorf("%s: nothing asked the object store", kind)
@@ -48,8 +58,8 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 			t.Errorf("%s: the session went from %d to %d entries by an append that was refused", kind, before, now)
 		}
 		say(t, c, pictures, fmt.Sprint("without a picture ", n), api.AppendOptions{})
-		texts.await(20) // the others go on
-		if kind != flipIn {
+		texts.await(20)                       // the others go on
+		if kind != flipIn && kind != tornIn { // which harm only what is put
 			complains(t, node, "object store")
 		}
 		store.do(none, "")
@@ -70,8 +80,8 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	texts.leave()
 	f.add(t, texts, mustExport(t, c, texts.id))
 	intact(t, c, texts.id)
-	if got := len(entriesOf(t, mustExport(t, c, pictures))); got != 10 {
-		t.Errorf("%d entries in the session with the images, want 10", got)
+	if got := len(entriesOf(t, mustExport(t, c, pictures))); got != 20 {
+		t.Errorf("%d entries in the session with the images, want 20", got)
 	}
 	intact(t, c, pictures)
 	healthy(t, node)
@@ -261,6 +271,9 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 	node.Start(t)
 	t.Logf("ready without the object store in %v", node.ReadyIn)
 	complains(t, node, "object store")
+	if got := readyz(t, node); !strings.HasPrefix(got, "200 ready, but without its object store: ") {
+		t.Errorf("readyz: %s", got)
+	}
 	say(t, c, texts, "meanwhile", api.AppendOptions{})
 	if es := entriesOf(t, mustExport(t, c, texts)); len(es) != 2 {
 		t.Errorf("%d entries", len(es))
@@ -284,6 +297,9 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 		return nil
 	})
 	healthy(t, node)
+	if got := readyz(t, node); got != "200 ready\n" {
+		t.Errorf("readyz: %s", got)
+	}
 	if got := mustExport(t, c, pictures); !bytes.HasPrefix(got, want) {
 		t.Error("the image did not come back")
 	}
@@ -302,4 +318,120 @@ func TestANodeThatTheObjectStoreRefusesSaysSoAndDoesNotStart(t *testing.T) {
 			t.Errorf("%s: %s", name, r)
 		}
 	}
+}
+
+// readyz is what a node says to who asks whether it is ready.
+func readyz(t *testing.T, n *harness.Node) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(harness.Timeout(t), http.MethodGet, n.URL+"/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", resp.StatusCode, b)
+}
+
+// A store that takes requests and says nothing holds up who needs it, no longer
+// than they want to wait, and nobody else.
+func TestAnObjectStoreThatHangsHoldsUpOnlyWhoNeedsIt(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "200ms")...)
+	c := node.Client()
+	texts := write(t, newSession(t, c), 3, through(node))
+	pictures := newSession(t, c)
+	store.do(hangs, "")
+	for n := range 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		_, err := c.Append(ctx, pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), api.AppendOptions{Key: fmt.Sprint(n)})
+		cancel()
+		if err == nil {
+			t.Error("an image is stored by a server that says nothing")
+		}
+	}
+	if store.met() == 0 {
+		t.Error("nothing asked the object store")
+	}
+	texts.await(20)
+	complains(t, node, "object store")
+	store.do(none, "")
+	for n := range 4 {
+		if _, err := c.Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), api.AppendOptions{Key: fmt.Sprint(n)}); err != nil {
+			t.Errorf("the same again: %v", err)
+		}
+	}
+	texts.leave()
+	if got := len(entriesOf(t, mustExport(t, c, pictures))); got != 4 {
+		t.Errorf("%d entries, want 4", got)
+	}
+	intact(t, c, pictures)
+	intact(t, c, texts.id)
+	healthy(t, node)
+}
+
+// What was read lately is served from the node's own disk while the object store
+// is away, after a restart, too; and wrong bytes there are never served.
+func TestWhatWasReadLatelyIsServedWithoutTheObjectStore(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	node := harness.StartNode(t, append(store.Args(), "--blobs-disk", "64MiB")...)
+	c := node.Client()
+	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 20, Images: 2})
+	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := string(imported.Session)
+	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
+		t.Fatal(err)
+	}
+	node.Kill()
+	node.Start(t)
+	mustExport(t, c, id) // reads the snapshot and the images
+	node.Kill()
+
+	store.do(down, "")
+	node.Start(t)
+	if got, err := export(t, c, id); err != nil || !bytes.Equal(got, file.Bytes) {
+		t.Errorf("without the object store: %d bytes, %v", len(got), err)
+	}
+	s, err := c.Status(harness.Timeout(t))
+	if err != nil || s.BlobCache.Disk.Hits < 3 || s.BlobCache.Disk.Objects < 3 {
+		t.Errorf("status: %+v, %v", s.BlobCache, err)
+	}
+	if _, err := c.Verify(harness.Timeout(t), id); !errors.Is(err, core.ErrUnavailable) {
+		t.Errorf("verify looks at the disk here, not at the store: %v", err)
+	}
+	node.Kill()
+	store.do(none, "")
+	kept, err := filepath.Glob(filepath.Join(node.Data, "blob-cache", "*"))
+	if err != nil || len(kept) < 3 {
+		t.Fatalf("kept: %v, %v", kept, err)
+	}
+	for _, path := range kept {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node.Start(t)
+	if got := mustExport(t, c, id); !bytes.Equal(got, file.Bytes) {
+		t.Error("damage on the node's disk is served")
+	}
+	if s, err = c.Status(harness.Timeout(t)); err != nil || s.BlobCache.Disk.Damaged < 3 {
+		t.Errorf("status: %+v, %v", s.BlobCache, err)
+	}
+	intact(t, c, id)
 }

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+// CacheFigures are how a node's cache of blobs fares.
+type CacheFigures = blobstore.CacheFigures
+
+// BlobCaches are a node's caches of blobs: in memory blobs alone, on disk, where
+// it has one, snapshots as well.
+type BlobCaches struct {
+	Memory CacheFigures `json:"memory"`
+	Disk   CacheFigures `json:"disk"`
+}
+
+// BlobPuts are what a node stored of blobs, and what was there already.
+type BlobPuts = blobstore.Puts
+
+// BlobStat is one blob, looked at.
+type BlobStat struct {
+	BlobInfo
+	Cached bool `json:"cached"` // in this node's memory or on its disk
+	// Sessions are those in this node's memory that name the blob. Others may.
+	Sessions []core.SessionID `json:"sessions"`
+}
+
+// BlobState is what a look at a blob's bytes found.
+type BlobState string
+
+// The states of a blob.
+const (
+	BlobSound   BlobState = "sound"
+	BlobDamaged BlobState = "damaged"
+	BlobMissing BlobState = "missing"
+)
+
+// BlobReport is what became of a blob that was verified.
+type BlobReport struct {
+	Digest core.Digest `json:"digest"`
+	State  BlobState   `json:"state"`
+	Detail string      `json:"detail,omitempty"` // of one that was, or is, not sound
+	Mended bool        `json:"mended,omitempty"` // it was not, and is now
+	Next   string      `json:"next,omitempty"`
+}
+
+// BlobStat looks at one blob, without its bytes.
+func (c *Client) BlobStat(ctx context.Context, d core.Digest) (BlobStat, error) {
+	return get[BlobStat](ctx, c, "/v1/blobs/"+d.String()+"/info", nil)
+}
+
+// VerifyBlob reads the bytes of a blob from where it is stored.
+func (c *Client) VerifyBlob(ctx context.Context, d core.Digest) (BlobReport, error) {
+	return get[BlobReport](ctx, c, "/v1/blobs/"+d.String()+"/verify", nil)
+}
+
+// RepairBlob is VerifyBlob that writes a blob again that is not sound, if the
+// node has its bytes in memory or on its disk.
+func (c *Client) RepairBlob(ctx context.Context, d core.Digest) (BlobReport, error) {
+	return send[BlobReport](ctx, c, http.MethodPost, "/v1/blobs/"+d.String()+"/repair", nil, struct{}{})
+}

@@ -1,0 +1,303 @@
+package blobstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	long = flag.Bool("long", false, "more rounds")
+	seed = flag.Uint64("seed", 0, "of the random choices; 0: by chance")
+)
+
+// diskBody is body n of a family whose members are told apart by their bytes.
+func diskBody(n, size int) (Ref, []byte) {
+	p := bytes.Repeat([]byte{byte(n), byte(n >> 8), 0xa5}, size/3+1)[:size]
+	return RefOf(p), p
+}
+
+func newDisk(t *testing.T, dir string, size int64) *Disk {
+	t.Helper()
+	d, err := OpenDisk(dir, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDiskLetsGoOfWhatWasUsedLongestAgo(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir(), 4000)
+	for n := range 4 {
+		d.Add(diskBody(n, 1000))
+	}
+	first, want := diskBody(0, 1000)
+	if p, ok := d.Get(first); !ok || !bytes.Equal(p, want) {
+		t.Fatal("what was added is not there")
+	}
+	d.Add(diskBody(4, 1000))
+	second, _ := diskBody(1, 1000)
+	if _, ok := d.Get(second); ok {
+		t.Error("what was not used for longest is still there")
+	}
+	if _, ok := d.Get(first); !ok {
+		t.Error("what was used lately is gone")
+	}
+	d.Add(diskBody(5, 1001)) // more than a quarter of all
+	if f := d.Figures(); f != (CacheFigures{Objects: 4, Bytes: 4000, Limit: 4000, Hits: 2, Misses: 1}) {
+		t.Errorf("figures: %+v", f)
+	}
+}
+
+func TestDiskKeepsItsOrderOverARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d := newDisk(t, dir, 4000)
+		for n := range 4 {
+			d.Add(diskBody(n, 1000))
+			time.Sleep(time.Minute)
+			first, _ := diskBody(0, 1000)
+			d.Get(first)
+		}
+		d = newDisk(t, dir, 2000)
+		for n, want := range []bool{true, false, false, true} {
+			ref, _ := diskBody(n, 1000)
+			if _, ok := d.Get(ref); ok != want {
+				t.Errorf("%d is there: %v", n, ok)
+			}
+		}
+		if files := filesIn(t, dir); len(files) != 2 {
+			t.Errorf("files: %v", files)
+		}
+	})
+}
+
+func TestDiskNeverHandsOutWrongBytes(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(path string) error{
+		"a bit flipped": func(path string) error {
+			p, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			p[500] ^= 1
+			return os.WriteFile(path, p, 0o600)
+		},
+		"cut short": func(path string) error { return os.Truncate(path, 500) },
+		"emptied":   func(path string) error { return os.Truncate(path, 0) },
+		"longer":    func(path string) error { return os.Truncate(path, 1001) },
+		"deleted":   os.Remove,
+	} {
+		for _, restart := range []bool{false, true} {
+			dir := t.TempDir()
+			d := newDisk(t, dir, 1<<20)
+			ref, want := diskBody(1, 1000)
+			d.Add(ref, want)
+			for _, f := range filesIn(t, dir) {
+				if err := spoil(filepath.Join(dir, f)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if restart {
+				d = newDisk(t, dir, 1<<20)
+			}
+			if p, ok := d.Get(ref); ok {
+				t.Errorf("%s: %d bytes are handed out", name, len(p))
+			}
+			if f := d.Figures(); f.Bytes != 0 || f.Hits != 0 || f.Misses != 1 {
+				t.Errorf("%s: figures %+v", name, f)
+			}
+			if files := filesIn(t, dir); len(files) != 0 {
+				t.Errorf("%s: %v stays", name, files)
+			}
+			d.Add(ref, want)
+			if p, ok := d.Get(ref); !ok || !bytes.Equal(p, want) {
+				t.Errorf("%s: it cannot be added again", name)
+			}
+		}
+	}
+}
+
+// What is erased from the store leaves the caches of nodes that heard nothing of
+// it, too.
+func TestDiskForgetsAfterADayEvenWhatIsUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d := newDisk(t, dir, 1<<20)
+		ref, p := diskBody(1, 1000)
+		d.Add(ref, p)
+		for range 23 {
+			time.Sleep(time.Hour)
+			if _, ok := d.Get(ref); !ok {
+				t.Fatal("gone before its time")
+			}
+		}
+		time.Sleep(time.Hour + time.Second)
+		if _, ok := d.Get(ref); ok {
+			t.Error("still read after a day")
+		}
+		d.Add(ref, p)
+		time.Sleep(25 * time.Hour)
+		newDisk(t, dir, 1<<20)
+		if files := filesIn(t, dir); len(files) != 0 {
+			t.Errorf("a start leaves %v", files)
+		}
+		d = newDisk(t, dir, 1<<20)
+		d.Add(ref, p)
+		go func() { _ = d.Run(t.Context()) }()
+		time.Sleep(26 * time.Hour)
+		if files := filesIn(t, dir); len(files) != 0 {
+			t.Errorf("a day later %v is there", files)
+		}
+	})
+}
+
+func TestDiskLeavesOtherFilesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	others := []string{"README", strings.Repeat("a", 64), strings.Repeat("A", 64) + "-1", strings.Repeat("a", 64) + "-01"}
+	for _, f := range others {
+		if err := os.WriteFile(filepath.Join(dir, f), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newDisk(t, dir, 0)
+	if files := filesIn(t, dir); len(files) != len(others) {
+		t.Errorf("left: %v", files)
+	}
+}
+
+func TestDiskThatCannotBeWrittenIsDoneWithout(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "gone")
+	d := newDisk(t, dir, 1<<20)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	ref, p := diskBody(1, 1000)
+	d.Add(ref, p)
+	if _, ok := d.Get(ref); ok {
+		t.Error("read from nowhere")
+	}
+	if f := d.Figures(); f.Failed != 1 || f.Bytes != 0 {
+		t.Errorf("figures: %+v", f)
+	}
+}
+
+const diskChild = "SESS_TEST_DISK"
+
+// A process adds, reads and lets go as fast as it can, and is killed by SIGKILL
+// at any step. What the next one finds is whole or not there.
+func TestDiskOutlivesKillNine(t *testing.T) {
+	const size = 1 << 20
+	if dir := os.Getenv(diskChild); dir != "" {
+		d := newDisk(t, dir, size)
+		fmt.Println("at work")
+		for n := 0; ; n++ {
+			d.Add(diskBody(n%64, 20_000+n%64*1000))
+			ref, _ := diskBody(n*7%64, 20_000+n*7%64*1000)
+			d.Get(ref)
+		}
+	}
+	t.Parallel()
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("seed %d", *seed)
+	chance := rand.New(rand.NewPCG(*seed, 1))
+	rounds, dir, found := 8, t.TempDir(), 0
+	if *long {
+		rounds = 300
+	}
+	for range rounds {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestDiskOutlivesKillNine$")
+		cmd.Env = append(os.Environ(), diskChild+"="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 8)); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Duration(chance.IntN(30_000)) * time.Microsecond) // the moment of death is the point
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+
+		d := newDisk(t, dir, size)
+		f := d.Figures()
+		if f.Bytes > size {
+			t.Errorf("%d bytes are kept", f.Bytes)
+		}
+		for n := range 64 {
+			ref, want := diskBody(n, 20_000+n*1000)
+			if p, ok := d.Get(ref); ok && !bytes.Equal(p, want) {
+				t.Fatalf("body %d is handed out as something else", n)
+			} else if ok {
+				found++
+			}
+		}
+		if files := filesIn(t, dir); int64(len(files)) != d.Figures().Objects {
+			t.Errorf("%d files, %+v", len(files), d.Figures())
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was ever found")
+	}
+}
+
+func TestDiskIsSafeForMany(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, t.TempDir(), 50_000)
+	done := make(chan struct{})
+	for g := range 8 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for n := range 200 {
+				var b [8]byte
+				binary.LittleEndian.PutUint64(b[:], uint64((n*g)%40))
+				p := bytes.Repeat(b[:], 200)
+				ref := RefOf(p)
+				d.Add(ref, p)
+				if got, ok := d.Get(ref); ok && !bytes.Equal(got, p) {
+					t.Error("something else is handed out")
+				}
+				if n%17 == 0 {
+					d.Drop(ref)
+				}
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	if f := d.Figures(); f.Bytes > 50_000 || f.Damaged != 0 || f.Failed != 0 || f.Bytes != 1600*f.Objects {
+		t.Errorf("figures: %+v", f)
+	}
+}
+
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func blobsStatCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stat [DIGEST]",
+		Short: "Show what is known of a blob, or of all",
+		Long: `Shows a blob's size and when it was written, whether the node has it in memory or
+on its disk, and which sessions name it of those that the node has in memory:
+others may, too.
+
+Without DIGEST: how many blobs there are and what they take, and how much the
+node was spared since it began because a blob was there already.
+
+With -o json and DIGEST: one object with digest, size, modified, cached and
+sessions. Without: blobs, bytes, and puts (written, writtenBytes, there,
+thereBytes).`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				ctx, cancel := a.within(cmd, forever)
+				defer cancel()
+				return a.blobsTotals(ctx)
+			}
+			d, err := parseDigest(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.blobsStat(ctx, d)
+		},
+	}
+}
+
+func (a *app) blobsStat(ctx context.Context, d core.Digest) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	b, err := node.BlobStat(ctx, d)
+	if err != nil {
+		return hintf(err, "see what there is with: sessctl blobs ls")
+	}
+	b.Sessions = notNil(b.Sessions)
+	return a.print(b, func() error {
+		g := a.newGrid()
+		g.add("blob", b.Digest.String())
+		g.add("size", bytesText(b.Size))
+		g.add("written", a.when(b.Modified))
+		if b.Cached {
+			g.add("cached", "yes")
+		}
+		for _, id := range b.Sessions {
+			g.add("named by", string(id))
+		}
+		return g.flush()
+	})
+}
+
+// blobTotals are all blobs together.
+type blobTotals struct {
+	Blobs int          `json:"blobs"`
+	Bytes int64        `json:"bytes"`
+	Puts  api.BlobPuts `json:"puts"`
+}
+
+func (a *app) blobsTotals(ctx context.Context) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	status, err := node.Status(ctx)
+	if err != nil {
+		return err
+	}
+	t := blobTotals{Puts: status.BlobPuts}
+	for b, err := range eachBlob(ctx, node, "") {
+		if err != nil {
+			return err
+		}
+		t.Blobs++
+		t.Bytes += b.Size
+	}
+	return a.print(t, func() error {
+		g := a.newGrid()
+		g.add("blobs", fmt.Sprintf("%s, %s", count(t.Blobs, "blob", "blobs"), bytesText(t.Bytes)))
+		g.add("written", fmt.Sprintf("%s, %s, since the node began", count(int(t.Puts.Written), "blob", "blobs"), bytesText(t.Puts.WrittenBytes)))
+		g.add("spared", fmt.Sprintf("%s, %s, that were there already", count(int(t.Puts.There), "blob", "blobs"), bytesText(t.Puts.ThereBytes)))
+		return g.flush()
+	})
+}
+
+func blobsPutCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "put FILE",
+		Short: "Store a file as a blob",
+		Long: `Stores the bytes of a file under their digest, which it prints. A blob that is
+there already is left alone if it is sound, and replaced if it is damaged: so a
+copy from elsewhere mends it.
+
+With -o json: one object with digest and bytes.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.blobsPut(ctx, args[0])
+		},
+	}
+}
+
+func (a *app) blobsPut(ctx context.Context, path string) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	b, err := a.readBytes(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := node.PutBlob(ctx, b); err != nil {
+		return err
+	}
+	d := core.DigestOf(b)
+	return a.print(struct {
+		Digest core.Digest `json:"digest"`
+		Bytes  int         `json:"bytes"`
+	}{d, len(b)}, func() error { return a.printf("%s  %s", d, bytesText(int64(len(b)))) })
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func blobsVerifyCmd(a *app) *cobra.Command {
+	f := blobsVerifyFlags{share: 1}
+	cmd := &cobra.Command{
+		Use:   "verify [DIGEST...]",
+		Short: "Check that blobs are what their digests say",
+		Long: `Has the node read blobs from where they are stored, past its caches, and compare
+them with their digests: those that are named, or all, or with --sample a share
+of them. Each one that is damaged or missing is named. Exits with 8 if there are
+any left.
+
+Which blobs are in a sample depends on their digests and on --seed alone: the
+same seed chooses the same ones, and another one others. The seed is printed.
+
+--repair writes a blob again whose bytes the node that is asked has in memory or
+on its disk; ask each node in turn. What no node has comes back when a file is
+imported again that has it, or with sessctl blobs put.
+
+With -o json: an object for each blob that is or was not sound, each on a line
+of its own: digest, state (damaged, missing, or sound where it was mended),
+detail, mended and next. The last line is an object with blobs (how many were
+met), verified, bytes, seed, wrong and mended.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args); err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.blobsVerify(ctx, f)
+		},
+	}
+	cmd.Flags().Var(&f.share, "sample", "verify this `SHARE` of the blobs, such as 5%")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "which blobs are in the sample; by chance if not given")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "write blobs again that the node has a copy of")
+	f.from.add(cmd)
+	return cmd
+}
+
+type blobsVerifyFlags struct {
+	share  share
+	seed   uint64
+	repair bool
+	from   fromFlag
+	named  []core.Digest
+}
+
+func (f *blobsVerifyFlags) check(cmd *cobra.Command, args []string) error {
+	changed := cmd.Flags().Changed
+	if len(args) > 0 && (changed("sample") || changed("seed") || changed("after")) {
+		return usagef("name blobs, or choose among all with --sample, --seed and --after")
+	}
+	if changed("seed") && !changed("sample") {
+		return usagef("--seed is for --sample")
+	}
+	if !changed("seed") {
+		f.seed = rand.Uint64()
+	}
+	for _, arg := range args {
+		d, err := parseDigest(arg)
+		if err != nil {
+			return err
+		}
+		f.named = append(f.named, d)
+	}
+	return f.from.check()
+}
+
+// chooses reports whether the blob d is in the sample.
+func (f *blobsVerifyFlags) chooses(d core.Digest) bool {
+	r := rand.New(rand.NewPCG(f.seed, binary.BigEndian.Uint64(d[:])))
+	return r.Float64() < float64(f.share)
+}
+
+// A share is a part of all, above 0 and up to 1, written as "5%" or "0.05".
+type share float64
+
+func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', -1, 64) + "%" }
+func (s *share) Type() string   { return "share" }
+
+func (s *share) Set(text string) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v <= 1) {
+		return errors.New("write it like 5%, above 0% and up to 100%")
+	}
+	*s = share(v)
+	return nil
+}
+
+// blobsTally is what became of a walk over blobs.
+type blobsTally struct {
+	Blobs    int    `json:"blobs"`
+	Verified int    `json:"verified"`
+	Bytes    int64  `json:"bytes"` // of those that were verified, as listed
+	Seed     uint64 `json:"seed"`
+	Wrong    int    `json:"wrong"` // and not mended
+	Mended   int    `json:"mended"`
+}
+
+func (a *app) blobsVerify(ctx context.Context, f blobsVerifyFlags) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	t := blobsTally{Seed: f.seed}
+	if len(f.named) > 0 {
+		t.Blobs = len(f.named)
+		err = a.verifyBlobs(ctx, node, f.named, f, &t)
+	} else {
+		err = a.verifyPages(ctx, node, f, &t)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.print(t, func() error { return a.printBlobsTally(t, f) }); err != nil {
+		return err
+	}
+	if t.Wrong == 0 {
+		return nil
+	}
+	next := "write again what the node has a copy of, with: --repair"
+	if f.repair {
+		next = "ask the other nodes, too; else import files again that have these blobs, or: sessctl blobs put FILE"
+	}
+	return hintf(fmt.Errorf("%s not what they should be%w", count(t.Wrong, "blob is", "blobs are"), silent{core.ErrCorrupt}), "%s", next)
+}
+
+func (a *app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
+	text := fmt.Sprintf("%s of %d verified", count(t.Verified, "blob", "blobs"), t.Blobs)
+	if len(f.named) == 0 {
+		text += ", " + bytesText(t.Bytes)
+	}
+	if f.share < 1 {
+		text += fmt.Sprintf(", sample %s, seed %d", f.share.String(), t.Seed)
+	}
+	if t.Mended > 0 {
+		text += fmt.Sprintf(", %d mended", t.Mended)
+	}
+	if t.Wrong == 0 {
+		return a.printf("%s: all is well", text)
+	}
+	return a.printf("%s: %d not sound", text, t.Wrong)
+}
+
+// verifyPages verifies the sample, a page of the listing after the other.
+func (a *app) verifyPages(ctx context.Context, node *api.Client, f blobsVerifyFlags, t *blobsTally) error {
+	after := f.from.after
+	for {
+		page, err := node.Blobs(ctx, after, pageSize)
+		if err == nil {
+			var chosen []core.Digest
+			for _, b := range page.Blobs {
+				t.Blobs++
+				if f.chooses(b.Digest) {
+					chosen = append(chosen, b.Digest)
+					t.Bytes += b.Size
+				}
+			}
+			err = a.verifyBlobs(ctx, node, chosen, f, t)
+		}
+		switch {
+		case err != nil && after != "":
+			return hintf(err, "go on with: --after %s%s", after, f.sameSample())
+		case err != nil:
+			return err
+		case page.Next == "" || page.Next <= after:
+			return nil
+		}
+		after = page.Next
+	}
+}
+
+func (f *blobsVerifyFlags) sameSample() string {
+	if f.share == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" --sample %s --seed %d", f.share.String(), f.seed)
+}
+
+// atOnce is how many blobs a node is asked to read at the same time.
+const atOnce = 4
+
+// verifyBlobs verifies ds and prints, in their order, what is or was not sound.
+func (a *app) verifyBlobs(ctx context.Context, node *api.Client, ds []core.Digest, f blobsVerifyFlags, t *blobsTally) error {
+	look := node.VerifyBlob
+	if f.repair {
+		look = node.RepairBlob
+	}
+	reports := make([]api.BlobReport, len(ds))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i, d := range ds {
+		g.Go(func() (err error) {
+			reports[i], err = look(ctx, d)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		t.Verified++
+		switch {
+		case r.Mended:
+			t.Mended++
+		case r.State != api.BlobSound:
+			t.Wrong++
+		default:
+			continue
+		}
+		if err := a.printBlobReport(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printBlobReport(r api.BlobReport) error {
+	return a.print(r, func() error {
+		if r.Mended {
+			return a.printf("%s  mended, it was: %s", r.Digest, plain(r.Detail))
+		}
+		err := a.printf("%s  %s: %s", r.Digest, plain(string(r.State)), plain(r.Detail))
+		return errors.Join(err, a.printf("  next: %s", plain(r.Next)))
+	})
+}
