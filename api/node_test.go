@@ -70,6 +70,10 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	audit, err := stream.OpenAudit(ctx, js, log.Name(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	history, err := prompts.Open(ctx, prompts.Config{Path: filepath.Join(t.TempDir(), "prompts.db"), Log: log.Name(), Session: cache.Get, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +83,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	})
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Node: "test", Version: "test", Logger: quiet,
+		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Node: "test", Version: "test", Logger: quiet,
 	}
 	for _, o := range opts {
 		o(&cfg)

@@ -31,6 +31,7 @@ type Config struct {
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Presence     *stream.Presence // nil where the node keeps none
+	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
 	Prompts func(context.Context, PromptQuery) (PromptPage, error)
@@ -152,6 +153,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/undelete":            s.undelete,
 		"POST /v1/sessions/{id}/close":               s.finish,
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
+		"GET /v1/audit":                              s.audit,
 		"GET /v1/prompts":                            s.prompts,
 		"GET /v1/blobs":                              s.blobs,
 		"GET /v1/blobs/{digest}":                     s.blob,

@@ -418,11 +418,11 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, (*stream.Session).Delete)
+	return s.notice(w, r, s.noting("delete", (*stream.Session).Delete))
 }
 
 func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, (*stream.Session).Undelete)
+	return s.notice(w, r, s.noting("undelete", (*stream.Session).Undelete))
 }
 
 func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {

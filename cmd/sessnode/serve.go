@@ -64,6 +64,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	replicas := replicasOf(cfg)
 	opening, cancel := context.WithTimeout(ctx, startTime)
 	directory, err := materializer.OpenDirectory(opening, js, log.Name(), replicas, logger)
+	if err != nil {
+		cancel()
+		return err
+	}
+	audit, err := stream.OpenAudit(opening, js, log.Name(), replicas)
 	cancel()
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
+		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
