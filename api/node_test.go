@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,6 +22,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/prompts"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -32,6 +34,7 @@ type node struct {
 	bucket blobstore.Bucket
 	conn   *nats.Conn
 	log    *stream.Log
+	cache  *materializer.Cache
 	stop   func()
 }
 
@@ -81,9 +84,12 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	mat := materializer.New(materializer.Config{
 		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note,
 	})
+	remover := &removal.Remover{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Window: 720 * time.Hour,
+	}
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Node: "test", Version: "test", Logger: quiet,
+		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
 	}
 	for _, o := range opts {
 		o(&cfg)
@@ -92,7 +98,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log}
+	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)

@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -31,6 +32,7 @@ type Config struct {
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Presence     *stream.Presence // nil where the node keeps none
+	Remover      *removal.Remover // nil where the node erases and redacts nothing
 	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
@@ -151,6 +153,12 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/lineage":                            s.lineage,
 		"POST /v1/sessions/{id}/delete":              s.delete,
 		"POST /v1/sessions/{id}/undelete":            s.undelete,
+		"GET /v1/holds":                              s.holds,
+		"POST /v1/sessions/{id}/hold":                s.hold,
+		"POST /v1/sessions/{id}/unhold":              s.unhold,
+		"GET /v1/sessions/{id}/erase":                one(s.gates.heavy, s.erasable),
+		"POST /v1/sessions/{id}/erase":               one(s.gates.heavy, s.erase),
+		"POST /v1/sessions/{id}/redact":              one(s.gates.heavy, s.redact),
 		"POST /v1/sessions/{id}/close":               s.finish,
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
 		"GET /v1/audit":                              s.audit,

@@ -31,6 +31,7 @@ type Row struct {
 	Closed   bool           `json:"closed,omitempty"`
 	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
 	Erased   bool           `json:"erased,omitempty"`
+	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
@@ -48,6 +49,7 @@ func rowOf(st *core.State) Row {
 		Closed:   st.Closed != nil,
 		Deleted:  st.Deleted != nil || st.Erased != nil,
 		Erased:   st.Erased != nil,
+		Held:     st.Held,
 		Snapshot: st.Checkpointed,
 		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
@@ -270,7 +272,7 @@ func (d *Directory) behind() []core.SessionID {
 	defer d.mu.RUnlock()
 	var ids []core.SessionID
 	for id, r := range d.rows {
-		if r.Snapshot+1 < r.Seq { // the checkpoint itself is a record
+		if !r.Erased && r.Snapshot+1 < r.Seq { // the checkpoint itself is a record
 			ids = append(ids, id)
 		}
 	}
@@ -346,7 +348,7 @@ func (d *Directory) List(f Filter) (rows []Row, next string) {
 // takes reports whether r is among what f asks for. f.Text is in lower case.
 func (f *Filter) takes(r *Row) bool {
 	switch {
-	case r.Deleted != f.Deleted,
+	case r.Erased, r.Deleted != f.Deleted,
 		f.CWD != "" && r.CWD != f.CWD,
 		f.Dialect != "" && r.Dialect != f.Dialect:
 		return false

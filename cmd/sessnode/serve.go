@@ -21,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -82,9 +83,13 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Spread: spreadOf(replicas),
 	})
+	remover := &removal.Remover{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots,
+		Window: time.Duration(cfg.Trash.Window),
+	}
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit,
+		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
