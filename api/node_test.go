@@ -30,12 +30,13 @@ import (
 // A node is a whole node in this process: a real server, real files.
 type node struct {
 	*api.Client
-	server *api.Server
-	bucket blobstore.Bucket
-	conn   *nats.Conn
-	log    *stream.Log
-	cache  *materializer.Cache
-	stop   func()
+	server  *api.Server
+	bucket  blobstore.Bucket
+	conn    *nats.Conn
+	log     *stream.Log
+	cache   *materializer.Cache
+	remover *removal.Remover
+	stop    func()
 }
 
 type nodeOption func(*api.Config)
@@ -98,7 +99,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache}
+	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache, remover: remover}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)

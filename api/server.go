@@ -153,6 +153,8 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/lineage":                            s.lineage,
 		"POST /v1/sessions/{id}/delete":              s.delete,
 		"POST /v1/sessions/{id}/undelete":            s.undelete,
+		"POST /v1/retention/plan":                    one(s.gates.heavy, s.plan),
+		"POST /v1/retention/apply":                   one(s.gates.heavy, s.apply),
 		"GET /v1/holds":                              s.holds,
 		"POST /v1/sessions/{id}/hold":                s.hold,
 		"POST /v1/sessions/{id}/unhold":              s.unhold,

@@ -77,6 +77,7 @@ type Snapshots struct {
 // Trash says what becomes of sessions that were deleted.
 type Trash struct {
 	Window Duration `yaml:"window" doc:"how long a session stays in the trash, from where it can be taken out, before it may be erased"`
+	Erase  bool     `yaml:"erase" doc:"erase sessions when their window is over, without being asked"`
 }
 
 // Limits bound what callers may send.

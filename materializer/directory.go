@@ -34,6 +34,7 @@ type Row struct {
 	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
+	Size     int64          `json:"size,omitempty"`     // bytes of its lines
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
 	core.Summary
 }
@@ -50,6 +51,7 @@ func rowOf(st *core.State) Row {
 		Deleted:  st.Deleted != nil || st.Erased != nil,
 		Erased:   st.Erased != nil,
 		Held:     st.Held,
+		Size:     int64(len(st.Header.Line)) + 1,
 		Snapshot: st.Checkpointed,
 		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
@@ -58,6 +60,7 @@ func rowOf(st *core.State) Row {
 		r.AgentID = clip(st.Header.ID)
 	}
 	for i := range st.Entries {
+		r.Size += int64(len(st.Entries[i].Line)) + 1
 		if st.Entries[i].Aside {
 			r.Aside++
 		}

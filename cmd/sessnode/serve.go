@@ -110,6 +110,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return mat.Run(work) })
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
+	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
 	g.Go(func() error { return store.run(work) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
