@@ -133,6 +133,9 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy
 		if z.Kind == core.KindOpen {
 			lines = lines[1:] // the origin is ours, not the agent's
 		}
+	case z.Kind == core.KindRedact:
+		lines = bytes.Split(body, []byte("\n"))
+		ev.Body, lines = lines[0], lines[1:] // who and why, and then entries
 	case json.Valid(body):
 		ev.Body = body
 	}

@@ -139,7 +139,7 @@ func (r remote) Recent(ctx context.Context, q session.Query) ([]session.Found, e
 func (r remote) Follow(ctx context.Context, id core.SessionID, after core.Cursor, wait bool, f func(session.Event) error) error {
 	err := r.c.Follow(ctx, string(id), after, wait, func(ev Event) error {
 		out := session.Event{Cursor: ev.Cursor, Kind: ev.Kind, Head: ev.Head, Body: ev.Body}
-		if ev.Kind == core.KindAppend || ev.Kind == core.KindAmend {
+		if ev.Kind == core.KindAppend || ev.Kind == core.KindAmend || ev.Kind == core.KindRedact {
 			for _, line := range ev.Entries {
 				out.Lines = append(out.Lines, line)
 			}

@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
@@ -21,6 +23,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/prompts"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -28,11 +31,13 @@ import (
 // A node is a whole node in this process: a real server, real files.
 type node struct {
 	*api.Client
-	server *api.Server
-	bucket blobstore.Bucket
-	conn   *nats.Conn
-	log    *stream.Log
-	stop   func()
+	server  *api.Server
+	bucket  blobstore.Bucket
+	conn    *nats.Conn
+	log     *stream.Log
+	cache   *materializer.Cache
+	remover *removal.Remover
+	stop    func()
 }
 
 type nodeOption func(*api.Config)
@@ -66,16 +71,27 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := stream.OpenAudit(ctx, js, log.Name(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	history, err := prompts.Open(ctx, prompts.Config{Path: filepath.Join(t.TempDir(), "prompts.db"), Log: log.Name(), Session: cache.Get, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mat := materializer.New(materializer.Config{
-		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note,
 	})
+	remover := &removal.Remover{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Window: 720 * time.Hour,
+	}
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Node: "test", Version: "test", Logger: quiet,
+		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
 	}
 	for _, o := range opts {
 		o(&cfg)
@@ -84,7 +100,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log}
+	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache, remover: remover}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)

@@ -46,6 +46,7 @@ var problems = []struct {
 	{core.ErrFenced, "fenced", 409, "Another writer holds the head", "Stop writing to this head; claim it with takeOver, or append to a head of your own."},
 	{core.ErrConflict, "conflict", 409, "The log holds something else there", "Read the session and decide anew."},
 	{core.ErrExists, "exists", 409, "The session is there already", "Append to it, or choose another id."},
+	{core.ErrHeld, "held", 423, "The session is held", "Release the hold first, if those who set it agree: GET /v1/holds says who and why."},
 	{core.ErrDeleted, "deleted", 410, "The session is deleted", "Undelete it first, if it is in the trash."},
 	{core.ErrTooNew, "too-new", 501, "Written by a newer version", "Upgrade this node."},
 	{core.ErrTooLarge, "too-large", 413, "Too large", "Send less at a time, or raise the limit in the node's configuration."},

@@ -97,6 +97,7 @@ func infoBy(st *core.State, p dialect.Profile) (Info, error) {
 		Closed:     st.Closed,
 		Deleted:    st.Deleted,
 		Erased:     st.Erased,
+		Held:       st.Held,
 		Usage:      st.Dialect.Summary(st.Header, st.Entries).Usage,
 	}}, nil
 }

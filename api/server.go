@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Presence     *stream.Presence // nil where the node keeps none
+	Remover      *removal.Remover // nil where the node erases and redacts nothing
+	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
 	Prompts func(context.Context, PromptQuery) (PromptPage, error)
@@ -157,8 +160,17 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/lineage":                            s.lineage,
 		"POST /v1/sessions/{id}/delete":              s.delete,
 		"POST /v1/sessions/{id}/undelete":            s.undelete,
+		"POST /v1/retention/plan":                    one(s.gates.heavy, s.plan),
+		"POST /v1/retention/apply":                   one(s.gates.heavy, s.apply),
+		"GET /v1/holds":                              s.holds,
+		"POST /v1/sessions/{id}/hold":                s.hold,
+		"POST /v1/sessions/{id}/unhold":              s.unhold,
+		"GET /v1/sessions/{id}/erase":                one(s.gates.heavy, s.erasable),
+		"POST /v1/sessions/{id}/erase":               one(s.gates.heavy, s.erase),
+		"POST /v1/sessions/{id}/redact":              one(s.gates.heavy, s.redact),
 		"POST /v1/sessions/{id}/close":               s.finish,
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
+		"GET /v1/audit":                              s.audit,
 		"GET /v1/prompts":                            s.prompts,
 		"GET /v1/search":                             s.search,
 		"GET /v1/sessions/changes":                   one(s.gates.followers, s.changes),

@@ -59,6 +59,7 @@ type LogInfo struct {
 	Closed     *core.Notice          `json:"closed,omitempty"`
 	Deleted    *core.Notice          `json:"deleted,omitempty"`
 	Erased     *core.Notice          `json:"erased,omitempty"`
+	Held       *core.Notice          `json:"held,omitempty"`
 	Usage      core.Usage            `json:"usage"`
 }
 

@@ -425,30 +425,35 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, (*stream.Session).Delete)
+	return s.notice(w, r, s.noting("delete", (*stream.Session).Delete))
 }
 
 func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, (*stream.Session).Undelete)
+	return s.notice(w, r, s.noting("undelete", (*stream.Session).Undelete))
 }
 
 func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {
 	return s.notice(w, r, (*stream.Session).Finish)
 }
 
-func (s *Server) notice(w http.ResponseWriter, r *http.Request, do func(*stream.Session, context.Context, core.Notice) error) error {
+func (s *Server) notice(w http.ResponseWriter, r *http.Request, do sessionAct) error {
+	return s.noticeFor(w, r, do, func(q Notice) error { return checkText(q.By, q.Host, q.Why) })
+}
+
+// noticeFor is notice with a check of its own.
+func (s *Server) noticeFor(w http.ResponseWriter, r *http.Request, do sessionAct, check func(Notice) error) error {
 	var q Notice
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.By, q.Host, q.Why); err != nil {
+	if err := check(q); err != nil {
 		return err
 	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	if err := do(sess, r.Context(), core.Notice{By: q.By, Host: q.Host, Why: q.Why}); err != nil {
+	if err := do(sess, r.Context(), q.core()); err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, Created{ID: sess.ID(), Cursor: cursorOf(sess)})

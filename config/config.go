@@ -15,6 +15,7 @@ type Config struct {
 	Cluster   Cluster   `yaml:"cluster"`
 	Blobs     Blobs     `yaml:"blobs"`
 	Snapshots Snapshots `yaml:"snapshots"`
+	Trash     Trash     `yaml:"trash"`
 	Limits    Limits    `yaml:"limits"`
 	Logging   Logging   `yaml:"logging"`
 }
@@ -76,6 +77,12 @@ type Snapshots struct {
 	Grace   Duration `yaml:"grace" doc:"how long a snapshot stays that a later one took the place of; 0: for ever"`
 }
 
+// Trash says what becomes of sessions that were deleted.
+type Trash struct {
+	Window Duration `yaml:"window" doc:"how long a session stays in the trash, from where it can be taken out, before it may be erased"`
+	Erase  bool     `yaml:"erase" doc:"erase sessions when their window is over, without being asked"`
+}
+
 // Limits bound what callers may send.
 type Limits struct {
 	Body Size `yaml:"body" doc:"bytes of one request, so of one imported file"`
@@ -98,6 +105,7 @@ func Default(data, host string) Config {
 		Log:       Log{Name: "main", Garbage: 64 << 20},
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
+		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}

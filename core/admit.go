@@ -81,6 +81,15 @@ func (s *State) Writable() error {
 	return nil
 }
 
+// Removable returns why nothing of the session may be deleted, erased or
+// redacted, which is a hold, or nil.
+func (s *State) Removable() error {
+	if s.Held == nil {
+		return nil
+	}
+	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s): %w", s.ID, by(s.Held), s.ID, ErrHeld)
+}
+
 // MayWrite returns a *FencedError unless writer may write to head: nobody else
 // holds it, and where holds is set the writer itself does.
 func (s *State) MayWrite(head, writer string, holds bool) error {

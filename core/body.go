@@ -102,8 +102,9 @@ type Move struct {
 	Leaf Leaf `json:"leaf"`
 }
 
-// A Notice is the body of release, close, delete, undelete and erase: who did
-// it, when by the writer's clock, and why.
+// A Notice is the body of release, close, delete, undelete, erase, hold and
+// unhold, and the first line of a redact: who did it, when by the writer's clock,
+// and why.
 type Notice struct {
 	By    string    `json:"by,omitempty"`
 	Host  string    `json:"host,omitempty"`

@@ -20,6 +20,9 @@ var (
 	ErrFenced = errors.New("fenced")
 	// ErrDeleted: the session is in the trash, or was erased.
 	ErrDeleted = errors.New("deleted")
+	// ErrHeld: the session is held: nothing of it may be deleted, erased or
+	// redacted until the hold is released.
+	ErrHeld = errors.New("held")
 	// ErrUncertain: the answer was lost; the same lines again are the way to
 	// learn it.
 	ErrUncertain = errors.New("outcome unknown")

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -73,6 +74,13 @@ func (s *State) fold(r *Record) error {
 		return nil
 	case KindErase:
 		return s.foldErase(r)
+	case KindHold:
+		return readInto(r, &s.Held)
+	case KindUnhold:
+		s.Held = nil
+		return nil
+	case KindRedact:
+		return s.foldRedact(r)
 	}
 	if s.Alien == "" {
 		s.Alien = r.Kind
@@ -156,6 +164,41 @@ func (s *State) foldAmend(r *Record) error {
 		entries[s.byID[es[i].ID]] = es[i]
 	}
 	s.Entries = entries
+	return nil
+}
+
+// foldRedact replaces entries for good: the body is a notice and then their new
+// lines. The file that the session was imported from, which has the old ones, is
+// no longer spoken of.
+func (s *State) foldRedact(r *Record) error {
+	first, rest, _ := bytes.Cut(r.Body, []byte("\n"))
+	var n Notice
+	if err := readBody(&Record{Kind: r.Kind, Seq: r.Seq, Body: first}, &n); err != nil {
+		return err
+	}
+	es, err := readEntries(s.Dialect, bodyLines(rest))
+	if err != nil {
+		return err
+	}
+	lines := make(map[string]*Entry, len(es))
+	for i := range es {
+		if _, ok := s.Entry(es[i].ID); !ok {
+			return fmt.Errorf("redact record %d names entry %q, which is not there: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
+		}
+		lines[es[i].ID] = &es[i]
+	}
+	entries := make([]Entry, len(s.Entries), len(s.Entries)+64) // readers may hold the old one
+	for i := range s.Entries {
+		entries[i] = s.Entries[i]
+		if e := lines[s.Entries[i].ID]; e != nil { // every one of that id, where a file had several
+			entries[i] = *e
+		}
+	}
+	s.Entries = entries
+	for id := range lines {
+		s.Redacted[id] = true
+	}
+	s.Origin.Original, s.Origin.OriginalSize = Digest{}, 0
 	return nil
 }
 

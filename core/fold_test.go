@@ -15,7 +15,7 @@ import (
 
 var kinds = []core.Kind{
 	core.KindOpen, core.KindAppend, core.KindAmend, core.KindHead, core.KindClaim, core.KindRelease, core.KindCheckpoint,
-	core.KindClose, core.KindDelete, core.KindUndelete, core.KindErase, "made-up",
+	core.KindClose, core.KindDelete, core.KindUndelete, core.KindErase, core.KindHold, core.KindUnhold, core.KindRedact, "made-up",
 }
 
 // Any bytes give a state or an error, and an error changes nothing.
@@ -31,7 +31,11 @@ func FuzzApply(f *testing.F) {
 	f.Add(byte(6), "main", "w", []byte(`{"seq":1,"size":-1,"bytes":-9223372036854775808,"heads":{"x":null}}`), true)
 	f.Add(byte(7), "main", "w", []byte(`{"time":"9999-12-31T23:59:59-23:59","usage":{"cost":-0}}`), true)
 	f.Add(byte(10), "main", "w", []byte(`null`), true)
-	f.Add(byte(11), "\x00", "\x00", []byte{0xff}, true)
+	f.Add(byte(14), "\x00", "\x00", []byte{0xff}, true)
+	f.Add(byte(11), "main", "w", []byte(`{"by":"ada","why":"x"}`), true)
+	f.Add(byte(13), "main", "w", []byte(`{"by":"ada"}`+"\n"+line("a", "")), true)
+	f.Add(byte(13), "main", "w", []byte(`{"by":"ada"}`), true)
+	f.Add(byte(13), "main", "w", []byte(line("b", "")), true)
 	f.Fuzz(func(t *testing.T, kind byte, head, writer string, body []byte, there bool) {
 		s := core.NewState(logName, session, dialect.All())
 		if there {
@@ -110,10 +114,14 @@ func TestRestoreIsTheFold(t *testing.T) {
 				core.KindClose:    fmt.Sprintf(`{"why":%s,"usage":{"input":3,"cost":0.1}}`, quoted),
 				core.KindDelete:   fmt.Sprintf(`{"by":%s,"time":"2026-01-02T03:04:05Z"}`, quoted),
 				core.KindUndelete: `{}`,
+				core.KindHold:     fmt.Sprintf(`{"why":%s}`, quoted),
+				core.KindUnhold:   `{}`,
+				core.KindRedact:   `{"by":"ada"}` + "\n" + fmt.Sprintf(`{"id":"a","z":%s}`, quoted),
 			}
 			some2 := []core.Kind{
 				core.KindAppend, core.KindAppend, core.KindAmend, core.KindHead, core.KindClaim,
 				core.KindRelease, core.KindClose, core.KindDelete, core.KindUndelete,
+				core.KindHold, core.KindUnhold, core.KindRedact,
 			}
 			kind := rapid.SampledFrom(some2).Draw(rt, "kind")
 			return next(s, kind, head, writer, body[kind])

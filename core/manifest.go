@@ -37,6 +37,7 @@ type Manifest struct {
 	Epoch    uint64           `json:"epoch"`
 	Closed   *Notice          `json:"closed,omitempty"`
 	Deleted  *Notice          `json:"deleted,omitempty"`
+	Held     *Notice          `json:"held,omitempty"`
 	Redacted []string         `json:"redacted,omitempty"`
 
 	// For listings and for the collector of blobs; not part of the fold.
@@ -53,7 +54,7 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 	heads := make(map[string]*Head, len(s.Heads))
 	maps.Copy(heads, s.Heads)
 	return &Manifest{
-		Fold:     FoldVersion,
+		Fold:     s.foldVersion(),
 		Log:      s.Log,
 		Session:  s.ID,
 		Seq:      s.Seq,
@@ -70,6 +71,7 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 		Epoch:    s.Epoch,
 		Closed:   s.Closed,
 		Deleted:  s.Deleted,
+		Held:     s.Held,
 		Redacted: slices.Sorted(maps.Keys(s.Redacted)),
 		Title:    sum.Name,
 		CWD:      s.Header.CWD,
@@ -91,6 +93,14 @@ func (m *Manifest) Reuse(s *State) bool {
 
 func (m *Manifest) ref() SnapshotRef {
 	return SnapshotRef{Object: m.Object, SHA256: m.SHA256, Packed: m.Packed, Written: max(m.Written, m.Size)}
+}
+
+// foldVersion is the version of the rules that a reader of s must know.
+func (s *State) foldVersion() int {
+	if s.Held != nil {
+		return foldHolds
+	}
+	return 1
 }
 
 // Restore returns the State that a manifest and its snapshot's plain bytes
@@ -144,7 +154,7 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	for _, id := range m.Redacted {
 		s.Redacted[id] = true
 	}
-	s.Epoch, s.Closed, s.Deleted = m.Epoch, m.Closed, m.Deleted
+	s.Epoch, s.Closed, s.Deleted, s.Held = m.Epoch, m.Closed, m.Deleted, m.Held
 	s.Seq, s.Chain, s.Pos = m.Seq, m.Chain, at
 	s.Checkpointed, s.SnapshotSize, s.Bytes = m.Seq, m.Size, m.Bytes
 	s.Snapshot = m.ref()

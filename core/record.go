@@ -30,6 +30,9 @@ const (
 	KindDelete     Kind = "delete"
 	KindUndelete   Kind = "undelete"
 	KindErase      Kind = "erase"
+	KindHold       Kind = "hold"
+	KindUnhold     Kind = "unhold"
+	KindRedact     Kind = "redact"
 )
 
 // A Pos is a place in a log's storage (in JetStream: the stream sequence). It

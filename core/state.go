@@ -7,7 +7,12 @@ import (
 
 // FoldVersion names the rules of Apply. It changes when the same records would
 // give another State.
-const FoldVersion = 1
+const FoldVersion = 2
+
+// foldHolds is the first version of the rules that knows holds. A manifest with
+// one names it, so that a node that would not honour the hold refuses to start
+// from there; any other manifest is of version 1.
+const foldHolds = 2
 
 // A State is a session as its records left it. Make one with NewState, or with
 // Restore from a snapshot. The zero State is of no use. A State is not safe
@@ -25,6 +30,7 @@ type State struct {
 	Closed  *Notice // set by close, cleared by the next append
 	Deleted *Notice // set while the session is in the trash
 	Erased  *Notice // set for good
+	Held    *Notice // set while nothing of the session may be deleted, erased or redacted
 	// Redacted entries may never be given other bytes again.
 	Redacted map[string]bool
 	// Alien is the first kind met that this version does not know.

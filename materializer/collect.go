@@ -87,7 +87,7 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	}
 	for info, err := range m.cfg.Snapshots.bucket.List(ctx, prefix) {
 		if err != nil {
-			return objects, bytes, blobError(err)
+			return objects, bytes, BlobError(err)
 		}
 		id, _, _ := strings.Cut(info.Key[len(prefix):], "/")
 		if core.SessionID(id) != of {
@@ -133,7 +133,7 @@ func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects i
 	for _, o := range m.unneeded(ctx, batch) {
 		for _, info := range o.objects {
 			if err := m.cfg.Snapshots.bucket.Delete(ctx, info.Key); err != nil {
-				return objects, bytes, blobError(err)
+				return objects, bytes, BlobError(err)
 			}
 			objects, bytes = objects+1, bytes+info.Size
 		}

@@ -211,6 +211,9 @@ func (m *Materializer) take(ctx context.Context, shard int, ch stream.Change) er
 		err = s.Refresh(ctx)
 	}
 	switch {
+	case errors.Is(err, core.ErrDeleted), err == nil && isErased(s): // what is in the trash can be read
+		m.bury(ch.Session, ch.Seq)
+		return nil
 	case err == nil:
 		m.update(ctx, shard, s, ch.Pos)
 		return nil
@@ -358,9 +361,34 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
+		if errors.Is(err, core.ErrDeleted) {
+			m.withdraw(ctx, d)
+		}
 		return nil, fmt.Errorf("checkpoint of session %s: %w", s.ID(), err)
 	}
+	if m.isOrphan(s, d) { // another was faster: nobody will read this one
+		m.withdraw(ctx, d)
+	}
 	return d.Manifest, nil
+}
+
+// isOrphan reports whether the snapshot that was made for d is not the one that s
+// is read from, nor one from before: later checkpoints may name it again.
+func (m *Materializer) isOrphan(s *stream.Session, d *stream.Draft) (orphan bool) {
+	own := SnapshotKey(m.cfg.Log.Name(), s.ID(), d.Manifest.Seq, d.Manifest.SHA256)
+	_ = s.View(func(st *core.State) error {
+		orphan = d.Manifest.Object == own && st.Snapshot.Object != own && st.Checkpointed > d.Manifest.Seq
+		return nil
+	})
+	return orphan
+}
+
+// withdraw removes a snapshot that no checkpoint names: what it holds may have
+// been erased or redacted while it was made.
+func (m *Materializer) withdraw(ctx context.Context, d *stream.Draft) {
+	if err := m.cfg.Snapshots.Remove(ctx, d.Manifest.Object); err != nil {
+		m.cfg.Logger.Warn("snapshot that nobody needs is left behind", "object", d.Manifest.Object, "err", err)
+	}
 }
 
 // Writing returns how many snapshots are being made, and how many can be at once.
@@ -505,6 +533,9 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 			return fmt.Errorf("session %s was passed by because the object store did not answer: %w", id, core.ErrUnavailable)
 		}
 		s, err := m.cfg.Cache.Get(ctx, id)
+		if errors.Is(err, core.ErrDeleted) {
+			continue // it is about to be buried
+		}
 		if err != nil {
 			return err
 		}
@@ -541,6 +572,15 @@ func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) err
 			return fmt.Errorf("shard %d is taken in up to %d, its end is %d: %w", shard, m.Seen(shard), pos, ctx.Err())
 		}
 	}
+}
+
+// coveredOf is the seq that the latest checkpoint's snapshot covers.
+func coveredOf(s *stream.Session) (seq uint64) {
+	_ = s.View(func(st *core.State) error {
+		seq = st.Checkpointed
+		return nil
+	})
+	return seq
 }
 
 func seqOf(s *stream.Session) (seq uint64) {

@@ -19,6 +19,7 @@ type Row struct {
 	Closed   bool           `json:"closed,omitempty"`
 	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
 	Erased   bool           `json:"erased,omitempty"`
+	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
 	Size     int64          `json:"size,omitempty"`     // bytes of its lines
@@ -37,6 +38,7 @@ func rowOf(st *core.State) Row {
 		Closed:   st.Closed != nil,
 		Deleted:  st.Deleted != nil || st.Erased != nil,
 		Erased:   st.Erased != nil,
+		Held:     st.Held,
 		Snapshot: st.Checkpointed,
 		Size:     int64(len(st.Header.Line)) + 1,
 		Lineage:  lineage.Of(st),

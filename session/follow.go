@@ -126,7 +126,7 @@ func (s *Session) foldEvent(ev Event) error {
 		if core.AnyInTree(es) {
 			s.moved(ev.Head, s.d.Leaf(es))
 		}
-	case core.KindAmend:
+	case core.KindAmend, core.KindRedact:
 		return s.foldAmend(ev)
 	case core.KindHead:
 		var m core.Move

@@ -161,6 +161,12 @@ func (s *Session) Undelete(ctx context.Context, n core.Notice) error {
 // notice stores a record of who, when and why, unless done says that the state
 // shows it already.
 func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer string, n core.Notice, done func(*core.State) bool) error {
+	return s.noticeIf(ctx, kind, head, writer, n, done, nil)
+}
+
+// noticeIf is notice where may, unless it is nil, returns no error for the state
+// that the record follows.
+func (s *Session) noticeIf(ctx context.Context, kind core.Kind, head, writer string, n core.Notice, done func(*core.State) bool, may func(*core.State) error) error {
 	if n.Time.IsZero() {
 		n.Time = s.ss.cfg.Now().UTC()
 	}
@@ -179,13 +185,35 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 		if done(st) {
 			return nil, nil
 		}
-		err := st.Writable()
-		trashed := errors.Is(err, core.ErrDeleted) && st.Erased == nil
-		if err != nil && (kind != core.KindUndelete || !trashed) {
+		if err := mayNotice(st, kind); err != nil {
 			return nil, err
+		}
+		if may != nil {
+			if err := may(st); err != nil {
+				return nil, err
+			}
 		}
 		return &core.Record{Kind: kind, Head: head, Writer: writer, Body: body}, nil
 	}, nil)
+}
+
+// mayNotice returns why there can be no such record, or nil. In the trash a
+// session can be taken out, held, released and erased, and nothing else.
+func mayNotice(st *core.State, kind core.Kind) error {
+	if kind == core.KindDelete || kind == core.KindErase {
+		if err := st.Removable(); err != nil {
+			return err
+		}
+	}
+	err := st.Writable()
+	trashed := errors.Is(err, core.ErrDeleted) && st.Erased == nil
+	switch kind {
+	case core.KindUndelete, core.KindErase, core.KindHold, core.KindUnhold:
+		if trashed {
+			return nil
+		}
+	}
+	return err
 }
 
 // write is commit for one that waits for its turn. done, where there is one,

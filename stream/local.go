@@ -259,13 +259,18 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 
 func (l *Local) event(ctx context.Context, r *core.Record) (session.Event, error) {
 	ev := session.Event{Cursor: core.CursorOf(r.Seq, r.Chain), Kind: r.Kind, Head: r.Head}
-	if r.Kind != core.KindAppend && r.Kind != core.KindAmend {
-		if r.Kind != core.KindOpen {
-			ev.Body = r.Body
-		}
+	body := r.Body
+	switch r.Kind {
+	case core.KindAppend, core.KindAmend:
+	case core.KindRedact:
+		ev.Body, body, _ = bytes.Cut(body, []byte("\n"))
+	case core.KindOpen:
+		return ev, nil
+	default:
+		ev.Body = body
 		return ev, nil
 	}
-	for line := range bytes.SplitSeq(r.Body, []byte("\n")) {
+	for line := range bytes.SplitSeq(body, []byte("\n")) {
 		whole, err := l.sessions.Inline(ctx, line)
 		if err != nil {
 			return ev, err

@@ -44,6 +44,7 @@ var outcomes = []struct {
 	{core.ErrFenced, exitFenced, "fenced", "take the head over with: sessctl claim --take-over SESSION, or write to a head of your own with: --head NAME"},
 	{core.ErrConflict, exitConflict, "conflict", ""},
 	{core.ErrExists, exitConflict, "exists", ""},
+	{core.ErrHeld, exitConflict, "held", "see who holds what with: sessctl hold"},
 	{core.ErrDeleted, exitDeleted, "deleted", "if it is in the trash, take it out with: sessctl rm --undo SESSION"},
 	{core.ErrTooNew, exitOther, "too-new", ""},
 	{core.ErrTooLarge, exitInvalid, "too-large", ""},

@@ -186,6 +186,7 @@ func (a *app) addLog(g *grid, l api.LogInfo) {
 	a.addNotice(g, "closed", l.Closed)
 	a.addNotice(g, "deleted", l.Deleted)
 	a.addNotice(g, "erased", l.Erased)
+	a.addNotice(g, "held", l.Held)
 }
 
 func (a *app) addNotice(g *grid, what string, n *core.Notice) {

@@ -77,6 +77,8 @@ func (a *app) printEvent(ev api.Event) error {
 		kind := readBrief(line).Type
 		if ev.Kind == core.KindAmend {
 			kind += " (amended)"
+		} else if ev.Kind == core.KindRedact {
+			kind += " (redacted)"
 		}
 		if err := a.printEventLine(ev, kind, gist(line)); err != nil {
 			return err

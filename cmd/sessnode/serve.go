@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -70,6 +71,12 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
+	opening, cancel := context.WithTimeout(ctx, startTime)
+	audit, err := stream.OpenAudit(opening, js, log.Name(), replicas)
+	cancel()
+	if err != nil {
+		return err
+	}
 	defer directory.close()
 	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
@@ -81,6 +88,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
 	})
+	remover := &removal.Remover{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots,
+		Window: time.Duration(cfg.Trash.Window),
+	}
 	doc := &doctor.Doctor{
 		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Presence: presence,
 		Verifier: &verify.Verifier{
@@ -91,7 +102,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	server := api.New(api.Config{
 		Doctor: doc,
 		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
-		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
+		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
@@ -115,6 +126,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
+	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
 	g.Go(func() error { return store.run(work) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })

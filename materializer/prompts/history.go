@@ -122,7 +122,7 @@ func (h *History) Note(ch stream.Change) {
 	w.seq = max(w.seq, ch.Seq)
 	switch ch.Kind {
 	case core.KindAppend, core.KindHead, core.KindClaim, core.KindRelease, core.KindCheckpoint, core.KindClose:
-	case core.KindAmend, core.KindErase:
+	case core.KindAmend, core.KindErase, core.KindRedact:
 		w.whole, w.scrub = true, true
 	default:
 		w.whole = true

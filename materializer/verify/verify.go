@@ -101,10 +101,14 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		if err != nil {
 			return nil, nil, err
 		}
-		if st.Missing > 0 {
+		lost, err := v.lost(ctx, shard, st)
+		if err != nil {
+			return nil, nil, err
+		}
+		if lost > 0 {
 			problems = append(problems, Problem{
 				Kind: Shard, What: st.Stream,
-				Detail: fmt.Sprintf("%d messages inside it are gone", st.Missing), Next: "sessctl verify --all names the sessions they were of",
+				Detail: fmt.Sprintf("%d messages inside it are gone", lost), Next: "sessctl verify --all names the sessions they were of",
 			})
 		}
 		ids, err := v.Log.SessionsUpTo(ctx, shard, st.Last)
@@ -114,6 +118,16 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		sessions = append(sessions, ids...)
 	}
 	return sessions, problems, nil
+}
+
+// lost is how many messages inside a shard are gone that nobody took out. Those
+// of sessions that were erased or redacted are gone on purpose.
+func (v *Verifier) lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
+	if st.Missing == 0 {
+		return 0, nil
+	}
+	passed, err := v.Log.Passed(ctx, shard, st.Last)
+	return st.Missing - min(st.Missing, passed), err
 }
 
 // records names what is wrong with records.

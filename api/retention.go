@@ -1,0 +1,149 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/removal"
+)
+
+// Policy says which sessions go, see package removal.
+type Policy = removal.Policy
+
+// PolicyRule is one rule of a policy.
+type PolicyRule = removal.Rule
+
+// Plan is what a policy comes to.
+type Plan = removal.Plan
+
+// PlanOutcome is what became of a session of a plan.
+type PlanOutcome = removal.Outcome
+
+// ApplyRequest asks for a plan to be done.
+type ApplyRequest struct {
+	Notice
+	Plan Plan `json:"plan"`
+}
+
+// Applied says what became of a plan.
+type Applied struct {
+	Plan     string        `json:"plan"` // its id
+	Done     int           `json:"done"`
+	Outcomes []PlanOutcome `json:"outcomes"`
+}
+
+// applyTime bounds the doing of a plan. What is not done by then is said; the
+// same plan again does the rest.
+const applyTime = time.Hour
+
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
+	var p Policy
+	if err := readJSON(r, &p); err != nil {
+		return err
+	}
+	if s.cfg.Remover == nil {
+		return errNoRemover
+	}
+	plan, err := s.cfg.Remover.Plan(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, plan)
+}
+
+func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var q ApplyRequest
+	if err := json.Unmarshal(body, &q); err != nil {
+		return fmt.Errorf("the body is no plan: %v: %w", err, core.ErrInvalid)
+	}
+	if err := withReason(q.Notice); err != nil {
+		return err
+	}
+	if s.cfg.Remover == nil {
+		return errNoRemover
+	}
+	if err := q.Plan.Check(s.cfg.Log.Name()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), applyTime)
+	defer cancel()
+	out, err := s.applyNow(ctx, q)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// applyNow does what a plan says, with an audit record that has its policy.
+func (s *Server) applyNow(ctx context.Context, q ApplyRequest) (*Applied, error) {
+	out := &Applied{Plan: q.Plan.ID, Outcomes: []PlanOutcome{}}
+	policy, err := json.Marshal(q.Plan.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.audited(ctx, act{"retention", "", q.Notice}, func(ctx context.Context) (string, error) {
+		for _, it := range q.Plan.Items {
+			o := PlanOutcome{Item: it, Done: true}
+			if err := s.applyItem(ctx, q, it); err != nil {
+				o.Done, o.Left = false, err.Error()
+			} else {
+				out.Done++
+			}
+			out.Outcomes = append(out.Outcomes, o)
+		}
+		return fmt.Sprintf("plan %s: %d of %d sessions; policy %s", q.Plan.ID, out.Done, len(q.Plan.Items), policy), nil
+	})
+}
+
+func (s *Server) applyItem(ctx context.Context, q ApplyRequest, it removal.Item) error {
+	n := q.Notice
+	n.Why = fmt.Sprintf("%s (plan %s, %s)", n.Why, q.Plan.ID, it.Why)
+	if it.Do == removal.ToTrash {
+		return s.noted(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
+			return s.cfg.Remover.Trash(ctx, it, n.core())
+		})
+	}
+	if it.Do != removal.ToErase {
+		return fmt.Errorf("it says to do %q: %w", it.Do, core.ErrInvalid)
+	}
+	if err := s.cfg.Remover.Unchanged(ctx, it); err != nil && !errors.Is(err, core.ErrDeleted) { // half erased
+		return err
+	}
+	_, err := s.eraseNow(ctx, it.Session, EraseRequest{Notice: n})
+	return err
+}
+
+// EmptyTrash erases the sessions whose time in the trash is over, on behalf of
+// the node itself, and returns how many there were.
+func (s *Server) EmptyTrash(ctx context.Context) (int, error) {
+	plan, err := s.cfg.Remover.Plan(ctx, Policy{EraseTrash: true})
+	if err != nil || len(plan.Items) == 0 {
+		return 0, err
+	}
+	out, err := s.applyNow(ctx, ApplyRequest{Plan: *plan, Notice: Notice{By: "sessnode", Host: s.cfg.Node, Why: "trash.erase is set"}})
+	if err != nil {
+		return 0, err
+	}
+	return out.Done, nil
+}
+
+// Plan returns what a policy comes to. Nothing is done yet.
+func (c *Client) Plan(ctx context.Context, p Policy) (Plan, error) {
+	return send[Plan](ctx, c, http.MethodPost, "/v1/retention/plan", nil, p)
+}
+
+// Apply does what a plan says. Sessions that have changed since it was made are
+// left alone.
+func (c *Client) Apply(ctx context.Context, r ApplyRequest) (Applied, error) {
+	return send[Applied](ctx, c, http.MethodPost, "/v1/retention/apply", nil, r)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func auditCmd(a *app) *cobra.Command {
+	var since string
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show what operators did to the log",
+		Long: `Lists who put sessions in the trash, took them out, held, redacted or erased
+them, when and why, the latest last. What sessions hold is not in it.
+
+With -o json: a list with an object for each record: n (its number), time, act,
+session, by, host, node, why, outcome (begun, done, refused or failed), and
+detail.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := a.sinceTime(since)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.audit(ctx, from)
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only what was done since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or how long ago, such as 24h")
+	return cmd
+}
+
+// sinceTime reads a time, a day, or how long ago.
+func (a *app) sinceTime(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return a.now().Add(-d), nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		return t, nil
+	}
+	return time.Time{}, usagef("--since %q: write 2026-01-02T03:04:05Z, 2026-01-02, or 24h", s)
+}
+
+func (a *app) audit(ctx context.Context, since time.Time) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	var rs []api.AuditRecord
+	q := api.AuditQuery{Since: since}
+	for {
+		page, err := node.Audit(ctx, q)
+		if err != nil {
+			return err
+		}
+		rs = append(rs, page.Records...)
+		if q.After = page.Next; q.After == 0 {
+			break
+		}
+	}
+	return a.print(notNil(rs), func() error { return a.printAudit(rs) })
+}
+
+func (a *app) printAudit(rs []api.AuditRecord) error {
+	if len(rs) == 0 {
+		a.notef("nothing was done")
+		return nil
+	}
+	g := a.newGrid()
+	g.add("TIME", "ACT", "SESSION", "BY", "OUTCOME", "WHY", "DETAIL")
+	for _, r := range rs {
+		who := r.By
+		if r.Host != "" {
+			who += "@" + r.Host
+		}
+		g.add(a.when(r.Time), r.Act, string(r.Session), who, r.Outcome, r.Why, r.Detail)
+	}
+	return g.flush()
+}

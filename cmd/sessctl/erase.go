@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func eraseCmd(a *app) *cobra.Command {
+	var f eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase SESSION",
+		Short: "Remove a session for good",
+		Long: `Shows what there is of a session that is in the trash. With --yes it is removed
+for good: records, snapshots, and what nodes keep for listings and searches. Who
+erased it, when and why stays; its id is never used again. A session that was not
+in the trash for as long as the node's setting trash.window says stays, unless
+--now is given; one that is held stays in any case. The SESSION is written in
+full.
+
+The receipt says what was removed, and what remains until when: blobs that nobody
+refers to any more go with the collection of blobs, backups with their own time.
+Sessions that came from this one are listed, not followed. What was stopped in
+the middle is completed by the same again.
+
+With -o json: one object with session, cursor, sha256 and bytes of what was
+there, entries, records, snapshots, blobs, forks, and deleted, held and erased
+where it is, due; with --yes also log, removed (records, snapshots, rows) and
+remains.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.yes && strings.TrimSpace(f.why) == "" {
+				return usagef("say the reason with --why TEXT, the log keeps it")
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.erase(ctx, args[0], f)
+		},
+	}
+	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove it, do not only show what there is")
+	cmd.Flags().BoolVar(&f.now, "now", false, "also a session that is not in the trash, or not for long enough")
+	return cmd
+}
+
+type eraseFlags struct {
+	why string
+	yes bool
+	now bool
+}
+
+func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
+	node, id, err := a.inFull(arg)
+	if err != nil {
+		return err
+	}
+	if !f.yes {
+		found, err := node.Erasable(ctx, string(id))
+		if err != nil {
+			return err
+		}
+		return a.print(found, func() error {
+			if err := a.printErasable(found); err != nil {
+				return err
+			}
+			a.notef("nothing was done yet, remove it for good with: --yes --why TEXT")
+			return nil
+		})
+	}
+	by, host := a.whoami()
+	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Now: f.now})
+	if err != nil {
+		return err
+	}
+	return a.print(out, func() error {
+		if err := a.printErasable(out.Found); err != nil {
+			return err
+		}
+		if err := a.printf("removed  %s, %s", count(out.Removed.Records, "record", "records"), count(out.Removed.Snapshots, "snapshot", "snapshots")); err != nil {
+			return err
+		}
+		return a.printRemains(out.Remains)
+	})
+}
+
+// inFull takes arg for a whole id: what goes for good is not found by the
+// beginning of its name.
+func (a *app) inFull(arg string) (*api.Client, core.SessionID, error) {
+	id, err := core.ParseSessionID(arg)
+	if err != nil {
+		return nil, "", hintf(usagef("%q is no session's id in full", arg), "see the ids with: sessctl ls, sessctl ls --deleted")
+	}
+	node, err := a.client()
+	return node, id, err
+}
+
+func (a *app) printErasable(f api.Erasable) error {
+	g := a.newGrid()
+	g.add("session", string(f.Session))
+	addIf(g, "dialect", f.Dialect)
+	if !f.SHA256.IsZero() {
+		g.add("holds", fmt.Sprintf("%s, %s, %s", count(f.Entries, "entry", "entries"), bytesText(f.Bytes), f.SHA256))
+		g.add("blobs", fmt.Sprint(f.Blobs))
+	}
+	g.add("records", fmt.Sprint(f.Records))
+	for _, key := range f.Snapshots {
+		g.add("snapshot", key)
+	}
+	for _, fork := range f.Forks {
+		g.add("stays", "session "+fork+", which came from it")
+	}
+	a.addNotice(g, "deleted", f.Deleted)
+	if !f.Due.IsZero() {
+		g.add("due", a.when(f.Due))
+	}
+	a.addNotice(g, "held", f.Held)
+	a.addNotice(g, "erased", f.Erased)
+	return g.flush()
+}
+
+func (a *app) printRemains(remains []string) error {
+	for _, what := range remains {
+		if err := a.printf("remains  %s", what); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func holdCmd(a *app) *cobra.Command {
+	var f holdFlags
+	cmd := &cobra.Command{
+		Use:   "hold [SESSION]",
+		Short: "Keep a session from being deleted, erased or redacted",
+		Long: `Holds a session: until --release, nothing of it can be deleted, erased or
+redacted, and who tries is told who holds it and why. Writing to it goes on.
+Without a SESSION the sessions that are held are listed.
+
+With -o json: one object with session and held (true or false); of the list, an
+object for each session with session and held (by, host, time, why).`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && (f.release || f.why != ""):
+				return usagef("no session is named")
+			case len(args) == 1 && strings.TrimSpace(f.why) == "":
+				return usagef("say the reason with --why TEXT, the log keeps it")
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			if len(args) == 0 {
+				return a.holds(ctx)
+			}
+			return a.holdSession(ctx, args[0], f)
+		},
+	}
+	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
+	cmd.Flags().BoolVar(&f.release, "release", false, "end the hold")
+	return cmd
+}
+
+type holdFlags struct {
+	why     string
+	release bool
+}
+
+// holding says whether a session is held.
+type holding struct {
+	Session core.SessionID `json:"session"`
+	Held    bool           `json:"held"`
+}
+
+func (a *app) holdSession(ctx context.Context, arg string, f holdFlags) error {
+	node, id, err := a.inLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	by, host := a.whoami()
+	n := api.Notice{By: by, Host: host, Why: f.why}
+	if f.release {
+		if err := node.Unhold(ctx, string(id), n); err != nil {
+			return err
+		}
+		return a.print(holding{id, false}, func() error { return a.printf("%s is held no more", id) })
+	}
+	if err := node.Hold(ctx, string(id), n); err != nil {
+		return err
+	}
+	return a.print(holding{id, true}, func() error {
+		return a.printf("%s is held, release it with: sessctl hold --release %s --why TEXT", id, id)
+	})
+}
+
+func (a *app) holds(ctx context.Context) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	list, err := node.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	return a.print(notNil(list.Holds), func() error {
+		if len(list.Holds) == 0 {
+			a.notef("no session is held")
+			return nil
+		}
+		g := a.newGrid()
+		g.add("SESSION", "BY", "SINCE", "WHY")
+		for _, h := range list.Holds {
+			g.add(string(h.Session), join(" on ", h.Held.By, h.Held.Host), a.when(h.Held.Time), h.Held.Why)
+		}
+		return g.flush()
+	})
+}

@@ -1,0 +1,205 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Blank returns line, an entry of any dialect, with what it says taken out and
+// text in its stead. What makes it an entry of its type stays: ids and links,
+// types, roles, times, models, numbers, the names of tools. Every other string
+// becomes text; images and sounds become blocks of text; thoughts and whatever a
+// provider has sealed go; lists and objects of no known shape, such as the
+// arguments of a call, become empty. Names of members stay. ErrInvalid when line
+// is no JSON object.
+func Blank(line []byte, text string) ([]byte, error) {
+	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
+	if err != nil {
+		return nil, fmt.Errorf("text: %v: %w", err, ErrInvalid)
+	}
+	b := blanker{text: quoted}
+	return b.object(nil, line, 0)
+}
+
+type blanker struct{ text []byte } // as a JSON string
+
+// maxKept is how long a string may be that stays below the top of a line: those
+// that stay are names, not content.
+const maxKept = 128
+
+// kept are the members whose strings stay, besides those that isLink takes.
+var kept = map[string]bool{
+	"type": true, "record_type": true, "kind": true, "role": true, "status": true,
+	"api": true, "provider": true, "model": true, "stopReason": true, "stop_reason": true,
+	"thinkingLevel": true, "thinking_level": true, "mode": true, "level": true,
+	"customType": true, "custom_type": true, "toolName": true, "tool_name": true,
+	"parent": true, "child": true, "target": true, "version": true,
+}
+
+// shaped are the members whose lists and objects have a shape that agents rely
+// on. Others are emptied.
+var shaped = map[string]bool{
+	"message": true, "content": true, "contents": true, "usage": true, "cost": true, "function": true,
+	"tool_calls": true, "decision": true, "state": true, "chunk": true, "payload": true,
+}
+
+// isLink reports whether a member called name is an id or a time.
+func isLink(name string) bool {
+	low := strings.ToLower(name)
+	return low == "id" || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
+		strings.HasSuffix(low, "timestamp") || strings.HasSuffix(low, "_at") || low == "time" || low == "date"
+}
+
+func isSeal(name string) bool {
+	low := strings.ToLower(name)
+	return strings.HasSuffix(low, "signature") || strings.HasPrefix(low, "encrypted")
+}
+
+// object appends obj, blanked, to b. depth is 0 for the line itself.
+func (k *blanker) object(b, obj []byte, depth int) ([]byte, error) {
+	kind := ""
+	if err := Members(obj, func(name string, v jsontext.Value) {
+		if name == "type" {
+			kind, _ = Text(v)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	b = append(b, '{')
+	empty := len(b)
+	var failed error
+	err := Members(obj, func(name string, v jsontext.Value) {
+		if isSeal(name) || failed != nil {
+			return
+		}
+		if len(b) > empty {
+			b = append(b, ',')
+		}
+		b, _ = jsontext.AppendQuote(b, name)
+		b = append(b, ':')
+		b, failed = k.member(b, kind, name, v, depth)
+	})
+	if err == nil {
+		err = failed
+	}
+	return append(b, '}'), err
+}
+
+func (k *blanker) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
+	switch v.Kind() {
+	case '"':
+		stays := isLink(name) || kept[name] || name == "name" && isCall(kind) && depth > 0
+		switch {
+		case stays && (depth == 0 || len(v) <= maxKept):
+			return append(b, v...), nil
+		case name == "arguments": // of a call: an object, in quotes
+			return append(b, `"{}"`...), nil
+		}
+		return append(b, k.text...), nil
+	case '{':
+		if !shaped[name] {
+			return append(b, "{}"...), nil
+		}
+		return k.object(b, v, depth+1)
+	case '[':
+		if !shaped[name] {
+			return append(b, "[]"...), nil
+		}
+		return k.list(b, v, depth+1)
+	}
+	return append(b, v...), nil
+}
+
+// isCall reports whether an object of that type names a tool: those of OpenRath
+// have no type.
+func isCall(kind string) bool {
+	switch kind {
+	case "", "function", "toolCall", "tool_call", "tool_result", "toolResult":
+		return true
+	}
+	return false
+}
+
+// list appends a list of blocks. One that would be empty gets a block of text.
+func (k *blanker) list(b, v []byte, depth int) ([]byte, error) {
+	b = append(b, '[')
+	empty := len(b)
+	some, said := false, false
+	err := elements(v, func(v jsontext.Value) (err error) {
+		some = true
+		block := []byte(nil)
+		switch {
+		case v.Kind() == '{' && isThought(v):
+			return nil
+		case v.Kind() == '{' && isMedia(v):
+			block = k.block()
+		case v.Kind() == '{':
+			block, err = k.object(nil, v, depth)
+		case v.Kind() == '"' || v.Kind() == '[':
+			block = k.text
+		default:
+			block = v
+		}
+		if err != nil || said && bytes.Equal(block, k.block()) {
+			return err
+		}
+		said = said || bytes.Equal(block, k.block())
+		if len(b) > empty {
+			b = append(b, ',')
+		}
+		b = append(b, block...)
+		return nil
+	})
+	if some && len(b) == empty {
+		b = append(b, k.block()...)
+	}
+	return append(b, ']'), err
+}
+
+func (k *blanker) block() []byte {
+	return append(append([]byte(`{"type":"text","text":`), k.text...), '}')
+}
+
+func typeOf(v jsontext.Value) (kind string) {
+	_ = Members(v, func(name string, v jsontext.Value) {
+		if name == "type" {
+			kind, _ = Text(v)
+		}
+	})
+	return kind
+}
+
+func isThought(v jsontext.Value) bool {
+	kind := typeOf(v)
+	return kind == "thinking" || kind == "redacted_thinking" || kind == "redactedThinking" || kind == "reasoning"
+}
+
+func isMedia(v jsontext.Value) bool {
+	kind := typeOf(v)
+	return kind == "image" || kind == "audio"
+}
+
+// elements calls f with each value of a JSON list.
+func elements(list []byte, f func(jsontext.Value) error) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(list), lenient...)
+	if _, err := d.ReadToken(); err != nil {
+		return fmt.Errorf("not JSON: %s: %w", jsonReason(err), ErrInvalid)
+	}
+	for d.PeekKind() != ']' {
+		v, err := d.ReadValue()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not JSON: %s: %w", jsonReason(err), ErrInvalid)
+		}
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

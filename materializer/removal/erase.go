@@ -1,0 +1,297 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A Remover erases and redacts the sessions of one log. Its methods may be
+// called from several goroutines, and on several nodes at once.
+type Remover struct {
+	Log          *stream.Log
+	Sessions     *stream.Sessions
+	Cache        *materializer.Cache
+	Materializer *materializer.Materializer
+	Directory    materializer.Directory
+	Snapshots    *materializer.Snapshots
+	// Window is how long a session stays in the trash before it may be erased
+	// without more ado.
+	Window time.Duration
+	Now    func() time.Time // default time.Now
+
+	step func(name string) error // of tests: what stops the work before a step
+}
+
+// A Found is what there is of a session: what Erase would remove.
+type Found struct {
+	Session   core.SessionID `json:"session"`
+	Dialect   string         `json:"dialect,omitempty"`
+	Cursor    core.Cursor    `json:"cursor"`          // of its last record
+	SHA256    core.Digest    `json:"sha256,omitzero"` // of its canonical JSONL
+	Bytes     int64          `json:"bytes"`           // of the same
+	Entries   int            `json:"entries"`
+	Records   int            `json:"records"` // that the log still has
+	Snapshots []string       `json:"snapshots"`
+	Blobs     int            `json:"blobs"`             // that its lines name
+	Forks     []string       `json:"forks"`             // sessions that came from it, and may have lines of it
+	Deleted   *core.Notice   `json:"deleted,omitempty"` // when it went to the trash
+	Held      *core.Notice   `json:"held,omitempty"`
+	Erased    *core.Notice   `json:"erased,omitempty"` // it was erased before, perhaps not to the end
+	// Due is when the session's time in the trash is over. Zero where it is not
+	// in the trash.
+	Due time.Time `json:"due,omitzero"`
+}
+
+// A Receipt says what was removed, and what remains.
+type Receipt struct {
+	Found
+	Log     string   `json:"log"`
+	Removed Removed  `json:"removed"`
+	Remains []string `json:"remains"`
+}
+
+// Removed counts what one run removed: less than there was, where an earlier one
+// had removed some of it.
+type Removed struct {
+	Records   uint64 `json:"records"`
+	Snapshots int    `json:"snapshots"`
+	Rows      bool   `json:"rows"` // this node's
+}
+
+// Find returns what there is of a session. core.ErrNotFound where the log has
+// none of that name.
+func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
+	forks, err := r.Forks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{Session: id, Snapshots: []string{}, Forks: forks}
+	s, err := r.Cache.Fresh(ctx, id)
+	switch {
+	case err == nil && !erasedIn(s):
+		r.describe(f, s)
+	case err == nil || errors.Is(err, core.ErrDeleted):
+		if err := r.describeErased(ctx, f); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, err
+	}
+	kept, err := r.Snapshots.Kept(ctx, r.Log.Name(), id)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kept {
+		f.Snapshots = append(f.Snapshots, k.Key)
+	}
+	f.Records, err = r.records(ctx, id)
+	return f, err
+}
+
+func (r *Remover) describe(f *Found, s *stream.Session) {
+	_ = s.View(func(st *core.State) error {
+		plain := st.Render()
+		f.Dialect, f.Cursor, f.Entries = st.Dialect.Name(), st.Cursor(), len(st.Entries)
+		f.SHA256, f.Bytes, f.Blobs = core.DigestOf(plain), int64(len(plain)), len(st.Blobs())
+		f.Deleted, f.Held = st.Deleted, st.Held
+		if st.Deleted != nil {
+			f.Due = st.Deleted.Time.Add(r.Window)
+		}
+		return nil
+	})
+}
+
+func (r *Remover) describeErased(ctx context.Context, f *Found) error {
+	last, n, err := r.Sessions.LastErase(ctx, f.Session)
+	if err != nil {
+		return err
+	}
+	f.Cursor, f.Erased = core.CursorOf(last.Seq, last.Chain), &n
+	return nil
+}
+
+func erasedIn(s *stream.Session) (erased bool) {
+	_ = s.View(func(st *core.State) error {
+		erased = st.Erased != nil
+		return nil
+	})
+	return erased
+}
+
+// records counts what the log has of a session.
+func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
+	last, err := r.Log.Last(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, err := range r.Log.Scan(ctx, id, 0, last.Pos) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Forks returns the sessions that say that they came from id, as far as this
+// node's rows know.
+func (r *Remover) Forks(ctx context.Context, id core.SessionID) ([]string, error) {
+	rows, err := r.Directory.Kin(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	forks := []string{}
+	for _, row := range rows {
+		if row.Erased {
+			continue
+		}
+		for _, p := range row.Lineage.Parents {
+			if p.Session == id {
+				forks = append(forks, string(row.ID))
+				break
+			}
+		}
+	}
+	return forks, nil
+}
+
+// errTooSoon is a session that is not in the trash, or not long enough.
+var errTooSoon = fmt.Errorf("too soon: %w", core.ErrConflict)
+
+// May returns why f cannot be erased, or nil. now takes a session that is not in
+// the trash, or not for long enough.
+func (r *Remover) May(f *Found, now bool) error {
+	switch {
+	case f.Held != nil:
+		st := core.State{ID: f.Session, Held: f.Held}
+		return st.Removable()
+	case f.Erased != nil || now:
+		return nil
+	case f.Deleted == nil:
+		return fmt.Errorf("session %s is not in the trash (sessctl rm %s, or erase it at once with --now): %w", f.Session, f.Session, errTooSoon)
+	case r.now().Before(f.Due):
+		return fmt.Errorf("session %s is in the trash until %s, from where it can be taken out (erase it at once with --now): %w",
+			f.Session, f.Due.UTC().Format(time.RFC3339), errTooSoon)
+	}
+	return nil
+}
+
+func (r *Remover) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
+
+// Erase removes a session: first it is recorded that it is erased, by whom, when
+// and why; then its snapshots and its records go. now takes one that is not in
+// the trash, or not for long enough; where that is not said it is
+// core.ErrConflict. core.ErrHeld while the session is held. After any other
+// error the same again completes it.
+func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, now bool) (*Receipt, error) {
+	f, err := r.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.May(f, now); err != nil {
+		return nil, err
+	}
+	out := &Receipt{Found: *f, Log: r.Log.Name()}
+	if f.Erased == nil {
+		if err := r.sayErased(ctx, id, n, f.Cursor, now); err != nil {
+			return nil, err
+		}
+	}
+	last, said, err := r.Sessions.LastErase(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out.Cursor, out.Erased = core.CursorOf(last.Seq, last.Chain), &said
+	if out.Removed.Snapshots, err = r.removeSnapshots(ctx, id, func(string) bool { return true }); err != nil {
+		return nil, err
+	}
+	if err := r.before("records"); err != nil {
+		return nil, err
+	}
+	if out.Removed.Records, err = r.Log.Forget(ctx, id, last.Pos-1); err != nil {
+		return nil, err
+	}
+	if err := r.before("rows"); err != nil {
+		return nil, err
+	}
+	r.Cache.Forget(id)
+	out.Removed.Rows = r.Materializer.CatchUp(ctx) == nil
+	out.Remains = remains(f)
+	return out, nil
+}
+
+// sayErased stores the erase record. Whether the session may be erased is asked
+// once more of what it is then: it may have come out of the trash meanwhile.
+func (r *Remover) sayErased(ctx context.Context, id core.SessionID, n core.Notice, seen core.Cursor, now bool) error {
+	if err := r.before("record"); err != nil {
+		return err
+	}
+	s, err := r.Cache.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.Erase(ctx, n, func(st *core.State) error {
+		if now || st.Deleted != nil && !r.now().Before(st.Deleted.Time.Add(r.Window)) {
+			return nil
+		}
+		return fmt.Errorf("session %s has changed since %s, it is no longer in the trash for long enough: %w", id, seen, errTooSoon)
+	})
+}
+
+// removeSnapshots removes the snapshots of a session whose keys which takes, and
+// returns how many those were.
+func (r *Remover) removeSnapshots(ctx context.Context, id core.SessionID, which func(key string) bool) (int, error) {
+	kept, err := r.Snapshots.Kept(ctx, r.Log.Name(), id)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, k := range kept {
+		if !which(k.Key) {
+			continue
+		}
+		if err := r.before("snapshot"); err != nil {
+			return n, err
+		}
+		if err := r.Snapshots.Remove(ctx, k.Key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (r *Remover) before(step string) error {
+	if r.step == nil {
+		return nil
+	}
+	return r.step(step)
+}
+
+// remains says what outlives an erasure or a redaction.
+func remains(f *Found) []string {
+	out := []string{
+		"the bytes of the records on the servers' disks, which nobody can ask for, until the files that they are in are written anew or dropped",
+		"blobs that nobody refers to any more, until the collection of blobs removes them (sessctl blobs gc): those that this session named, and bodies of more than 256 KiB",
+		"backups that were made before, until they are removed",
+	}
+	if len(f.Forks) > 0 {
+		out = append(out, fmt.Sprintf("%d sessions that came from this one, with the lines that they copied: they are erased and redacted on their own", len(f.Forks)))
+	}
+	return out
+}

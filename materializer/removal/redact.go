@@ -1,0 +1,150 @@
+package removal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A Redacted says what a redaction removed, and what remains.
+type Redacted struct {
+	Session core.SessionID `json:"session"`
+	Log     string         `json:"log"`
+	Cursor  core.Cursor    `json:"cursor"`
+	Entries []string       `json:"entries"`
+	SHA256  core.Digest    `json:"sha256"` // of the canonical JSONL as it is now
+	Object  string         `json:"object"` // the snapshot that has it
+	Forks   []string       `json:"forks"`  // sessions that came from this one, and may have the entries
+	Removed Removed        `json:"removed"`
+	Remains []string       `json:"remains"`
+}
+
+// redactTries is how often a checkpoint is tried that others come before.
+const redactTries = 10
+
+// Redact replaces what entries of a session say: first a record says so, then a
+// snapshot is made that has the new lines alone, and then the older snapshots and
+// the records that it covers go. core.ErrHeld while the session is held. After
+// an error the same again completes it.
+func (r *Remover) Redact(ctx context.Context, id core.SessionID, q stream.Redaction) (*Redacted, error) {
+	s, err := r.Cache.Fresh(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.before("record"); err != nil {
+		return nil, err
+	}
+	if err := s.Redact(ctx, q); err != nil {
+		return nil, err
+	}
+	var at core.Cursor
+	_ = s.View(func(st *core.State) error {
+		at = st.Cursor()
+		return nil
+	})
+	m, err := r.cover(ctx, s, q.IDs)
+	if err != nil {
+		return nil, err
+	}
+	forks, err := r.Forks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &Redacted{
+		Session: id, Log: r.Log.Name(), Cursor: at, Entries: q.IDs, SHA256: m.SHA256, Object: m.Object, Forks: forks,
+	}
+	if out.Removed.Snapshots, err = r.removeSnapshots(ctx, id, func(key string) bool { return older(key, m) }); err != nil {
+		return nil, err
+	}
+	if err := r.before("records"); err != nil {
+		return nil, err
+	}
+	upTo, err := r.coveredBy(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if out.Removed.Records, err = r.Log.Forget(ctx, id, upTo); err != nil {
+		return nil, err
+	}
+	if err := r.before("rows"); err != nil {
+		return nil, err
+	}
+	// What is in memory has the old lines in the records that it remembers.
+	r.Cache.Forget(id)
+	out.Removed.Rows = r.Materializer.CatchUp(ctx) == nil
+	out.Remains = remains(&Found{Forks: out.Forks})
+	return out, nil
+}
+
+// cover sees to it that the latest checkpoint knows ids as redacted, and returns
+// its manifest.
+func (r *Remover) cover(ctx context.Context, s *stream.Session, ids []string) (*core.Manifest, error) {
+	for range redactTries {
+		base, err := r.base(ctx, s.ID())
+		if err != nil {
+			return nil, err
+		}
+		if m, err := manifestOf(base); err != nil || m != nil && knows(m, ids) {
+			return m, err
+		}
+		if err := r.before("checkpoint"); err != nil {
+			return nil, err
+		}
+		if err := s.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		if _, err := r.Materializer.Checkpoint(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("session %s gets no checkpoint that covers its redaction: %w", s.ID(), core.ErrUnavailable)
+}
+
+// manifestOf is the manifest that a base carries, nil for an open.
+func manifestOf(base *core.Record) (*core.Manifest, error) {
+	if base.Kind != core.KindCheckpoint {
+		return nil, nil
+	}
+	return core.ReadManifest(base)
+}
+
+func knows(m *core.Manifest, ids []string) bool {
+	for _, id := range ids {
+		if !slices.Contains(m.Redacted, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// base returns the session's latest checkpoint, or its open.
+func (r *Remover) base(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	last, err := r.Log.Last(ctx, id)
+	if err != nil || last.Kind == core.KindCheckpoint || last.Kind == core.KindOpen {
+		return last, err
+	}
+	return r.Log.At(ctx, id, last.Base)
+}
+
+// coveredBy is up to where the latest checkpoint covers the session's records.
+func (r *Remover) coveredBy(ctx context.Context, id core.SessionID) (core.Pos, error) {
+	base, err := r.base(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if base.Kind != core.KindCheckpoint {
+		return 0, fmt.Errorf("session %s has no checkpoint any more: %w", id, core.ErrConflict)
+	}
+	return min(base.Base, base.Pos-1), nil
+}
+
+// older reports whether key is of a snapshot that covers less than m's.
+func older(key string, m *core.Manifest) bool {
+	prefix := m.Object[:strings.LastIndexByte(m.Object, '/')+1]
+	return strings.HasPrefix(key, prefix) && key != m.Object && key < materializer.SnapshotKey(m.Log, m.Session, m.Seq, core.Digest{})
+}

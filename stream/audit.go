@@ -1,0 +1,199 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Bounds of what is kept of operators' acts.
+const (
+	// auditRecords is how many the stream takes unless an operator has given it
+	// more: some 50 MiB. A bound in bytes would be set aside on the disk at once.
+	auditRecords = 100_000
+	// auditName bounds each name in a record, auditText each of its other texts,
+	// and auditMessage the record: JSON writes some bytes as six.
+	auditName    = 256
+	auditText    = 4 << 10
+	auditMessage = 64 << 10
+	// auditWait bounds one try to write or to read.
+	auditWait = 10 * time.Second
+	// AuditPage is how many records one reading gives at most.
+	AuditPage = 1000
+)
+
+// Outcomes of an act.
+const (
+	AuditBegun   = "begun"   // about to be done; another record says how it went, unless the node died
+	AuditDone    = "done"    //
+	AuditRefused = "refused" // nothing was changed
+	AuditFailed  = "failed"  // some of it may be done
+)
+
+// An AuditRecord says who did what to the log, when, why and how it went. What
+// a session holds is never in it.
+type AuditRecord struct {
+	N       uint64         `json:"n"`    // its number, given by the stream; a later record has a higher one
+	Time    time.Time      `json:"time"` // when it was stored, by the broker's clock
+	Act     string         `json:"act"`  // such as "erase"
+	Session core.SessionID `json:"session,omitempty"`
+	By      string         `json:"by,omitempty"`
+	Host    string         `json:"host,omitempty"` // where By was
+	Node    string         `json:"node,omitempty"` // that did it
+	Why     string         `json:"why,omitempty"`
+	Outcome string         `json:"outcome"`
+	Detail  string         `json:"detail,omitempty"` // counts, names, digests
+}
+
+// An Audit is the record of what operators did to a log: a stream of its own,
+// which forgets nothing and lets nothing be taken out. Its methods may be called
+// from several goroutines.
+type Audit struct {
+	js   jetstream.JetStream
+	name string
+	subj string
+}
+
+// OpenAudit opens the audit records of a log, making their stream on as many
+// replicas where it is absent. core.ErrInvalid where a stream is there that
+// would forget some.
+func OpenAudit(ctx context.Context, js jetstream.JetStream, log string, replicas int) (*Audit, error) {
+	if err := checkLogName(log); err != nil {
+		return nil, err
+	}
+	a := &Audit{js: js, name: "SESSAUDIT_" + log, subj: "sessaudit." + log}
+	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		s, err := js.Stream(ctx, a.name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return s, err
+		}
+		s, err = js.CreateStream(ctx, a.config(max(replicas, 1)))
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was first
+			return js.Stream(ctx, a.name)
+		}
+		return s, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+	}
+	return a, a.check(s.CachedInfo().Config)
+}
+
+func (a *Audit) config(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        a.name,
+		Description: "what operators did to a sesslog log",
+		Subjects:    []string{a.subj},
+		Retention:   jetstream.LimitsPolicy,
+		Storage:     jetstream.FileStorage,
+		Discard:     jetstream.DiscardNew,
+		MaxMsgs:     auditRecords,
+		MaxMsgSize:  auditMessage,
+		Replicas:    replicas,
+		DenyDelete:  true,
+		DenyPurge:   true,
+	}
+}
+
+func (a *Audit) check(c jetstream.StreamConfig) error {
+	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.Discard != jetstream.DiscardNew ||
+		c.MaxAge != 0 || c.MaxMsgsPerSubject > 0 || c.NoAck {
+		return fmt.Errorf("stream %s would forget records; mend its settings: %w", a.name, core.ErrInvalid)
+	}
+	return nil
+}
+
+// Write stores r, whose N and Time it does not look at. Names are cut to 256
+// bytes, the reason and the detail to 4 KiB. core.ErrFull where there is no room for more records, core.ErrUncertain
+// where the answer was lost: a record stored twice is better than none.
+func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
+	r.N, r.Time = 0, time.Time{}
+	for _, name := range []*string{&r.Act, &r.By, &r.Host, &r.Node} {
+		*name = cutText(*name, auditName)
+	}
+	r.Why, r.Detail = cutText(r.Why, auditText), cutText(r.Detail, auditText)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, auditWait)
+	defer cancel()
+	for {
+		_, err := a.js.Publish(ctx, a.subj, body, jetstream.WithExpectStream(a.name), jetstream.WithRetryAttempts(0))
+		err = edge(err)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, core.ErrFull):
+			return fmt.Errorf("stream %s has no room for another audit record, so nothing is done that needs one; "+
+				"keep what is there (sessctl audit -o json) and give the stream more max_msgs: %w", a.name, core.ErrFull)
+		case !errors.Is(err, errBusy) || pause(ctx) != nil:
+			return fmt.Errorf("audit record of %q: %w", r.Act, err)
+		}
+	}
+}
+
+// cutText cuts s to n bytes, between characters.
+func cutText(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-len("…")], "") + "…"
+}
+
+// Read returns the records behind after that were stored at since or later,
+// oldest first, AuditPage of them at most. What is no audit record is passed by.
+func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]AuditRecord, error) {
+	ctx, cancel := context.WithTimeout(ctx, auditWait)
+	defer cancel()
+	s, err := a.js.Stream(ctx, a.name)
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+	}
+	if s.CachedInfo().State.LastSeq <= after {
+		return nil, nil
+	}
+	c, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+	}
+	msgs, err := c.Messages()
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+	}
+	defer msgs.Stop()
+	stop := context.AfterFunc(ctx, msgs.Stop)
+	defer stop()
+	var out []AuditRecord
+	for {
+		m, err := msgs.Next()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("stream %s: %w: %w", a.name, ctx.Err(), core.ErrUnavailable)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: a message without a sequence: %v: %w", a.name, err, core.ErrCorrupt)
+		}
+		var r AuditRecord
+		if json.Unmarshal(m.Data(), &r) == nil && !meta.Timestamp.Before(since) {
+			r.N, r.Time = meta.Sequence.Stream, meta.Timestamp.UTC()
+			out = append(out, r)
+		}
+		if meta.NumPending == 0 || len(out) == AuditPage {
+			return out, nil
+		}
+	}
+}

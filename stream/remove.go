@@ -1,0 +1,191 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Erase says that the session is gone for good: from then on nothing can be
+// written to it, and whoever tries is told by whom it was erased. What it
+// consists of is for the caller to remove, once Erase has returned nil: see
+// Log.Forget. may is asked of the state that is erased; its error is Erase's,
+// and nothing is stored then. core.ErrHeld while the session is held. That it was
+// erased before is no error.
+func (s *Session) Erase(ctx context.Context, n core.Notice, may func(*core.State) error) error {
+	return s.noticeIf(ctx, core.KindErase, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Erased != nil }, may)
+}
+
+// DeleteIf is Delete where may returns no error for the state that goes.
+func (s *Session) DeleteIf(ctx context.Context, n core.Notice, may func(*core.State) error) error {
+	return s.noticeIf(ctx, core.KindDelete, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Deleted != nil }, may)
+}
+
+// Hold sees to it that nothing of the session can be deleted, erased or redacted
+// until Unhold. Appending goes on. A session that is held stays held by whoever
+// was first.
+func (s *Session) Hold(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindHold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held != nil })
+}
+
+// Unhold ends a hold, whoever's it is. It is no error where there is none.
+func (s *Session) Unhold(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindUnhold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held == nil })
+}
+
+// LastErase returns what the log says of a session that was erased, and where
+// that record lies. core.ErrConflict where the session was not erased.
+func (ss *Sessions) LastErase(ctx context.Context, id core.SessionID) (*core.Record, core.Notice, error) {
+	var n core.Notice
+	last, err := ss.lastOf(ctx, id)
+	if err != nil {
+		return nil, n, err
+	}
+	if last.Kind != core.KindErase {
+		return nil, n, fmt.Errorf("session %s was not erased: %w", id, core.ErrConflict)
+	}
+	if err := json.Unmarshal(last.Body, &n); err != nil {
+		return nil, n, fmt.Errorf("erase record of session %s: %v: %w", id, err, core.ErrCorrupt)
+	}
+	return last, n, nil
+}
+
+// A Redaction replaces entries for good.
+type Redaction struct {
+	IDs    []string // of the entries
+	Text   string   // in place of every text of theirs
+	Notice core.Notice
+}
+
+// Redact replaces what the entries say and remembers that: nobody can give them
+// other bytes again. Their old bytes are still in the log until a checkpoint
+// covers the redaction and the records before it are dropped. core.ErrHeld while
+// the session is held, core.ErrNotFound for an entry that is not there,
+// core.ErrInvalid for one that its agent could not read without what is taken
+// out. That all of them were redacted before is no error.
+func (s *Session) Redact(ctx context.Context, r Redaction) error {
+	n := r.Notice
+	if n.Time.IsZero() {
+		n.Time = s.ss.cfg.Now().UTC()
+	}
+	if n.Host == "" {
+		n.Host = s.ss.cfg.Host
+	}
+	first, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+		if !fresh {
+			return nil, errNotFresh
+		}
+		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+			return nil, err
+		}
+		es, err := redacted(st, r)
+		if err != nil || len(es) == 0 {
+			return nil, err
+		}
+		body := bytes.Join([][]byte{first, core.LinesBody(es)}, []byte("\n"))
+		return &core.Record{Kind: core.KindRedact, Head: core.MainHead, Writer: s.writer, Count: len(es), Body: body}, nil
+	}, nil)
+}
+
+// Redacted returns the entries as Redact would have them, without those that
+// were redacted before. It stores nothing. Its errors are those of Redact.
+func (s *Session) Redacted(r Redaction) (es []core.Entry, err error) {
+	err = s.View(func(st *core.State) error {
+		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+			return err
+		}
+		es, err = redacted(st, r)
+		return err
+	})
+	return es, err
+}
+
+// redacted returns the entries of r as they are to be, less those that were
+// redacted before.
+func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
+	var es []core.Entry
+	for i, id := range r.IDs {
+		old, ok := st.Entry(id)
+		if !ok {
+			return nil, &core.LineError{Line: i + 1, ID: id, Err: fmt.Errorf("session %s has no such entry: %w", st.ID, core.ErrNotFound)}
+		}
+		if st.Redacted[id] {
+			continue
+		}
+		line, err := core.Blank(old.Line, r.Text)
+		var e core.Entry
+		if err == nil {
+			e, err = checked(st.Dialect, line, false)
+		}
+		if err == nil && (e.ID != old.ID || e.Parent != old.Parent || e.Type != old.Type || e.Time != old.Time || e.Aside != old.Aside) {
+			err = fmt.Errorf("it would not be the same entry any more: %w", core.ErrInvalid)
+		}
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: id, Err: fmt.Errorf("an entry of type %q cannot be redacted: %w", old.Type, err)}
+		}
+		es = append(es, e)
+	}
+	return es, nil
+}
+
+// Forget takes a session's records up to upTo out of the log and returns how
+// many there were. The caller has made sure that nobody needs them, and that the
+// session has a later one. This goes by subject, which holds up the shard's
+// writers for a moment: it is for a session here and there that must go at once.
+// For room, drop a prefix (see Truncate). The servers answer nothing of those
+// records from then on. Their bytes stay on the servers' disks until the part of
+// the stream's files that they are in is written anew or dropped.
+func (l *Log) Forget(ctx context.Context, id core.SessionID, upTo core.Pos) (uint64, error) {
+	ask, err := json.Marshal(map[string]any{"filter": l.subject(id), "seq": uint64(upTo) + 1})
+	if err != nil {
+		return 0, err
+	}
+	var purged uint64 // an earlier try, whose answer was lost, may have purged the rest
+	for {
+		n, err := l.purge(ctx, id, ask)
+		purged += n
+		if err == nil || !errors.Is(err, errBusy) {
+			return purged, err
+		}
+		if pause(ctx) != nil {
+			return purged, err
+		}
+	}
+}
+
+// purgeWait bounds one try of a purge, which reads the blocks that the session is
+// in.
+const purgeWait = 30 * time.Second
+
+func (l *Log) purge(ctx context.Context, id core.SessionID, ask []byte) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, purgeWait)
+	defer cancel()
+	reply, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.PURGE."+streamName(l.cfg.Name, l.Shard(id)), ask)
+	if err != nil {
+		return 0, readEdge(err)
+	}
+	var got struct {
+		Purged uint64 `json:"purged"`
+		Error  *struct {
+			Code        int    `json:"code"`
+			ErrCode     int    `json:"err_code"`
+			Description string `json:"description"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &got); err != nil {
+		return 0, fmt.Errorf("the server's answer to a purge: %v: %w", err, core.ErrUnavailable)
+	}
+	if got.Error != nil {
+		return 0, fmt.Errorf("records of session %s: %w", id, apiEdge(got.Error.ErrCode, got.Error.Code, got.Error.Description))
+	}
+	return got.Purged, nil
+}
