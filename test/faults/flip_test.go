@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "modernc.org/sqlite" // the driver of the node's index
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -193,17 +196,21 @@ func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
 	}
 }
 
-// awaitRows returns once the rows of both sessions are in the directory's bucket
-// as they stand, which is a second behind. Without them nobody knows of a loss.
+// awaitRows returns once the rows of both sessions are on the node's disk as they
+// stand, which is a second behind. Without them nobody knows of a loss.
 func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
 	t.Helper()
-	block := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "KV_SESSDIR_main", "msgs", "1.blk")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(node.Data, "index.db")+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	harness.Await(t, "the rows are saved", func() error {
-		b := readFile(t, block)
 		for _, id := range ids {
-			_, row, _ := bytes.Cut(b[max(0, bytes.LastIndex(b, []byte(`"id":"`+id))):], []byte(`"seq":`))
-			if !bytes.HasPrefix(row, []byte("11,")) {
-				return fmt.Errorf("the row of %s says %.10q", id, row)
+			var seq int
+			err := db.QueryRowContext(t.Context(), `SELECT seq FROM sessions WHERE id = ?`, id).Scan(&seq)
+			if err != nil || seq != 11 {
+				return fmt.Errorf("the row of %s says %d, %v", id, seq, err)
 			}
 		}
 		return nil
