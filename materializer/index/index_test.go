@@ -333,8 +333,17 @@ func TestHostileText(t *testing.T) {
 	}
 	for _, s := range hostile {
 		for _, f := range []materializer.Filter{
-			{CWD: s}, {CWD: s, Below: true}, {Tags: []string{s}}, {Label: s}, {Holder: s}, {Name: s}, {Text: s}, {Prefix: s}, {Dialect: s},
-			{Text: s, Sort: materializer.SortName}, {Limit: 1, Sort: materializer.SortName, Text: s},
+			{CWD: s},
+			{CWD: s, Below: true},
+			{Tags: []string{s}},
+			{Label: s},
+			{Holder: s},
+			{Name: s},
+			{Text: s},
+			{Prefix: s},
+			{Dialect: s},
+			{Text: s, Sort: materializer.SortName},
+			{Limit: 1, Sort: materializer.SortName, Text: s},
 		} {
 			if _, err := x.List(t.Context(), f); err != nil {
 				t.Errorf("%.60q: %v", s, err)
