@@ -23,6 +23,9 @@ type ListOptions = materializer.Filter
 // A Mark is a place among the changes of a node's directory.
 type Mark = materializer.Mark
 
+// A Sort is what a listing is ordered by.
+type Sort = materializer.Sort
+
 // Sorts are what a listing can be ordered by, States what sessions can be at.
 var (
 	Sorts  = materializer.Sorts

@@ -1,8 +1,11 @@
 package materializer_test
 
 import (
+	"database/sql"
 	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -74,4 +77,54 @@ func sameShard(r *rig, shard int) core.SessionID {
 			return id
 		}
 	}
+}
+
+// Rows that were lost with the file they were in come back from the log while the
+// node serves.
+func TestRowsOfADamagedDirectoryComeBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, d, _ := r.run(t, materializer.Policy{})
+	for i := range 50 {
+		add(t, r.create(t, fmt.Sprintf("session-%02d", i)), 2000)
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The pages move from the write-ahead log into the file, where they are spoilt.
+	db, err := sql.Open("sqlite", r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
+	b, err := os.ReadFile(r.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(b); i++ {
+		b[i] ^= 0xA5
+	}
+	f, err := os.OpenFile(r.file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(b[4096:], 4096); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	lost := false
+	await(t, "the damage to be met", func() bool {
+		add(t, r.create(t, fmt.Sprintf("another-%d", time.Now().UnixNano())), 2000)
+		_, _ = d.Rows(t.Context())
+		lost = lost || d.Lost(0)
+		return lost
+	})
+	await(t, "all rows to be there again", func() bool {
+		d.Sync(t.Context())
+		page, err := d.List(t.Context(), materializer.Filter{Prefix: "session-"})
+		return err == nil && len(page.Rows) == 50
+	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,13 +14,17 @@ func lsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [PREFIX]",
 		Short: "List sessions",
-		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. --cwd,
---dialect and --text narrow the list.
+		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
+narrow the list, and order it.
+
+An interrupted session is open and held by a writer of which nothing is heard:
+its host died, or cannot be reached. Case does not count in names and texts.
 
 With -o json: a list with an object for each session: id, agentId (where the
 agent's own id is another), dialect, cwd, entries, seq (records), name, first
 (the beginning of the first user message), messages, created, modified, usage,
-and tags, holder, closed, deleted and snapshot where there is something to say.`,
+size (bytes of its lines), and tags, holder, closed, deleted and snapshot where
+there is something to say.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -38,22 +41,18 @@ and tags, holder, closed, deleted and snapshot where there is something to say.`
 			return a.ls(ctx, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.deleted, "deleted", false, "list the trash instead")
-	cmd.Flags().StringArrayVar(&f.tags, "tag", nil, "list only sessions that have this `TAG`, given several times: all of them")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "list only sessions of the directory `DIR`, as their agent wrote it")
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "list only sessions of the agent `NAME`")
-	cmd.Flags().StringVar(&f.text, "text", "", "list only sessions with `TEXT` in the name or the first message")
+	f.filter.add(cmd)
+	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "the other way round: the oldest, smallest or cheapest first, names from the last")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }
 
 type lsFlags struct {
+	filter  filterFlags
 	prefix  string
-	cwd     string
-	dialect string
-	text    string
-	deleted bool
-	tags    []string
+	sort    string
+	reverse bool
 	limit   int
 }
 
@@ -63,11 +62,19 @@ const (
 )
 
 func (a *app) ls(ctx context.Context, f lsFlags) error {
+	o, err := f.filter.options(a.now())
+	if err != nil {
+		return err
+	}
+	if err := sortOf(&o, f.sort); err != nil {
+		return err
+	}
+	o.Prefix, o.Reverse, o.Limit = f.prefix, f.reverse, f.limit
 	node, err := a.client()
 	if err != nil {
 		return err
 	}
-	rows, more, err := allSessions(ctx, node, f)
+	rows, more, err := allSessions(ctx, node, o)
 	if err != nil {
 		return err
 	}
@@ -87,40 +94,25 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 	return nil
 }
 
-// allSessions lists page by page, up to f.limit, and reports whether there are
-// more.
-func allSessions(ctx context.Context, node *api.Client, f lsFlags) (rows []api.Row, more bool, err error) {
-	after := ""
+// allSessions lists page by page, up to o.Limit where that is not 0, and reports
+// whether there are more.
+func allSessions(ctx context.Context, node *api.Client, o api.ListOptions) (rows []api.Row, more bool, err error) {
+	limit := o.Limit
 	for {
-		size := pageSize
-		if f.limit > 0 && len(f.tags) == 0 {
-			size = min(size, f.limit-len(rows))
+		o.Limit = pageSize
+		if limit > 0 {
+			o.Limit = min(pageSize, limit-len(rows))
 		}
-		page, err := node.List(ctx, api.ListOptions{Prefix: f.prefix, CWD: f.cwd, Dialect: f.dialect, Text: f.text, Deleted: f.deleted, Limit: size, After: after})
+		page, err := node.List(ctx, o)
 		if err != nil {
 			return nil, false, err
 		}
-		for _, r := range page.Sessions {
-			if f.limit > 0 && len(rows) >= f.limit {
-				return rows, true, nil
-			}
-			if hasTags(r, f.tags) {
-				rows = append(rows, r)
-			}
+		rows = append(rows, page.Sessions...)
+		if page.Next == "" || page.Next == o.After || limit > 0 && len(rows) >= limit {
+			return rows, page.Next != "" && page.Next != o.After, nil
 		}
-		if page.Next == "" || page.Next == after {
-			return rows, false, nil
-		}
-		if f.limit > 0 && len(rows) >= f.limit {
-			return rows, true, nil
-		}
-		after = page.Next
+		o.After = page.Next
 	}
-}
-
-// hasTags reports whether r has every one of tags.
-func hasTags(r api.Row, tags []string) bool {
-	return !slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(r.Tags, t) })
 }
 
 func (a *app) printRows(rows []api.Row) error {

@@ -97,7 +97,7 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	if err != nil {
 		return err
 	}
-	rows, _, err := allSessions(ctx, node, lsFlags{})
+	rows, _, err := allSessions(ctx, node, api.ListOptions{})
 	if err != nil {
 		return err
 	}

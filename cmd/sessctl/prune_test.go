@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -97,19 +96,4 @@ func TestPruneKeepsWhatIsAtWork(t *testing.T) {
 	if diff := cmp.Diff([]string{"old-0050h", "old-0030h"}, ids); diff != "" || len(deleted()) != 1 {
 		t.Errorf("%v %s", deleted(), diff)
 	}
-}
-
-// NOVA-34
-func TestLsByTag(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.answers("GET /v1/sessions", api.List{Sessions: []api.Row{
-		{ID: "with-0001", Summary: core.Summary{Tags: []string{"pr", "feature"}}}, {ID: "without-0001"},
-	}})
-	got := f.run("ls", "--tag", "feature")
-	wantResult(t, got, 0, "with-0001", "")
-	if strings.Contains(got.out, "without-0001") {
-		t.Error(got.out)
-	}
-	wantResult(t, f.run("ls", "--tag", "none", "-o", "json"), 0, "[]\n", "")
 }

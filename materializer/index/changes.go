@@ -24,7 +24,7 @@ func (x *Index) markAt(change int64) materializer.Mark {
 	return materializer.Mark(fmt.Sprintf("%s-%d", x.db.epoch, change))
 }
 
-// place reads a mark. core.ErrLost where it is of another directory, or of so
+// changeAt reads a mark. core.ErrLost where it is of another directory, or of so
 // long ago that it is not known any more what went away since.
 func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (int64, error) {
 	epoch, number, _ := strings.Cut(string(m), "-")
@@ -32,12 +32,12 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("after %q is no mark of a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
 	}
-	var gone, last int64
-	err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(min(change), 0) FROM gone`).Scan(&gone, &last)
+	var trimmed int64
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'trimmed'`).Scan(&trimmed)
 	if err != nil {
 		return 0, err
 	}
-	if epoch != x.db.epoch || gone >= maxGone && n < last {
+	if epoch != x.db.epoch || n < trimmed {
 		return 0, fmt.Errorf("after %q is of another node's directory, or of one that was made again: %w", m[:min(len(m), 80)], core.ErrLost)
 	}
 	return n, nil

@@ -52,7 +52,7 @@ CREATE INDEX by_dialect ON sessions(deleted, dialect, modified DESC, id);
 CREATE INDEX by_change ON sessions(change);
 CREATE INDEX by_agent_id ON sessions(agent_id) WHERE agent_id <> '';
 CREATE INDEX those_held ON sessions(n) WHERE held = 1;
-CREATE INDEX those_behind ON sessions(id) WHERE snapshot + 1 < seq;
+CREATE INDEX those_behind ON sessions(id) WHERE snapshot + 1 < seq AND deleted < 2;
 CREATE TABLE gone(change INTEGER PRIMARY KEY, id TEXT NOT NULL);
 CREATE TABLE marks(mark TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(mark, n)) WITHOUT ROWID;
 CREATE TABLE holders(n INTEGER NOT NULL, head TEXT NOT NULL, writer TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(n, head)) WITHOUT ROWID;

@@ -32,6 +32,7 @@ type Index struct {
 	file    sync.RWMutex
 	db      *file
 	failing bool // the last write did; guarded by writing
+	syncs   sync.WaitGroup
 
 	mu      sync.Mutex
 	pending map[core.SessionID]*change
@@ -107,8 +108,9 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	return x, nil
 }
 
-// Close closes the file. Run must have returned.
+// Close closes the file. Run must have returned, and nobody may call anything.
 func (x *Index) Close() error {
+	x.syncs.Wait()
 	x.writing.Lock()
 	defer x.writing.Unlock()
 	x.file.Lock()
@@ -264,7 +266,7 @@ func (x *Index) seqsAfter(after string) []idSeq {
 func (x *Index) Behind() []core.SessionID {
 	x.file.RLock()
 	defer x.file.RUnlock()
-	rows, err := x.db.r.Query(`SELECT id FROM sessions WHERE snapshot + 1 < seq`) // the checkpoint itself is a record
+	rows, err := x.db.r.Query(`SELECT id FROM sessions WHERE snapshot + 1 < seq AND deleted < 2`) // the checkpoint itself is a record
 	if err != nil {
 		x.report(err)
 		return nil
@@ -325,8 +327,19 @@ func (x *Index) Changed() <-chan struct{} {
 	return x.changed
 }
 
-// Sync implements materializer.Directory.
-func (x *Index) Sync(ctx context.Context) { x.flush(ctx) }
+// Sync implements materializer.Directory. What it began goes on when its caller
+// does not wait for it any more.
+func (x *Index) Sync(ctx context.Context) {
+	done := make(chan struct{})
+	x.syncs.Go(func() {
+		defer close(done)
+		x.flush(context.WithoutCancel(ctx))
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
 
 // Run implements materializer.Directory.
 func (x *Index) Run(ctx context.Context) error {

@@ -225,7 +225,9 @@ func last(v *materializer.View) string { return cmp.Or(v.Row.Modified, v.Row.Cre
 
 func matches(v *materializer.View, f *materializer.Filter) bool {
 	r := &v.Row
-	in := func(s, part string) bool { return part == "" || strings.Contains(strings.ToLower(s), strings.ToLower(part)) }
+	in := func(s, part string) bool {
+		return part == "" || strings.Contains(strings.ToLower(s), strings.ToLower(part))
+	}
 	for _, tag := range f.Tags {
 		if !slices.Contains(r.Tags, tag) {
 			return false

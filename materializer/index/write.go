@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
@@ -33,7 +34,7 @@ var statements = map[string]string{
 	"unhold":  `DELETE FROM holders WHERE n = ?`,
 	"link":    `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
 	"unlink":  `DELETE FROM links WHERE child = ?`,
-	"docs":    `SELECT id, place, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
+	"docs":    `SELECT id, place, entry, kind, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
 	"doc":     `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 	"undoc":   `DELETE FROM docs WHERE id = ?`,
 	"free":    `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
@@ -44,8 +45,8 @@ var statements = map[string]string{
 	"floor":   `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
 }
 
-// maxGone is how many sessions that are gone are remembered for those who follow
-// changes.
+// maxGone is for how many changes it is remembered that a session is gone, for
+// those who follow.
 const maxGone = 10_000
 
 // A writer is one write under way.
@@ -127,6 +128,18 @@ type held struct {
 	labels        string
 }
 
+// placeOf is where a session is: 0 among those that live, 1 in the trash, 2 erased,
+// where no listing finds it.
+func placeOf(r *materializer.Row) int {
+	switch {
+	case r.Erased:
+		return 2
+	case r.Deleted:
+		return 1
+	}
+	return 0
+}
+
 // scope is what the session's texts are narrowed by.
 func (h *held) scope(id core.SessionID) string {
 	return scopeOf(string(id), h.dialect, h.cwd, strings.Split(h.marks, between))
@@ -203,7 +216,7 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	w.change++
 	r := &v.Row
 	args := []any{
-		int64(r.Seq), int64(r.Snapshot), w.change, r.Deleted, r.Closed, len(v.Claims) > 0, c.created, c.modified, r.Size, r.Entries, c.cost,
+		int64(r.Seq), int64(r.Snapshot), w.change, placeOf(r), r.Closed, len(v.Claims) > 0, c.created, c.modified, r.Size, r.Entries, c.cost,
 		c.agentID, c.dialect, c.cwd, c.name, c.look, now.texts, now.digest, now.kept, now.marks, c.claims, now.labels, c.row,
 	}
 	if fresh {
@@ -242,35 +255,42 @@ func (w *writer) count(fresh, was, is bool) {
 // anew. now is brought up to date.
 func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, labels map[string]string, err error) {
 	id := v.Row.ID
-	read, digest := digestsOf(v.Entries, old.texts)
-	whole := read != old.digest && old.texts > 0 || old.n != 0 && old.scope(id) != now.scope(id)
-	if whole {
-		if err := w.remove(id, old, namePlace, all); err != nil {
-			return nil, nil, err
-		}
-		w.scrub = true
-		now.texts, now.kept, now.labels = 0, 0, ""
-	}
 	w.scrub = w.scrub || v.Row.Erased
-	if whole || old.n == 0 || nameOf(old.look) != nameOf(now.look) {
-		if added, err = w.rename(v, old, now, whole); err != nil {
-			return nil, nil, err
-		}
+	read, digest := digestsOf(v.Entries, old.texts)
+	moved := old.n != 0 && old.scope(id) != now.scope(id)
+	whole := old.n == 0 || moved || read != old.digest && old.texts > 0
+	if whole {
+		now.texts, now.kept, now.labels = 0, 0, ""
 	}
 	if now.labels != "" {
 		if err := json.Unmarshal([]byte(now.labels), &labels); err != nil {
 			return nil, nil, err
 		}
 	}
-	if now.texts == len(v.Entries) {
-		return added, labels, nil
+	texts, labels, size := textsOf(v, now.texts, labels)
+	now.texts, now.digest = len(v.Entries), digest
+	if texts, err = w.trim(id, old, now, texts, size); err != nil {
+		return nil, nil, err
 	}
-	last := int64(0)
-	if ms, ok := millis(v.Row.Created); ok {
-		last = ms
+	if name, ok := nameDoc(&v.Row); ok && (whole || nameOf(old.look) != nameOf(now.look)) {
+		texts = append(texts, name)
 	}
-	texts, size := []doc{}, int64(0)
-	for i := now.texts; i < len(v.Entries); i++ {
+	switch {
+	case whole:
+		texts, err = w.replace(id, old, texts, moved)
+	case nameOf(old.look) != nameOf(now.look):
+		err = w.remove(id, old, namePlace, func(d *doc) (bool, bool) { return d.place == namePlace, false })
+	}
+	b, _ := json.Marshal(labels) // strings always can be
+	now.labels = string(b)
+	return texts, labels, err
+}
+
+// textsOf returns what v's entries say from one on, and how many bytes that is,
+// and labels as they leave them.
+func textsOf(v *materializer.View, from int, labels map[string]string) (texts []doc, _ map[string]string, size int64) {
+	last, _ := millis(v.Row.Created) // for what does not say when
+	for i := from; i < len(v.Entries); i++ {
 		d, at := docOf(v.Dialect, v.Entries[i], i, func(target, text string) { labels = relabel(labels, target, text) })
 		if ms, ok := millis(at); ok {
 			last = ms
@@ -278,17 +298,11 @@ func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, la
 		if d.text == "" {
 			continue
 		}
-		d.id = idOf(id, i, last)
+		d.id = idOf(v.Row.ID, i, last)
 		texts = append(texts, d)
 		size += int64(len(d.text))
 	}
-	now.texts, now.digest = len(v.Entries), digest
-	if texts, err = w.trim(id, old, now, texts, size); err != nil {
-		return nil, nil, err
-	}
-	b, err := json.Marshal(labels)
-	now.labels = string(b)
-	return append(added, texts...), labels, err
+	return texts, labels, size
 }
 
 func nameOf(look string) string {
@@ -296,19 +310,32 @@ func nameOf(look string) string {
 	return name
 }
 
-// rename returns the name's text, and deletes that of the old one.
-func (w *writer) rename(v *materializer.View, old, now *held, removed bool) ([]doc, error) {
-	if !removed && old.n != 0 {
-		if err := w.remove(v.Row.ID, old, namePlace, func(place, _ int) bool { return place == namePlace }); err != nil {
-			return nil, err
+// nameDoc is the text of a session's name, if it has one.
+func nameDoc(r *materializer.Row) (doc, bool) {
+	ms, _ := millis(cmp.Or(r.Created, r.Modified))
+	d := doc{id: idOf(r.ID, namePlace, ms), place: namePlace, kind: "name", text: tidy(r.Name, maxEntry)}
+	return d, d.text != ""
+}
+
+// replace deletes the texts of a session that are none of texts, and returns
+// those that are to be added. Few of many differ, as a rule, and what is deleted
+// costs most.
+func (w *writer) replace(id core.SessionID, old *held, texts []doc, all bool) ([]doc, error) {
+	is := make(map[int]int, len(texts))
+	for i := range texts {
+		is[texts[i].place] = i
+	}
+	there := map[int]bool{}
+	err := w.remove(id, old, namePlace, func(d *doc) (bool, bool) {
+		i, ok := is[d.place]
+		if ok && !all && texts[i].text == d.text && texts[i].entry == d.entry && texts[i].kind == d.kind {
+			there[d.place] = true
+			return false, true
 		}
-	}
-	text := tidy(v.Row.Name, maxEntry)
-	if text == "" {
-		return nil, nil
-	}
-	ms, _ := millis(cmp.Or(v.Row.Created, v.Row.Modified))
-	return []doc{{id: idOf(v.Row.ID, namePlace, ms), place: namePlace, kind: "name", text: text}}, nil
+		w.scrub = true
+		return true, true
+	})
+	return slices.DeleteFunc(texts, func(d doc) bool { return there[d.place] }), err
 }
 
 // trim drops a session's oldest texts until the rest fits: those that are in the
@@ -317,12 +344,12 @@ func (w *writer) trim(id core.SessionID, old, now *held, texts []doc, size int64
 	inFile := now.kept
 	now.kept += size
 	if inFile > 0 && now.kept > maxSession {
-		err := w.remove(id, old, 0, func(_, size int) bool {
+		err := w.remove(id, old, 0, func(d *doc) (gone, on bool) {
 			if now.kept <= maxSession {
-				return false
+				return false, false
 			}
-			now.kept -= int64(size)
-			return true
+			now.kept -= int64(len(d.text))
+			return true, true
 		})
 		if err != nil {
 			return nil, err
@@ -336,11 +363,11 @@ func (w *writer) trim(id core.SessionID, old, now *held, texts []doc, size int64
 }
 
 // all is for remove.
-func all(int, int) bool { return true }
+func all(*doc) (gone, on bool) { return true, true }
 
-// remove deletes a session's texts from a place on, as long as which says so of
-// each one's place and size in turn.
-func (w *writer) remove(id core.SessionID, old *held, from int, which func(place, size int) bool) error {
+// remove goes through the texts of a session that are in the file, from a place
+// on, as long as which says so, and deletes those that it says are gone.
+func (w *writer) remove(id core.SessionID, old *held, from int, which func(*doc) (gone, on bool)) error {
 	if old.n == 0 {
 		return nil
 	}
@@ -350,15 +377,15 @@ func (w *writer) remove(id core.SessionID, old *held, from int, which func(place
 	}
 	defer rows.Close()
 	scope := old.scope(id)
-	for rows.Next() {
+	for on := true; on && rows.Next(); {
 		op := docOp{n: old.n, scope: scope, removed: true}
-		if err := rows.Scan(&op.id, &op.place, &op.text); err != nil {
+		if err := rows.Scan(&op.id, &op.place, &op.entry, &op.kind, &op.text); err != nil {
 			return err
 		}
-		if !which(op.place, len(op.text)) {
-			break
+		var gone bool
+		if gone, on = which(&op.doc); gone {
+			w.docs = append(w.docs, op)
 		}
-		w.docs = append(w.docs, op)
 	}
 	return rows.Err()
 }
@@ -436,7 +463,7 @@ func (w *writer) finish(floors map[int]materializer.Floor) error {
 		}
 	}
 	if w.gone {
-		if err := w.exec("ungone", w.change-maxGone); err != nil {
+		if err := w.forgetGone(); err != nil {
 			return err
 		}
 	}
@@ -450,6 +477,19 @@ func (w *writer) finish(floors map[int]materializer.Floor) error {
 		}
 	}
 	return nil
+}
+
+// forgetGone keeps the list of sessions that are gone short, and notes up to where
+// it does not know them.
+func (w *writer) forgetGone() error {
+	res, err := w.stmts["ungone"].ExecContext(w.ctx, w.change-maxGone)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil {
+		return err
+	}
+	return w.exec("trimmed", strconv.FormatInt(w.change-maxGone, 10))
 }
 
 func (w *writer) doc(d *docOp) error {

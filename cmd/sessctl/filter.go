@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// filterFlags narrow the sessions of ls and search.
+type filterFlags struct {
+	cwd, dialect, holder, label, name, text, state string
+
+	below, deleted bool
+	tags           []string
+
+	since, until, createdSince, createdUntil string
+	minSize, maxSize                         string
+	minCost, maxCost                         string
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it")
+	fs.BoolVar(&f.below, "below", false, "and of the directories below --cwd")
+	fs.StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
+	fs.StringVar(&f.holder, "holder", "", "only sessions of which `WHO` holds a head: an agent, host, person or writer")
+	fs.StringArrayVar(&f.tags, "tag", nil, "only sessions that have this `TAG`, given several times: all of them")
+	fs.StringVar(&f.label, "label", "", "only sessions with an entry labelled `LABEL`")
+	fs.StringVar(&f.name, "name", "", "only sessions with `TEXT` in the name")
+	fs.StringVar(&f.text, "text", "", "only sessions with `TEXT` in the name or the first message")
+	fs.StringVar(&f.state, "state", "", "only sessions that are `STATE`: open, closed, held or interrupted")
+	fs.BoolVar(&f.deleted, "deleted", false, "the trash instead")
+	fs.StringVar(&f.since, "since", "", "only sessions modified at `TIME` or later: 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d ago")
+	fs.StringVar(&f.until, "until", "", "only sessions modified at `TIME` or before")
+	fs.StringVar(&f.createdSince, "created-since", "", "only sessions made at `TIME` or later")
+	fs.StringVar(&f.createdUntil, "created-until", "", "only sessions made at `TIME` or before")
+	fs.StringVar(&f.minSize, "min-size", "", "only sessions of `SIZE` or more, such as 10MiB")
+	fs.StringVar(&f.maxSize, "max-size", "", "only sessions of `SIZE` or less")
+	fs.StringVar(&f.minCost, "min-cost", "", "only sessions that cost `AMOUNT` or more")
+	fs.StringVar(&f.maxCost, "max-cost", "", "only sessions that cost `AMOUNT` or less")
+}
+
+// options are the flags for a node. Misuse is said here, before it is asked.
+func (f *filterFlags) options(now time.Time) (api.ListOptions, error) {
+	o := api.ListOptions{
+		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
+		Name: f.name, Text: f.text, Deleted: f.deleted,
+	}
+	var errs []error
+	for _, s := range api.States {
+		if string(s) == f.state {
+			o.State = s
+		}
+	}
+	if f.state != "" && o.State == "" {
+		errs = append(errs, fmt.Errorf("--state %q is none of %s", f.state, list(api.States)))
+	}
+	if f.below && f.cwd == "" {
+		errs = append(errs, errors.New("--below asks for --cwd, the directory to look below"))
+	}
+	moment := func(s string) (time.Time, error) { return parseMoment(s, now) }
+	errs = append(errs,
+		flagValue("since", f.since, &o.Modified.From, moment), flagValue("until", f.until, &o.Modified.To, moment),
+		flagValue("created-since", f.createdSince, &o.Created.From, moment), flagValue("created-until", f.createdUntil, &o.Created.To, moment),
+		flagValue("min-size", f.minSize, &o.Size.From, parseSize), flagValue("max-size", f.maxSize, &o.Size.To, parseSize),
+		flagValue("min-cost", f.minCost, &o.Cost.From, parseAmount), flagValue("max-cost", f.maxCost, &o.Cost.To, parseAmount))
+	if err := errors.Join(errs...); err != nil {
+		return o, &usageError{err.Error()}
+	}
+	return o, nil
+}
+
+func list[T ~string](names []T) string {
+	var b []string
+	for _, n := range names {
+		b = append(b, string(n))
+	}
+	return strings.Join(b, ", ")
+}
+
+// sortOf reads --sort.
+func sortOf(o *api.ListOptions, by string) error {
+	if by == "" {
+		return nil
+	}
+	i := slices.IndexFunc(api.Sorts, func(s api.Sort) bool { return string(s) == by })
+	if i < 0 {
+		return usagef("--sort %q is none of %s", by, list(api.Sorts))
+	}
+	o.Sort = api.Sorts[i]
+	return nil
+}
+
+// flagValue reads a flag that need not be given.
+func flagValue[T any](name, s string, to **T, parse func(string) (T, error)) error {
+	if s == "" {
+		return nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return fmt.Errorf("--%s %q: %w", name, s, err)
+	}
+	*to = &v
+	return nil
+}
+
+// parseMoment reads a day, a time, or how long ago.
+func parseMoment(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	hours, isDays := strings.CutSuffix(s, "d")
+	if isDays {
+		n, err := strconv.ParseFloat(hours, 64)
+		if err == nil && n >= 0 && n < 1e5 {
+			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
+		}
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, errors.New("use a day such as 2026-01-02, a time such as 2026-01-02T03:04:05Z, or how long ago: 36h, 7d")
+}
+
+// parseSize reads a number of bytes, with or without a unit.
+func parseSize(s string) (int64, error) {
+	number, unit := s, int64(1)
+	for i, name := range []string{"B", "KiB", "MiB", "GiB"} {
+		if n, ok := strings.CutSuffix(s, name); ok {
+			number, unit = n, 1<<(10*i)
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || n < 0 || n*float64(unit) > 1<<62 {
+		return 0, errors.New("use a number of bytes, or one with KiB, MiB or GiB behind it")
+	}
+	return int64(n * float64(unit)), nil
+}
+
+func parseAmount(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n != n {
+		return 0, errors.New("use a number")
+	}
+	return n, nil
+}

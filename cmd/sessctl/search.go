@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func searchCmd(a *app) *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "search QUERY...",
+		Short: "Search what sessions say",
+		Long: `Lists the entries of all sessions, on all hosts, that have every word of QUERY,
+newest first: prompts, answers, what tools gave, summaries, notes, labels and
+sessions' names. "Words in quotes" are a phrase; begin* finds the beginning of a
+word. Case, accents and punctuation do not matter, and nothing in QUERY is a
+command. Flags narrow the sessions that are searched. In a shell, a phrase has
+quotes within quotes: sessctl search '"exactly this"'.
+
+Of a long entry the beginning can be found, of a long session the newest part;
+docs/OPERATIONS.md says how much.
+
+With -o json: a list with an object for each entry: session, entry (where it has
+an id), kind (user, assistant, tool, system, summary, note, label or name), time,
+snippet (the words around the first that were found), name (of the session), cwd
+and dialect.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.text = strings.Join(args, " ")
+			if f.limit < 0 {
+				return usagef("--limit %d is below 0", f.limit)
+			}
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.search(ctx, f)
+		},
+	}
+	f.filter.add(cmd)
+	cmd.Flags().StringVar(&f.session, "session", "", "only what this `SESSION` says")
+	cmd.Flags().StringVar(&f.from, "from", "", "only what was said at `TIME` or later, written like that of --since")
+	cmd.Flags().StringVar(&f.to, "to", "", "only what was said at `TIME` or before")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` entries, 0 for all")
+	return cmd
+}
+
+type searchFlags struct {
+	filter  filterFlags
+	text    string
+	session string
+	from    string
+	to      string
+	limit   int
+}
+
+func (a *app) search(ctx context.Context, f searchFlags) error {
+	o, err := f.filter.options(a.now())
+	if err != nil {
+		return err
+	}
+	q := api.SearchQuery{Text: f.text, Sessions: o}
+	moment := func(s string) (time.Time, error) { return parseMoment(s, a.now()) }
+	for _, end := range []struct {
+		name, value string
+		to          **time.Time
+	}{{"from", f.from, &q.Time.From}, {"to", f.to, &q.Time.To}} {
+		if err := flagValue(end.name, end.value, end.to, moment); err != nil {
+			return &usageError{err.Error()}
+		}
+	}
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	if f.session != "" {
+		if node, q.Session, err = a.inLog(ctx, f.session); err != nil {
+			return err
+		}
+	}
+	hits, more, err := allHits(ctx, node, q, f.limit)
+	if err != nil {
+		return err
+	}
+	if a.format == asJSON {
+		return a.printJSON(notNil(hits))
+	}
+	if err := a.printHits(hits); err != nil {
+		return err
+	}
+	if more {
+		a.notef("there are more, list all with: --limit 0")
+	}
+	return nil
+}
+
+// allHits lists page by page, up to limit where that is not 0, and reports
+// whether there are more.
+func allHits(ctx context.Context, node *api.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
+	for {
+		q.Limit = pageSize
+		if limit > 0 {
+			q.Limit = min(pageSize, limit-len(hits))
+		}
+		page, err := node.Search(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		hits = append(hits, page.Hits...)
+		if page.Next == "" || page.Next == q.Before || limit > 0 && len(hits) >= limit {
+			return hits, page.Next != "", nil
+		}
+		q.Before = page.Next
+	}
+}
+
+func (a *app) printHits(hits []api.Hit) error {
+	if len(hits) == 0 {
+		a.notef("nothing found")
+		return nil
+	}
+	g := a.newGrid()
+	g.add("TIME", "SESSION", "ENTRY", "KIND", "TEXT")
+	for _, h := range hits {
+		entry := h.Entry
+		if entry == "" {
+			entry = "-"
+		}
+		g.add(a.whenText(h.Time), string(h.Session), cut(plain(entry), 24), h.Kind, cut(plain(h.Snippet), promptColumns))
+	}
+	return g.flush()
+}

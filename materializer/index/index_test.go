@@ -1,0 +1,440 @@
+package index_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// view is a session that says these things, one entry each.
+func view(id string, seq uint64, texts ...string) materializer.View {
+	v := materializer.View{Dialect: pi, Row: materializer.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: core.Summary{Created: iso(noon), Modified: iso(noon)}}}
+	for i, text := range texts {
+		v.Entries = append(v.Entries, message(i, "user", text, noon.Add(time.Duration(i)*time.Second)))
+	}
+	if len(texts) > 0 {
+		v.Row.First = texts[0]
+	}
+	return v
+}
+
+func find(t testing.TB, x *index.Index, text string) (found []string) {
+	t.Helper()
+	found, _ = searchAll(t, x, materializer.SearchQuery{Text: text, Limit: 100})
+	return found
+}
+
+// onDisk reports which files beside the index hold text.
+func onDisk(t *testing.T, path, text string) (in []string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(bytes.ToLower(b), []byte(text)) {
+			in = append(in, filepath.Base(file))
+		}
+	}
+	return in
+}
+
+// Erased sessions, redacted entries and sessions that are gone leave no text, in
+// the file or beside it.
+func TestWhatIsErasedLeavesNoText(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	defer x.Close()
+	secrets := []string{"xylophonesecret", "quagmiresecret", "zeppelinsecret"}
+	for i, s := range secrets {
+		v := view(fmt.Sprintf("session-%d", i), 1, s+" at first", "and "+s+" again")
+		v.Row.Name = "about " + s
+		x.Put(v)
+	}
+	for i := range 300 { // others, so that there is something to merge with
+		x.Put(view(fmt.Sprintf("other-%04d", i), 1, fmt.Sprintf("something else %d", i)))
+	}
+	x.Sync(t.Context())
+	for _, s := range secrets {
+		if len(onDisk(t, path, s)) == 0 || len(find(t, x, s)) != 3 {
+			t.Fatalf("%s: nothing to erase", s)
+		}
+	}
+	erased := view("session-0", 2)
+	erased.Row.Deleted, erased.Row.Erased = true, true
+	x.Put(erased)
+	redacted := view("session-1", 2, "redacted", "redacted")
+	x.Put(redacted)
+	x.Forget("session-2")
+	x.Sync(t.Context())
+	for _, s := range secrets {
+		if in := onDisk(t, path, s); len(in) > 0 {
+			t.Errorf("%s is still in %v", s, in)
+		}
+		if found := find(t, x, s); len(found) > 0 {
+			t.Errorf("%s is found in %q", s, found)
+		}
+		// The engine keeps words with what they share at the beginning cut off.
+		if in := onDisk(t, path, s[1:]); len(in) > 0 {
+			t.Errorf("most of %s is still in %v", s, in)
+		}
+	}
+	if len(find(t, x, "redacted")) != 2 || len(find(t, x, "else")) != 100 && len(find(t, x, "else")) != 300 {
+		t.Error("others went with them")
+	}
+}
+
+// Rows are replaced by rows of a higher seq alone, and what was put is known at
+// once, before and after it was written.
+func TestOlderRowsReplaceNothing(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	x.Put(view("session-1", 5, "five"))
+	x.Put(view("session-1", 4, "four"))
+	if x.Seq("session-1") != 5 || x.Seq("session-2") != 0 {
+		t.Error(x.Seq("session-1"))
+	}
+	x.Sync(t.Context())
+	x.Put(view("session-1", 5, "five again"))
+	x.Put(view("session-1", 3, "three"))
+	x.Sync(t.Context())
+	if x.Seq("session-1") != 5 || len(find(t, x, "five")) != 1 || len(find(t, x, "again"))+len(find(t, x, "three"))+len(find(t, x, "four")) != 0 {
+		t.Error("an older row took a newer one's place")
+	}
+	x.Forget("session-1")
+	if x.Seq("session-1") != 0 {
+		t.Error("what was forgotten is known")
+	}
+	x.Put(view("session-1", 2, "two"))
+	x.Sync(t.Context())
+	if x.Seq("session-1") != 2 || len(find(t, x, "two")) != 1 || x.Len() != 1 {
+		t.Error("what was forgotten is not made again")
+	}
+}
+
+// Floors are on disk with the rows that they speak for, or not at all.
+func TestFloorsAreStoredWithTheirRows(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	floor := materializer.Floor{Pos: 7, Chain: core.Chain{1, 2}}
+	x.Put(view("session-1", 5, "five"))
+	x.SetFloor(3, floor)
+	other := open(t, path) // as another start after a crash would see it
+	if other.Floor(3) != (materializer.Floor{}) || other.Seq("session-1") != 0 {
+		t.Error("something is there before it was written")
+	}
+	_ = other.Close()
+	x.Sync(t.Context())
+	other = open(t, path)
+	defer other.Close()
+	if other.Floor(3) != floor || other.Seq("session-1") != 5 || other.Len() != 1 {
+		t.Errorf("floor %v, seq %d, %d sessions", other.Floor(3), other.Seq("session-1"), other.Len())
+	}
+	_ = x.Close()
+}
+
+func TestAFileOfNoUseIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(t *testing.T, path string){
+		"another version": func(t *testing.T, path string) { execSQL(t, path, `PRAGMA user_version = 77`) },
+		"another log":     func(t *testing.T, path string) { execSQL(t, path, `UPDATE meta SET value = 'other' WHERE key = 'log'`) },
+		"a lost table":    func(t *testing.T, path string) { execSQL(t, path, `DROP TABLE marks`) },
+		"no database": func(t *testing.T, path string) {
+			if err := os.WriteFile(path, bytes.Repeat([]byte("no database"), 1000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"cut short": func(t *testing.T, path string) {
+			if err := os.Truncate(path, 5000); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "index.db")
+			x := open(t, path)
+			x.Put(view("session-1", 5, "five"))
+			x.SetFloor(0, materializer.Floor{Pos: 9})
+			x.Sync(t.Context())
+			_ = x.Close()
+			spoil(t, path)
+			x = open(t, path)
+			defer x.Close()
+			if x.Len() != 0 || x.Floor(0).Pos != 0 || len(find(t, x, "five")) != 0 {
+				t.Fatal("it was gone on with")
+			}
+			x.Put(view("session-1", 5, "five"))
+			x.Sync(t.Context())
+			if len(find(t, x, "five")) != 1 {
+				t.Error("the new one does not work")
+			}
+		})
+	}
+	if _, err := index.Open(t.Context(), index.Config{Path: filepath.Join(t.TempDir(), "none", "index.db"), Log: "main"}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+}
+
+func execSQL(t *testing.T, path, stmt string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), stmt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is found damaged at work is made anew, and the shards are said to
+// be lost until each is read again.
+func TestAFileThatIsDamagedAtWorkIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	for i := range 500 {
+		x.Put(view(fmt.Sprintf("session-%04d", i), 5, strings.Repeat("some words ", 50)))
+	}
+	x.SetFloor(0, materializer.Floor{Pos: 9})
+	x.Sync(t.Context())
+	_ = x.Close()
+	x = open(t, path)
+	defer x.Close()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xA5}, int(info.Size())-8192), 8192); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	for range 20 { // until the damage is met
+		_, _ = x.Rows(t.Context())
+		_, _ = x.Search(t.Context(), materializer.SearchQuery{Text: "some", Limit: 100})
+		x.Put(view("session-0007", 6, "other"))
+		x.Sync(t.Context())
+		if x.Lost(0) {
+			break
+		}
+	}
+	if !x.Lost(0) || x.Floor(0).Pos != 0 {
+		t.Fatal("the damage is not met")
+	}
+	x.SetFloor(0, materializer.Floor{Pos: 10})
+	if x.Floor(0).Pos != 0 {
+		t.Error("a floor speaks for rows that are gone")
+	}
+	x.Restart(0)
+	x.SetFloor(0, materializer.Floor{Pos: 10})
+	x.Put(view("session-0008", 6, "anew"))
+	x.Sync(t.Context())
+	if x.Lost(0) || x.Floor(0).Pos != 10 || len(find(t, x, "anew")) != 1 {
+		t.Error("it does not go on")
+	}
+}
+
+// Of a long entry the beginning is found, of a long session the newest part; and
+// it is the same part whether it came at once or bit by bit.
+func TestTextIsBounded(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	filler := strings.Repeat("filling words ", 280) // nearly an entry's worth
+	var texts []string
+	for i := range 200 {
+		texts = append(texts, fmt.Sprintf("number%d %s", i, filler))
+	}
+	x.Put(view("session-whole", 9, texts...))
+	for n := 1; n <= len(texts); n += 3 {
+		x.Put(view("session-bits", uint64(n), texts[:n]...))
+		x.Sync(t.Context())
+	}
+	x.Put(view("session-bits", 1000, texts...))
+	x.Put(view("session-long", 1, "early "+strings.Repeat("x ", 4<<10)+" late"))
+	x.Sync(t.Context())
+	whole, bits := 0, 0
+	for i := range texts {
+		found := find(t, x, fmt.Sprintf("number%d", i))
+		for _, f := range found {
+			if strings.HasPrefix(f, "session-whole") {
+				whole++
+			} else {
+				bits++
+			}
+		}
+		if len(found) == 1 {
+			t.Errorf("number%d is found in %q alone", i, found)
+		}
+		if i > 190 && len(found) != 2 {
+			t.Errorf("the newest, number%d, is found in %q", i, found)
+		}
+	}
+	if whole != bits || whole < 60 || whole > 70 {
+		t.Errorf("%d entries of one that came at once, %d of one that came bit by bit", whole, bits)
+	}
+	if len(find(t, x, "early")) != 1 || len(find(t, x, "late")) != 0 {
+		t.Error("of a long entry not the beginning is found")
+	}
+}
+
+// Whatever agents write, the index takes it, and finds what can be found.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	image := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("needle1 in a picture 0123456789\xff\xfe"), 20))
+	hostile := []string{
+		"", "\x00", "needle\x00needle", "\xff\xfe needle", strings.Repeat("n", 1<<20), "needle " + image, "\u202eneedle", strings.Repeat("é", 5000),
+		`"needle" OR text:x NEAR(`, "日本語のneedle検索", "needle'; DROP TABLE sessions; --", "a\x1fneedle\x1fb",
+	}
+	for i, s := range hostile {
+		v := view(fmt.Sprintf("session-%04d", i), math.MaxInt64, s, s)
+		short := materializer.Clip(s) // as rows have it
+		v.Row.Name, v.Row.CWD, v.Row.First, v.Row.Tags = short, short, short, []string{short, short, "same"}
+		v.Row.Created, v.Row.Modified, v.Row.AgentID = s, s, s
+		v.Row.Usage.Cost = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1}[i%5]
+		v.Claims = map[string]core.Claim{s: {Agent: s, Host: s, Writer: s}, core.MainHead: {}}
+		v.Entries = append(v.Entries,
+			core.Entry{Line: []byte(s), ID: s, Time: s}, // no JSON at all
+			labelEntry(9, s, s, noon),
+			message(10, "user", s, time.Unix(1<<60, 0)), message(11, "user", s, time.Unix(-1<<60, 0)))
+		x.Put(v)
+	}
+	x.Sync(t.Context())
+	rows, err := x.Rows(t.Context())
+	if err != nil || len(rows) != len(hostile) || x.Len() != len(hostile) {
+		t.Fatalf("%d rows of %d, %v", len(rows), len(hostile), err)
+	}
+	for _, s := range hostile {
+		for _, f := range []materializer.Filter{
+			{CWD: s},
+			{CWD: s, Below: true},
+			{Tags: []string{s}},
+			{Label: s},
+			{Holder: s},
+			{Name: s},
+			{Text: s},
+			{Prefix: s},
+			{Dialect: s},
+			{Text: s, Sort: materializer.SortName},
+			{Limit: 1, Sort: materializer.SortName, Text: s},
+		} {
+			if _, err := x.List(t.Context(), f); err != nil {
+				t.Errorf("%.60q: %v", s, err)
+			}
+			if _, err := x.Search(t.Context(), materializer.SearchQuery{Text: s, Sessions: f, Limit: 5}); err != nil && !errors.Is(err, core.ErrInvalid) {
+				t.Errorf("%.60q: %v", s, err)
+			}
+		}
+		if ids := listAll(t, x, materializer.Filter{CWD: s, Limit: 3}); s != "" && len(ids) == 0 {
+			t.Errorf("a session of cwd %.60q is not listed", s)
+		}
+	}
+	if n := len(listAll(t, x, materializer.Filter{Tags: []string{"same"}, Limit: 2})); n != len(hostile) {
+		t.Errorf("%d sessions have the tag", n)
+	}
+	if found := find(t, x, "needle*"); len(found) == 0 {
+		t.Error("no needle is found")
+	}
+	if found := find(t, x, image[:80]); len(found) != 0 {
+		t.Errorf("base64 is found in %q", found)
+	}
+	if found := find(t, x, "検索"); len(found) == 0 {
+		t.Error("a word in a script without blanks is not found")
+	}
+}
+
+// A thousand texts of one second are all found, and a page cut among them loses
+// none.
+func TestManyTextsOfOneSecond(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	for i := range 40 {
+		v := view(fmt.Sprintf("session-%04d", i), 1)
+		for j := range 30 {
+			v.Entries = append(v.Entries, message(j, "user", "together", noon))
+		}
+		x.Put(v)
+	}
+	x.Sync(t.Context())
+	found, _ := searchAll(t, x, materializer.SearchQuery{Text: "together", Limit: 7})
+	seen := map[string]bool{}
+	for _, f := range found {
+		seen[f] = true
+	}
+	if len(found) != 1200 || len(seen) != 1200 {
+		t.Errorf("%d found, %d of them different", len(found), len(seen))
+	}
+}
+
+// Whoever follows changes is told of each session once, as it is, and of those
+// that are gone.
+func TestChangesTellWhatCameBehindAMark(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	x.Put(view("session-1", 1))
+	x.Sync(t.Context())
+	page, err := x.List(t.Context(), materializer.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := x.Changed()
+	x.Put(view("session-2", 1))
+	x.Sync(t.Context())
+	select {
+	case <-changed:
+	default:
+		t.Error("a change is not told")
+	}
+	x.Put(view("session-2", 2))
+	x.Put(view("session-3", 1))
+	x.Forget("session-1")
+	x.Sync(t.Context())
+	var got []string
+	mark := page.Mark
+	for {
+		cs, end, err := x.Changes(t.Context(), materializer.Filter{}, mark, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cs {
+			seq := uint64(0)
+			if c.Row != nil {
+				seq = c.Row.Seq
+			}
+			got = append(got, fmt.Sprintf("%s %d", c.ID, seq))
+		}
+		if mark = end; len(cs) < 2 {
+			break
+		}
+	}
+	if want := "session-1 0, session-2 2, session-3 1"; strings.Join(slices.Sorted(slices.Values(got)), ", ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}
