@@ -22,6 +22,7 @@ const (
 	Hole     = Kind(stream.Hole)
 	Record   = Kind(stream.Unreadable)
 	Body     = Kind(stream.BodyGone)
+	Copy     = Kind(stream.Copy)
 	Snapshot = Kind("snapshot") // the latest snapshot is gone or damaged, or not what the records come to
 	Blob     = Kind("blob")     // an image, or the file as it was imported, is gone or damaged
 	Row      = Kind("row")      // the directory knows more of the session than the log
@@ -101,7 +102,7 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		if err != nil {
 			return nil, nil, err
 		}
-		lost, err := v.lost(ctx, shard, st)
+		lost, err := v.Lost(ctx, shard, st)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,9 +121,9 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 	return sessions, problems, nil
 }
 
-// lost is how many messages inside a shard are gone that nobody took out. Those
+// Lost returns how many messages inside a shard in state st are gone that nobody took out. Those
 // of sessions that were erased or redacted are gone on purpose.
-func (v *Verifier) lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
+func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
 	if st.Missing == 0 {
 		return 0, nil
 	}
@@ -143,6 +144,9 @@ func (v *Verifier) records(r *Report, in *stream.Inspection) {
 			n = "put the blob back from a copy of the object store, or: " + r.repair()
 		}
 		r.add(Kind(f.Kind), place(f), n, f.Err)
+	}
+	for _, f := range in.Lent {
+		r.add(Copy, place(f), "have that server fetch its copy anew: stop it, move the stream's directory aside, start it", f.Err)
 	}
 	for _, f := range in.Strays {
 		r.add(Stray, place(f), r.repair(), f.Err)
