@@ -62,7 +62,7 @@ func TestBlankTakesOutWhatALineSays(t *testing.T) {
 		`{"message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"image","data":"x","mimeType":"x"},{"type":"text","text":"x"}],"details":{"x":"x"},"isError":false}}`: `{"message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"?"}],"details":{},"isError":false}}`,
 		// Nothing but a thought, or a picture.
 		`{"content":[{"type":"thinking","thinking":"x"}]}`: `{"content":[{"type":"text","text":"?"}]}`,
-		`{"content":[]}`:                                  `{"content":[]}`,
+		`{"content":[]}`: `{"content":[]}`,
 		// Of a model's own protocol.
 		`{"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}],"content":null}`: `{"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}],"content":null}`,
 		// A name is content, and so is what has no known shape.

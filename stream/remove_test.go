@@ -26,7 +26,8 @@ func said() []core.Item {
 		{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{text}},
 		{Kind: core.ItemModel, Provider: "p", Model: "m"},
 		{Kind: core.ItemMessage, Role: core.RoleAssistant, Provider: "p", Model: "m", API: "a", Stop: core.StopTools, Usage: &core.Usage{Input: 3}, Blocks: []core.Block{
-			{Kind: core.BlockThinking, Text: swordfish, Signature: swordfish}, text,
+			{Kind: core.BlockThinking, Text: swordfish, Signature: swordfish},
+			text,
 			{Kind: core.BlockCall, ID: "c1", Name: "bash", Args: json.RawMessage(`{"` + swordfish + `":"` + swordfish + `"}`)},
 		}},
 		{Kind: core.ItemMessage, Role: core.RoleTool, Blocks: []core.Block{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -50,7 +49,7 @@ func (f *policyFile) policy() (api.Policy, error) {
 		if err != nil {
 			return p, err
 		}
-		larger, err := parseSize(r.LargerThan)
+		larger, err := parseBound(r.LargerThan)
 		if err != nil {
 			return p, err
 		}
@@ -83,20 +82,14 @@ func parseAge(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseSize reads a number of bytes, with or without KiB, MiB, GiB behind it.
-func parseSize(s string) (int64, error) {
+// parseBound reads a size that is more than nothing; 0 where none is given.
+func parseBound(s string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	text, unit := s, int64(1)
-	for suffix, n := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
-		if t, ok := strings.CutSuffix(s, suffix); ok {
-			text, unit = t, n
-		}
+	n, err := parseSize(s)
+	if err != nil || n == 0 {
+		return 0, usagef("%.128q is no size, write it like 4096, 64KiB or 256MiB", s)
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/unit {
-		return 0, usagef("%q is no size, write it like 4096, 64KiB or 256MiB", s)
-	}
-	return n * unit, nil
+	return n, nil
 }

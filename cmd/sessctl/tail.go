@@ -75,9 +75,10 @@ func (a *app) printEvent(ev api.Event) error {
 	}
 	for _, line := range ev.Entries {
 		kind := readBrief(line).Type
-		if ev.Kind == core.KindAmend {
+		switch ev.Kind {
+		case core.KindAmend:
 			kind += " (amended)"
-		} else if ev.Kind == core.KindRedact {
+		case core.KindRedact:
 			kind += " (redacted)"
 		}
 		if err := a.printEventLine(ev, kind, gist(line)); err != nil {

@@ -50,8 +50,12 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 		if broken != nil {
 			f.add(Danger, st.Stream, broken.Error(), "set it right with the nats tool: nats stream edit "+st.Stream)
 		}
-		if st.Missing > 0 {
-			f.add(Danger, st.Stream, fmt.Sprintf("%d messages inside it are gone", st.Missing), "sessctl verify --all")
+		lost, err := d.Verifier.Lost(ctx, shard, st)
+		if err != nil {
+			return "", err
+		}
+		if lost > 0 {
+			f.add(Danger, st.Stream, fmt.Sprintf("%d messages inside it are gone", lost), "sessctl verify --all")
 		}
 		d.room(f, st)
 		for _, m := range followers {

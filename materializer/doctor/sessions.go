@@ -95,7 +95,12 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		k := all[id]
-		if _, known := held[id]; !known {
+		h, known := held[id]
+		if h.Kind == core.KindErase {
+			f.add(Danger, string(id), fmt.Sprintf("it was erased, and %s of it are left", count(len(k.seqs), "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
+			continue
+		}
+		if !known {
 			f.add(Note, string(id), fmt.Sprintf("%s of a session that the log does not know, %d bytes", count(len(k.seqs), "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; nothing reads them else")
 		} else if len(k.seqs) > manySnapshots {
 			old += int64(len(k.seqs) - 1)

@@ -299,4 +299,3 @@ func unchanged(st *core.State, it Item) error {
 	}
 	return fmt.Errorf("it has changed since the plan was made: %w", core.ErrConflict)
 }
-

@@ -101,7 +101,7 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		if err != nil {
 			return nil, nil, err
 		}
-		lost, err := v.lost(ctx, shard, st)
+		lost, err := v.Lost(ctx, shard, st)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,9 +120,9 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 	return sessions, problems, nil
 }
 
-// lost is how many messages inside a shard are gone that nobody took out. Those
+// Lost returns how many messages inside a shard in state st are gone that nobody took out. Those
 // of sessions that were erased or redacted are gone on purpose.
-func (v *Verifier) lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
+func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
 	if st.Missing == 0 {
 		return 0, nil
 	}
