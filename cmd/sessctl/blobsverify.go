@@ -48,7 +48,7 @@ met), verified, bytes, seed, wrong and mended.`,
 		},
 	}
 	cmd.Flags().Var(&f.share, "sample", "verify this `SHARE` of the blobs, such as 5%")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "which blobs are in the sample; by chance if not given")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "which blobs are in the sample: those that `N` chooses; by chance if not given")
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "write blobs again that the node has a copy of")
 	f.from.add(cmd)
 	return cmd

@@ -320,6 +320,27 @@ func TestANodeThatTheObjectStoreRefusesSaysSoAndDoesNotStart(t *testing.T) {
 	}
 }
 
+func TestANodeThatDoesNotTrustItsObjectStoreStartsAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	store := startProxy(t)
+	args := append(store.Args(), "--blobs-s3-endpoint", store.Endpoint) // TLS, and nobody said whose
+	node := harness.StartNode(t, args...)
+	c := node.Client()
+	complains(t, node, "name that authority's file as the CA")
+	if got := readyz(t, node); !strings.Contains(got, "name that authority's file as the CA") {
+		t.Errorf("readyz: %s", got)
+	}
+	id := newSession(t, c)
+	say(t, c, id, "no picture", api.AppendOptions{})
+
+	trusting := harness.StartNode(t, append(args, "--blobs-s3-ca", store.CAFile)...)
+	pictures := newSession(t, trusting.Client())
+	if _, err := trusting.Client().Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(1, "look", 5000)), api.AppendOptions{}); err != nil {
+		t.Error(err)
+	}
+	healthy(t, trusting)
+}
+
 // readyz is what a node says to who asks whether it is ready.
 func readyz(t *testing.T, n *harness.Node) string {
 	t.Helper()
