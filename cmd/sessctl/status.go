@@ -26,7 +26,9 @@ uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
 limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, bounds (by
 what it bounds: used, limit, refused) and losses: how many records the log had
 lost that this node put back since it began (redone), and how many lines it put
-on heads of their own because others had gone on (rescued).`,
+on heads of their own because others had gone on (rescued), and how many
+sessions in the trash lack, which this node alone remembers until they are taken
+out (owed).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -72,6 +74,9 @@ func (a *app) printStatus(s api.Status) error {
 	}
 	if l := s.Losses; l != (api.Losses{}) {
 		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own", l.Redone, l.Rescued))
+		if l.Owed > 0 {
+			g.add("owed", fmt.Sprintf("%s that sessions in the trash lack; take them out while this node runs, its log names them", count(int(l.Owed), "line", "lines")))
+		}
 	}
 	if err := g.flush(); err != nil {
 		return err
