@@ -63,17 +63,22 @@ func (s *Server) heads(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// addLife says of each claim whether its holder is there.
+// addLife says of each claim whether its holder is there, and nothing where that
+// cannot be told: then nobody is to take it for gone.
 func (s *Server) addLife(ctx context.Context, hs *Heads) {
 	var list []stream.Present
-	asked := false
+	asked, told := false, false
 	for i := range hs.Heads {
 		h := &hs.Heads[i]
 		if h.Claim == nil {
 			continue
 		}
 		if !asked {
-			list, asked = s.present(ctx), true
+			list, told = s.present(ctx)
+			asked = true
+		}
+		if !told {
+			return
 		}
 		life := stream.LifeOf(list, hs.Session, h.Head, h.Claim, time.Now())
 		h.Life = &life

@@ -86,16 +86,16 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// present is who is present, as far as it can be told.
-func (s *Server) present(ctx context.Context) []stream.Present {
+// present is who is present, and whether that can be told.
+func (s *Server) present(ctx context.Context) (list []stream.Present, told bool) {
 	if s.cfg.Presence == nil {
-		return nil
+		return nil, true
 	}
 	list, err := s.cfg.Presence.List(ctx)
 	if err != nil {
 		s.cfg.Logger.Debug("presence cannot be told", "err", err)
 	}
-	return list
+	return list, err == nil
 }
 
 // A heldError is a *core.FencedError that also says whether the holder seems to
@@ -115,7 +115,11 @@ func (s *Server) withLife(ctx context.Context, err error) error {
 	if !ok || e.Holder == nil {
 		return err
 	}
-	return &heldError{e, stream.LifeOf(s.present(ctx), e.Session, e.Head, e.Holder, time.Now())}
+	list, told := s.present(ctx)
+	if !told {
+		return err
+	}
+	return &heldError{e, stream.LifeOf(list, e.Session, e.Head, e.Holder, time.Now())}
 }
 
 // Presence returns who is at work on the log, or was until lately.

@@ -112,7 +112,8 @@ func (c *Cache) Put(s *stream.Session) {
 	c.trim()
 }
 
-// trim forgets the oldest sessions until the rest fit. Each is asked for its
+// trim forgets the oldest sessions until the rest fit, but none that has the only
+// copy of lines (see stream.Session.Owes). Each is asked for its
 // size anew: the sum is what they take now.
 func (c *Cache) trim() {
 	var sum int64
@@ -120,7 +121,7 @@ func (c *Cache) trim() {
 		next := e.Next()
 		s := e.Value.(*stream.Session)
 		sum += s.Size()
-		if sum > c.limit && e != c.order.Front() {
+		if sum > c.limit && e != c.order.Front() && !s.Owes() {
 			c.order.Remove(e)
 			delete(c.byID, s.ID())
 		}

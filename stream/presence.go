@@ -21,8 +21,8 @@ const (
 	// presenceKept is how long it is remembered when a process was seen last.
 	presenceKept = time.Hour
 	// presenceBytes bounds what all processes say together, presenceValue what
-	// one says.
-	presenceBytes = 32 << 20
+	// one says. Ten thousand say some 4 MiB; every look reads it all.
+	presenceBytes = 8 << 20
 	presenceValue = 32 << 10
 	// maxPresent bounds a listing.
 	maxPresent = 10_000
@@ -126,9 +126,28 @@ func (p *Presence) put(ctx context.Context, key string, b beat) error {
 	}
 	return p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		_, err := kv.Put(ctx, key, value)
+		if isFull(err) && !strings.HasPrefix(key, KindWriter) {
+			if err = p.makeRoom(ctx); err == nil {
+				_, err = kv.Put(ctx, key, value)
+			}
+		}
 		return err
 	})
 }
+
+// makeRoom forgets what writers said, so that too many of them keep no node from
+// being seen. Those that are there say it again within session.BeatEvery.
+func (p *Presence) makeRoom(ctx context.Context) error {
+	s, err := p.js.Stream(ctx, "KV_"+p.bucketName())
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject("$KV."+p.bucketName()+"."+KindWriter+".*"))
+}
+
+func isFull(err error) bool { return err != nil && errors.Is(edge(err), core.ErrFull) }
+
+func (p *Presence) bucketName() string { return "SESSHERE_" + p.log }
 
 func (p *Presence) delete(ctx context.Context, key string) error {
 	return p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
@@ -251,7 +270,7 @@ func (p *Presence) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 		return kv, nil
 	}
 	cfg := jetstream.KeyValueConfig{
-		Bucket:       "SESSHERE_" + p.log,
+		Bucket:       p.bucketName(),
 		Description:  "who is at work on sesslog sessions; can be deleted",
 		Storage:      jetstream.MemoryStorage,
 		TTL:          presenceKept,

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -225,5 +226,38 @@ func TestATakeOverFromOneLeavesAnotherAlone(t *testing.T) {
 	fenced, ok := errors.AsType[*core.FencedError](err)
 	if !ok || fenced.Holder == nil || fenced.Holder.Writer != b.Writer {
 		t.Errorf("error is %v, want that b holds it", err)
+	}
+}
+
+// However many writers there are, or say that they are, nodes are seen; and of
+// writers those that go on saying so.
+func TestTooManyWritersHideNoNode(t *testing.T) {
+	t.Parallel()
+	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
+	most := session.Presence{Agent: strings.Repeat("a", 256)}
+	for range session.MaxHolds {
+		most.Holds = append(most.Holds, hold(core.SessionID(strings.Repeat("s", 128)), strings.Repeat("h", 64), strings.Repeat("w", 128)))
+	}
+	n := 0
+	for _, who := range []session.Presence{most, {}} { // until nothing fits, be it ever so small
+		for err := error(nil); err == nil; n++ {
+			if n == 5000 {
+				t.Fatal("there is no bound")
+			}
+			who.ID = fmt.Sprintf("writer-%04d", n)
+			err = p.Beat(t.Context(), who)
+		}
+	}
+	for range 2 {
+		if list, err := p.List(t.Context()); err != nil || len(list) == 0 || list[0].Kind != stream.KindNode || !list[0].Alive {
+			t.Fatalf("%v, %d are listed", err, len(list))
+		}
+	}
+	most.ID = "writer-late"
+	if err := p.Beat(t.Context(), most); err != nil {
+		t.Errorf("a writer that is there: %v", err)
+	}
+	if list, err := p.List(t.Context()); err != nil || len(list) != 2 {
+		t.Errorf("%v, %d are listed", err, len(list))
 	}
 }

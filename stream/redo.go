@@ -120,12 +120,12 @@ func redo(v *view, r *core.Record) *core.Record {
 func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 	missing := lacking(v.st, es)
 	if len(missing) == 0 || v.st.Seq == 0 {
-		s.owing = nil
+		s.owe(nil)
 		return nil, nil
 	}
 	if err := v.st.Writable(); err != nil {
-		s.owing = missing
-		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them",
+		s.owe(missing)
+		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them: sessctl rm --undo "+string(s.id),
 			"session", s.id, "lines", len(missing), "err", err)
 		return nil, nil
 	}
@@ -137,6 +137,17 @@ func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 	r.Chain = v.st.Chain.Next(r)
 	return r, nil
 }
+
+// owe notes the lines that the session is to get once it takes lines again.
+func (s *Session) owe(es []core.Entry) {
+	s.ss.lost.owed.Add(int64(len(es) - len(s.owing)))
+	s.owing = es
+	s.owes.Store(len(es) > 0)
+}
+
+// Owes reports whether the session in memory has lines that the log lost and that
+// it takes only once it is out of the trash: whoever forgets it, loses them.
+func (s *Session) Owes() bool { return s.owes.Load() }
 
 // lacking returns those of es that st has not.
 func lacking(st *core.State, es []core.Entry) []core.Entry {

@@ -144,6 +144,8 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 			noErr(t, s.Refresh(t.Context()))
 			entries, _ := all(t, s)
 			equal(t, "entries in the trash", []string{"a"}, entries)
+			equal(t, "lines it is owed", stream.Losses{Owed: 1}, ss.Losses())
+			equal(t, "it owes", true, s.Owes())
 
 			noErr(t, undelete(s, other))
 			noErr(t, s.Refresh(t.Context()))

@@ -31,6 +31,7 @@ type Session struct {
 	// owing are lines that the log lost and that the session takes only once it
 	// is out of the trash. Guarded by turn.
 	owing []core.Entry
+	owes  atomic.Bool // there are such lines
 
 	qmu     sync.Mutex
 	queue   []*request

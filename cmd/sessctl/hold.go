@@ -26,13 +26,15 @@ func (a *app) hold(ctx context.Context, node *api.Client, id core.SessionID, c a
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
 	herald.Drop(last, c.Writer)
+	if lost == nil {
+		if err := node.Release(last, string(id), c.Head, c.Writer); err != nil {
+			return hintf(err, "the claim stays, give it up with: sessctl release%s %s", headArg(c.Head), id)
+		}
+	}
 	if err := a.claims().forget(id, c.Head, c.Writer); err != nil {
 		a.notef("%v", err)
 	}
-	if lost != nil {
-		return lost
-	}
-	return node.Release(last, string(id), c.Head, c.Writer)
+	return lost
 }
 
 // watchClaim returns nil once ctx has ended, or how the claim was lost before.

@@ -33,20 +33,31 @@ func (a *app) askFirst(ctx context.Context, node *api.Client, id core.SessionID,
 		return f, nil, err
 	}
 	for _, h := range hs.Heads {
-		if h.Head != f.head || h.Claim == nil || h.Life == nil {
+		if h.Head != f.head || h.Claim == nil {
 			continue
 		}
 		if f.takeOver {
 			return f, h.Life, nil
 		}
-		mine := h.Claim.Writer == own && h.Life.State != api.LifeAlive
-		if h.Life.AtWork() && !mine {
+		if h.Life == nil && h.Claim.Writer != own {
+			return f, nil, maybeAtWork(id, f.head, h)
+		}
+		mine := h.Claim.Writer == own && (h.Life == nil || h.Life.State != api.LifeAlive)
+		if !mine && h.Life.AtWork() {
 			return f, h.Life, a.atWork(id, f.head, h)
 		}
 		f.takeOver, f.from = true, h.Claim.Writer
 		return f, h.Life, nil
 	}
 	return f, nil, nil
+}
+
+// maybeAtWork is why a head is not taken unasked while it cannot be told whether
+// its holder is there.
+func maybeAtWork(id core.SessionID, head string, h api.HeadInfo) error {
+	held := &core.FencedError{Session: id, Head: head, Holder: h.Claim}
+	return hintf(fmt.Errorf("%w; whether it is there cannot be told now", held),
+		"try again, or take it from them with: sessctl resume --take-over%s %s", headArg(head), id)
 }
 
 // atWork is why a head is not taken from its holder unasked.

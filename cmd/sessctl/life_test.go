@@ -14,13 +14,13 @@ import (
 
 // heldBy has main of testID held by a writer of whom so much is known, and
 // grants what is asked for.
-func heldBy(t *testing.T, life api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
+func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
 	f = newFake(t)
 	f.has([]string{testID})
 	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
 	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
-		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: mine("w0"), Life: &life},
+		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: mine("w0"), Life: life},
 		{Head: "side", Ahead: 2, Behind: 1, Fork: "e0"},
 	}})
 	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
@@ -41,7 +41,7 @@ func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
 	t.Parallel()
 	seen := time.Now().Add(-3 * time.Second)
 	for _, life := range []api.Life{{State: api.LifeAlive, Seen: seen}, {State: api.LifeNew, Seen: seen}} {
-		f, asked := heldBy(t, life)
+		f, asked := heldBy(t, &life)
 		got := f.run("resume", testID, "--dir", t.TempDir())
 		wantResult(t, got, exitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
 		for _, want := range []string{"3s ago", "next: ask them to end first, or take it from them with: sessctl resume --take-over " + testID} {
@@ -64,7 +64,7 @@ func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
 func TestResumeTakesOverFromTheSilent(t *testing.T) {
 	t.Parallel()
 	for _, life := range []api.Life{{State: api.LifeSilent, Seen: time.Unix(1, 0)}, {State: "unknown"}} {
-		f, asked := heldBy(t, life)
+		f, asked := heldBy(t, &life)
 		said := map[api.Life]string{}
 		said[life] = "taken over from pi on a-host, "
 		wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, said[life], "")
@@ -80,7 +80,7 @@ func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
 	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": exitFenced} {
 		life := api.Life{Seen: time.Now()}
 		_ = json.Unmarshal([]byte(`"`+state+`"`), &life.State)
-		f, _ := heldBy(t, life)
+		f, _ := heldBy(t, &life)
 		a := testApp(map[string]string{"HOME": f.home})
 		if err := a.claims().save(held{Session: testID, Head: "main", Writer: "w0"}); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
 
 func TestHeads(t *testing.T) {
 	t.Parallel()
-	f, _ := heldBy(t, api.Life{State: api.LifeAlive, Seen: time.Now().Add(-2 * time.Second)})
+	f, _ := heldBy(t, &api.Life{State: api.LifeAlive, Seen: time.Now().Add(-2 * time.Second)})
 	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    APART  HELD BY                           TYPE     TEXT
 main  e1    -      pi on a-host, alive, seen 2s ago  message  user: hi␛
 side  none  +2 -1  -                                 -`, "")
@@ -142,4 +142,16 @@ func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
 	if !left.Load() {
 		t.Error("nobody was told that it ended")
 	}
+}
+
+// Where it cannot be told whether a holder is there, it is not taken for gone.
+func TestResumeTakesNothingWhilePresenceCannotBeTold(t *testing.T) {
+	t.Parallel()
+	f, asked := heldBy(t, nil)
+	got := f.run("resume", testID, "--dir", t.TempDir())
+	wantResult(t, got, exitFenced, "", "whether it is there cannot be told now")
+	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
+		t.Errorf("asked for %+v, and said %s", asked(), got.err)
+	}
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
 }

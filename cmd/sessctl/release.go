@@ -18,7 +18,8 @@ func releaseCmd(a *app) *cobra.Command {
 that anybody may write to it. To end what another holds, claim it with
 --take-over first, so that the log says who did it, and release that.
 
-With -o json: one object with session, head and writer.`,
+With -o json: one object with session, head and writer, and holder where another
+holds the head.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := w.check(); err != nil {
@@ -39,6 +40,7 @@ type released struct {
 	Session core.SessionID `json:"session"`
 	Head    string         `json:"head"`
 	Writer  string         `json:"writer"`
+	Holder  *core.Claim    `json:"holder,omitempty"` // another, who has the head now
 }
 
 func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
@@ -62,7 +64,18 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 	if err != nil {
 		return a.heard(v, err)
 	}
-	return a.print(released{id, w.head, v.writer}, func() error {
+	done := released{Session: id, Head: w.head, Writer: v.writer}
+	hs, err := node.Heads(ctx, string(id))
+	if err == nil {
+		done.Holder = holderIn(hs, w.head)
+	}
+	return a.print(done, func() error {
+		switch {
+		case err != nil:
+			return a.printf("the claim on head %s of %s is over", w.head, id)
+		case done.Holder != nil:
+			return a.printf("that claim is over; head %s of %s is held by %s", w.head, id, plain(a.claimText(done.Holder)))
+		}
 		return a.printf("head %s of %s is free", w.head, id)
 	})
 }

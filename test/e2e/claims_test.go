@@ -251,3 +251,24 @@ func feed(t *testing.T, h *harness.Host, v any, input string, args ...string) {
 		t.Fatalf("%v: %v in %s", args, err, r.Out)
 	}
 }
+
+// A claim whose end no node could be told of is not forgotten by the host that
+// has it.
+func TestAClaimThatCouldNotBeGivenUpIsRemembered(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 2}))
+	host := harness.NewHost(t, node)
+	k := keep(t, host, host, id, "main", "an-agent")
+	node.Kill()
+	if code := k.end(t, os.Interrupt); code != 7 || !strings.Contains(k.errors.String(), "sessctl release "+id) {
+		t.Errorf("exit code %d:\n%s", code, k.errors.String())
+	}
+	node.Start(t)
+	if r := harness.NewHost(t, node).Sessctl(t, "release", id, "--writer", "some-other-writer"); r.Code != 0 || !strings.Contains(r.Out, "is held by an-agent") {
+		t.Errorf("a release of what nobody has: %s", r)
+	}
+	if out := host.Do(t, "release", id); !strings.Contains(out, "head main of "+id+" is free") {
+		t.Errorf("it says %s", out)
+	}
+}
