@@ -22,27 +22,30 @@ type BlobInfo struct {
 type Blobs struct {
 	bucket Bucket
 	cache  *cache // nil without one
+	grace  time.Duration
 }
 
 // New returns the blobs kept in bucket. Nothing is read or written by it.
-func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket} }
+func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket, grace: DefaultGrace} }
 
 // NewCached is New with up to size bytes of the blobs last got kept in memory.
 // Only bytes that were checked are kept. A blob that somebody deletes from the
 // Bucket may still be got while it is in the cache.
 func NewCached(bucket Bucket, size int64) *Blobs {
-	return &Blobs{bucket: bucket, cache: newCache(size)}
+	return &Blobs{bucket: bucket, cache: newCache(size), grace: DefaultGrace}
 }
 
-// Put keeps p and returns its Ref. Once it returns nil the blob is durable. A
-// blob of that size that is there already is not written again; one of another
-// size is damaged and is replaced. Whether a blob of the right size is also
-// sound only a read can tell, see Rewrite. Put does not keep or change p.
+// Put keeps p and returns its Ref. Once it returns nil the blob is durable, and
+// no sweep takes it for half the grace: time to name it somewhere. A blob of that
+// size that is there already and younger than half the grace is not written again;
+// an older one is, and one of another size, which is damaged. Whether a blob of
+// the right size is also sound only a read can tell, see Rewrite. Put does not
+// keep or change p.
 func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	ref := RefOf(p)
 	info, err := b.bucket.Stat(ctx, ref.Key())
 	switch {
-	case err == nil && info.Size == int64(len(p)):
+	case err == nil && info.Size == int64(len(p)) && b.young(info.Modified):
 		return ref, nil
 	case err == nil, errors.Is(err, ErrNotFound):
 		return b.write(ctx, ref, p)
@@ -87,29 +90,35 @@ func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 	return p, nil
 }
 
-// Open returns a reader of the bytes that ref names, or ErrNotFound. A reader
-// of anything else ends with ErrCorrupt, and the last byte is held back until
+// Open returns a reader of the bytes that ref names, also where they lie in the
+// trash, or ErrNotFound. A reader of anything else ends with ErrCorrupt, and the last byte is held back until
 // all are checked: who has read to io.EOF has the true bytes, and who has not
 // knows that bytes are missing. The caller closes it.
 func (b *Blobs) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	src, err := b.bucket.Get(ctx, ref.Key())
+	if errors.Is(err, ErrNotFound) {
+		src, err = inTrash(ctx, b, ref, b.bucket.Get)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newVerifier(src, ref), nil
 }
 
-// Stat describes the blob that ref names, or returns ErrNotFound. It does not
-// look at the bytes.
+// Stat describes the blob that ref names, also where it lies in the trash, or
+// returns ErrNotFound. It does not look at the bytes.
 func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 	info, err := b.bucket.Stat(ctx, ref.Key())
+	if errors.Is(err, ErrNotFound) {
+		info, err = inTrash(ctx, b, ref, b.bucket.Stat)
+	}
 	if err != nil {
 		return BlobInfo{}, err
 	}
 	return BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil
 }
 
-// List yields all blobs in the order of their Refs. Objects among them whose
+// List yields all blobs but those in the trash, in the order of their Refs. Objects among them whose
 // keys no Ref has are passed over. An error is yielded once, last, with a zero
 // BlobInfo.
 func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
