@@ -38,9 +38,12 @@ type Config struct {
 	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
 	// elect a leader.
 	Patience time.Duration
-	Now      func() time.Time // default time.Now
-	NewID    func() string    // default a new ULID
-	Logger   *slog.Logger     // default slog.Default()
+	// Grace is that of the store that Blobs keeps them in: a write that took longer
+	// than half of it puts its blobs again. 0 where nobody collects blobs.
+	Grace  time.Duration
+	Now    func() time.Time // default time.Now
+	NewID  func() string    // default a new ULID
+	Logger *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
