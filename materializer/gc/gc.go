@@ -87,9 +87,3 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	}
 	return &s.report, nil
 }
-
-// unavailable turns the errors of blobstore into those of core, where they are
-// for the caller to know.
-func edge(err error) error {
-	return blobError(err)
-}

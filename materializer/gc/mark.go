@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -84,44 +83,40 @@ func (c *Collector) markSession(ctx context.Context, m *marks, id core.SessionID
 	return nil
 }
 
-// arrival is how long a copy of the log may take to have a record that another
-// copy has.
-const arrival = time.Minute
+// A copy of the log that lacks records is asked so often for them, with such a
+// pause: a minute.
+const (
+	lagTries = 3000
+	lagPause = 20 * time.Millisecond
+)
 
 // markRecords marks what the session's records up to end name.
 func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID, end core.Pos) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	late := time.AfterFunc(arrival, func() {
-		cancel(fmt.Errorf("its records do not arrive: %w", core.ErrUnavailable))
-	})
-	defer late.Stop()
-	for at := core.Pos(0); at < end; {
+	at, tries := core.Pos(0), 0
+	for at < end {
+		before := at
 		for z, err := range c.cfg.Log.Scan(ctx, id, at, end) {
 			if err == nil {
 				err = n.record(ctx, z)
 			}
 			if err != nil {
-				return errors.Join(context.Cause(ctx), err)
+				return err
 			}
-			at = z.Pos
-			late.Reset(arrival)
+			at, tries = z.Pos, 0
 		}
-		if at < end && pause(ctx) != nil {
-			return context.Cause(ctx)
+		if at > before {
+			continue
+		}
+		if tries++; tries > lagTries {
+			return fmt.Errorf("its records behind %d do not arrive: %w", at, core.ErrUnavailable)
+		}
+		select {
+		case <-time.After(lagPause):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return nil
-}
-
-// pause waits a moment before a copy that lags is asked again.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(20 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // names are the blobs that a session names, and whether it needs them.
@@ -133,11 +128,17 @@ func (n names) need(d core.Digest) {
 	}
 }
 
+func (n names) mention(d core.Digest) {
+	if !d.IsZero() && !n[d] {
+		n[d] = false
+	}
+}
+
 // text takes in whatever looks like a blob's name: an agent may refer to images
 // of its own in members that no image of the log would be in.
 func (n names) text(b []byte) {
 	for d := range stream.Mentions(b) {
-		n[d] = n[d] || false
+		n.mention(d)
 	}
 }
 
@@ -156,9 +157,7 @@ func (n names) state(st *core.State) {
 // manifest of a checkpoint. A body that is gone names nothing: a session that can
 // be read does not need it.
 func (n names) record(ctx context.Context, z *stream.Lazy) error {
-	if d := z.Spill(); !d.IsZero() {
-		n[d] = n[d] || false
-	}
+	n.mention(z.Spill())
 	body, err := z.Body(ctx)
 	if errors.Is(err, core.ErrCorrupt) && !z.Spill().IsZero() {
 		return nil
@@ -176,20 +175,9 @@ func (n names) record(ctx context.Context, z *stream.Lazy) error {
 	if err != nil {
 		return err
 	}
-	n.old(manifest)
+	n.mention(manifest.Origin.Original)
+	for _, d := range manifest.Blobs { // of a snapshot that may not be the latest
+		n.mention(d)
+	}
 	return nil
-}
-
-// old takes in a manifest, which may not be the latest.
-func (n names) old(m *core.Manifest) {
-	more := names{}
-	for _, d := range m.Blobs {
-		more[d] = false
-	}
-	if !m.Origin.Original.IsZero() {
-		more[m.Origin.Original] = false
-	}
-	for d := range maps.Keys(more) {
-		n[d] = n[d] || false
-	}
 }
