@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -30,6 +31,7 @@ type Config struct {
 	Directory    *materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
+	Collector    *gc.Collector    // nil where blobs are not collected
 	Presence     *stream.Presence // nil where the node keeps none
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
@@ -156,6 +158,7 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs":                              s.blobs,
 		"GET /v1/blobs/{digest}":                     s.blob,
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
+		"POST /v1/blobs/gc":                          one(s.gates.heavy, s.collect),
 	} {
 		if !strings.HasSuffix(pattern, "/events") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))

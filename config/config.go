@@ -48,9 +48,10 @@ type Cluster struct {
 
 // Blobs is where images, large bodies and snapshots are kept.
 type Blobs struct {
-	Store string `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
-	Cache Size   `yaml:"cache" doc:"memory for blobs read lately"`
-	S3    S3     `yaml:"s3"`
+	Store string   `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
+	Cache Size     `yaml:"cache" doc:"memory for blobs read lately"`
+	Grace Duration `yaml:"grace" doc:"how long a blob that no session names is left alone, and again in the trash; the same on all nodes of a bucket"`
+	S3    S3       `yaml:"s3"`
 }
 
 // S3 is a bucket on any compatible server.
@@ -93,7 +94,7 @@ func Default(data, host string) Config {
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
 		Log:       Log{Name: "main"},
-		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, S3: S3{PathStyle: true}},
+		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},

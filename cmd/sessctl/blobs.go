@@ -15,17 +15,17 @@ import (
 func blobsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blobs",
-		Short: "List and fetch blobs",
+		Short: "List, fetch and collect blobs",
 		Long:  "Blobs are images, bodies too large for a record, and files as they were imported,\neach kept once under its SHA-256.",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("what about them: ls, or get")
+				return usagef("what about them: ls, get, or gc")
 			}
-			return usagef("there is no verb %q, only ls and get", args[0])
+			return usagef("there is no verb %q, only ls, get and gc", args[0])
 		},
 	}
-	cmd.AddCommand(blobsLsCmd(a), blobsGetCmd(a))
+	cmd.AddCommand(blobsLsCmd(a), blobsGetCmd(a), blobsGCCmd(a))
 	return cmd
 }
 

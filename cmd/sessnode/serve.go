@@ -21,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -45,7 +46,8 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
-	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache))
+	grace := time.Duration(cfg.Blobs.Grace)
+	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithGrace(grace)
 	snapshots := materializer.NewSnapshots(store.bucket)
 
 	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
@@ -54,7 +56,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	}
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
-		Dialects: dialect.All(), Host: cfg.Node, Logger: logger,
+		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, Logger: logger,
+	})
+	collector := gc.New(gc.Config{
+		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket), Logger: logger,
 	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
@@ -79,7 +84,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	server := api.New(api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
+		Snapshots: snapshots, Blobs: blobs, Collector: collector, Presence: presence, Prompts: history.search,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
@@ -101,6 +106,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
 	g.Go(func() error { return store.run(work) })
+	g.Go(func() error { return sign(work, collector, logger) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err
@@ -211,6 +217,7 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+		Grace: time.Duration(cfg.Blobs.Grace),
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room

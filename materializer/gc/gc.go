@@ -2,6 +2,7 @@ package gc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -70,7 +71,7 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 		Run: s.run, Log: c.cfg.Log.Name(), Applied: q.Apply, Grace: q.Grace.String(), Began: began, Missing: []core.Digest{},
 	}
 	if err := c.alone(ctx); err != nil {
-		return nil, err
+		return nil, edge(err)
 	}
 	m, err := c.mark(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	}
 	s.marks = m
 	if err := s.sweep(ctx); err != nil {
-		return nil, fmt.Errorf("blobs were not swept to the end, do it again: %w", err)
+		return nil, fmt.Errorf("blobs were not swept to the end, do it again: %w", edge(err))
 	}
 	s.report.Ended = c.cfg.Now().UTC()
 	if q.Apply {
@@ -86,4 +87,12 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 			"deleted", s.report.Deleted.Blobs, "bytes", s.report.Deleted.Bytes, "by", q.By, "why", q.Why)
 	}
 	return &s.report, nil
+}
+
+// edge tells of a store that cannot be reached in the words of core.
+func edge(err error) error {
+	if errors.Is(err, blobstore.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+	}
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type rig struct {
 	sessions  *stream.Sessions
 	snapshots *materializer.Snapshots
 	ahead     time.Duration
+	mu        sync.Mutex
 	deletions []gc.Deletion
 	refuse    error // what Record answers
 }
@@ -64,6 +66,8 @@ func (r *rig) collectorOn(bucket blobstore.Bucket) *gc.Collector {
 	return gc.New(gc.Config{
 		Log: r.log, Sessions: r.sessions, Bucket: bucket, Blobs: blobstore.New(bucket).WithGrace(r.blobs.Grace()), Node: "here",
 		Record: func(_ context.Context, d gc.Deletion) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			if r.refuse == nil {
 				r.deletions = append(r.deletions, d)
 			}
