@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "write and sweep for a minute at least")
+	long = flag.Bool("long", false, "write and lose ten times as much")
 	seed = flag.Uint64("seed", 0, "of what is drawn; 0: one by chance, which is printed")
 )
 
@@ -65,30 +65,37 @@ func TestNoNamedBlobIsEverMissing(t *testing.T) {
 		from = rand.Uint64()
 	}
 	t.Logf("-seed %d", from)
-	least := time.Now()
+	writes, losses := 25, 4
 	if *long {
-		least = least.Add(time.Minute)
+		writes, losses = 10*writes, 10*losses
 	}
 	r := newRigOn(t, memblob.New(), shortGrace)
 	var acked answered
 	var moved, putBack, deleted atomic.Int64
+	var writers, work sync.WaitGroup
+	written := make(chan struct{})
+	// Until all is written, and garbage was both moved and deleted.
 	running := func() bool {
-		enough := acked.len() >= 50 && moved.Load() >= 10 && deleted.Load() >= 10 && time.Now().After(least)
-		return !enough && !t.Failed()
+		select {
+		case <-written:
+			return !t.Failed() && (moved.Load() < 10 || deleted.Load() < 10)
+		default:
+			return !t.Failed()
+		}
 	}
-	var work sync.WaitGroup
 	for n := range 3 {
 		draw := rand.New(rand.NewPCG(from, uint64(n)))
-		work.Go(func() {
-			for i := 0; running(); i++ {
+		writers.Go(func() {
+			for i := 0; i < writes && running(); i++ {
 				r.write(t, draw, &acked, fmt.Sprintf("w%d-%d", n, i))
 			}
 		})
 	}
-	work.Go(func() { r.loseAndPutBack(t, running) })
-	work.Go(func() { // garbage
+	writers.Go(func() { r.loseAndPutBack(t, losses) })
+	work.Go(func() { // garbage, until somebody names it
+		draw := rand.New(rand.NewPCG(from, 1000))
 		for running() {
-			r.put(t, noise(200))
+			r.put(t, pool(draw))
 			time.Sleep(2 * time.Millisecond)
 		}
 	})
@@ -119,6 +126,8 @@ func TestNoNamedBlobIsEverMissing(t *testing.T) {
 			}
 		})
 	}
+	writers.Wait()
+	close(written)
 	work.Wait()
 	t.Logf("%d named, %d moved, %d put back, %d deleted", acked.len(), moved.Load(), putBack.Load(), deleted.Load())
 	r.ahead = time.Hour
@@ -132,14 +141,14 @@ func TestNoNamedBlobIsEverMissing(t *testing.T) {
 	}
 }
 
+// pool returns one of so many images that most have been garbage for a while when
+// they are named.
+func pool(draw *rand.Rand) []byte { return fmt.Appendf(nil, "%01000d", draw.IntN(300)) }
+
 // write is one write of a writer: an append to a session that many write to, a
 // new session, an import, an amend.
 func (r *rig) write(t *testing.T, draw *rand.Rand, acked *answered, name string) {
-	// A few images come again and again, so that old blobs are named anew.
-	image := fmt.Appendf(nil, "%01000d", draw.IntN(40))
-	if draw.IntN(4) == 0 {
-		image = fmt.Appendf(nil, "%s %01000d", name, draw.Uint64())
-	}
+	image := pool(draw)
 	line := imageLine(name, image)
 	switch draw.IntN(3) {
 	case 0:
@@ -179,10 +188,10 @@ func (r *rig) inShard(shard int, name string) string {
 	}
 }
 
-// loseAndPutBack has a shard with one session lose it, and that put back. Its
-// image is looked at only while it is named.
-func (r *rig) loseAndPutBack(t *testing.T, running func() bool) {
-	for i := 0; running(); i++ {
+// loseAndPutBack has a shard lose all that it has, and the last session there put
+// back. Its image is looked at only while it is named.
+func (r *rig) loseAndPutBack(t *testing.T, losses int) {
+	for i := range losses {
 		name := fmt.Sprintf("lost-%d", i)
 		image := fmt.Appendf(nil, "%s %01000d", name, i)
 		s := r.imported(t, r.inShard(1, name), imageLine(name, image))
