@@ -183,7 +183,8 @@ func parseFloat(s string) (float64, error) {
 // silence is who is there to hold a session.
 func (s *Server) silence(ctx context.Context) *materializer.Silence {
 	out := &materializer.Silence{Since: time.Now().Add(-session.SilentAfter)}
-	for _, p := range s.present(ctx) {
+	list, _ := s.present(ctx)
+	for _, p := range list {
 		if p.Alive {
 			out.Alive = append(out.Alive, p.Holds...)
 		}

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -272,12 +273,13 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &meta); err != nil {
 		return err
 	}
-	kept, _, err := s.cfg.Sessions.Keep(r.Context(), []core.Entry{{Line: meta}})
+	began, given := time.Now(), []core.Entry{{Line: meta}}
+	kept, _, err := s.cfg.Sessions.Keep(r.Context(), given)
 	if err != nil {
 		return err
 	}
 	id := r.PathValue("entry")
-	return s.amendWith(w, r, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+	return s.amendWith(w, r, stream.Amend{Given: given, Began: began, Change: func(st *core.State) ([]core.Entry, error) {
 		a, err := annotator(st)
 		if err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -32,6 +33,7 @@ type Config struct {
 	Directory    materializer.Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
+	Collector    *gc.Collector    // nil where blobs are not collected
 	Presence     *stream.Presence // nil where the node keeps none
 	Remover      *removal.Remover // nil where the node erases and redacts nothing
 	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
@@ -180,6 +182,7 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs/{digest}/info":                one(s.gates.heavy, s.blobInfo),
 		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
 		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
+		"POST /v1/blobs/gc":                          one(s.gates.heavy, s.collect),
 	} {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))

@@ -24,16 +24,17 @@ type Blobs struct {
 	cache  *cache // nil without one
 	disk   *Disk  // nil without one
 	puts   puts
+	grace  time.Duration
 }
 
 // New returns the blobs kept in bucket. Nothing is read or written by it.
-func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket} }
+func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket, grace: DefaultGrace} }
 
 // NewCached is New with up to size bytes of the blobs last got kept in memory.
 // Only bytes that were checked are kept. A blob that somebody deletes from the
 // Bucket may still be got while it is in the cache.
 func NewCached(bucket Bucket, size int64) *Blobs {
-	return &Blobs{bucket: bucket, cache: newCache(size)}
+	return &Blobs{bucket: bucket, cache: newCache(size), grace: DefaultGrace}
 }
 
 // WithDisk has Get look into disk behind its memory, and keep there what it read
@@ -43,23 +44,23 @@ func (b *Blobs) WithDisk(disk *Disk) *Blobs {
 	return b
 }
 
-// Put keeps p and returns its Ref. Once it returns nil the blob is durable. A
-// blob that is there already is read and, if it is sound, not written again; a
-// damaged one is replaced. Put does not keep or change p.
+// Put keeps p and returns its Ref. Once it returns nil the blob is durable, and
+// no sweep takes it for half the grace: time to name it somewhere. A blob that is
+// there already, younger than half the grace, is read and, if it is sound, not
+// written again; an older one is, and a damaged one. Put does not keep or change
+// p.
 func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	ref := RefOf(p)
 	info, err := b.bucket.Stat(ctx, ref.Key())
-	switch {
-	case err == nil && info.Size == int64(len(p)):
+	fresh := err == nil && info.Size == int64(len(p)) && b.young(info.Modified)
+	if fresh {
 		err = b.Check(ctx, ref)
-	case err == nil:
-		err = ErrCorrupt // its size says so
 	}
 	switch {
-	case err == nil:
+	case fresh && err == nil:
 		b.puts.found(len(p))
 		return ref, nil
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt):
+	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt):
 		return b.write(ctx, ref, p)
 	default:
 		return Ref{}, err
@@ -146,31 +147,37 @@ func (b *Blobs) Memory() CacheFigures { return b.cache.figures() }
 // Disk returns the cache on disk; nil without one.
 func (b *Blobs) Disk() *Disk { return b.disk }
 
-// Open returns a reader of the bytes that ref names, or ErrNotFound. A reader
-// of anything else ends with ErrCorrupt, and the last byte is held back until
-// all are checked: who has read to io.EOF has the true bytes, and who has not
-// knows that bytes are missing. The caller closes it.
+// Open returns a reader of the bytes that ref names, also where they lie in the
+// trash, or ErrNotFound. A reader of anything else ends with ErrCorrupt, and the
+// last byte is held back until all are checked: who has read to io.EOF has the
+// true bytes, and who has not knows that bytes are missing. The caller closes it.
 func (b *Blobs) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	src, err := b.bucket.Get(ctx, ref.Key())
+	if errors.Is(err, ErrNotFound) {
+		src, err = inTrash(ctx, b, ref, b.bucket.Get)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newVerifier(src, ref), nil
 }
 
-// Stat describes the blob that ref names, or returns ErrNotFound. It does not
-// look at the bytes.
+// Stat describes the blob that ref names, also where it lies in the trash, or
+// returns ErrNotFound. It does not look at the bytes.
 func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 	info, err := b.bucket.Stat(ctx, ref.Key())
+	if errors.Is(err, ErrNotFound) {
+		info, err = inTrash(ctx, b, ref, b.bucket.Stat)
+	}
 	if err != nil {
 		return BlobInfo{}, err
 	}
 	return BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil
 }
 
-// List yields all blobs in the order of their Refs. Objects among them whose
-// keys no Ref has are passed over. An error is yielded once, last, with a zero
-// BlobInfo.
+// List yields all blobs but those in the trash, in the order of their Refs.
+// Objects among them whose keys no Ref has are passed over. An error is yielded
+// once, last, with a zero BlobInfo.
 func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
 	return b.list(ctx, blobPrefix)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Check returns every fault of c at once, each under its key, or nil.
@@ -99,6 +100,9 @@ func checkNATS(c Config, bad reporter) {
 }
 
 func checkBlobs(c Config, bad reporter) {
+	if c.Blobs.Grace < Duration(10*time.Minute) {
+		bad("blobs.grace", "%s; use 10m or more, for a write may take minutes to name its blobs", c.Blobs.Grace)
+	}
 	switch c.Blobs.Store {
 	case "fs":
 		if c.NATS.URL != "" {

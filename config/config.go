@@ -50,10 +50,11 @@ type Cluster struct {
 
 // Blobs is where images, large bodies and snapshots are kept.
 type Blobs struct {
-	Store string `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
-	Cache Size   `yaml:"cache" doc:"memory for blobs read lately"`
-	Disk  Size   `yaml:"disk" doc:"disk for blobs and snapshots of store s3 read lately, below data; 0: none"`
-	S3    S3     `yaml:"s3"`
+	Store string   `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
+	Cache Size     `yaml:"cache" doc:"memory for blobs read lately"`
+	Disk  Size     `yaml:"disk" doc:"disk for blobs and snapshots of store s3 read lately, below data; 0: none"`
+	Grace Duration `yaml:"grace" doc:"how long a blob that no session names is left alone, and again in the trash; the same on all nodes of a bucket"`
+	S3    S3       `yaml:"s3"`
 }
 
 // S3 is a bucket on any compatible server.
@@ -103,7 +104,7 @@ func Default(data, host string) Config {
 		Listen:    "127.0.0.1:7433",
 		Node:      host,
 		Log:       Log{Name: "main", Garbage: 64 << 20},
-		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, S3: S3{PathStyle: true}},
+		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
 		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},

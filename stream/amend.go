@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -18,6 +19,9 @@ type Amend struct {
 	// the log took out stays out. It may be called several times and may do
 	// nothing else.
 	Change func(*core.State) ([]core.Entry, error)
+	// Given are lines that Keep took the images of at Began, for Change to name.
+	Given []core.Entry
+	Began time.Time
 
 	inline bool // Change returns lines with their images in them
 }
@@ -51,6 +55,9 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		return core.Cursor{}, err
 	}
 	var at core.Cursor
+	if a.inline {
+		a.Began = s.ss.cfg.Now()
+	}
 	err := s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
 		if err := st.Writable(); err != nil {
 			return nil, err
@@ -63,6 +70,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 			return nil, err
 		}
 		if a.inline {
+			a.Given = es
 			es, _, err = s.ss.Keep(ctx, es)
 		}
 		if err != nil {
@@ -80,6 +88,9 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		at = st.Cursor()
 		return nil
 	})
+	if err == nil {
+		err = s.ss.Renew(ctx, a.Began, a.Given)
+	}
 	return at, err
 }
 

@@ -57,6 +57,7 @@ type request struct {
 	Append
 	lines   [][]byte  // as the log keeps them
 	ids     []string  // given to lines that have none, on every try the same
+	began   time.Time // when its blobs were put
 	until   time.Time // when it is given up, if it cannot have been stored by then
 	done    chan struct{}
 	entries []core.Entry // admitted
@@ -98,7 +99,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	if a.Time == "" {
 		a.Time = s.ss.cfg.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	q := &request{Append: a, done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
+	q := &request{Append: a, began: s.ss.cfg.Now(), done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
 	d := s.dialect()
 	if q.ID == nil {
 		q.ID = s.newIDs(d)
@@ -246,6 +247,9 @@ func (s *Session) serveBatch(batch []*request) {
 		left := s.tryBatch(ctx, batch)
 		for _, q := range batch {
 			if !slices.Contains(left, q) {
+				if q.err == nil && q.receipt.Blobs > 0 {
+					q.err = s.ss.renewLines(ctx, q.began, q.Lines)
+				}
 				s.ss.queue.leave(q.size())
 				close(q.done)
 			}

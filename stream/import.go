@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -39,6 +40,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		return Imported{}, err
 	}
 	id := core.SessionIDFor(f.Dialect, f.Header.ID)
+	began := ss.cfg.Now()
 	kept, blobs, err := ss.Keep(ctx, f.Entries)
 	if err != nil {
 		return Imported{}, err
@@ -61,9 +63,23 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 			continue
 		}
 		res.Blobs = blobs
+		if err == nil {
+			err = ss.renewImport(ctx, began, f, raw)
+		}
 		return res, err
 	}
 	return Imported{}, fmt.Errorf("session %s changes all the time: %w", id, core.ErrUnavailable)
+}
+
+// renewImport is Renew for a file and its images.
+func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
+	if err := ss.Renew(ctx, began, f.Entries); err != nil || f.Exact || !slow(ss.cfg.Now(), began, ss.cfg.Grace) {
+		return err
+	}
+	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
+		return fmt.Errorf("the session is stored, the file as it was is to be put again: %v: %w", err, core.ErrUnavailable)
+	}
+	return nil
 }
 
 // importTries is how often an import compares its file with the session anew

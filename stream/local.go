@@ -76,14 +76,20 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if err != nil {
 		return nil, err
 	}
-	if es, _, err = ss.Keep(ctx, es); err != nil {
+	began := ss.cfg.Now()
+	kept, _, err := ss.Keep(ctx, es)
+	if err != nil {
 		return nil, err
 	}
 	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
 	if len(h.Parents) == 0 {
 		o.Kind = string(lineage.Create)
 	}
-	return ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: es})
+	s, err := ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: kept})
+	if err != nil {
+		return nil, err
+	}
+	return s, ss.Renew(ctx, began, es)
 }
 
 // admitted returns the entries of a new session, checked as those of an append

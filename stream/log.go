@@ -35,6 +35,8 @@ type LogConfig struct {
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    Blobs         // where bodies above SpillSize go; required
+	// Grace is that of the store of Blobs, as in Config. 0 where nobody collects them.
+	Grace time.Duration
 	// Room says how much of its room the server has taken that keeps the log, in
 	// bytes (limit 0: it does not know), or why it cannot write to a stream at
 	// all. It is asked a few times a second. Optional: without it, a log is as
@@ -118,6 +120,7 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	if err != nil {
 		return 0, err
 	}
+	began := time.Now()
 	if !f.spill.IsZero() {
 		if _, err := l.cfg.Blobs.Put(ctx, r.Body); err != nil {
 			return 0, fmt.Errorf("body of %d bytes: %w", len(r.Body), err)
@@ -133,14 +136,27 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 		pos, err := l.publish(ctx, m, opts)
 		if err == nil {
 			l.stored(shard, m)
+			return pos, l.putAgain(ctx, f.spill, r.Body, began)
 		}
-		if err == nil || !errors.Is(err, errBusy) {
+		if !errors.Is(err, errBusy) {
 			return pos, err
 		}
 		if pause(ctx) != nil {
 			return 0, err
 		}
 	}
+}
+
+// putAgain puts a spilled body again whose record took long to be stored. Where
+// it cannot, the same append again does.
+func (l *Log) putAgain(ctx context.Context, spill core.Digest, body []byte, began time.Time) error {
+	if spill.IsZero() || !slow(time.Now(), began, l.cfg.Grace) {
+		return nil
+	}
+	if _, err := l.cfg.Blobs.Put(ctx, body); err != nil {
+		return fmt.Errorf("the record is stored, its body of %d bytes is to be put again: %v: %w", len(body), err, core.ErrUncertain)
+	}
+	return nil
 }
 
 func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.PublishOpt) (core.Pos, error) {

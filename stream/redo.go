@@ -63,6 +63,7 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 // restore stores r behind v and folds it. It returns false where only reading
 // anew can tell what became of it, or another record came first.
 func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
+	s.ss.revive(ctx, s.id, r.Body)
 	pos, err := s.ss.cfg.Log.Append(fromReserve(ctx), s.id, v.end.pos, r)
 	if errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain) {
 		return false, nil

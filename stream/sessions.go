@@ -38,6 +38,9 @@ type Config struct {
 	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
 	// elect a leader.
 	Patience time.Duration
+	// Grace is that of the store that Blobs keeps them in: a write that took longer
+	// than half of it puts its blobs again. 0 where nobody collects blobs.
+	Grace time.Duration
 	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
 	// for before every answer. Until then a power cut makes them forget it.
 	FlushEvery time.Duration

@@ -23,7 +23,7 @@ const large = 12 << 20
 // and shows that blobstore.Blobs keeps its own on top of them. Each call of
 // open gives a new and empty bucket. The subtests run in parallel.
 func Test(t *testing.T, open func(*testing.T) blobstore.Bucket) {
-	for _, p := range slices.Concat(bucketPromises, blobPromises) {
+	for _, p := range slices.Concat(bucketPromises, blobPromises, trashPromises) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			p.show(t, open(t))

@@ -16,17 +16,17 @@ import (
 func blobsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blobs",
-		Short: "List, fetch and verify blobs",
+		Short: "List, fetch, verify and collect blobs",
 		Long:  "Blobs are images, bodies too large for a record, and files as they were imported,\neach kept once under its SHA-256.",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("what about them: ls, stat, get, put or verify")
+				return usagef("what about them: ls, stat, get, put, verify or gc")
 			}
-			return usagef("there is no verb %.128q, only ls, stat, get, put and verify", args[0])
+			return usagef("there is no verb %.128q, only ls, stat, get, put, verify and gc", args[0])
 		},
 	}
-	cmd.AddCommand(blobsLsCmd(a), blobsStatCmd(a), blobsGetCmd(a), blobsPutCmd(a), blobsVerifyCmd(a))
+	cmd.AddCommand(blobsLsCmd(a), blobsStatCmd(a), blobsGetCmd(a), blobsPutCmd(a), blobsVerifyCmd(a), blobsGCCmd(a))
 	return cmd
 }
 

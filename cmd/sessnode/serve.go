@@ -23,6 +23,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/session"
@@ -49,8 +50,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
+	grace := time.Duration(cfg.Blobs.Grace)
 	disk := openDisk(cfg, logger)
-	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithDisk(disk)
+	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
 	snapshots := materializer.NewSnapshots(store.bucket).WithDisk(disk)
 
 	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
@@ -59,7 +61,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	}
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
-		Dialects: dialect.All(), Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
+		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
+	})
+	collector := gc.New(gc.Config{
+		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket), Logger: logger,
 	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
@@ -100,8 +105,8 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Node: patient(cfg, broker, store),
 	}
 	server := api.New(api.Config{
-		Doctor: doc,
-		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
+		Doctor: doc, Collector: collector,
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
@@ -131,6 +136,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })
 	}
+	g.Go(func() error { return sign(work, collector, logger) })
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err
@@ -254,6 +260,7 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+		Grace: time.Duration(cfg.Blobs.Grace),
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room

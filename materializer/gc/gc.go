@@ -1,0 +1,98 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Config is what a Collector needs to know.
+type Config struct {
+	Log      *stream.Log
+	Sessions *stream.Sessions // of Log
+	Bucket   blobstore.Bucket // where blobs and snapshots are
+	Blobs    *blobstore.Blobs // in Bucket
+	Node     string           // this node, for the records
+	// Record keeps a Deletion for good before it is carried out. After an error
+	// nothing of it is deleted.
+	Record func(context.Context, Deletion) error
+	Logger *slog.Logger     // default slog.Default()
+	Now    func() time.Time // default time.Now
+}
+
+// A Collector collects the blobs of one log. Its methods may be called from
+// several goroutines and on several nodes at the same time.
+type Collector struct{ cfg Config }
+
+// New returns a Collector.
+func New(cfg Config) *Collector {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Collector{cfg}
+}
+
+// A Request says what to do, who asks, and why.
+type Request struct {
+	Apply bool          // do it; else only say what would be done
+	Grace time.Duration // 0: that of the blobs. It may be longer, not shorter
+	By    string
+	Host  string
+	Why   string
+}
+
+// Run marks and sweeps once. core.ErrConflict where the bucket is another log's,
+// too; the error of a session that cannot be read names it. In both cases nothing
+// was changed. After any other error some of it may have been done; the same again
+// does the rest. It takes a reading of every session.
+func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
+	least := c.cfg.Blobs.Grace()
+	if q.Grace == 0 {
+		q.Grace = least
+	}
+	if q.Grace < least {
+		return nil, fmt.Errorf("a grace of %v is shorter than the %v that writers count on (blobs.grace): %w", q.Grace, least, core.ErrInvalid)
+	}
+	// Before anything is read: what is named later is younger.
+	began := c.cfg.Now().UTC()
+	s := &sweep{c: c, q: q, before: began.Add(-q.Grace), run: ulid.Make().String()}
+	s.report = Report{
+		Run: s.run, Log: c.cfg.Log.Name(), Applied: q.Apply, Grace: q.Grace.String(), Began: began, Missing: []core.Digest{},
+	}
+	if err := c.alone(ctx); err != nil {
+		return nil, edge(err)
+	}
+	m, err := c.mark(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.marks = m
+	if err := s.sweep(ctx); err != nil {
+		return nil, fmt.Errorf("blobs were not swept to the end, do it again: %w", edge(err))
+	}
+	s.report.Ended = c.cfg.Now().UTC()
+	if q.Apply {
+		c.cfg.Logger.Info("blobs swept", "run", s.run, "moved", s.report.Moved.Blobs, "putBack", s.report.PutBack.Blobs,
+			"deleted", s.report.Deleted.Blobs, "bytes", s.report.Deleted.Bytes, "by", q.By, "why", q.Why)
+	}
+	return &s.report, nil
+}
+
+// edge tells of a store that cannot be reached in the words of core.
+func edge(err error) error {
+	if errors.Is(err, blobstore.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// marks are the blobs that sessions name.
+type marks struct {
+	sessions, erased int
+	named            map[core.Digest]*mark
+}
+
+type mark struct {
+	sessions int64
+	sure     bool // a session cannot do without it; else it may be mere words
+	there    bool // met by the sweep
+}
+
+// mark reads every session that the log has.
+func (c *Collector) mark(ctx context.Context) (*marks, error) {
+	m := &marks{named: map[core.Digest]*mark{}}
+	for shard := range c.cfg.Log.Shards() {
+		st, err := c.cfg.Log.State(ctx, shard)
+		if err != nil {
+			return nil, err
+		}
+		ids, err := c.cfg.Log.SessionsUpTo(ctx, shard, st.Last)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if err := c.markSession(ctx, m, id); err != nil {
+				return nil, fmt.Errorf("session %s cannot be read, so no blob is touched (look with: sessctl verify %s): %w", id, id, err)
+			}
+		}
+	}
+	return m, nil
+}
+
+// markSession marks what a session names: all that its records say that the log
+// still has, also those before its snapshot, and that snapshot.
+func (c *Collector) markSession(ctx context.Context, m *marks, id core.SessionID) error {
+	s, err := c.cfg.Sessions.Open(ctx, id)
+	if errors.Is(err, core.ErrDeleted) { // erased: one in the trash can be opened
+		m.erased++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := names{}
+	var end core.Pos
+	err = s.View(func(st *core.State) error {
+		if st.Alien != "" {
+			return fmt.Errorf("it has a record of kind %q: %w", st.Alien, core.ErrTooNew)
+		}
+		end = st.Pos
+		n.state(st)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.markRecords(ctx, n, id, end); err != nil {
+		return err
+	}
+	m.sessions++
+	for d, sure := range n {
+		k := m.named[d]
+		if k == nil {
+			k = &mark{}
+			m.named[d] = k
+		}
+		k.sessions++
+		k.sure = k.sure || sure
+	}
+	return nil
+}
+
+// A copy of the log that lacks records is asked so often for them, with such a
+// pause: a minute.
+const (
+	lagTries = 3000
+	lagPause = 20 * time.Millisecond
+)
+
+// markRecords marks what the session's records up to end name.
+func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID, end core.Pos) error {
+	at, tries := core.Pos(0), 0
+	for at < end {
+		before := at
+		for z, err := range c.cfg.Log.Scan(ctx, id, at, end) {
+			if err == nil {
+				err = n.record(ctx, z)
+			}
+			if err != nil {
+				return err
+			}
+			at, tries = z.Pos, 0
+		}
+		if at > before {
+			continue
+		}
+		if tries++; tries > lagTries {
+			return fmt.Errorf("its records behind %d do not arrive: %w", at, core.ErrUnavailable)
+		}
+		select {
+		case <-time.After(lagPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// names are the blobs that a session names, and whether it needs them.
+type names map[core.Digest]bool
+
+func (n names) need(d core.Digest) {
+	if !d.IsZero() {
+		n[d] = true
+	}
+}
+
+func (n names) mention(d core.Digest) {
+	if !d.IsZero() && !n[d] {
+		n[d] = false
+	}
+}
+
+// text takes in whatever looks like a blob's name: an agent may refer to images
+// of its own in members that no image of the log would be in.
+func (n names) text(b []byte) {
+	for d := range stream.Mentions(b) {
+		n.mention(d)
+	}
+}
+
+func (n names) state(st *core.State) {
+	n.need(st.Origin.Original)
+	n.text(st.Header.Line)
+	for i := range st.Entries {
+		n.text(st.Entries[i].Line)
+	}
+	for _, d := range st.Blobs() {
+		n.need(d)
+	}
+}
+
+// record takes in a record: its body, as the blob that it is, and in words; the
+// manifest of a checkpoint. A body that is gone names nothing: a session that can
+// be read does not need it.
+func (n names) record(ctx context.Context, z *stream.Lazy) error {
+	n.mention(z.Spill())
+	body, err := z.Body(ctx)
+	if errors.Is(err, core.ErrCorrupt) && !z.Spill().IsZero() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.text(body)
+	if z.Kind != core.KindCheckpoint {
+		return nil
+	}
+	r := z.Record
+	r.Body = body
+	manifest, err := core.ReadManifest(&r)
+	if err != nil {
+		return err
+	}
+	n.mention(manifest.Origin.Original)
+	for _, d := range manifest.Blobs { // of a snapshot that may not be the latest
+		n.mention(d)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package gc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	logsPrefix      = "logs/"
+	snapshotsPrefix = "snapshots/"
+)
+
+// Sign writes into the bucket that this log keeps its blobs there, as
+// "logs/<log>/<identity>", so that another log's collector leaves them alone. Every
+// node does so when it starts.
+func (c *Collector) Sign(ctx context.Context) error {
+	key, err := c.signature(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.cfg.Bucket.Stat(ctx, key)
+	if !errors.Is(err, blobstore.ErrNotFound) {
+		return err
+	}
+	b, err := json.Marshal(map[string]string{
+		"log": c.cfg.Log.Name(), "node": c.cfg.Node, "time": c.cfg.Now().UTC().Format(time.RFC3339),
+	})
+	if err != nil {
+		return err
+	}
+	return c.cfg.Bucket.Put(ctx, key, bytes.NewReader(b), int64(len(b)))
+}
+
+func (c *Collector) signature(ctx context.Context) (string, error) {
+	identity, err := c.cfg.Log.Identity(ctx)
+	return logsPrefix + c.cfg.Log.Name() + "/" + identity, err
+}
+
+// alone returns core.ErrConflict where the bucket is not this log's alone: another
+// log has signed it, or has snapshots there, or there are snapshots of sessions
+// that this log does not know.
+func (c *Collector) alone(ctx context.Context) error {
+	own, err := c.signature(ctx)
+	if err != nil {
+		return err
+	}
+	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
+		if err != nil {
+			return err
+		}
+		if info.Key != own {
+			return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
+				"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, delete that object: %w", info.Key, core.ErrConflict)
+		}
+	}
+	last := ""
+	for info, err := range c.cfg.Bucket.List(ctx, snapshotsPrefix) {
+		if err != nil {
+			return err
+		}
+		log, rest, _ := strings.Cut(strings.TrimPrefix(info.Key, snapshotsPrefix), "/")
+		if log != c.cfg.Log.Name() {
+			return fmt.Errorf("the bucket has snapshots of another log, such as %s; its sessions cannot be read here, so no blob is touched. "+
+				"Give each log a prefix of its own (blobs.s3.prefix): %w", info.Key, core.ErrConflict)
+		}
+		session, _, _ := strings.Cut(rest, "/")
+		if session == last {
+			continue
+		}
+		last = session
+		if err := c.knows(ctx, session); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knows returns core.ErrConflict where the log has nothing of a session that has a
+// snapshot: it is another log's of the same name, or this one has lost it.
+func (c *Collector) knows(ctx context.Context, session string) error {
+	id, err := core.ParseSessionID(session)
+	if err == nil {
+		err = c.cfg.Sessions.Has(ctx, id)
+	}
+	if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrInvalid) {
+		return fmt.Errorf("the bucket has snapshots of a session %q that the log knows nothing of: it is lost, or another log's of the same name. "+
+			"No blob is touched: %w", session, core.ErrConflict)
+	}
+	return err
+}

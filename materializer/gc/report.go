@@ -1,0 +1,77 @@
+package gc
+
+import (
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Report says what a run found and did or, where it was not applied, would do.
+type Report struct {
+	Run     string    `json:"run"`
+	Log     string    `json:"log"`
+	Applied bool      `json:"applied"`
+	Grace   string    `json:"grace"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"`
+
+	Sessions int `json:"sessions"` // that were read
+	Erased   int `json:"erased"`   // that name nothing any more
+
+	Stored       Amount `json:"stored"`       // all blobs that are not in the trash
+	Referenced   Amount `json:"referenced"`   // of them, named by a session
+	Unreferenced Amount `json:"unreferenced"` // of them, not named
+	Young        Amount `json:"young"`        // of the unreferenced, younger than the grace
+	Trash        Amount `json:"trash"`        // copies in the trash when the run came there
+
+	Moved   Amount `json:"moved"`   // to the trash
+	PutBack Amount `json:"putBack"` // from there: a session names them
+	Deleted Amount `json:"deleted"` // copies deleted for good
+
+	// References counts each blob once for each session that names it. Saved is
+	// what the blobs that are there would take more if each of those were a blob
+	// of its own.
+	References int64 `json:"references"`
+	Saved      int64 `json:"saved"`
+
+	// Missing are blobs that sessions name as their own and that are nowhere, at
+	// most maxMissing of them: verify says whose.
+	Missing []core.Digest `json:"missing"`
+}
+
+// maxMissing bounds Report.Missing.
+const maxMissing = 100
+
+// An Amount is a number of blobs, and their bytes.
+type Amount struct {
+	Blobs int64 `json:"blobs"`
+	Bytes int64 `json:"bytes"`
+}
+
+func (a *Amount) add(size int64) {
+	a.Blobs++
+	a.Bytes += size
+}
+
+// A Deletion is what is about to be deleted for good, and who asked for it, when
+// and why.
+type Deletion struct {
+	Run   string    `json:"run"` // of the Report; a run may have several
+	Log   string    `json:"log"`
+	Node  string    `json:"node"`
+	Time  time.Time `json:"time"`
+	By    string    `json:"by"`
+	Host  string    `json:"host"`
+	Why   string    `json:"why"`
+	Grace string    `json:"grace"`
+	Blobs []Deleted `json:"blobs"`
+}
+
+// A Deleted is a copy of a blob in the trash.
+type Deleted struct {
+	Digest  core.Digest `json:"digest"`
+	Size    int64       `json:"size"`
+	Trashed time.Time   `json:"trashed"` // when it was moved there
+	// Spare says that the blob itself is in its place.
+	Spare bool `json:"spare,omitempty"`
+}

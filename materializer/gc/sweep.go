@@ -1,0 +1,174 @@
+package gc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+// A sweep is a run once all sessions are read.
+type sweep struct {
+	c      *Collector
+	q      Request
+	run    string
+	before time.Time // what is to be touched was written before
+	marks  *marks
+	report Report
+	doomed []blobstore.Trashed // waiting for their record
+	spare  []bool              // of doomed
+}
+
+// doomedMost bounds the deletions of one record.
+const doomedMost = 1000
+
+// sweep looks at the trash, then at the blobs.
+func (s *sweep) sweep(ctx context.Context) error {
+	s.report.Sessions, s.report.Erased = s.marks.sessions, s.marks.erased
+	for t, err := range s.c.cfg.Blobs.Trash(ctx) {
+		if err == nil {
+			err = s.trashed(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.purge(ctx); err != nil {
+		return err
+	}
+	for b, err := range s.c.cfg.Blobs.List(ctx) {
+		if err == nil {
+			err = s.stored(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.missing(ctx)
+}
+
+// trashed puts a blob back that is named and not in its place, and dooms a copy
+// that has lain long enough and is not needed.
+func (s *sweep) trashed(ctx context.Context, t blobstore.Trashed) error {
+	s.report.Trash.add(t.Size)
+	_, err := s.c.cfg.Bucket.Stat(ctx, t.Ref.Key())
+	spare := err == nil
+	if err != nil && !errors.Is(err, blobstore.ErrNotFound) {
+		return err
+	}
+	m := s.marks.named[core.Digest(t.Ref)]
+	switch {
+	case m != nil && !spare:
+		return s.putBack(ctx, t, m)
+	case !t.At.Before(s.before):
+		return nil
+	}
+	s.doomed, s.spare = append(s.doomed, t), append(s.spare, spare)
+	if len(s.doomed) == doomedMost {
+		return s.purge(ctx)
+	}
+	return nil
+}
+
+// putBack leaves a damaged copy where it is: another one may be sound, and the
+// blob is missing else.
+func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error {
+	if !s.q.Apply {
+		if !m.there {
+			s.report.PutBack.add(t.Size)
+		}
+		m.there = true
+		return nil
+	}
+	err := s.c.cfg.Blobs.PutBack(ctx, t.Ref)
+	if errors.Is(err, blobstore.ErrCorrupt) || errors.Is(err, blobstore.ErrNotFound) {
+		s.c.cfg.Logger.Error("a blob that sessions name is damaged in the trash", "blob", t.Ref, "err", err)
+		return nil
+	}
+	if err == nil {
+		s.report.PutBack.add(t.Size)
+	}
+	return err
+}
+
+// purge deletes what is doomed, once that is recorded.
+func (s *sweep) purge(ctx context.Context) error {
+	if len(s.doomed) == 0 {
+		return nil
+	}
+	if s.q.Apply {
+		if err := s.c.cfg.Record(ctx, s.deletion()); err != nil {
+			return fmt.Errorf("record what is to be deleted: %w", err)
+		}
+	}
+	for _, t := range s.doomed {
+		if s.q.Apply {
+			if err := s.c.cfg.Blobs.Purge(ctx, t); err != nil {
+				return err
+			}
+		}
+		s.report.Deleted.add(t.Size)
+	}
+	s.doomed, s.spare = nil, nil
+	return nil
+}
+
+func (s *sweep) deletion() Deletion {
+	d := Deletion{
+		Run: s.run, Log: s.report.Log, Node: s.c.cfg.Node, Time: s.c.cfg.Now().UTC(),
+		By: s.q.By, Host: s.q.Host, Why: s.q.Why, Grace: s.report.Grace,
+	}
+	for i, t := range s.doomed {
+		d.Blobs = append(d.Blobs, Deleted{Digest: core.Digest(t.Ref), Size: t.Size, Trashed: t.At.UTC(), Spare: s.spare[i]})
+	}
+	return d
+}
+
+// stored counts a blob, and moves one to the trash that is old and not named.
+func (s *sweep) stored(ctx context.Context, b blobstore.BlobInfo) error {
+	r := &s.report
+	r.Stored.add(b.Size)
+	if m := s.marks.named[core.Digest(b.Ref)]; m != nil {
+		m.there = true
+		r.Referenced.add(b.Size)
+		r.References += m.sessions
+		r.Saved += (m.sessions - 1) * b.Size
+		return nil
+	}
+	r.Unreferenced.add(b.Size)
+	if !b.Modified.Before(s.before) {
+		r.Young.add(b.Size)
+		return nil
+	}
+	if !s.q.Apply {
+		r.Moved.add(b.Size)
+		return nil
+	}
+	moved, err := s.c.cfg.Blobs.Discard(ctx, b.Ref, s.before)
+	if moved {
+		r.Moved.add(b.Size)
+	}
+	return err
+}
+
+// missing names the blobs that sessions need and that are nowhere.
+func (s *sweep) missing(ctx context.Context) error {
+	for d, m := range s.marks.named {
+		if m.there || !m.sure || len(s.report.Missing) == maxMissing {
+			continue
+		}
+		_, err := s.c.cfg.Blobs.Stat(ctx, blobstore.Ref(d))
+		if errors.Is(err, blobstore.ErrNotFound) {
+			s.report.Missing = append(s.report.Missing, d)
+		} else if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.report.Missing, func(a, b core.Digest) int { return bytes.Compare(a[:], b[:]) })
+	return nil
+}

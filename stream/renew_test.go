@@ -1,0 +1,163 @@
+package stream_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+// A sweptLog loses all blobs whenever it stores a record, as if a sweep came
+// between a blob and the record that names it.
+type sweptLog struct {
+	*memlog.Log
+	blobs *blobs
+}
+
+func (l sweptLog) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	l.blobs.clear()
+	return l.Log.Append(ctx, id, after, r)
+}
+
+func (b *blobs) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.all)
+}
+
+func (b *blobs) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.all)
+}
+
+// A write that took longer than half the grace puts its blobs again, whatever
+// kind of write it is; one that was quick need not.
+func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
+	t.Parallel()
+	image := imageLine("img", strings.Repeat("QUJD", 400))
+	for name, c := range map[string]struct {
+		blobs int
+		write func(*testing.T, *stream.Sessions) error
+	}{
+		"append": {1, func(t *testing.T, ss *stream.Sessions) error {
+			_, err := appendLines(t.Context(), create(t, ss, "session1"), image)
+			return err
+		}},
+		"amend": {1, func(t *testing.T, ss *stream.Sessions) error {
+			var a stream.Amend
+			a.Lines(rawLines([]string{image}))
+			_, err := create(t, ss, "session1", entry("img", "")).Amend(t.Context(), a)
+			return err
+		}},
+		"import": {1, func(t *testing.T, ss *stream.Sessions) error {
+			_, err := importLines(t, ss, "session1", image)
+			return err
+		}},
+		"import of a file that is kept": {2, func(t *testing.T, ss *stream.Sessions) error {
+			_, err := importLines(t, ss, "session1", image, "no entry")
+			return err
+		}},
+		"create": {1, func(t *testing.T, ss *stream.Sessions) error {
+			h := piDialect().NewHeader(core.HeaderFields{ID: "session1", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"})
+			_, err := ss.CreateStrict(t.Context(), session.New{Dialect: "pi", Header: h, Lines: rawLines([]string{image})})
+			return err
+		}},
+	} {
+		for step, want := range map[time.Duration]int{time.Second: 0, time.Hour: c.blobs} {
+			t.Run(name+" with steps of "+step.String(), func(t *testing.T) {
+				t.Parallel()
+				b := newBlobs()
+				var steps atomic.Int64
+				ss := stream.NewSessions(stream.Config{
+					Log: sweptLog{memlog.New("test"), b}, Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
+					Grace: time.Hour,
+					Now:   func() time.Time { return time.Unix(0, 0).Add(time.Duration(steps.Add(1)) * step) },
+				})
+				if err := c.write(t, ss); err != nil {
+					t.Fatal(err)
+				}
+				if n := b.count(); n != want {
+					t.Errorf("%d blobs are there; want %d", n, want)
+				}
+			})
+		}
+	}
+}
+
+func piDialect() core.Dialect { return dialect.All()["pi"] }
+
+// slowBlobs takes its time, and loses what it was given first.
+type slowBlobs struct {
+	*blobs
+	puts atomic.Int64
+}
+
+func (b *slowBlobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
+	if b.puts.Add(1) > 1 {
+		return b.blobs.Put(ctx, p)
+	}
+	return core.DigestOf(p), nil
+}
+
+func TestASlowAppendPutsItsBodyAgain(t *testing.T) {
+	t.Parallel()
+	body := make([]byte, 2*stream.SpillSize)
+	_, _ = rand.Read(body)
+	b := &slowBlobs{blobs: newBlobs()}
+	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Grace: time.Nanosecond})
+	if _, err := l.Append(t.Context(), logtest.NewID(), 0, testRecord(1, body)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), core.DigestOf(body)); err != nil {
+		t.Error(err)
+	}
+}
+
+// While a record is lost nobody names its images. Who puts it back sees to it
+// that they are there, from the trash or from memory.
+func TestAPutBackRecordKeepsItsImages(t *testing.T) {
+	t.Parallel()
+	l, b := memlog.New("test"), newBlobs()
+	counting := &slowBlobs{blobs: b}
+	ss := stream.NewSessions(stream.Config{
+		Log: l, Blobs: counting, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
+	})
+	s := create(t, ss, logtest.NewID())
+	counting.puts.Store(1) // it keeps what it is given
+	mustAppend(t, s, "", "", imageLine("img", strings.Repeat("QUJD", 400)))
+	before := counting.puts.Load()
+	l.Forget(1)
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "records put back", stream.Losses{Redone: 1}, ss.Losses())
+	if n := counting.puts.Load() - before; n != 1 {
+		t.Errorf("the image was put %d times with the record; want 1", n)
+	}
+}
+
+func TestMentionsAreFoundWhereverTheyStand(t *testing.T) {
+	t.Parallel()
+	a, z := strings.Repeat("a", 64), strings.Repeat("0", 63)+"9"
+	text := `{"data":"blob:sha256:` + a + `","text":"see blob:keep:blob:sha256:` + z + ` and blob:sha256:` + a[:63] + `G, sha256:` + strings.Repeat("b", 64) + ` blob:sha256:` + a[:10]
+	found := stream.Mentions([]byte(text))
+	for _, want := range []string{a, z} {
+		d, err := core.ParseDigest("sha256:" + want)
+		if err != nil || !found[d] {
+			t.Errorf("%s is not found", want)
+		}
+	}
+	equal(t, "mentions", 2, len(found))
+}

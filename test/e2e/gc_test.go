@@ -1,0 +1,114 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// Blobs that no session names go by two runs, a grace apart, and leave a record.
+// What a session names stays, and nothing happens without --apply.
+func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	picture := strings.Repeat("pixels ", 400)
+	file := filepath.Join(t.TempDir(), "pi.jsonl")
+	session := fmt.Sprintf(`{"type":"session","version":3,"id":"with-a-picture","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab"}
+{"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"image","data":%q,"mimeType":"image/png"}],"timestamp":1767323046000}}
+`, base64.StdEncoding.EncodeToString([]byte(picture)))
+	if err := os.WriteFile(file, []byte(session), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := host.Sessctl(t, "import", file); res.Code != 0 {
+		t.Fatalf("import: %v", res)
+	}
+	garbage := []byte("nobody names this")
+	if err := node.Client().PutBlob(t.Context(), garbage); err != nil {
+		t.Fatal(err)
+	}
+	stored := filepath.Join(node.Data, "blobs")
+	old := func() {
+		t.Helper()
+		long := time.Now().Add(-25 * time.Hour)
+		err := filepath.WalkDir(stored, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || strings.Contains(path, string(filepath.Separator)+".") {
+				return err
+			}
+			return os.Chtimes(path, long, long)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	collect := func(args ...string) (r api.GCReport) {
+		t.Helper()
+		res := host.Sessctl(t, append([]string{"blobs", "gc", "-o", "json"}, args...)...)
+		if res.Code != 0 {
+			t.Fatalf("gc: %v", res)
+		}
+		if err := json.Unmarshal([]byte(res.Out), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	there := func() bool {
+		t.Helper()
+		r, err := node.Client().Blob(t.Context(), core.DigestOf(garbage))
+		if err == nil {
+			_ = r.Close()
+		}
+		return err == nil
+	}
+
+	if r := collect("--apply"); r.Stored.Blobs != 2 || r.Referenced.Blobs != 1 || r.Young.Blobs != 1 || r.Moved.Blobs != 0 {
+		t.Errorf("while all is young: %+v", r)
+	}
+	old()
+	if r := collect(); r.Applied || r.Moved.Blobs != 1 {
+		t.Errorf("a dry run: %+v", r)
+	}
+	if r := collect("--apply"); r.Moved.Blobs != 1 || r.Deleted.Blobs != 0 || !there() {
+		t.Errorf("the first run: %+v", r)
+	}
+	old()
+	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete for good") || !strings.Contains(res.Err, "--apply") || !there() {
+		t.Errorf("for people: %v", res)
+	}
+	if r := collect("--apply", "--why", "spring cleaning"); r.Deleted.Blobs != 1 || there() {
+		t.Errorf("the second run: %+v", r)
+	}
+	records, err := filepath.Glob(filepath.Join(stored, "reports", "main", "gc", "*.jsonl"))
+	if err != nil || len(records) != 1 {
+		t.Fatalf("the records are %v, %v", records, err)
+	}
+	b, err := os.ReadFile(records[0])
+	if err != nil || !strings.Contains(string(b), "spring cleaning") || !strings.Contains(string(b), core.DigestOf(garbage).String()) {
+		t.Errorf("the record is %s, %v", b, err)
+	}
+	sameBytes(t, "export", exportOf(t, node.Client(), "with-a-picture"), []byte(session))
+
+	if res := host.Sessctl(t, "blobs", "gc", "--grace", "1h"); res.Code == 0 || !strings.Contains(res.Err, "blobs.grace") {
+		t.Errorf("a grace that is too short: %v", res)
+	}
+	other := filepath.Join(stored, "logs", "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "20260101T000000.000000000Z"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 || !strings.Contains(res.Err, "logs/other/") {
+		t.Errorf("in another log's bucket: %v", res)
+	}
+}
