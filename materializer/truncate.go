@@ -27,6 +27,7 @@ const (
 // A ShardWork is what a node knows of truncating a shard.
 type ShardWork struct {
 	Shard     int       `json:"shard"`
+	Mine      bool      `json:"mine"`               // this node looks after it now
 	Surveyed  time.Time `json:"surveyed,omitzero"`  // when it was found out what is garbage
 	Live      int64     `json:"live"`               // bytes that are needed, as of then
 	Garbage   int64     `json:"garbage"`            // bytes that nobody needs, as of then
@@ -65,6 +66,7 @@ func (m *Materializer) Shards() []ShardWork {
 	out := make([]ShardWork, len(m.truncators))
 	for i, t := range m.truncators {
 		out[i] = t.state()
+		out[i].Mine = m.owns(i)
 	}
 	return out
 }
