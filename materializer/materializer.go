@@ -347,7 +347,8 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 // Writing returns how many snapshots are being made, and how many can be at once.
 func (m *Materializer) Writing() (now, limit int) { return len(m.writing), cap(m.writing) }
 
-// sweep looks after sessions that fell idle, once a second.
+// sweep looks after sessions that fell idle, and after the room that all of them
+// take, once a second.
 func (m *Materializer) sweep(ctx context.Context) error {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -355,6 +356,7 @@ func (m *Materializer) sweep(ctx context.Context) error {
 		select {
 		case <-t.C:
 			m.sweepOnce(ctx)
+			m.cfg.Cache.shrink()
 		case <-ctx.Done():
 			return ctx.Err()
 		}

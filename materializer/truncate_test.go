@@ -19,13 +19,19 @@ var manual = materializer.Config{Policy: materializer.Policy{MinTail: 1 << 40, I
 // settled truncates a shard until there is nothing to do.
 func settled(t *testing.T, m *materializer.Materializer, shard int) (w materializer.ShardWork) {
 	t.Helper()
+	return settledAt(t, m, shard, manual.Garbage)
+}
+
+// settledAt is settled for an allowance.
+func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage int64) (w materializer.ShardWork) {
+	t.Helper()
 	await(t, "a shard without much garbage", func() bool {
 		before := m.Shards()[shard]
 		var err error
 		if w, err = m.Truncate(t.Context(), shard); err != nil {
 			t.Fatal(err)
 		}
-		return w.Freed == before.Freed && w.Surveyed.Equal(before.Surveyed) && w.Garbage <= w.Live+10<<10
+		return w.Freed == before.Freed && w.Surveyed.Equal(before.Surveyed) && w.Garbage <= w.Live+garbage
 	})
 	return w
 }
