@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -109,8 +108,13 @@ func (r *Rig) rewrite(ctx context.Context, s *stream.Session, upTo uint64) error
 			return nil
 		}
 		_, err := s.Amend(ctx, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
-			old := st.Entries[int(st.Seq)%len(st.Entries)].Line
-			e, err := st.Dialect.Entry(bytes.Replace(old, []byte("the session"), fmt.Appendf(nil, "%011d", seq), 1))
+			i := int(seq) % len(st.Entries)
+			parent := core.NoLeaf
+			if p := st.Entries[i].Parent; p != "" {
+				parent = core.LeafAt(p)
+			}
+			text := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":"again, in record %d, %s","timestamp":%d}}`, seq, filler(i), i)
+			e, err := st.Dialect.Fill([]byte(text), core.Fields{ID: st.Entries[i].ID, Parent: parent, Time: "2026-01-02T03:04:05.000Z"})
 			return []core.Entry{e}, err
 		}})
 		if err != nil {
