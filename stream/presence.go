@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -167,6 +168,26 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	return list, nil
+}
+
+// Skew is how far this host's clock is ahead of the brokers', as well as a beat
+// can tell: the time that one takes is counted in. core.ErrUnavailable when it
+// cannot be told.
+func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
+	key := "clock." + ulid.Make().String() // no process's
+	var stored time.Time
+	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		if _, err := kv.Put(ctx, key, []byte("{}")); err != nil {
+			return err
+		}
+		defer func() { _ = kv.Delete(ctx, key) }() // else it is forgotten in an hour
+		e, err := kv.Get(ctx, key)
+		if err == nil {
+			stored = e.Created()
+		}
+		return err
+	})
+	return time.Since(stored), err
 }
 
 // readPresence reads what processes of some kinds said, once.
