@@ -32,6 +32,7 @@ type Row struct {
 	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
 	Erased   bool           `json:"erased,omitempty"`
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower where the lines are those of an earlier one
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
 	core.Summary
@@ -49,6 +50,7 @@ func rowOf(st *core.State) Row {
 		Deleted:  st.Deleted != nil || st.Erased != nil,
 		Erased:   st.Erased != nil,
 		Snapshot: st.Checkpointed,
+		Kept:     SnapshotSeq(st.Snapshot.Object),
 		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
 	}
@@ -98,7 +100,7 @@ const (
 
 // rowFormat numbers what is in a row. Where the bucket holds a row of another
 // format, all rows are made anew from the log.
-const rowFormat = 2
+const rowFormat = 3
 
 // A stored is a row as the bucket keeps it.
 type stored struct {

@@ -154,7 +154,7 @@ func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 // survey looks at every message of a shard.
 func (m *Materializer) survey(ctx context.Context, shard int, st stream.ShardState) (*survey, error) {
 	v := newSurvey(st)
-	for ch, err := range m.cfg.Log.Survey(ctx, shard, st, st.Last) {
+	for ch, err := range m.cfg.Log.Walk(ctx, shard, st, st.Last) {
 		if err != nil {
 			return nil, err
 		}
