@@ -38,7 +38,7 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older := bytes.Replace(kept.Value(), []byte(`{"format":2,`), []byte(`{`), 1)
+	older := bytes.Replace(kept.Value(), []byte(`{"format":3,`), []byte(`{`), 1)
 	older = bytes.Replace(older, []byte(`"lineage"`), []byte(`"unheard"`), 1)
 	if _, err := kv.Put(t.Context(), "s.the-fork", older); err != nil {
 		t.Fatal(err)
