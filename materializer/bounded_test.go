@@ -61,7 +61,7 @@ type forever struct {
 // sessions: lines are appended, and lines that are there replaced. With -long
 // there are 10,000 of them.
 func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
-	f := forever{sessions: 60, rounds: 12, writers: 8, line: 1500, garbage: 100 << 10, cache: 300 << 10}
+	f := forever{sessions: 24, rounds: 8, writers: 8, line: 1500, garbage: 50 << 10, cache: 150 << 10}
 	if *long {
 		f = forever{sessions: 10_000, rounds: 10, writers: 32, line: 1500, garbage: 4 << 20, cache: 32 << 20}
 	} else {
