@@ -173,6 +173,8 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/close":               s.finish,
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
 		"GET /v1/audit":                              s.audit,
+		"GET /v1/rebuild":                            s.rebuild,
+		"POST /v1/rebuild":                           one(s.gates.heavy, s.rebuild),
 		"GET /v1/prompts":                            s.prompts,
 		"GET /v1/search":                             s.search,
 		"GET /v1/sessions/changes":                   one(s.gates.followers, s.changes),

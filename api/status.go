@@ -86,6 +86,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
 	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them
 	defer cancel()
+	work := s.cfg.Materializer.Shards()
 	for i := range s.cfg.Log.Shards() {
 		sh, err := s.cfg.Log.State(ctx, i)
 		if err != nil {
@@ -95,10 +96,14 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		if why, refuses := fullness(sh); why != "" && st.Healthy {
 			st.Healthy, st.Summary = !refuses, why
 		}
+		if why := inTheWay(work[i]); why != "" && st.Summary == "all is well" {
+			st.Summary = why
+		}
 		st.Shards = append(st.Shards, ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
 			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Past(i)) - s.cfg.Materializer.Past(i)),
+			Work: work[i],
 		})
 	}
 	return answer(w, http.StatusOK, st)

@@ -244,6 +244,8 @@ type ShardStatus struct {
 	Full     float64 `json:"full"`  // of its room, from 0 to 1; entries are refused from 0.9 on
 	Sessions uint64  `json:"sessions"`
 	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
+	// Work is what this node knows of the shard's garbage.
+	Work materializer.ShardWork `json:"work"`
 }
 
 // CacheStatus is a node's cache of sessions.

@@ -112,6 +112,14 @@ func (c *Cache) Put(s *stream.Session) {
 	c.trim()
 }
 
+// shrink forgets sessions that the others have outgrown the room of: they grow
+// while they are kept, and then nobody puts one in.
+func (c *Cache) shrink() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trim()
+}
+
 // trim forgets the oldest sessions until the rest fit, but none that has the only
 // copy of lines (see stream.Session.Owes). Each is asked for its
 // size anew: the sum is what they take now.

@@ -394,7 +394,8 @@ func (m *Materializer) withdraw(ctx context.Context, d *stream.Draft) {
 // Writing returns how many snapshots are being made, and how many can be at once.
 func (m *Materializer) Writing() (now, limit int) { return len(m.writing), cap(m.writing) }
 
-// sweep looks after sessions that fell idle, once a second.
+// sweep looks after sessions that fell idle, and after the room that all of them
+// take, once a second.
 func (m *Materializer) sweep(ctx context.Context) error {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -402,6 +403,7 @@ func (m *Materializer) sweep(ctx context.Context) error {
 		select {
 		case <-t.C:
 			m.sweepOnce(ctx)
+			m.cfg.Cache.shrink()
 		case <-ctx.Done():
 			return ctx.Err()
 		}

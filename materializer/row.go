@@ -21,6 +21,7 @@ type Row struct {
 	Erased   bool           `json:"erased,omitempty"`
 	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower where the lines are those of an earlier one
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
 	Size     int64          `json:"size,omitempty"`     // bytes of its lines
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
@@ -40,6 +41,7 @@ func rowOf(st *core.State) Row {
 		Erased:   st.Erased != nil,
 		Held:     st.Held,
 		Snapshot: st.Checkpointed,
+		Kept:     SnapshotSeq(st.Snapshot.Object),
 		Size:     int64(len(st.Header.Line)) + 1,
 		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),

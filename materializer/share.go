@@ -10,9 +10,9 @@ import (
 
 const (
 	// CrewEvery is how often it is found out who is at work.
-	CrewEvery = 2 * time.Second
+	CrewEvery = 1500 * time.Millisecond
 	// crewLost is how long nobody may know before every node does everything.
-	crewLost = 3 * CrewEvery
+	crewLost = 4 * CrewEvery
 )
 
 // share finds out, until ctx ends, which shards this node looks after: every

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -41,6 +44,16 @@ func (s *Snapshots) WithDisk(disk *blobstore.Disk) *Snapshots {
 // snapshot write the same object.
 func SnapshotKey(log string, id core.SessionID, seq uint64, sum core.Digest) string {
 	return fmt.Sprintf("snapshots/%s/%s/%020d-%x.jsonl.zst", log, id, seq, sum[:8])
+}
+
+// SnapshotSeq is the seq that a key of SnapshotKey names, 0 where it is none.
+func SnapshotSeq(key string) uint64 {
+	number, _, _ := strings.Cut(path.Base(key), "-")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
 }
 
 // Save writes plain, the plain bytes of m's snapshot, under m.Object as seekable

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ const (
 // A ShardWork is what a node knows of truncating a shard.
 type ShardWork struct {
 	Shard     int       `json:"shard"`
+	Mine      bool      `json:"mine"`               // this node looks after it now
 	Surveyed  time.Time `json:"surveyed,omitzero"`  // when it was found out what is garbage
 	Live      int64     `json:"live"`               // bytes that are needed, as of then
 	Garbage   int64     `json:"garbage"`            // bytes that nobody needs, as of then
@@ -65,6 +67,7 @@ func (m *Materializer) Shards() []ShardWork {
 	out := make([]ShardWork, len(m.truncators))
 	for i, t := range m.truncators {
 		out[i] = t.state()
+		out[i].Mine = m.owns(i)
 	}
 	return out
 }
@@ -149,10 +152,25 @@ func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 	return m.cut(ctx, t, p)
 }
 
+// Survey looks at every message of a shard, and returns how many of its bytes are
+// needed and how many nobody needs.
+func (m *Materializer) Survey(ctx context.Context, shard int) (live, garbage int64, err error) {
+	st, err := m.cfg.Log.State(ctx, shard)
+	if err != nil {
+		return 0, 0, err
+	}
+	v, err := m.survey(ctx, shard, st)
+	if err != nil {
+		return 0, 0, err
+	}
+	p := v.plan(math.MaxInt64/4, func(core.SessionID) bool { return false })
+	return p.live, p.garbage, nil
+}
+
 // survey looks at every message of a shard.
 func (m *Materializer) survey(ctx context.Context, shard int, st stream.ShardState) (*survey, error) {
 	v := newSurvey(st)
-	for ch, err := range m.cfg.Log.Survey(ctx, shard, st, st.Last) {
+	for ch, err := range m.cfg.Log.Walk(ctx, shard, st, st.Last) {
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package materializer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -19,13 +20,19 @@ var manual = materializer.Config{Policy: materializer.Policy{MinTail: 1 << 40, I
 // settled truncates a shard until there is nothing to do.
 func settled(t *testing.T, m *materializer.Materializer, shard int) (w materializer.ShardWork) {
 	t.Helper()
+	return settledAt(t, m, shard, manual.Garbage)
+}
+
+// settledAt is settled for an allowance.
+func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage int64) (w materializer.ShardWork) {
+	t.Helper()
 	await(t, "a shard without much garbage", func() bool {
 		before := m.Shards()[shard]
 		var err error
 		if w, err = m.Truncate(t.Context(), shard); err != nil {
 			t.Fatal(err)
 		}
-		return w.Freed == before.Freed && w.Surveyed.Equal(before.Surveyed) && w.Garbage <= w.Live+10<<10
+		return w.Freed == before.Freed && w.Surveyed.Equal(before.Surveyed) && w.Garbage <= w.Live+garbage
 	})
 	return w
 }
@@ -276,5 +283,48 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	}
 	if len(before) != 10 || fmt.Sprintf("%+v", before) != fmt.Sprintf("%+v", after) || dropped != 1 {
 		t.Errorf("there were\n%+v\nand are\n%+v", before, after)
+	}
+}
+
+// A checkpoint of a past that the log has forgotten is nobody's base, whatever it
+// says: what it covers is not old.
+func TestAStrayCheckpointMakesNoSnapshotOld(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, _ := r.runAs(t, manual)
+	s := r.create(t, "session-one")
+	add(t, s, 1000)
+	if _, err := m.Checkpoint(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, 1000)
+	live, err := m.Checkpoint(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := r.log.Last(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := rendered(s)
+	stray := *live
+	stray.Seq, stray.Object = 50, materializer.SnapshotKey("main", "session-one", 50, core.DigestOf(plain))
+	if err := r.snapshots.Save(t.Context(), &stray, plain); err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(stray)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Seq: 51, Writer: "w", Base: last.Pos, Body: body, Chain: core.Chain{1}}
+	if _, err := r.log.Append(t.Context(), "session-one", last.Pos, rec); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := m.Collect(t.Context(), 0); err != nil || n != 0 {
+		t.Errorf("%d deleted: %v", n, err)
+	}
+	fresh, err := r.sessions.Open(t.Context(), "session-one")
+	if err != nil || !bytes.Equal(rendered(fresh), plain) {
+		t.Errorf("it is read otherwise: %v", err)
 	}
 }

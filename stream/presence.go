@@ -228,9 +228,6 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 				return list, nil
 			}
 			kind, _, _ := strings.Cut(e.Key(), ".")
-			if kind != KindNode && kind != KindWriter {
-				continue
-			}
 			var b beat
 			if json.Unmarshal(e.Value(), &b) == nil {
 				list = append(list, Present{Presence: b.Presence, Kind: kind, Node: b.Node, Seen: e.Created().UTC()})

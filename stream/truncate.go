@@ -166,7 +166,7 @@ func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]cor
 		return nil, fmt.Errorf("shard %d ends at %d: %w", shard, st.Last, core.ErrInvalid)
 	}
 	ids := map[core.SessionID]bool{}
-	for ch, err := range l.Survey(ctx, shard, st, upTo) {
+	for ch, err := range l.Walk(ctx, shard, st, upTo) {
 		if err != nil {
 			return nil, err
 		}
@@ -177,10 +177,10 @@ func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]cor
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
-// Survey yields a Change for every message of a shard up to upTo, in order, and
+// Walk yields a Change for every message of a shard up to upTo, in order, and
 // ends. st is the shard's state of a moment ago. It reads all of them but for
 // their bodies.
-func (l *Log) Survey(ctx context.Context, shard int, st ShardState, upTo core.Pos) iter.Seq2[Change, error] {
+func (l *Log) Walk(ctx context.Context, shard int, st ShardState, upTo core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		if st.Last == 0 || st.First > min(upTo, st.Last) { // nothing was ever there, or it was dropped
 			return

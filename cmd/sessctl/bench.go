@@ -20,13 +20,15 @@ func benchCmd(a *app) *cobra.Command {
 		Long: `Starts a server of its own in a temporary directory, which flushes to disk before
 every answer as a node's does, and measures on it: appends with 1 and with 64
 writers beside raw JetStream publishing, and opening sessions beside reading a
-file of the same lines. No node is needed, and none is touched.
+file of the same lines, and a session of 10,000 entries that was written to for
+ever longer beside getting and parsing its snapshot. No node is needed, and none is touched.
 
 Machines are noisy: compare the ratios of one run, and the medians of several.
 
 With -o json: one object with appends (name, writers, appends, perSecond, p50
 and p99 in nanoseconds, baseline, ratio) and openings (entries, bytes, file,
-log, snap and context in nanoseconds, ratio).`,
+log, snap and context in nanoseconds, ratio) and histories (entries, records,
+snapshot, p50 and p99 in nanoseconds, ratio, inLog in bytes).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, forever)
@@ -37,6 +39,7 @@ log, snap and context in nanoseconds, ratio).`,
 	cmd.Flags().DurationVar(&b.time, "time", 2*time.Second, "how long each way of appending runs")
 	cmd.Flags().StringVar(&b.dir, "dir", os.TempDir(), "put the temporary directory into `DIR`: its disk is what is measured")
 	cmd.Flags().IntSliceVar(&b.sizes, "entries", []int{1_000, 10_000, 50_000}, "how many entries the sessions to open have")
+	cmd.Flags().UintSliceVar(&b.histories, "records", []uint{100, 1_000, 10_000}, "how many records the session that is written to has had each time it is opened")
 	return cmd
 }
 
@@ -44,12 +47,22 @@ type benchRun struct {
 	time  time.Duration
 	dir   string
 	sizes []int
+
+	histories []uint
 }
+
+// Of the session that is written to: its entries, and how often it is opened.
+const (
+	historyEntries = 10_000
+	historyOpens   = 200
+)
 
 // benchmarks is what bench prints.
 type benchmarks struct {
 	Appends  []bench.Result  `json:"appends"`
 	Openings []bench.Opening `json:"openings"`
+
+	Histories []bench.History `json:"histories"`
 }
 
 func (a *app) bench(ctx context.Context, b benchRun) error {
@@ -57,6 +70,13 @@ func (a *app) bench(ctx context.Context, b benchRun) error {
 		if n < 1 || n > 1_000_000 {
 			return usagef("--entries: %d is not from 1 to 1000000", n)
 		}
+	}
+	var records []uint64
+	for i, n := range b.histories {
+		if n < 50 || n > 1_000_000 || i > 0 && n < b.histories[i-1] {
+			return usagef("--records: %d; use numbers from 50 to 1000000, the smallest first", n)
+		}
+		records = append(records, uint64(n))
 	}
 	rig, err := bench.NewRig(ctx, b.dir)
 	if err != nil {
@@ -68,6 +88,9 @@ func (a *app) bench(ctx context.Context, b benchRun) error {
 		return err
 	}
 	if out.Openings, err = rig.Openings(ctx, b.sizes...); err != nil {
+		return err
+	}
+	if out.Histories, err = rig.Histories(ctx, historyEntries, historyOpens, records...); err != nil {
 		return err
 	}
 	return a.print(out, func() error { return a.printBench(out) })
@@ -86,10 +109,22 @@ func (a *app) printBench(out benchmarks) error {
 	if err := g.flush(); err != nil {
 		return err
 	}
+	if err := a.printOpenings(out); err != nil || len(out.Histories) == 0 {
+		return err
+	}
+	g = a.newGrid()
+	g.add("OPENING 10,000 ENTRIES AFTER", "IN THE LOG", "SNAPSHOT, PARSED (P99)", "OPEN P50", "P99", "TO SNAPSHOT")
+	for _, h := range out.Histories {
+		g.add(count(h.Records, "record", "records"), bytesText(int64(h.InLog)), short3(h.Snapshot), short3(h.P50), short3(h.P99), fmt.Sprintf("%.2f", h.Ratio))
+	}
+	return g.flush()
+}
+
+func (a *app) printOpenings(out benchmarks) error {
 	if len(out.Openings) == 0 {
 		return nil
 	}
-	g = a.newGrid()
+	g := a.newGrid()
 	g.add("OPENING", "SIZE", "FILE, PARSED", "FROM THE LOG", "FROM A SNAPSHOT", "CONTEXT", "TIMES AS QUICK")
 	for _, o := range out.Openings {
 		g.add(count(o.Entries, "entry", "entries"), bytesText(int64(o.Bytes)), short3(o.File), short3(o.Log), short3(o.Snap), short3(o.Context),

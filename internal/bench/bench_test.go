@@ -33,6 +33,10 @@ func TestEveryWorkloadRuns(t *testing.T) {
 	if err != nil || len(openings) != 1 || openings[0].Ratio <= 0 {
 		t.Errorf("%+v, %v", openings, err)
 	}
+	histories, err := r.Histories(t.Context(), 50, 3, 100, 200)
+	if err != nil || len(histories) != 2 || histories[1].Records != 200 || histories[1].Ratio <= 0 {
+		t.Errorf("%+v, %v", histories, err)
+	}
 }
 
 // BenchmarkAppend prints one line per workload; the time of a workload is
@@ -72,6 +76,26 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportMetric(ms(o.Snap), key+"-snapshot-ms")
 			b.ReportMetric(ms(o.Context), key+"-context-ms")
 			b.ReportMetric(o.Ratio, key+"-file-to-snapshot")
+		}
+	}
+}
+
+// BenchmarkHistory prints how long it takes to open a session of 10,000 entries
+// however long it was written to, and the ratio to getting and parsing its
+// snapshot.
+func BenchmarkHistory(b *testing.B) {
+	r := newRig(b)
+	for range b.N {
+		histories, err := r.Histories(b.Context(), 10_000, 200, 100, 1_000, 10_000)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, h := range histories {
+			key := fmt.Sprintf("%d-records", h.Records)
+			b.ReportMetric(ms(h.P50), key+"-p50-ms")
+			b.ReportMetric(ms(h.P99), key+"-p99-ms")
+			b.ReportMetric(ms(h.Snapshot), key+"-snapshot-ms")
+			b.ReportMetric(h.Ratio, key+"-to-snapshot")
 		}
 	}
 }

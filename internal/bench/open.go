@@ -102,6 +102,11 @@ func parseFile(path string) error {
 	if err != nil {
 		return err
 	}
+	return parse(b)
+}
+
+// parse parses every line with the standard library.
+func parse(b []byte) error {
 	byID := map[string]any{}
 	for line := range splitLines(b) {
 		var v map[string]any

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -27,7 +27,7 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 		if err != nil {
 			return "", err
 		}
-		for ch, err := range d.Log.Survey(ctx, shard, st, st.Last) {
+		for ch, err := range d.Log.Walk(ctx, shard, st, st.Last) {
 			if err != nil {
 				return "", err
 			}
@@ -89,7 +89,7 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 	}
 	for _, row := range rows {
 		k := all[row.ID]
-		if row.Snapshot > 0 && !row.Erased && (len(k.seqs) == 0 || slices.Max(k.seqs) < row.Snapshot) {
+		if row.Snapshot > 0 && !row.Erased && (len(k.seqs) == 0 || slices.Max(k.seqs) < row.Kept) {
 			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
 		}
 	}
@@ -108,7 +108,7 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		}
 	}
 	if old > 0 {
-		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %d MiB with those", count(int(old), "snapshot", "snapshots"), oldBytes>>20), "they go when their sessions are next written to")
+		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %d MiB with those", count(int(old), "snapshot", "snapshots"), oldBytes>>20), "they go by themselves, snapshots.grace after a later one came")
 	}
 	return count(objects, "object", "objects"), nil
 }
@@ -121,9 +121,8 @@ func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, in
 			return nil, 0, err
 		}
 		id, name, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
-		number, _, _ := strings.Cut(name, "-")
-		seq, err := strconv.ParseUint(number, 10, 64)
-		if err != nil {
+		seq := materializer.SnapshotSeq(name)
+		if seq == 0 {
 			continue // somebody else's object
 		}
 		k := all[core.SessionID(id)]

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+func rebuildCmd(a *app) *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Have a node make its rows anew from the log",
+		Long: `Has the node forget all that it made of the log (the rows of ls, and what
+searches need), read the log from its beginning, and make it again. Without
+--apply it says what that would be. The log, snapshots and blobs stay as they
+are; until it is done, listings of this node lack sessions.
+
+With -o json: one object with node, sessions, shards, messages and done.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.rebuild(ctx, apply)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "do it")
+	return cmd
+}
+
+func (a *app) rebuild(ctx context.Context, apply bool) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	ask := node.ToRebuild
+	if apply {
+		ask = node.Rebuild
+	}
+	r, err := ask(ctx)
+	if err != nil {
+		return err
+	}
+	return a.print(r, func() error { return a.printf("%s", rebuildText(r)) })
+}
+
+func rebuildText(r api.Rebuilt) string {
+	of := count(r.Sessions, "session", "sessions") + " from " + count(int(r.Messages), "record", "records") + " in " + count(r.Shards, "shard", "shards")
+	if r.Done {
+		return plain(r.Node) + " has made the rows of " + of + " anew"
+	}
+	return plain(r.Node) + " would make the rows of " + of + " anew; do it with: sessctl rebuild --apply"
+}

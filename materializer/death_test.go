@@ -1,0 +1,258 @@
+package materializer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/memblob"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+)
+
+var errDead = errors.New("the process is dead")
+
+// A life ends at its nth step: that one, and all behind it, reach nobody.
+type life struct {
+	left  atomic.Int64
+	steps atomic.Int64
+}
+
+func (l *life) step() error {
+	l.steps.Add(1)
+	if l.left.Add(-1) < 0 {
+		return errDead
+	}
+	return nil
+}
+
+func (l *life) isOver() bool { return l.left.Load() < 0 }
+
+// A mortal connection is that of a process that may die; so is a mortalBucket.
+type mortalConn struct {
+	net.Conn
+	life *life
+}
+
+func (c *mortalConn) Write(p []byte) (int, error) {
+	if err := c.life.step(); err != nil {
+		_ = c.Close()
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+type mortalDialer struct{ life *life }
+
+func (d mortalDialer) Dial(network, addr string) (net.Conn, error) {
+	c, err := net.Dial(network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &mortalConn{c, d.life}, nil
+}
+
+type mortalBucket struct {
+	blobstore.Bucket
+	life *life
+}
+
+func (b *mortalBucket) Put(ctx context.Context, key string, src io.Reader, size int64) error {
+	if err := b.life.step(); err != nil {
+		return err
+	}
+	if err := b.Bucket.Put(ctx, key, src, size); err != nil {
+		return err
+	}
+	return b.life.step() // the answer
+}
+
+func (b *mortalBucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := b.life.step(); err != nil {
+		return nil, err
+	}
+	return b.Bucket.Get(ctx, key)
+}
+
+func (b *mortalBucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore.Info, error] {
+	if err := b.life.step(); err != nil {
+		return func(yield func(blobstore.Info, error) bool) { yield(blobstore.Info{}, err) }
+	}
+	return b.Bucket.List(ctx, prefix)
+}
+
+func (b *mortalBucket) Delete(ctx context.Context, key string) error {
+	if err := b.life.step(); err != nil {
+		return err
+	}
+	if err := b.Bucket.Delete(ctx, key); err != nil {
+		return err
+	}
+	return b.life.step()
+}
+
+// on returns the rig of a process that reaches the server through conn.
+func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket) (*rig, error) {
+	t.Helper()
+	r := &rig{conn: conn, bucket: bucket, blobs: blobstore.New(bucket), quiet: slog.New(slog.DiscardHandler)}
+	blobs := materializer.NewBlobs(r.blobs)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var err error
+	if r.log, err = stream.OpenLog(ctx, conn, stream.LogConfig{Shards: 1, Blobs: blobs}); err != nil {
+		return nil, err
+	}
+	r.snapshots = materializer.NewSnapshots(bucket)
+	r.sessions = stream.NewSessions(stream.Config{
+		Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet,
+		Timeout: time.Second, Patience: 200 * time.Millisecond, // the dead wait for nobody
+	})
+	r.cache = materializer.NewCache(r.sessions, 1<<20)
+	return r, nil
+}
+
+// work has a process checkpoint every session, truncate the log, and delete old
+// snapshots.
+func (r *rig) work(ctx context.Context, m *materializer.Materializer, ids []core.SessionID) error {
+	for _, id := range ids {
+		s, err := r.sessions.Open(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := m.Checkpoint(ctx, s); err != nil {
+			return err
+		}
+	}
+	if _, err := m.Truncate(ctx, 0); err != nil {
+		return err
+	}
+	_, _, err := m.Collect(ctx, 0)
+	return err
+}
+
+func (r *rig) worker(t *testing.T) (*materializer.Materializer, *index.Index) {
+	t.Helper()
+	d, err := index.Open(t.Context(), index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: r.log.Name(), Logger: r.quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	cfg := manual
+	cfg.Garbage = 1 << 10
+	cfg.Log, cfg.Sessions, cfg.Cache, cfg.Snapshots, cfg.Directory, cfg.Logger = r.log, r.sessions, r.cache, r.snapshots, d, r.quiet
+	return materializer.New(cfg), d
+}
+
+// Whatever a materializer has sent when it dies, the next one finds nothing that
+// is to be mended, and leaves one snapshot of each session.
+func TestAMaterializerThatDiesAtAnyStepLeavesNothingToMend(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	conn, err := server.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	bucket := memblob.New()
+	r, err := on(t, conn, bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, d := r.worker(t)
+	var open []*stream.Session
+	var ids []core.SessionID
+	for i := range 3 {
+		open = append(open, r.create(t, fmt.Sprintf("session-%d", i)))
+		ids = append(ids, open[i].ID())
+	}
+	stride := int64(7)
+	if *long {
+		stride = 1
+	}
+	deaths := 0
+	for n := int64(1); ; n += stride {
+		for _, s := range open { // garbage, once there are checkpoints
+			for range 3 {
+				add(t, s, 500)
+			}
+		}
+		want := map[core.SessionID][]byte{}
+		for _, s := range open {
+			want[s.ID()] = rendered(s)
+		}
+		l := &life{}
+		l.left.Store(1 << 40)
+		mortal(t, server.ClientURL(), bucket, l, n, ids)
+		r.sound(t, d, m, want)
+		if t.Failed() {
+			t.Fatalf("it died at step %d", n)
+		}
+		if !l.isOver() {
+			break
+		}
+		deaths++
+	}
+	for _, s := range open {
+		if err := s.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.work(t.Context(), m, ids); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for info, err := range bucket.List(t.Context(), "snapshots/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		left++
+		if info.Size == 0 {
+			t.Errorf("%s is empty", info.Key)
+		}
+	}
+	if left != len(ids) {
+		t.Errorf("%d snapshots are left of %d sessions", left, len(ids))
+	}
+	t.Logf("died %d times", deaths)
+}
+
+// mortal runs a process that dies at its nth step at work.
+func mortal(t *testing.T, url string, bucket blobstore.Bucket, l *life, n int64, ids []core.SessionID) {
+	t.Helper()
+	conn, err := nats.Connect(url, nats.SetCustomDialer(mortalDialer{l}), nats.NoReconnect(), nats.ReconnectBufSize(-1),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r, err := on(t, conn, &mortalBucket{bucket, l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := r.worker(t)
+	l.left.Store(n)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := r.work(ctx, m, ids); err != nil && !l.isOver() {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,119 @@
+package e2e_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// handOver is how long others may take to look after a dead node's shards. The
+// promise is ten seconds; a loaded machine is given some more.
+const handOver = 30 * time.Second
+
+// ownersOf returns which of the living nodes look after each shard.
+func ownersOf(t *testing.T, nodes []*harness.Node) (owners map[int][]string, err error) {
+	owners = map[int][]string{}
+	for _, n := range nodes {
+		s, err := n.Client().Status(harness.Timeout(t))
+		if err != nil {
+			return nil, err
+		}
+		for _, sh := range s.Shards {
+			if sh.Work.Mine {
+				owners[sh.Work.Shard] = append(owners[sh.Work.Shard], s.Node)
+			}
+		}
+	}
+	return owners, nil
+}
+
+// awaitOwners waits until every shard is looked after by exactly one node.
+func awaitOwners(t *testing.T, nodes []*harness.Node, shards int) (owners map[int][]string) {
+	t.Helper()
+	harness.Await(t, "one node for every shard", func() (err error) {
+		if owners, err = ownersOf(t, nodes); err != nil {
+			return err
+		}
+		for shard := range shards {
+			if len(owners[shard]) != 1 {
+				return fmt.Errorf("shard %d is looked after by %q", shard, owners[shard])
+			}
+		}
+		return nil
+	})
+	return owners
+}
+
+func TestTheShardsOfADeadNodeAreLookedAfterByOthers(t *testing.T) {
+	t.Parallel()
+	bucket := harness.StartBucket(t)
+	nodes := harness.StartCluster(t, 3, bucket, "--snapshots-idle", "1s")
+	const shards = 8
+	before := awaitOwners(t, nodes, shards)
+
+	// The node with the most shards dies, with a session in each of them written a
+	// moment ago.
+	count := map[string]int{}
+	dead := 0
+	for _, of := range before {
+		count[of[0]]++
+	}
+	for i := range nodes {
+		if count[fmt.Sprintf("n%d", i+1)] > count[fmt.Sprintf("n%d", dead+1)] {
+			dead = i
+		}
+	}
+	living := append(append([]*harness.Node{}, nodes[:dead]...), nodes[dead+1:]...)
+	var ids []string
+	for range 24 {
+		file := harness.NewFile(t, harness.Shape{Turns: 2})
+		ids = append(ids, importFile(t, living[0].Client(), file))
+	}
+	nodes[dead].Kill()
+	killed := time.Now()
+	for _, id := range ids {
+		appendText(t, living[0].Client(), id, "when the node was dead", api.AppendOptions{})
+	}
+	after := awaitOwners(t, living, shards)
+	took := time.Since(killed)
+	for _, id := range ids {
+		harness.Await(t, "a snapshot of session "+id, func() error {
+			info, err := living[1].Client().Info(harness.Timeout(t), id)
+			if err != nil {
+				return err
+			}
+			if info.Log.Checkpoint == 0 {
+				return fmt.Errorf("it has none, %v after the kill", time.Since(killed))
+			}
+			return nil
+		})
+	}
+	t.Logf("node n%d looked after %d shards; others do since %v after it was killed; all %d sessions have snapshots %v after it", dead+1, count[fmt.Sprintf("n%d", dead+1)], took, len(ids), time.Since(killed))
+	if took > handOver {
+		t.Errorf("it took them %v", took)
+	}
+	for shard, of := range before {
+		if of[0] != fmt.Sprintf("n%d", dead+1) && after[shard][0] != of[0] {
+			t.Errorf("shard %d was looked after by %s, which lives, and is now by %s", shard, of[0], after[shard][0])
+		}
+	}
+
+	// It comes back, and has what it had.
+	nodes[dead].Start(t)
+	harness.Await(t, "the shards to be looked after as before", func() error {
+		now, err := ownersOf(t, nodes)
+		if err != nil {
+			return err
+		}
+		if fmt.Sprint(now) != fmt.Sprint(before) {
+			return fmt.Errorf("they were %v and are %v", before, now)
+		}
+		return nil
+	})
+	for _, id := range ids {
+		intact(t, nodes[dead].Client(), id)
+	}
+}
