@@ -43,6 +43,7 @@ type jstream struct {
 	last      uint64
 	msgs      []*message // by seq
 	consumers map[string]*consumer
+	made      int // consumers, ever
 }
 
 type message struct {
@@ -59,6 +60,9 @@ func newBroker() *broker { return &broker{streams: map[string]*jstream{}} }
 func (b *broker) receive(p *pub) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if p.from.dead {
+		return
+	}
 	if b.gated {
 		p.from.in = append(p.from.in, p)
 		return
