@@ -122,8 +122,11 @@ func (t *truth) take(w *world, r *core.Record, judge bool) {
 	switch r.Kind {
 	case core.KindClaim:
 		// Who did not hear that it had a claim, and lost it, may ask again.
-		if judge && t.over[r.Writer] && t.granted[r.Writer] {
-			w.fail("P2: record %d of %s: %s, whose claim was over, has it again", r.Seq, t.id, r.Writer)
+		if judge && t.over[r.Writer] {
+			w.count("claims made again by who had not heard of the first")
+			if t.granted[r.Writer] {
+				w.fail("P2: record %d of %s: %s, whose claim was over, has it again", r.Seq, t.id, r.Writer)
+			}
 		}
 		delete(t.over, r.Writer)
 		if holder != r.Writer {
