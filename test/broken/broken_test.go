@@ -75,7 +75,7 @@ var rules = []rule{
 	},
 	{
 		"P1", "what an old leader lacks counts as dropped", "stream/dropped.go",
-		"case err == nil && first > at:", "case true:",
+		"first > at", "first+at > at",
 		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
 	},
 	{
