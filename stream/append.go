@@ -239,7 +239,7 @@ func (q *request) alone() bool { return q.After != nil || q.Loose || q.from != n
 
 // serveBatch stores one record of all the requests that pass their checks. What
 // cannot have been stored when the first of them is given up is tried again for
-// the others.
+// the others, until the time that one record may take is over.
 func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
 	defer cancel()
@@ -274,7 +274,7 @@ func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*reque
 	if _, ok := errors.AsType[refused](err); ok {
 		err = nil // each has its own
 	}
-	late := errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && soon.Err() != nil
+	late := errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && soon.Err() != nil && ctx.Err() == nil
 	for _, q := range batch {
 		switch {
 		case late && time.Now().Before(q.until):

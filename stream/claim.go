@@ -22,7 +22,9 @@ type ClaimRequest struct {
 	From string
 	// Writer is what the new writer is to be called, a name that no writer had
 	// before; default a new one. With a name of its own a request can be sent
-	// again when its answer was lost.
+	// again when its answer was lost. One that takes over from whoever holds the
+	// head does so again where another has ended its claim meanwhile: name From
+	// where that is not meant.
 	Writer string
 }
 

@@ -168,11 +168,8 @@ const mostStrays = 1000
 func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
 	at := r.After
 	for range mostStrays {
-		before, err := linkAt(ctx, ss.cfg.Log, id, at)
-		if errors.Is(err, core.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		before, err := ss.before(ctx, r, id, at)
+		if err != nil || before == nil {
 			return err
 		}
 		if before.Chain.Next(r) == r.Chain {

@@ -99,6 +99,30 @@ func TestWhatWasNeverSentIsGivenUpSoon(t *testing.T) {
 	})
 }
 
+// A node whose patience is longer than the time that a record may take gives up
+// when that is over. It does not try again and again without a pause.
+func TestPatienceEndsWithTheTimeThatARecordMayTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &patient{Log: memlog.New("test")}
+		b := newBlobs()
+		s := create(t, stream.NewSessions(stream.Config{
+			Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, Patience: 12 * time.Second,
+		}), "session1")
+		tries := 0
+		l.refuse(func(ctx context.Context) error {
+			if tries++; tries > 100 {
+				return core.ErrFull
+			}
+			return refuseInTime(ctx)
+		})
+		began := time.Now()
+		_, err := appendLines(t.Context(), s, message("a"))
+		if took := time.Since(began); !errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain) || took > 3*time.Second {
+			t.Errorf("after %v and %d tries: %v", took, tries, err)
+		}
+	})
+}
+
 func tryCreate(ctx context.Context, ss *stream.Sessions) error {
 	h, err := pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: "session2", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,39 +49,14 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 // messages yields every message of a shard behind after, without its data.
 func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
 	return func(yield func(jetstream.Msg, error) bool) {
-		name := streamName(l.cfg.Name, shard)
-		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
-			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq:   uint64(after) + 1,
-			HeadersOnly:   true,
-			// What a watcher that died leaves at the server goes soon.
-			InactiveThreshold: time.Minute,
-		})
-		if err != nil {
-			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
-			return
-		}
-		msgs, err := c.Messages()
-		if err != nil {
-			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
-			return
-		}
-		defer msgs.Stop()
-		stop := context.AfterFunc(ctx, msgs.Stop)
-		defer stop()
-		for {
-			m, err := msgs.Next()
-			if ctx.Err() != nil {
-				yield(nil, ctx.Err())
-				return
-			}
-			if err != nil {
-				yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
-				return
-			}
-			if !yield(m, nil) {
-				return
-			}
+		w := watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after, yield: yield}
+		err := w.run(ctx)
+		switch {
+		case errors.Is(err, errStop):
+		case ctx.Err() != nil:
+			yield(nil, ctx.Err())
+		default:
+			yield(nil, fmt.Errorf("watch %s: %w", w.stream, readEdge(err)))
 		}
 	}
 }

@@ -10,23 +10,25 @@ import (
 
 var (
 	mu   sync.Mutex
-	from *rand.Rand // nil for what nobody can foresee
+	seed *uint64 // nil for what nobody can foresee
 )
 
 // Between returns a random duration from low on, and below high.
 func Between(low, high time.Duration) time.Duration {
 	mu.Lock()
 	defer mu.Unlock()
-	if from == nil {
+	if seed == nil {
 		return low + rand.N(high-low)
 	}
-	return low + time.Duration(from.Int64N(int64(high-low)))
+	r := rand.New(rand.NewPCG(*seed, uint64(time.Now().UnixNano())))
+	return low + time.Duration(r.Int64N(int64(high-low)))
 }
 
-// Seed makes all that this process draws from now on follow from seed. It is
-// for simulations, which play one history at a time.
-func Seed(seed uint64) {
+// Seed makes all that this process draws from now on follow from s and the time
+// it is drawn at, and not from who of several comes first. It is for simulations,
+// which play one history at a time, in virtual time.
+func Seed(s uint64) {
 	mu.Lock()
 	defer mu.Unlock()
-	from = rand.New(rand.NewPCG(seed, seed))
+	seed = &s
 }

@@ -74,6 +74,11 @@ var rules = []rule{
 		"stream TestAStrayCheckpointIsNobodysBase",
 	},
 	{
+		"P1", "what an old leader lacks counts as dropped", "stream/dropped.go",
+		"first > at", "first+at > at",
+		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
+	},
+	{
 		"P1", "a prefix is dropped that sessions need", "stream/truncate.go",
 		"if err != nil || s.from > upTo {", "if true {",
 		"",

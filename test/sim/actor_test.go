@@ -17,18 +17,19 @@ import (
 // node, and again through another where the first did not answer for sure.
 type actor struct {
 	w    *world
+	n    int
 	name string
 	rand *rand.Rand
 	busy bool // guarded by w.mu
 
 	id    core.SessionID // of the session it works on
-	n     int            // lines it made
+	made  int            // lines and claims
 	claim string         // the writer of its claim on head, empty for none
 	head  string
 }
 
-func newActor(w *world, name string) *actor {
-	return &actor{w: w, name: name, rand: rand.New(rand.NewPCG(w.rng.Uint64(), 1)), head: core.MainHead}
+func newActor(w *world, n int) *actor {
+	return &actor{w: w, n: n, name: fmt.Sprintf("w%d", n), rand: rand.New(rand.NewPCG(w.rng.Uint64(), 1)), head: core.MainHead}
 }
 
 // idle returns the actors that do nothing.
@@ -117,14 +118,22 @@ func (a *actor) node() *node {
 // on does f with the actor's session on any node.
 func (a *actor) on(f func(ctx context.Context, n *node, s *stream.Session) error) error {
 	n := a.node()
-	ctx, cancel := n.within()
+	ctx, cancel := n.within(patience)
 	defer cancel()
 	s, err := n.session(ctx, a.id)
 	if err == nil {
 		err = f(ctx, n, s)
 	}
+	a.wait()
 	a.w.heard(a, err)
 	return err
+}
+
+// wait parts a from others who heard of the same thing at the same instant: they
+// would go on in an order that no seed decides.
+func (a *actor) wait() {
+	apart := [actors]time.Duration{101, 103, 107, 109, 113, 127, 131} // they rarely meet again
+	time.Sleep(apart[a.n])
 }
 
 // uncertain reports whether err leaves open what became of a write.
@@ -142,13 +151,13 @@ func (a *actor) append() {
 	}
 	var mine []string
 	for range 1 + a.rand.IntN(3) {
-		a.n++
-		mine = append(mine, fmt.Sprintf("%s-%d", a.name, a.n))
+		a.made++
+		mine = append(mine, fmt.Sprintf("%s-%d", a.name, a.made))
 		size := 10
 		if a.rand.IntN(40) == 0 {
 			size = 6000
 		}
-		ap.Lines = append(ap.Lines, fmt.Appendf(nil, `{"type":"message","message":{"role":"user","content":"%0*d"}}`, size, a.n))
+		ap.Lines = append(ap.Lines, fmt.Appendf(nil, `{"type":"message","message":{"role":"user","content":"%0*d"}}`, size, a.made))
 	}
 	ap.ID = func(i int) string { return mine[i] }
 	ap.Time = "2026-01-02T03:04:05.678Z"
@@ -175,8 +184,8 @@ func (a *actor) append() {
 
 func (a *actor) takeHold() {
 	head := []string{core.MainHead, "side"}[a.rand.IntN(2)]
-	a.n++
-	writer := fmt.Sprintf("%s-claim-%d", a.name, a.n)
+	a.made++
+	writer := fmt.Sprintf("%s-claim-%d", a.name, a.made)
 	over := a.rand.IntN(2) == 0
 	a.claim = ""
 	for range 6 {
@@ -186,6 +195,7 @@ func (a *actor) takeHold() {
 		})
 		if err == nil {
 			a.claim, a.head = writer, head
+			a.w.grant(a.id, writer)
 		}
 		if !uncertain(err) {
 			return
@@ -253,18 +263,22 @@ func (w *world) checkpoint(ctx context.Context, n *node, s *stream.Session, late
 	if late {
 		time.Sleep(time.Second)
 	}
+	if ctx.Err() != nil { // its node died
+		return ctx.Err()
+	}
 	return s.Checkpoint(ctx, d)
 }
 
 func (a *actor) open() {
 	must := a.w.must(a.id)
 	n := a.node()
-	ctx, cancel := n.within()
+	ctx, cancel := n.within(patience)
 	defer cancel()
 	n.mu.Lock()
 	ss := n.ss
 	n.mu.Unlock()
 	s, err := ss.Open(ctx, a.id)
+	a.wait()
 	a.w.heard(a, err)
 	if err == nil {
 		a.w.sees(a.name+" who opens it", s, must)
@@ -302,6 +316,7 @@ func (a *actor) follow() {
 				a.w.fail("P5: a follower of %s got record %d behind %d, which it does not follow", a.id, r.Seq, seq)
 			}
 			seq, have = r.Seq, r.Chain
+			a.wait()
 			a.w.met(a.name+" who follows", a.id, r.Seq, r.Chain)
 			if left--; left == 0 {
 				break
@@ -319,9 +334,7 @@ func (a *actor) truncate() {
 		return
 	}
 	n := a.node()
-	// It ends late and not with its node: a consumer of nats.go that is told to
-	// stop while it starts anew waits at a mutex, where virtual time stands still.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := n.within(time.Minute)
 	defer cancel()
 	shard := a.rand.IntN(shards)
 	st, err := n.log.State(ctx, shard)
@@ -330,6 +343,7 @@ func (a *actor) truncate() {
 			return a.w.checkpoint(ctx, n, s, false)
 		})
 	}
+	a.wait()
 	a.w.heard(a, err)
 }
 
@@ -339,7 +353,7 @@ func (w *world) born() {
 	for _, id := range w.ids() {
 		w.run("making "+string(id), func() {
 			n := a.node()
-			ctx, cancel := n.within()
+			ctx, cancel := n.within(patience)
 			defer cancel()
 			b := stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
 			var err error

@@ -26,8 +26,10 @@ type broker struct {
 	// What a broken server does, to see that it is noticed: store without the
 	// check, answer without storing.
 	unchecked, lying bool
-	// loses says which answers of a broker that is not gated are lost.
-	loses func(*delivery) bool
+	// loses says which answers of a broker that is not gated are lost, twists how
+	// it answers.
+	loses  func(*delivery) bool
+	twists func(*pub) *twist
 	// stored is told of every message that a stream took, purged of every purge.
 	// b.mu is held.
 	stored func(s *jstream, m *message)
@@ -43,6 +45,7 @@ type jstream struct {
 	last      uint64
 	msgs      []*message // by seq
 	consumers map[string]*consumer
+	made      int // consumers, ever
 }
 
 type message struct {
@@ -59,11 +62,18 @@ func newBroker() *broker { return &broker{streams: map[string]*jstream{}} }
 func (b *broker) receive(p *pub) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if p.from.dead {
+		return
+	}
 	if b.gated {
 		p.from.in = append(p.from.in, p)
 		return
 	}
-	for _, d := range b.handle(p, nil) {
+	var tw *twist
+	if b.twists != nil {
+		tw = b.twists(p)
+	}
+	for _, d := range b.handle(p, tw) {
 		if b.loses == nil || !b.loses(d) {
 			b.send(d)
 		}

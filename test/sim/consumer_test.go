@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // A consumer hands out a stream's messages to one who pulls.
 type consumer struct {
 	name        string
+	n           int    // how many the stream had before
 	next        uint64 // the first sequence not handed out
 	handed      uint64
 	headersOnly bool
@@ -35,6 +37,8 @@ func (s *jstream) consume(rest string, ask []byte) any {
 	if c.name == "" {
 		c.name = rest
 	}
+	s.made++
+	c.n = s.made
 	s.consumers[c.name] = c
 	return map[string]any{
 		"type": "io.nats.jetstream.api.v1.consumer_create_response", "stream_name": s.name, "name": c.name,
@@ -82,11 +86,6 @@ func (s *jstream) sortedConsumers() []*consumer {
 	for _, c := range s.consumers {
 		cs = append(cs, c)
 	}
-	// In the order of what they have had: their names are random.
-	for i := range cs {
-		for j := i; j > 0 && cs[j].next < cs[j-1].next; j-- {
-			cs[j], cs[j-1] = cs[j-1], cs[j]
-		}
-	}
+	slices.SortFunc(cs, func(a, b *consumer) int { return a.n - b.n }) // their names are random
 	return cs
 }

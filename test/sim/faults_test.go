@@ -199,7 +199,7 @@ func (w *world) cut(name string) {
 				w.later(w.between(0, 2000), "sent before the cut", func() { w.arrive(p) })
 			}
 		}
-		c.in = nil
+		c.in, c.seen = nil, 0
 		c.closeLocked()
 	}
 }

@@ -27,14 +27,16 @@ type truth struct {
 	st     *core.State
 	chains map[uint64]core.Chain // by seq
 	over   map[string]bool       // claims that are over, by writer
-	acked  []string              // lines, in the order of their answers
-	order  map[string][]string   // by writer's name and head: what it was told is stored, in order
-	fate   map[string]error      // of each line sent: what its writer was told, nil for stored
-	drafts map[core.Chain]core.Digest
+	// granted are claims that their writers were told of.
+	granted map[string]bool
+	acked   []string            // lines, in the order of their answers
+	order   map[string][]string // by writer's name and head: what it was told is stored, in order
+	fate    map[string]error    // of each line sent: what its writer was told, nil for stored
+	drafts  map[core.Chain]core.Digest
 }
 
 func newTruth(id core.SessionID) *truth {
-	t := &truth{id: id, order: map[string][]string{}, fate: map[string]error{}, drafts: map[core.Chain]core.Digest{}}
+	t := &truth{id: id, order: map[string][]string{}, fate: map[string]error{}, granted: map[string]bool{}, drafts: map[core.Chain]core.Digest{}}
 	t.begin()
 	return t
 }
@@ -119,7 +121,17 @@ func (t *truth) take(w *world, r *core.Record, judge bool) {
 	}
 	switch r.Kind {
 	case core.KindClaim:
-		t.over[holder] = true
+		// Who did not hear that it had a claim, and lost it, may ask again.
+		if judge && t.over[r.Writer] {
+			w.count("claims made again by who had not heard of the first")
+			if t.granted[r.Writer] {
+				w.fail("P2: record %d of %s: %s, whose claim was over, has it again", r.Seq, t.id, r.Writer)
+			}
+		}
+		delete(t.over, r.Writer)
+		if holder != r.Writer {
+			t.over[holder] = true
+		}
 	case core.KindRelease:
 		if holder == r.Writer {
 			t.over[r.Writer] = true
@@ -267,6 +279,13 @@ func (w *world) told(id core.SessionID, writer, head string, lines []string, err
 	t.order[writer+" on "+head] = append(t.order[writer+" on "+head], lines...)
 }
 
+// grant notes that a writer was told of its claim.
+func (w *world) grant(id core.SessionID, writer string) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	w.truths[id].granted[writer] = true
+}
+
 // must returns the lines that are acknowledged by now.
 func (w *world) must(id core.SessionID) []string {
 	w.mu.Lock()
@@ -341,7 +360,7 @@ func (w *world) end() {
 	w.over = true
 	calls := w.calls
 	w.mu.Unlock()
-	for _, n := range w.nodes {
+	for _, n := range slices.Concat(w.dead, w.nodes) {
 		n.end()
 	}
 	w.b.mu.Lock()
@@ -431,7 +450,7 @@ func (w *world) verdict() {
 func (w *world) refresh(n *node, s *stream.Session) {
 	var err error
 	for range 5 {
-		ctx, cancel := n.within()
+		ctx, cancel := n.within(patience)
 		err = s.Refresh(ctx)
 		cancel()
 		if err == nil {

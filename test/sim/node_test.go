@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,13 @@ type node struct {
 	log   *stream.Log
 	ss    *stream.Sessions
 	open  map[core.SessionID]*stream.Session
+	ops   []op // what it was asked to do, in order
+}
+
+// An op is an operation on a node.
+type op struct {
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 func (w *world) newNode(name string) *node {
@@ -44,7 +52,7 @@ func (n *node) boot() {
 	for n.ctx.Err() == nil {
 		nc, err := nats.Connect(
 			"nats://sim", nats.InProcessServer(door{n.w.b, n.name}), nats.MaxReconnects(-1),
-			nats.CustomReconnectDelay(func(int) time.Duration { return 31 * time.Millisecond }), nats.PingInterval(time.Hour),
+			nats.CustomReconnectDelay(func(int) time.Duration { return 31 * time.Millisecond }), nats.PingInterval(time.Hour), nats.ReconnectBufSize(-1),
 			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		if err != nil {
 			continue
@@ -65,7 +73,7 @@ func (n *node) boot() {
 		n.nc, n.log, n.ready = nc, log, true
 		n.ss = stream.NewSessions(stream.Config{
 			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name,
-			Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Timeout: 2 * time.Second, Patience: time.Second, Logger: slog.New(slog.DiscardHandler),
 			NewID: func() string {
 				n.ids.Lock()
 				defer n.ids.Unlock()
@@ -79,24 +87,45 @@ func (n *node) boot() {
 
 // kill ends a node, and another takes its place.
 func (w *world) kill(i int) {
-	w.nodes[i].end()
+	w.nodes[i].die()
+	w.dead = append(w.dead, w.nodes[i])
 	w.nextNode++
 	w.nodes[i] = w.newNode(fmt.Sprintf("node%d", w.nextNode))
 }
 
-// end closes the node's connection and, once all have heard of it, ends what
-// runs on it: one thing at a time.
-func (n *node) end() {
+// die lets nobody hear of the node any more, nor the node of anybody. What it had
+// sent is on its way. Those who waited for it are told one after another, or a
+// seed would not play the same again.
+func (n *node) die() {
 	n.mu.Lock()
-	nc := n.nc
-	n.ready = false
+	ops := n.ops
+	n.ops, n.ready = nil, false
 	n.mu.Unlock()
-	if nc != nil {
-		n.w.procs.Go(nc.Close)
+	n.w.b.mu.Lock()
+	for _, c := range n.w.b.conns {
+		c.dead = c.dead || c.name == n.name
+	}
+	n.w.b.mu.Unlock()
+	n.w.mu.Lock()
+	n.w.gone[n.name] = true
+	n.w.calls = slices.DeleteFunc(n.w.calls, func(c *call) bool { return c.node == n.name })
+	n.w.mu.Unlock()
+	for _, o := range ops {
+		o.cancel()
 		synctest.Wait()
 	}
 	n.cancel()
 	synctest.Wait()
+}
+
+// end stops all that runs on the node.
+func (n *node) end() {
+	n.die()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.nc != nil {
+		n.w.procs.Go(n.nc.Close)
+	}
 }
 
 // session returns a session from memory, or opens it.
@@ -132,7 +161,14 @@ func (n *node) drop(id core.SessionID) {
 	delete(n.open, id)
 }
 
+// patience is how long clients wait for an answer.
+const patience = 5 * time.Second
+
 // within returns the context of one operation on n.
-func (n *node) within() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(n.ctx, 5*time.Second)
+func (n *node) within(d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(n.ctx, d)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ops = append(slices.DeleteFunc(n.ops, func(o op) bool { return o.ctx.Err() != nil }), op{ctx, cancel})
+	return ctx, cancel
 }

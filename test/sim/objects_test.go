@@ -10,6 +10,7 @@ import (
 
 // A call is a request to the object store that waits for its turn.
 type call struct {
+	node string
 	what string
 	do   func(fails, lies bool)
 	done chan struct{}
@@ -24,9 +25,11 @@ type shelf struct {
 
 // call waits until the world lets f happen.
 func (s shelf) call(ctx context.Context, what string, f func(fails, lies bool)) error {
-	c := &call{what: s.node + " " + what, do: f, done: make(chan struct{})}
+	c := &call{node: s.node, what: s.node + " " + what, do: f, done: make(chan struct{})}
 	s.w.mu.Lock()
-	s.w.calls = append(s.w.calls, c)
+	if !s.w.gone[s.node] {
+		s.w.calls = append(s.w.calls, c)
+	}
 	s.w.mu.Unlock()
 	select {
 	case <-c.done:
@@ -46,7 +49,7 @@ func (s shelf) Put(ctx context.Context, b []byte) (core.Digest, error) {
 func (s shelf) put(ctx context.Context, key string, b []byte) error {
 	b = bytes.Clone(b)
 	err := errObjects
-	if cerr := s.call(ctx, "put", func(fails, lies bool) {
+	if cerr := s.call(ctx, "put "+key, func(fails, lies bool) {
 		if !fails || lies { // it is there, the answer is lost
 			s.w.objects[key] = b
 		}
@@ -61,7 +64,7 @@ func (s shelf) put(ctx context.Context, key string, b []byte) error {
 
 func (s shelf) get(ctx context.Context, key string) (b []byte, err error) {
 	err = errObjects
-	cerr := s.call(ctx, "get", func(fails, lies bool) {
+	cerr := s.call(ctx, "get "+key, func(fails, lies bool) {
 		if fails {
 			return
 		}

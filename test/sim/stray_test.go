@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -18,77 +19,129 @@ func (k *kept) Load(ctx context.Context, m *core.Manifest) (plain []byte, checke
 	return plain, func() error { return nil }, err
 }
 
-// A checkpoint of a past that the log has forgotten is the session's last
-// record. What it says it covers is not dropped on its word: the session is
-// read from its real base, until a checkpoint of its own covers it.
-func TestAStrayCheckpointLetsNothingBeDropped(t *testing.T) {
-	t.Parallel()
-	ctx, b, k := t.Context(), newBroker(), &kept{}
-	l := openLog(t, dial(t, b, "one"), k)
-	node := func() *stream.Sessions {
-		return stream.NewSessions(stream.Config{Log: l, Blobs: k, Snapshots: k, Dialects: dialect.All()})
+// A past is a log in which session1 has the lines a and c, and then a checkpoint of
+// a past that the log has forgotten, which had b.
+type past struct {
+	t      *testing.T
+	b      *broker
+	blobs  *kept
+	log    *stream.Log
+	shard  *jstream
+	stray  core.Pos
+	before core.Pos // where the record is that is before the checkpoint
+}
+
+func (p *past) node() *stream.Sessions {
+	return stream.NewSessions(stream.Config{Log: p.log, Blobs: p.blobs, Snapshots: p.blobs, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)})
+}
+
+func (p *past) say(s *stream.Session, id string) {
+	p.t.Helper()
+	line := fmt.Sprintf(`{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, id)
+	if _, err := s.Append(p.t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+		p.t.Fatal(err)
 	}
+}
+
+func (p *past) checkpoint(ctx context.Context, s *stream.Session) error {
+	d := s.Draft(func(seq uint64, sum core.Digest) string { return fmt.Sprint(seq, sum) })
+	if _, err := p.blobs.Put(ctx, d.Plain); err != nil {
+		return err
+	}
+	return s.Checkpoint(ctx, d)
+}
+
+// wantLines opens the session as a fresh reader does.
+func (p *past) wantLines(want string) {
+	p.t.Helper()
+	s, err := p.node().Open(p.t.Context(), "session1")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = s.View(func(st *core.State) error {
+		var ids []string
+		for i := range st.Entries {
+			ids = append(ids, st.Entries[i].ID)
+		}
+		if have := strings.Join(ids, " "); have != want {
+			p.t.Errorf("the session has the lines %q, want those of the log's own records, %q", have, want)
+		}
+		return nil
+	})
+}
+
+func forgottenPast(t *testing.T) *past {
+	t.Helper()
+	ctx, b, k := t.Context(), newBroker(), &kept{}
+	p := &past{t: t, b: b, blobs: k, log: openLog(t, dial(t, b, "one"), k)}
 	birth := stream.Birth{ID: "session1", Origin: core.Origin{Dialect: "pi"}}
 	var err error
 	if birth.Header, err = (pi.Dialect{}).Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: "session1", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"})); err != nil {
 		t.Fatal(err)
 	}
-	s, err := node().Create(ctx, birth)
+	s, err := p.node().Create(ctx, birth)
 	if err != nil {
 		t.Fatal(err)
 	}
-	say := func(s *stream.Session, id string) {
-		t.Helper()
-		line := fmt.Sprintf(`{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, id)
-		if _, err := s.Append(ctx, stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	take := func(ctx context.Context, s *stream.Session) error {
-		d := s.Draft(func(seq uint64, sum core.Digest) string { return fmt.Sprint(seq, sum) })
-		if _, err := k.Put(ctx, d.Plain); err != nil {
-			return err
-		}
-		return s.Checkpoint(ctx, d)
-	}
-	say(s, "a")
-	say(s, "b")
-	if err := take(ctx, s); err != nil {
+	p.say(s, "a")
+	p.say(s, "b")
+	if err := p.checkpoint(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	stray, err := l.Last(ctx, "session1")
+	stray, err := p.log.Last(ctx, "session1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shard := b.streams[fmt.Sprintf("SESS_main_%02d", l.Shard("session1"))]
+	p.shard = b.streams[fmt.Sprintf("SESS_main_%02d", p.log.Shard("session1"))]
 	b.mu.Lock() // the checkpoint and b are forgotten
-	shard.msgs, shard.last = shard.msgs[:2], 2
+	p.shard.msgs, p.shard.last = p.shard.msgs[:2], 2
 	b.mu.Unlock()
-	other, err := node().Open(ctx, "session1")
+	other, err := p.node().Open(ctx, "session1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(other, "c")
-	if _, err := l.Append(ctx, "session1", 3, stray); err != nil { // it was late
+	p.say(other, "c")
+	p.before = 3
+	if p.stray, err = p.log.Append(ctx, "session1", p.before, stray); err != nil { // it was late
 		t.Fatal(err)
 	}
-	if err := node().Truncate(ctx, l, l.Shard("session1"), 4, take); err != nil {
+	return p
+}
+
+// A checkpoint of a past that the log has forgotten is the session's last
+// record. What it says it covers is not dropped on its word: the session is
+// read from its real base, until a checkpoint of its own covers it.
+func TestAStrayCheckpointLetsNothingBeDropped(t *testing.T) {
+	t.Parallel()
+	p := forgottenPast(t)
+	if err := p.node().Truncate(t.Context(), p.log, p.log.Shard("session1"), p.stray, p.checkpoint); err != nil {
 		t.Fatal(err)
 	}
-	got, err := node().Open(ctx, "session1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = got.View(func(st *core.State) error {
-		var ids []string
-		for i := range st.Entries {
-			ids = append(ids, st.Entries[i].ID)
+	p.wantLines("a c")
+}
+
+// Nor is it anybody's base because a leader that was cut off does not have the
+// record before it: that is no sign that it was dropped with a prefix.
+func TestAStrayCheckpointIsNoBaseForWantOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	p := forgottenPast(t)
+	asked := 0
+	p.b.mu.Lock()
+	p.b.twists = func(q *pub) *twist {
+		verb, _, _ := api(q.subject)
+		if verb != "STREAM.MSG.GET" || string(q.data) != fmt.Sprintf(`{"seq":%d}`, p.before) {
+			return nil
 		}
-		if have := strings.Join(ids, " "); have != "a c" {
-			t.Errorf("the session has the lines %q, want those of the log's own records", have)
+		if asked++; asked > 2 {
+			return nil
 		}
-		return nil
-	})
+		return &twist{lag: 2}
+	}
+	p.b.mu.Unlock()
+	p.wantLines("a c")
+	if asked == 0 {
+		t.Error("nobody asked for the record before the checkpoint")
+	}
 }
 
 // The answer to a read is several messages. Where one is lost, the first

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,11 +21,13 @@ type conn struct {
 	c    net.Conn
 
 	// Guarded by b.mu.
-	subs   []*sub
+	subs   []*sub // by sid
 	in     []*pub
+	seen   int // of in, what the world has put in order
 	out    []byte
 	wake   *sync.Cond
 	closed bool
+	dead   bool // its node is: nothing comes from there any more
 }
 
 type sub struct {
@@ -133,7 +136,7 @@ func (c *conn) command(r io.Reader, f []string) error {
 		c.b.mu.Unlock()
 	case "SUB":
 		c.b.mu.Lock()
-		c.subs = append(c.subs, &sub{sid: f[len(f)-1], subject: f[1]})
+		c.subscribe(&sub{sid: f[len(f)-1], subject: f[1]})
 		c.b.mu.Unlock()
 	case "UNSUB":
 		c.unsub(f[1:])
@@ -146,6 +149,21 @@ func (c *conn) command(r io.Reader, f []string) error {
 		c.b.receive(p)
 	}
 	return nil
+}
+
+// subscribe keeps subs in the order in which the client made them, in which it
+// does not name them when it connects again.
+func (c *conn) subscribe(s *sub) {
+	i := len(c.subs)
+	for i > 0 && number(c.subs[i-1].sid) > number(s.sid) {
+		i--
+	}
+	c.subs = slices.Insert(c.subs, i, s)
+}
+
+func number(sid string) int {
+	n, _ := strconv.Atoi(sid)
+	return n
 }
 
 func (c *conn) unsub(f []string) {
@@ -196,7 +214,7 @@ func readPub(r io.Reader, f []string) (*pub, error) {
 // send gives d to all who subscribed. b.mu is held.
 func (b *broker) send(d *delivery) {
 	for _, c := range b.conns {
-		if c.closed {
+		if c.closed || c.dead {
 			continue
 		}
 		for _, s := range c.subs {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 const (
 	shards   = 2
 	sessions = 4
+	actors   = 7
 	keepLast = 250 // steps that a failure shows
 )
 
@@ -32,6 +34,8 @@ type world struct {
 	procs   sync.WaitGroup
 
 	nodes    []*node
+	dead     []*node
+	gone     map[string]bool // nodes that are dead, by name; guarded by mu
 	nextNode int
 	actors   []*actor
 	frozen   map[string]time.Time // nodes that stand still
@@ -59,7 +63,7 @@ func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)
 		w := &world{
 			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), b: newBroker(),
 			frozen: map[string]time.Time{}, disks: map[string]*disk{}, objects: map[string][]byte{},
-			counts: map[string]int{}, truths: map[core.SessionID]*truth{},
+			gone: map[string]bool{}, counts: map[string]int{}, truths: map[core.SessionID]*truth{},
 		}
 		w.b.gated = true
 		if spoil != nil {
@@ -75,8 +79,8 @@ func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)
 			id := core.SessionID(fmt.Sprintf("session-%d", i))
 			w.truths[id] = newTruth(id)
 		}
-		for i := range 7 {
-			w.actors = append(w.actors, newActor(w, fmt.Sprintf("w%d", i)))
+		for i := range actors {
+			w.actors = append(w.actors, newActor(w, i))
 		}
 		w.born()
 		w.forecast(forget)
@@ -103,7 +107,7 @@ func (w *world) advance(start bool) {
 		may = append(may, func() { w.deliver(w.b.shift(c)) })
 	}
 	w.mu.Lock()
-	slices.SortStableFunc(w.calls, func(a, b *call) int { return compare(a.what, b.what) })
+	slices.SortStableFunc(w.calls, func(a, b *call) int { return strings.Compare(a.what, b.what) })
 	for i, c := range w.calls {
 		may = append(may, func() {
 			w.mu.Lock()
@@ -133,16 +137,6 @@ func (w *world) advance(start bool) {
 	may[w.rng.IntN(len(may))]()
 }
 
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // await lets the world go on, without new work, until done.
 func (w *world) await(what string, done func() bool) {
 	for range 400_000 {
@@ -168,8 +162,9 @@ func (w *world) run(what string, f func()) {
 	})
 }
 
-// sortedConns are the connections with something to take, in the order of
-// their making.
+// sortedConns are the connections with something to take, by name. What was sent
+// at the same instant is put in order: which goroutine of several is served first
+// is the one thing that a seed does not decide.
 func (b *broker) sortedConns() []*conn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,18 +172,31 @@ func (b *broker) sortedConns() []*conn {
 	var cs []*conn
 	for _, c := range b.conns {
 		if len(c.in) > 0 {
+			slices.SortStableFunc(c.in[c.seen:], func(a, b *pub) int { return strings.Compare(a.key(), b.key()) })
+			c.seen = len(c.in)
 			cs = append(cs, c)
 		}
 	}
-	slices.SortFunc(cs, func(a, b *conn) int { return compare(a.name, b.name) })
+	slices.SortStableFunc(cs, func(a, b *conn) int { return strings.Compare(a.name, b.name) })
 	return cs
+}
+
+// key is what a message says, but for names that are random and the order of its
+// headers, which is as well.
+func (p *pub) key() string {
+	if verb, stream, _ := api(p.subject); strings.HasPrefix(verb, "CONSUMER") {
+		return verb + stream
+	}
+	headers := strings.Split(string(p.header), "\r\n")
+	slices.Sort(headers)
+	return p.subject + strings.Join(headers, "\n") + string(p.data)
 }
 
 func (b *broker) shift(c *conn) *pub {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := c.in[0]
-	c.in = c.in[1:]
+	c.in, c.seen = c.in[1:], c.seen-1
 	return p
 }
 
