@@ -412,6 +412,9 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if st.First > st.Last { // empty, however high it begins
+			continue
+		}
 		if err := m.waitFor(ctx, shard, st.Last); err != nil {
 			return err
 		}

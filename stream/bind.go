@@ -91,6 +91,7 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 		Replicas:    l.cfg.Replicas,
 		AllowDirect: true,
 		DenyDelete:  true,
+		FirstSeq:    uint64(l.cfg.First),
 		RePublish:   &jetstream.RePublish{Source: prefix + ">", Destination: livePrefix + prefix + ">"},
 		Metadata: map[string]string{
 			metaVersion: strconv.Itoa(core.Version),
@@ -98,6 +99,13 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 		},
 	}
 }
+
+// FirstAt is where a log begins that is made at t: above every place that an
+// earlier log of its name can have given out, as long as that stored fewer than a
+// million records in a second, all its life. A writer that knew the earlier log,
+// which a restore took the place of, expects a place that no record ever has.
+// JSON can carry it as a number until the year 2242.
+func FirstAt(t time.Time) core.Pos { return core.Pos(t.Unix()) << 20 }
 
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.

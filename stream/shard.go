@@ -24,6 +24,7 @@ type ShardState struct {
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
 	Replicas int      `json:"replicas"`
+	Began    core.Pos `json:"-"` // where the shard was made to begin
 }
 
 // State asks the shard's leader how much it holds.
@@ -41,6 +42,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,
+		Began:    core.Pos(info.Config.FirstSeq),
 	}
 	l.learn(shard, info)
 	l.look(shard)

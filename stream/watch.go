@@ -43,15 +43,20 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 
 // messages yields every message of a shard behind after, without its data.
 func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
+	return l.consume(ctx, shard, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:   uint64(after) + 1,
+	})
+}
+
+// consume yields messages of a shard without their data, in order, and waits for
+// more. cfg says where it begins.
+func (l *Log) consume(ctx context.Context, shard int, cfg jetstream.OrderedConsumerConfig) iter.Seq2[jetstream.Msg, error] {
+	cfg.HeadersOnly = true
+	cfg.InactiveThreshold = time.Minute // what a watcher that died leaves at the server goes soon
 	return func(yield func(jetstream.Msg, error) bool) {
 		name := streamName(l.cfg.Name, shard)
-		c, err := l.js.OrderedConsumer(ctx, name, jetstream.OrderedConsumerConfig{
-			DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-			OptStartSeq:   uint64(after) + 1,
-			HeadersOnly:   true,
-			// What a watcher that died leaves at the server goes soon.
-			InactiveThreshold: time.Minute,
-		})
+		c, err := l.js.OrderedConsumer(ctx, name, cfg)
 		if err != nil {
 			yield(nil, fmt.Errorf("watch %s: %w", name, readEdge(err)))
 			return

@@ -211,6 +211,7 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
+		First: stream.FirstAt(time.Now()),
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room

@@ -1,0 +1,133 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Tail is the records that a session is read from, besides a snapshot.
+type Tail struct {
+	// From is the record before the first of Records: the zero cursor where that
+	// is the session's open, or its erase.
+	From core.Cursor
+	// Last is the session's last record as the leader had it, without body.
+	Last *core.Record
+	// Records are those behind From up to Last, each held to the one before it.
+	// Strays are left out. An error is yielded once, last.
+	Records iter.Seq2[*Lazy, error]
+}
+
+// A TailFrom says where a tail begins.
+type TailFrom struct {
+	// After is a record that the caller has: the tail goes on behind it, where it
+	// is on the session's chain and not before its base. Else it begins at the base.
+	After core.Cursor
+	// Start asks for all that the log has, from the session's first record on.
+	Start bool
+}
+
+// Tail returns a session's records from its base on: what its checkpoint's
+// snapshot does not cover, or all since its open. The base itself is one of them.
+// No snapshot is read. core.ErrCorrupt where the base is not there.
+func (ss *Sessions) Tail(ctx context.Context, l *Log, id core.SessionID, from TailFrom) (*Tail, error) {
+	var err error
+	for range loadTries { // a new base and a purge may come between
+		var last *core.Record
+		if last, err = ss.lastOf(ctx, id); err != nil {
+			return nil, err
+		}
+		var t *Tail
+		if t, err = tailTo(ctx, l, id, last, from); err == nil || !isDamage(err) {
+			return t, err
+		}
+	}
+	return nil, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// tailTo is Tail for a session that ends with last.
+func tailTo(ctx context.Context, l *Log, id core.SessionID, last *core.Record, from TailFrom) (*Tail, error) {
+	t := &Tail{Last: last}
+	if last.Kind == core.KindErase {
+		t.Records = l.ScanTo(ctx, id, last.Pos-1, last.Pos)
+		return t, nil
+	}
+	var begin core.Pos
+	if !from.Start {
+		base, err := baseLinks(ctx, l, id, last)
+		if err != nil {
+			return nil, err
+		}
+		if begin, t.From, err = beforeBase(base); err != nil {
+			return nil, err
+		}
+		if from.After.Seq >= base.Seq {
+			at, err := findBehind(ctx, l, id, begin, t.From, last, from.After)
+			if err != nil {
+				return nil, err
+			}
+			if at != 0 {
+				begin, t.From = at, from.After
+			}
+		}
+	}
+	t.Records = ChainedLazily(ctx, l, id, begin, t.From, l.ScanTo(ctx, id, begin, last.Pos))
+	return t, nil
+}
+
+// baseLinks returns the base of last, without its body where that is an open.
+func baseLinks(ctx context.Context, l *Log, id core.SessionID, last *core.Record) (*core.Record, error) {
+	at := last.Base
+	if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
+		at = last.Pos
+	}
+	base, err := l.linkAt(ctx, id, at)
+	if err == nil && base.Kind == core.KindCheckpoint && len(base.Body) == 0 {
+		base, err = l.At(ctx, id, at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("base of record %d: %w", last.Seq, err)
+	}
+	return base, nil
+}
+
+// beforeBase returns the place and the cursor of the record behind which a
+// session with that base is read.
+func beforeBase(base *core.Record) (core.Pos, core.Cursor, error) {
+	switch base.Kind {
+	case core.KindOpen:
+		return 0, core.Cursor{}, nil
+	case core.KindCheckpoint:
+		m, err := core.ReadManifest(base)
+		if err != nil {
+			return 0, core.Cursor{}, err
+		}
+		return base.Base, core.CursorOf(m.Seq, m.Chain), nil
+	}
+	return 0, core.Cursor{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+}
+
+// findBehind returns the place of the record that want names among those behind
+// after, 0 where it is none of them.
+func findBehind(ctx context.Context, l *Log, id core.SessionID, after core.Pos, have core.Cursor, last *core.Record, want core.Cursor) (core.Pos, error) {
+	if core.CursorOf(last.Seq, last.Chain) == want {
+		return last.Pos, nil
+	}
+	for z, err := range ChainedLazily(ctx, l, id, after, have, l.ScanTo(ctx, id, after, last.Pos)) {
+		if err != nil {
+			return 0, err
+		}
+		if z.Seq >= want.Seq {
+			if core.CursorOf(z.Seq, z.Chain) == want {
+				return z.Pos, nil
+			}
+			break
+		}
+	}
+	return 0, nil
+}
+
+// Spill is the digest of the record's body where that is a blob; else zero.
+func (z *Lazy) Spill() core.Digest { return z.frame.spill }
