@@ -74,7 +74,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, t *stream.Tail) error {
-	head, err := json.Marshal(RecordsHead{Log: s.cfg.Log.Name(), Session: id, From: t.From, Seq: t.Last.Seq, Chain: t.Last.Chain})
+	head, err := json.Marshal(RecordsHead{Log: s.cfg.Log.Name(), Session: id, AfterSeq: t.Seq, After: t.Chain, Seq: t.Last.Seq, Chain: t.Last.Chain})
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,27 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, Restored{Comparison: c})
+	out := Planned{Comparison: c}
+	if m := in.Snapshot; m != nil {
+		out.WantsSnapshot, err = s.wantsSnapshot(r, id, m)
+		if err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// wantsSnapshot reports whether the snapshot that m names is not here, or not
+// sound.
+func (s *Server) wantsSnapshot(r *http.Request, id core.SessionID, m *core.Manifest) (bool, error) {
+	if m.Session != id || m.Object != materializer.SnapshotKey(s.cfg.Log.Name(), id, m.Seq, m.SHA256) {
+		return false, fmt.Errorf("the manifest is not of a snapshot of session %s: %w", id, core.ErrInvalid)
+	}
+	_, err := s.cfg.Snapshots.Read(r.Context(), m)
+	if errors.Is(err, core.ErrUnavailable) || r.Context().Err() != nil {
+		return false, err
+	}
+	return err != nil, nil
 }
 
 // sameLog refuses the records of another log: their chains begin with its name,

@@ -103,9 +103,8 @@ func snapshotPath(c *Client, m *core.Manifest) string {
 }
 
 // PlanRestore says what a restore of a session would find, and changes nothing.
-func (c *Client) PlanRestore(ctx context.Context, id string, p RestorePlan) (Comparison, error) {
-	r, err := send[Restored](ctx, c, http.MethodPost, c.session(id, "/restore/plan"), nil, p)
-	return r.Comparison, err
+func (c *Client) PlanRestore(ctx context.Context, id string, p RestorePlan) (Planned, error) {
+	return send[Planned](ctx, c, http.MethodPost, c.session(id, "/restore/plan"), nil, p)
 }
 
 // WantedBlobs returns those of blobs that the node has not, or not sound.

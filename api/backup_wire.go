@@ -29,9 +29,12 @@ type SessionEnd struct {
 type RecordsHead struct {
 	Log     string         `json:"log"`
 	Session core.SessionID `json:"session"`
-	From    core.Cursor    `json:"from"` // the record before the first that follows
-	Seq     uint64         `json:"seq"`  // of the last that follows
-	Chain   core.Chain     `json:"chain"`
+	// AfterSeq and After are the seq and chain of the record before the first that
+	// follows: zero where that is the session's open, or its erase.
+	AfterSeq uint64     `json:"afterSeq,omitempty"`
+	After    core.Chain `json:"after,omitzero"`
+	Seq      uint64     `json:"seq"` // of the session's last record
+	Chain    core.Chain `json:"chain"`
 }
 
 // RestoreHead is the first line of a restore, in front of the records.
@@ -51,6 +54,17 @@ type RestorePlan struct {
 	Seq   uint64        `json:"seq"`
 	Chain core.Chain    `json:"chain"`
 	Steps []stream.Step `json:"steps"` // the records of the restore
+	// Snapshot is the manifest of the one that the records rest on, nil where they
+	// begin with the session's open.
+	Snapshot *core.Manifest `json:"snapshot,omitempty"`
+}
+
+// Planned says what a restore would find.
+type Planned struct {
+	Comparison
+	// WantsSnapshot says that the node has not the snapshot of the plan, or not
+	// sound.
+	WantsSnapshot bool `json:"wantsSnapshot,omitempty"`
 }
 
 // RestoreStep is one record of a RestorePlan.
@@ -78,3 +92,14 @@ type BlobWant struct {
 type BlobWants struct {
 	Blobs []BlobWant `json:"blobs"`
 }
+
+// How a session in the log can stand to its backup.
+const (
+	Absent = stream.Absent
+	Same   = stream.Same
+	Behind = stream.Behind
+	Ahead  = stream.Ahead
+	Apart  = stream.Apart
+	Short  = stream.Short
+	Erased = stream.Erased
+)

@@ -160,7 +160,7 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/sessions/{id}/records":              s.records,
 		"GET /v1/sessions/{id}/snapshots/{name}":     s.object,
 		"PUT /v1/sessions/{id}/snapshots/{name}":     one(s.gates.heavy, s.restoreSnapshot),
-		"POST /v1/sessions/{id}/restore/plan":        s.planRestore,
+		"POST /v1/sessions/{id}/restore/plan":        one(s.gates.heavy, s.planRestore),
 		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
 		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,

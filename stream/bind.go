@@ -105,7 +105,7 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 // million records in a second, all its life. A writer that knew the earlier log,
 // which a restore took the place of, expects a place that no record ever has.
 // JSON can carry it as a number until the year 2242.
-func FirstAt(t time.Time) core.Pos { return core.Pos(t.Unix()) << 20 }
+func FirstAt(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
 
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.

@@ -157,7 +157,10 @@ func (c *Comparison) Err(id core.SessionID) error {
 		return fmt.Errorf("session %s ends at %s in the log, and the backup's records begin behind that; nothing was stored: %w",
 			id, c.Log, core.ErrConflict)
 	case Erased:
-		return erased(id, c.last)
+		if c.last != nil {
+			return erased(id, c.last)
+		}
+		return fmt.Errorf("session %s was erased from the log at %s, its id is never used again: %w", id, c.Log, core.ErrDeleted)
 	}
 	return nil
 }

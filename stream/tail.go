@@ -10,12 +10,14 @@ import (
 
 // A Tail is the records that a session is read from, besides a snapshot.
 type Tail struct {
-	// From is the record before the first of Records: the zero cursor where that
-	// is the session's open, or its erase.
-	From core.Cursor
+	// Seq and Chain are of the record before the first of Records. Both are zero
+	// where that is the session's open, or its erase, or just the first that the
+	// log has.
+	Seq   uint64
+	Chain core.Chain
 	// Last is the session's last record as the leader had it, without body.
 	Last *core.Record
-	// Records are those behind From up to Last, each held to the one before it.
+	// Records are those behind that up to Last, each held to the one before it.
 	// Strays are left out. An error is yielded once, last.
 	Records iter.Seq2[*Lazy, error]
 }
@@ -54,27 +56,36 @@ func tailTo(ctx context.Context, l *Log, id core.SessionID, last *core.Record, f
 		t.Records = l.ScanTo(ctx, id, last.Pos-1, last.Pos)
 		return t, nil
 	}
-	var begin core.Pos
+	var begin mark
 	if !from.Start {
 		base, err := baseLinks(ctx, l, id, last)
 		if err != nil {
 			return nil, err
 		}
-		if begin, t.From, err = beforeBase(base); err != nil {
+		if begin, t.Seq, err = beforeBase(base); err != nil {
 			return nil, err
 		}
 		if from.After.Seq >= base.Seq {
-			at, err := findBehind(ctx, l, id, begin, t.From, last, from.After)
+			at, err := findBehind(ctx, l, id, begin, t.Seq, last, from.After)
 			if err != nil {
 				return nil, err
 			}
-			if at != 0 {
-				begin, t.From = at, from.After
+			if at.pos != 0 {
+				begin, t.Seq = at, from.After.Seq
 			}
 		}
 	}
-	t.Records = ChainedLazily(ctx, l, id, begin, t.From, l.ScanTo(ctx, id, begin, last.Pos))
+	t.Chain = begin.chain
+	t.Records = t.chained(ctx, l, id, begin.pos)
 	return t, nil
+}
+
+func (t *Tail) chained(ctx context.Context, l *Log, id core.SessionID, after core.Pos) iter.Seq2[*Lazy, error] {
+	var have core.Cursor
+	if t.Seq != 0 {
+		have = core.CursorOf(t.Seq, t.Chain)
+	}
+	return ChainedLazily(ctx, l, id, after, have, l.ScanTo(ctx, id, after, t.Last.Pos))
 }
 
 // baseLinks returns the base of last, without its body where that is an open.
@@ -93,40 +104,40 @@ func baseLinks(ctx context.Context, l *Log, id core.SessionID, last *core.Record
 	return base, nil
 }
 
-// beforeBase returns the place and the cursor of the record behind which a
-// session with that base is read.
-func beforeBase(base *core.Record) (core.Pos, core.Cursor, error) {
+// beforeBase returns the record behind which a session with that base is read.
+func beforeBase(base *core.Record) (mark, uint64, error) {
 	switch base.Kind {
 	case core.KindOpen:
-		return 0, core.Cursor{}, nil
+		return mark{}, 0, nil
 	case core.KindCheckpoint:
 		m, err := core.ReadManifest(base)
 		if err != nil {
-			return 0, core.Cursor{}, err
+			return mark{}, 0, err
 		}
-		return base.Base, core.CursorOf(m.Seq, m.Chain), nil
+		return mark{base.Base, m.Chain}, m.Seq, nil
 	}
-	return 0, core.Cursor{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+	return mark{}, 0, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
 }
 
-// findBehind returns the place of the record that want names among those behind
-// after, 0 where it is none of them.
-func findBehind(ctx context.Context, l *Log, id core.SessionID, after core.Pos, have core.Cursor, last *core.Record, want core.Cursor) (core.Pos, error) {
+// findBehind returns the record that want names among those behind after, whose
+// seq is seq; none where it is none of them.
+func findBehind(ctx context.Context, l *Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
 	if core.CursorOf(last.Seq, last.Chain) == want {
-		return last.Pos, nil
+		return mark{last.Pos, last.Chain}, nil
 	}
-	for z, err := range ChainedLazily(ctx, l, id, after, have, l.ScanTo(ctx, id, after, last.Pos)) {
+	t := Tail{Seq: seq, Chain: after.chain, Last: last}
+	for z, err := range t.chained(ctx, l, id, after.pos) {
 		if err != nil {
-			return 0, err
+			return mark{}, err
+		}
+		if core.CursorOf(z.Seq, z.Chain) == want {
+			return mark{z.Pos, z.Chain}, nil
 		}
 		if z.Seq >= want.Seq {
-			if core.CursorOf(z.Seq, z.Chain) == want {
-				return z.Pos, nil
-			}
 			break
 		}
 	}
-	return 0, nil
+	return mark{}, nil
 }
 
 // Spill is the digest of the record's body where that is a blob; else zero.
