@@ -74,7 +74,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, t *stream.Tail) error {
-	head, err := json.Marshal(RecordsHead{Log: s.cfg.Log.Name(), Session: id, AfterSeq: t.Seq, After: t.Chain, Seq: t.Last.Seq, Chain: t.Last.Chain})
+	head, err := json.Marshal(RecordsHead{Log: s.cfg.Log.Name(), Session: id, AfterSeq: t.Seq, After: t.Chain, Covered: t.Covered, Seq: t.Last.Seq, Chain: t.Last.Chain})
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ type RecordsHead struct {
 	// follows: zero where that is the session's open, or its erase.
 	AfterSeq uint64     `json:"afterSeq,omitempty"`
 	After    core.Chain `json:"after,omitzero"`
+	// Covered is up to where the snapshot reaches that the session is read from
+	// now; 0 where it is read from its open.
+	Covered uint64 `json:"covered,omitempty"`
 	Seq      uint64     `json:"seq"` // of the session's last record
 	Chain    core.Chain `json:"chain"`
 }

@@ -535,3 +535,25 @@ func TestARestoreMendsLostBlobsAndSnapshots(t *testing.T) {
 		}
 	}
 }
+
+func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3, Images: 1}).Bytes))
+	repo, _ := newRepo(t)
+	take(t, a, repo)
+	for range 2 { // the snapshot covers just what the backup has
+		if _, err := a.Checkpoint(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		take(t, a, repo)
+		a.say(t, id, "more")
+		take(t, a, repo)
+	}
+	bringBack(t, b, repo, "")
+	same(t, a, b, []string{id})
+	run, err := repo.Pick(t.Context(), "")
+	if err != nil || run.Sessions[0].Snapshot == nil {
+		t.Errorf("%v, %+v", err, run.Sessions[0])
+	}
+}

@@ -43,8 +43,9 @@ func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) 
 	return s, err
 }
 
-// errAnew is damage to what the run before has of a session.
-var errAnew = errors.New("what an earlier backup has is damaged")
+// errAnew says that nothing can be put behind what the run before has of a
+// session.
+var errAnew = errors.New("what an earlier backup has is of no use now")
 
 // errNoSnapshot is a snapshot that the node does not have, or not sound.
 var errNoSnapshot = errors.New("its snapshot cannot be had")
@@ -64,7 +65,10 @@ func (t *Taker) read(ctx context.Context, end api.SessionEnd, prev *Session, fro
 	if rs.AfterSeq != 0 {
 		r.s.Base = rs.After
 	}
-	if prev != nil && rs.AfterSeq == prev.Seq && rs.After == prev.Chain {
+	if prev != nil && rs.AfterSeq == prev.Seq && rs.After == prev.Chain && rs.Covered != rs.AfterSeq {
+		if rs.Covered != prev.BaseSeq {
+			return nil, fmt.Errorf("session %s rests on another snapshot than in the backup before: %w", end.Session, errAnew)
+		}
 		again := *prev
 		again.Records = slices.Clone(prev.Records)
 		r.s, r.based = &again, true

@@ -15,6 +15,9 @@ type Tail struct {
 	// log has.
 	Seq   uint64
 	Chain core.Chain
+	// Covered is up to where the snapshot reaches that the session is read from; 0
+	// where it is read from its open.
+	Covered uint64
 	// Last is the session's last record as the leader had it, without body.
 	Last *core.Record
 	// Records are those behind that up to Last, each held to the one before it.
@@ -65,6 +68,7 @@ func tailTo(ctx context.Context, l *Log, id core.SessionID, last *core.Record, f
 		if begin, t.Seq, err = beforeBase(base); err != nil {
 			return nil, err
 		}
+		t.Covered = t.Seq
 		if from.After.Seq >= base.Seq {
 			at, err := findBehind(ctx, l, id, begin, t.Seq, last, from.After)
 			if err != nil {
