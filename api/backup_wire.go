@@ -35,9 +35,9 @@ type RecordsHead struct {
 	After    core.Chain `json:"after,omitzero"`
 	// Covered is up to where the snapshot reaches that the session is read from
 	// now; 0 where it is read from its open.
-	Covered uint64 `json:"covered,omitempty"`
-	Seq      uint64     `json:"seq"` // of the session's last record
-	Chain    core.Chain `json:"chain"`
+	Covered uint64     `json:"covered,omitempty"`
+	Seq     uint64     `json:"seq"` // of the session's last record
+	Chain   core.Chain `json:"chain"`
 }
 
 // RestoreHead is the first line of a restore, in front of the records.

@@ -60,8 +60,10 @@ func startNodeOf(t *testing.T, name string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mat := materializer.New(materializer.Config{Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
-		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour}}) // snapshots are made when they are asked for
+	mat := materializer.New(materializer.Config{
+		Log: log, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
+		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour},
+	}) // snapshots are made when they are asked for
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,15 @@ const (
 // session reads what is new of a session: all since the run before, or since its
 // base where that has changed.
 func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) (*Session, error) {
+	if prev != nil && prev.Blobs != nil {
+		blobs, err := t.Repo.list(ctx, *prev.Blobs)
+		if err != nil && !errors.Is(err, core.ErrCorrupt) {
+			return nil, err
+		}
+		for _, p := range blobs { // they were proved when they were written
+			t.Repo.trust(p)
+		}
+	}
 	from := api.RecordsFrom{}
 	if prev != nil && !prev.Erased && len(prev.Missing) == 0 && len(prev.Records) < mostPieces {
 		from.After = prev.cursor()

@@ -154,8 +154,8 @@ func (c *Comparison) Err(id core.SessionID) error {
 		return fmt.Errorf("session %s went two ways behind %s: in the log to %s, in the backup to %s; nothing was stored: %w",
 			id, c.Shared, c.Log, c.Past, core.ErrConflict)
 	case Short:
-		return fmt.Errorf("session %s ends at %s in the log, and the backup's records begin behind that; nothing was stored: %w",
-			id, c.Log, core.ErrConflict)
+		return fmt.Errorf("session %s ends at %s in the log, and the backup's snapshot reaches further: the records between are in neither, so nothing was stored. "+
+			"Restore it into a log that does not have it, such as a new one of the same name: %w", id, c.Log, core.ErrConflict)
 	case Erased:
 		if c.last != nil {
 			return erased(id, c.last)
