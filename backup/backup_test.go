@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -556,4 +558,40 @@ func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T)
 	if err != nil || run.Sessions[0].Snapshot == nil {
 		t.Errorf("%v, %+v", err, run.Sessions[0])
 	}
+}
+
+func TestRestoresAtTheSameTimeStoreEachRecordOnce(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	ids := fill(t, a)
+	repo, bucket := newRepo(t)
+	take(t, a, repo)
+	run, err := repo.Pick(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored, records atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			r := backup.Restorer{Node: b.Client, Repo: backup.NewRepo(bucket), Run: run}
+			for i := range run.Sessions {
+				s := &run.Sessions[i]
+				done, err := r.Restore(t.Context(), s)
+				if err != nil {
+					t.Errorf("restore %s: %v", s.ID, err)
+					return
+				}
+				stored.Add(int64(done.Stored))
+				for _, p := range s.Records {
+					records.Add(int64(p.To - p.From + 1))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if want := records.Load() / 3; stored.Load() != want {
+		t.Errorf("%d records stored, want %d", stored.Load(), want)
+	}
+	same(t, a, b, ids)
 }

@@ -55,7 +55,6 @@ type Taker struct {
 
 	before *Run // what earlier runs have, the unfinished included
 	info   map[core.SessionID]Info
-	log    string
 
 	mu     sync.Mutex
 	run    *Run
