@@ -32,7 +32,7 @@ var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
-	historyCmd, rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
+	historyCmd, rmCmd, pruneCmd, verifyCmd, doctorCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
 }
 
