@@ -87,11 +87,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		if why, refuses := fullness(sh); why != "" && st.Healthy {
 			st.Healthy, st.Summary = !refuses, why
 		}
-		past := max(s.cfg.Materializer.Past(i), max(sh.First, 1)-1)
 		st.Shards = append(st.Shards, ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
-			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, past) - past),
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: sh.Behind(s.cfg.Materializer.Past(i)),
 		})
 	}
 	return answer(w, http.StatusOK, st)

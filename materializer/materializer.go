@@ -412,7 +412,7 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if st.First > st.Last { // empty, however high it begins
+		if st.Behind(m.Past(shard)) == 0 {
 			continue
 		}
 		if err := m.waitFor(ctx, shard, st.Last); err != nil {

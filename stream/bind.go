@@ -116,8 +116,13 @@ func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMak
 			return s, err
 		}
 		s, err = l.js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was first
-			return l.js.Stream(ctx, want.Name)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return s, err
+		}
+		// Another node was first. It begins where that one says.
+		s, err = l.js.Stream(ctx, want.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, fmt.Errorf("%w: another node is making it: %w", errBusy, core.ErrUnavailable)
 		}
 		return s, err
 	})
@@ -182,6 +187,9 @@ func retry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, e
 
 // isPassing reports whether err may go away by itself.
 func isPassing(err error) bool {
+	if errors.Is(err, errBusy) {
+		return true
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return false
 	}
