@@ -185,6 +185,14 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
 		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
 		"POST /v1/blobs/gc":                          one(s.gates.heavy, s.collect),
+		"GET /v1/ends/{shard}":                       one(s.gates.heavy, s.ends),
+		"GET /v1/sessions/{id}/records":              s.records,
+		"GET /v1/sessions/{id}/snapshots/{name}":     s.object,
+		"PUT /v1/sessions/{id}/snapshots/{name}":     one(s.gates.heavy, s.restoreSnapshot),
+		"POST /v1/sessions/{id}/restore/plan":        one(s.gates.heavy, s.planRestore),
+		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
+		"POST /v1/restore/blobs":                     s.wantBlobs,
+		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
 	} {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))

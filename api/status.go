@@ -102,7 +102,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Shards = append(st.Shards, ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
-			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: uint64(max(sh.Last, s.cfg.Materializer.Past(i)) - s.cfg.Materializer.Past(i)),
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: sh.Behind(s.cfg.Materializer.Past(i)),
 			Work: work[i],
 		})
 	}

@@ -526,6 +526,9 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if st.Behind(m.Past(shard)) == 0 {
+			continue
+		}
 		if err := m.waitFor(ctx, shard, st.Last); err != nil {
 			return err
 		}

@@ -91,6 +91,7 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 		Replicas:    l.cfg.Replicas,
 		AllowDirect: true,
 		DenyDelete:  true,
+		FirstSeq:    uint64(l.cfg.First),
 		RePublish:   &jetstream.RePublish{Source: prefix + ">", Destination: livePrefix + prefix + ">"},
 		Metadata: map[string]string{
 			metaVersion: strconv.Itoa(core.Version),
@@ -98,6 +99,13 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 		},
 	}
 }
+
+// FirstAt is where a log begins that is made at t: above every place that an
+// earlier log of its name can have given out, as long as that stored fewer than a
+// million records in a second, all its life. A writer that knew the earlier log,
+// which a restore took the place of, expects a place that no record ever has.
+// JSON can carry it as a number until the year 2242.
+func FirstAt(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
 
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.
@@ -108,8 +116,13 @@ func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMak
 			return s, err
 		}
 		s, err = l.js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was first
-			return l.js.Stream(ctx, want.Name)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return s, err
+		}
+		// Another node was first. It begins where that one says.
+		s, err = l.js.Stream(ctx, want.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, fmt.Errorf("%w: another node is making it: %w", errBusy, core.ErrUnavailable)
 		}
 		return s, err
 	})
@@ -174,6 +187,9 @@ func retry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, e
 
 // isPassing reports whether err may go away by itself.
 func isPassing(err error) bool {
+	if errors.Is(err, errBusy) {
+		return true
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return false
 	}

@@ -19,6 +19,7 @@ const loadTries = 3
 // load reads a session from the leader's last record's base up to that record.
 func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	var err error
+	inPart := false
 	for range loadTries {
 		var last *core.Record
 		if last, err = ss.lastOf(ctx, id); err != nil {
@@ -27,6 +28,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		if last.Kind == core.KindErase {
 			return view{}, erased(id, last)
 		}
+		inPart = last.Base == 0 && last.Kind != core.KindOpen && last.Kind != core.KindCheckpoint // see Restore
 		var v view
 		if v, err = ss.loadUpTo(ctx, id, last); err == nil {
 			ss.lost.note(ss.cfg.Logger, &v)
@@ -35,6 +37,9 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		if !isDamage(err) {
 			return view{}, err
 		}
+	}
+	if inPart {
+		return view{}, fmt.Errorf("session %s is there in part: its restore is under way, or broke off and is to be run again: %v: %w", id, err, core.ErrCorrupt)
 	}
 	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
 }

@@ -32,6 +32,7 @@ type LogConfig struct {
 	Name     string        // default "main"
 	Shards   int           // streams the log is spread over, fixed when it is made; default what the log has, else 4, or 8 where it is replicated
 	Replicas int           // servers that hold each record: 1, 3 or 5; default 1
+	First    core.Pos      // where the shards begin when the log is made; default 1, see FirstAt
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    Blobs         // where bodies above SpillSize go; required

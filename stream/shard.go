@@ -24,6 +24,14 @@ type ShardState struct {
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
 	Replicas int      `json:"replicas"`
+	Began    core.Pos `json:"-"` // where the shard was made to begin
+}
+
+// Behind is how many messages one who read the shard up to past has yet to read. A
+// shard may begin at any place, and an empty one has none, whatever its Last is.
+func (st *ShardState) Behind(past core.Pos) uint64 {
+	past = max(past, max(st.First, 1)-1)
+	return uint64(max(st.Last, past) - past)
 }
 
 // State asks the shard's leader how much it holds.
@@ -41,6 +49,7 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		Bytes:    info.State.Bytes,
 		Sessions: info.State.NumSubjects,
 		Replicas: info.Config.Replicas,
+		Began:    core.Pos(info.Config.FirstSeq),
 	}
 	l.learn(shard, info)
 	l.look(shard)

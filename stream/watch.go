@@ -48,8 +48,19 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 
 // messages yields every message of a shard behind after, without its data.
 func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
+	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after})
+}
+
+// lastMessages yields the last message of each subject of a shard, without its
+// data, in order, and then every message that comes.
+func (l *Log) lastMessages(ctx context.Context, shard int) iter.Seq2[jetstream.Msg, error] {
+	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), lastOnly: true})
+}
+
+func (l *Log) watch(ctx context.Context, w watcher) iter.Seq2[jetstream.Msg, error] {
 	return func(yield func(jetstream.Msg, error) bool) {
-		w := watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after, yield: yield}
+		w := w
+		w.yield = yield
 		err := w.run(ctx)
 		switch {
 		case errors.Is(err, errStop):

@@ -18,7 +18,10 @@ type watcher struct {
 	log    *Log
 	stream string
 	at     core.Pos // of the last message yielded
-	yield  func(jetstream.Msg, error) bool
+	// lastOnly has it begin with the last message of each subject. Where it must
+	// begin again, it goes on with all that lie behind the one it was at.
+	lastOnly bool
+	yield    func(jetstream.Msg, error) bool
 }
 
 // run ends with errStop when the caller stopped ranging, and with an error when
@@ -40,7 +43,7 @@ func (w *watcher) run(ctx context.Context) error {
 }
 
 func (w *watcher) consumer(ctx context.Context) (jetstream.Consumer, error) {
-	return w.log.js.CreateConsumer(ctx, w.stream, jetstream.ConsumerConfig{
+	cfg := jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:   uint64(w.at) + 1,
 		AckPolicy:     jetstream.AckNonePolicy,
@@ -49,7 +52,11 @@ func (w *watcher) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		Replicas:      1,
 		// What a watcher that died leaves at the server goes soon.
 		InactiveThreshold: time.Minute,
-	})
+	}
+	if w.lastOnly && w.at == 0 {
+		cfg.DeliverPolicy, cfg.OptStartSeq, cfg.FilterSubjects = jetstream.DeliverLastPerSubjectPolicy, 0, []string{">"}
+	}
+	return w.log.js.CreateConsumer(ctx, w.stream, cfg)
 }
 
 // take yields what c hands out. It returns nil when the next consumer must go on.

@@ -33,6 +33,7 @@ var verbs = []func(*app) *cobra.Command{
 	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
+	backupCmd, restoreCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.

@@ -261,6 +261,7 @@ func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blo
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
 		Grace: time.Duration(cfg.Blobs.Grace),
+		First: stream.FirstAt(time.Now()),
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room

@@ -99,10 +99,10 @@ func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if st.Last <= before {
+		behind := st.Behind(before)
+		if behind == 0 {
 			continue
 		}
-		behind := uint64(st.Last - before)
 		worst = max(worst, behind)
 		if d.moves(ctx, shard, uint64(before), uint64(st.Last)) {
 			if behind > smallLag {

@@ -1,0 +1,100 @@
+package backup_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+// A node is a whole node in this process: a real server, real files.
+type node struct {
+	*api.Client
+	bucket blobstore.Bucket
+	log    *stream.Log
+}
+
+// startNode runs a node on a server of its own until the test ends.
+func startNode(t *testing.T) *node { return startNodeOf(t, "main") }
+
+func startNodeOf(t *testing.T, name string) *node {
+	t.Helper()
+	ctx := t.Context()
+	conn, err := embeddedtest.Start(t).Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	bucket, err := fsblob.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	blobs := blobstore.New(bucket)
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: name, Blobs: materializer.NewBlobs(blobs), First: stream.FirstAt(time.Now())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots := materializer.NewSnapshots(bucket)
+	sessions := stream.NewSessions(stream.Config{
+		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
+	})
+	cache := materializer.NewCache(sessions, 64<<20)
+	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat := materializer.New(materializer.Config{
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
+		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour},
+	}) // snapshots are made when they are asked for
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := api.New(api.Config{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Snapshots: snapshots, Blobs: blobs, Node: "test", Version: "test", Logger: quiet,
+	})
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{}, 2)
+	go func() { _ = server.Run(work, ln); done <- struct{}{} }()
+	go func() { _ = mat.Run(work); done <- struct{}{} }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		<-done
+	})
+	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log}
+}
+
+// bring imports a file, which must go well.
+func (n *node) bring(t *testing.T, file string) string {
+	t.Helper()
+	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), api.ImportOptions{})
+	if err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	return string(res.Session)
+}
+
+// say appends a message.
+func (n *node) say(t *testing.T, id, text string) {
+	t.Helper()
+	line := `{"type":"message","message":{"role":"user","content":"` + text + `"}}`
+	if _, err := n.Append(t.Context(), id, []byte(line), api.AppendOptions{}); err != nil {
+		t.Fatalf("append: %v", err)
+	}
+}

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/backup"
+	"github.com/sesslog/sesslog/core"
+)
+
+func backupCmd(a *app) *cobra.Command {
+	var to string
+	var anew bool
+	var f targetFlags
+	cmd := &cobra.Command{
+		Use:   "backup --to TARGET",
+		Short: "Back up all sessions of a log",
+		Long: `Copies every session of the node's log to TARGET: records, snapshots, images,
+large bodies and files as they were imported. From there they can be brought
+back without this log, its servers or its object store; see: sessctl restore.
+
+Only what changed since the backup before is read and written; everything is
+checked on its way, and read back once it is written. A backup that broke off is
+continued by the next one. It holds every append that was acknowledged before it
+began. A session that cannot be read is named, and is kept as the backup before
+had it; then the exit code is 8.
+
+` + targetHelp + `
+
+With -o json: one object: run, log, strict, sessions, unchanged, read and sent
+(bytes), objects, problems (each with session and detail), gone (sessions that
+the backup before had and the log has no trace of).`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no verb %q, only ls and verify; a backup is made with: sessctl backup --to TARGET", args[0])
+			}
+			if to == "" {
+				return usagef("say where to with: --to TARGET")
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.backup(ctx, to, f, anew)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "write to `TARGET`")
+	cmd.Flags().BoolVar(&anew, "anew", false, "read and prove everything as if there were no backup yet: mends what is damaged in TARGET")
+	f.add(cmd)
+	cmd.AddCommand(backupLsCmd(a), backupVerifyCmd(a))
+	return cmd
+}
+
+func (a *app) backup(ctx context.Context, to string, f targetFlags, anew bool) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	repo, err := a.openTarget(ctx, to, f, true)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	by, host := a.whoami()
+	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.now, Anew: anew}
+	taken, err := taker.Take(ctx)
+	if err != nil {
+		return hintf(err, "run the same again: what was written is not written twice")
+	}
+	if err := a.printTaken(taken); err != nil {
+		return err
+	}
+	if n := len(taken.Problems); n > 0 {
+		return hintf(fmt.Errorf("%s%w", count(n, "problem", "problems"), silent{core.ErrCorrupt}), "look with: sessctl verify SESSION")
+	}
+	return nil
+}
+
+func (a *app) printTaken(t *backup.Taken) error {
+	return a.print(t, func() error {
+		err := a.printf("backup %s of log %s: %s, %d unchanged; %s read, %s written in %s",
+			t.Run, plain(t.Log), count(t.Sessions, "session", "sessions"), t.Unchanged,
+			bytesText(t.Read), bytesText(t.Sent), count(t.Objects, "object", "objects"))
+		if !t.Strict {
+			a.notef("the log had no room to prove where its sessions end; its leaders' word was taken for it")
+		}
+		for _, id := range t.Gone {
+			a.notef("session %s was in the backup before, and the log has no trace of it", id)
+		}
+		return errors.Join(err, a.printBackupProblems(t.Problems))
+	})
+}
+
+func (a *app) printBackupProblems(ps []backup.Problem) error {
+	var err error
+	for _, p := range ps {
+		err = errors.Join(err, a.printf("  %s: %s", p.Session, plain(p.Detail)))
+	}
+	return err
+}
+
+func backupLsCmd(a *app) *cobra.Command {
+	var at string
+	var f targetFlags
+	cmd := &cobra.Command{
+		Use:   "ls TARGET",
+		Short: "List the backups in a place, or the sessions in one",
+		Long: `Lists the backups in TARGET, the oldest first. With --at the sessions of one of
+them. No node is asked.
+
+` + targetHelp + `
+
+With -o json: a list with an object for each backup: run, log, began, ended, host,
+by, sessions, problems. With --at, for each session: id, seq, chain, dialect, cwd,
+name, entries, modified, deleted, erased, and the objects it is made of.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			repo, err := a.openTarget(ctx, args[0], f, false)
+			if err != nil {
+				return err
+			}
+			defer repo.Close()
+			if at != "" {
+				return a.backupSessions(ctx, repo.Repo, at)
+			}
+			return a.backupRuns(ctx, repo.Repo)
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "list the sessions of the backup `RUN`, or of the latest")
+	f.add(cmd)
+	return cmd
+}
+
+// latestRun is how --at names the latest backup.
+const latestRun = "latest"
+
+// pickRun returns the backup that at names.
+func pickRun(ctx context.Context, repo *backup.Repo, at string) (*backup.Run, error) {
+	if at == latestRun {
+		at = ""
+	}
+	run, err := repo.Pick(ctx, at)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, hintf(err, "see what there is with: sessctl backup ls TARGET")
+	}
+	return run, err
+}
+
+// runRow is a backup in a list.
+type runRow struct {
+	Run      string `json:"run"`
+	Log      string `json:"log"`
+	Began    string `json:"began"`
+	Ended    string `json:"ended"`
+	Host     string `json:"host,omitempty"`
+	By       string `json:"by,omitempty"`
+	Sessions int    `json:"sessions"`
+	Problems int    `json:"problems"`
+}
+
+func (a *app) backupRuns(ctx context.Context, repo *backup.Repo) error {
+	names, err := repo.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	rows := []runRow{}
+	g := a.newGrid()
+	g.add("RUN", "LOG", "BEGAN", "SESSIONS", "PROBLEMS", "HOST")
+	for _, n := range names {
+		run, err := repo.Run(ctx, n)
+		if err != nil {
+			return err
+		}
+		const layout = "2006-01-02T15:04:05Z"
+		rows = append(rows, runRow{
+			Run: run.ID.String(), Log: run.Log, Began: run.Began().UTC().Format(layout), Ended: run.Ended.UTC().Format(layout),
+			Host: run.Host, By: run.By, Sessions: len(run.Sessions), Problems: len(run.Problems),
+		})
+		g.add(run.ID.String(), run.Log, a.when(run.Began()), fmt.Sprint(len(run.Sessions)), fmt.Sprint(len(run.Problems)), run.Host)
+	}
+	return a.print(rows, func() error {
+		if len(rows) == 0 {
+			a.notef("no backups here; make one with: sessctl backup --to TARGET")
+			return nil
+		}
+		return g.flush()
+	})
+}
+
+func (a *app) backupSessions(ctx context.Context, repo *backup.Repo, at string) error {
+	run, err := pickRun(ctx, repo, at)
+	if err != nil {
+		return err
+	}
+	return a.print(notNil(run.Sessions), func() error {
+		g := a.newGrid()
+		g.add("ID", "AGENT", "MODIFIED", "ENTRIES", "STATE", "TITLE")
+		for _, s := range run.Sessions {
+			state := ""
+			switch {
+			case s.Erased:
+				state = "erased"
+			case s.Deleted:
+				state = "deleted"
+			}
+			g.add(string(s.ID), s.Dialect, a.whenText(s.Modified), fmt.Sprint(s.Entries), state, cmp.Or(s.Name, s.CWD))
+		}
+		return g.flush()
+	})
+}
+
+func backupVerifyCmd(a *app) *cobra.Command {
+	var at string
+	var all bool
+	var f targetFlags
+	cmd := &cobra.Command{
+		Use:   "verify TARGET",
+		Short: "Check that everything a backup holds is there and unharmed",
+		Long: `Reads all objects of the latest backup in TARGET and proves them: their digests,
+each record by the one before it, snapshots by what their records say of them.
+With --at those of another backup, with --all those of all. No node is asked.
+Exits with 8 if there are problems, each with the object named. What is damaged
+is written again, as far as the log still has it, with: sessctl backup --anew
+
+` + targetHelp + `
+
+With -o json: an object for each backup, each on a line of its own: run, sessions,
+objects, bytes, problems (each with session and detail).`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			repo, err := a.openTarget(ctx, args[0], f, false)
+			if err != nil {
+				return err
+			}
+			defer repo.Close()
+			return a.backupVerify(ctx, repo.Repo, at, all)
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "check the backup `RUN`")
+	cmd.Flags().BoolVar(&all, "all", false, "check all backups")
+	cmd.MarkFlagsMutuallyExclusive("at", "all")
+	f.add(cmd)
+	return cmd
+}
+
+func (a *app) backupVerify(ctx context.Context, repo *backup.Repo, at string, all bool) error {
+	picks := []string{at}
+	if all {
+		names, err := repo.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		picks = nil
+		for _, n := range names {
+			picks = append(picks, n.ID.String())
+		}
+	}
+	problems := 0
+	for _, pick := range picks {
+		run, err := pickRun(ctx, repo, pick)
+		if err != nil {
+			return err
+		}
+		checked, err := repo.Verify(ctx, run)
+		if err != nil {
+			return err
+		}
+		problems += len(checked.Problems)
+		err = a.print(checked, func() error {
+			health := "all is well"
+			if n := len(checked.Problems); n > 0 {
+				health = count(n, "problem", "problems")
+			}
+			err := a.printf("%s  %s: %s, %s, %s", checked.Run, health, count(checked.Sessions, "session", "sessions"),
+				count(checked.Objects, "object", "objects"), bytesText(checked.Bytes))
+			return errors.Join(err, a.printBackupProblems(checked.Problems))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if problems > 0 {
+		return hintf(fmt.Errorf("%s%w", count(problems, "problem", "problems"), silent{core.ErrCorrupt}),
+			"have it written again, as far as the log still has it, with: sessctl backup --anew --to TARGET")
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/backup"
+	"github.com/sesslog/sesslog/core"
+)
+
+// restoreFlags say what to restore, and from where.
+type restoreFlags struct {
+	from   string
+	at     string
+	all    bool
+	cwd    string
+	agent  string
+	name   string
+	dry    bool
+	erased bool
+	target targetFlags
+}
+
+func restoreCmd(a *app) *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore --from TARGET [SESSION...]",
+		Short: "Bring sessions back from a backup",
+		Long: `Puts sessions of a backup into the node's log: the ones named (an id, or its
+beginning), those that the filters choose, or --all. They get the same records
+with the same chains, so the log must have the name of the one that was backed
+up; it may be new and empty, or alive.
+
+A session that the log does not have is put there whole. One that it has is
+compared first: with the same history, nothing is stored; where its end is
+missing, that is put back; where the log is ahead, it is left alone; where the two
+went different ways, it is refused, and both places are named. Blobs and snapshots
+that the node lost are put back for sessions that are otherwise the same. It may
+be repeated: what is there is not stored twice.
+
+A session that the log has erased is never brought back. One that was erased after
+the chosen backup was made, as later backups know, is left out unless
+--bring-back-erased is given.
+
+` + targetHelp + `
+
+With -o json: an object for each session, each on a line of its own: session,
+standing (of the log to the backup, before: absent, same, behind, ahead), log and
+past (cursors), lacks and stored (records), blobs, snapshot, missing.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filters := f.cwd != "" || f.agent != "" || f.name != ""
+			switch {
+			case f.from == "":
+				return usagef("say where from with: --from TARGET")
+			case f.all && (filters || len(args) > 0):
+				return usagef("--all is everything; name sessions or filters without it")
+			case len(args) > 0 && filters:
+				return usagef("name sessions, or filters, not both")
+			case !f.all && !filters && len(args) == 0:
+				return usagef("name sessions, or filters, or give --all")
+			}
+			ctx, cancel := a.within(cmd, forever)
+			defer cancel()
+			return a.restore(ctx, cmd, args, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.from, "from", "", "read from `TARGET`")
+	cmd.Flags().StringVar(&f.at, "at", "", "use the backup `RUN`, not the latest")
+	cmd.Flags().BoolVar(&f.all, "all", false, "restore every session")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "restore sessions whose agent worked in `DIR`")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "restore sessions of `AGENT`")
+	cmd.Flags().StringVar(&f.name, "name", "", "restore sessions with `TEXT` in the name; case does not count")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and store nothing")
+	cmd.Flags().BoolVar(&f.erased, "bring-back-erased", false, "restore sessions, too, that were erased after the backup was made")
+	f.target.add(cmd)
+	return cmd
+}
+
+func (a *app) restore(ctx context.Context, cmd *cobra.Command, args []string, f restoreFlags) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	repo, err := a.openTarget(ctx, f.from, f.target, false)
+	if err != nil {
+		return err
+	}
+	defer repo.Close()
+	run, err := pickRun(ctx, repo.Repo, f.at)
+	if err != nil {
+		return err
+	}
+	sessions, err := f.choose(run, args)
+	if err != nil {
+		return err
+	}
+	erased, err := repo.ErasedSince(ctx, run)
+	if err != nil {
+		return err
+	}
+	a.warnOfOldWriters(ctx, node, run)
+	r := backup.Restorer{Node: node, Repo: repo.Repo, Run: run, Dry: f.dry}
+	failed := 0
+	for _, s := range sessions {
+		err := a.restoreOne(ctx, &r, s, erased[s.ID] && !f.erased)
+		if ctx.Err() != nil || err != nil && unanswered(err) {
+			return hintf(err, "run the same again: what is there is not stored twice")
+		}
+		if err != nil {
+			failed = worse(failed, a.show(cmd, err))
+		}
+	}
+	if failed != 0 {
+		return reported{failed}
+	}
+	return nil
+}
+
+// worse is the exit code that says more: damage before anything else.
+func worse(x, y int) int {
+	if x == exitDamaged || y == 0 {
+		return x
+	}
+	return y
+}
+
+// errErasedSince is why a session is left out.
+var errErasedSince = errors.New("it was erased after this backup was made")
+
+func (a *app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Session, erased bool) error {
+	if erased {
+		return hintf(fmt.Errorf("session %s: %w%w", s.ID, errErasedSince, silent{core.ErrDeleted}), "to bring it back all the same: --bring-back-erased")
+	}
+	done, err := r.Restore(ctx, s)
+	if err != nil {
+		return err
+	}
+	return a.print(done, func() error {
+		line := string(done.Session) + "  " + outcomeOf(done, r.Dry)
+		if n := len(done.Missing); n > 0 {
+			line += "; " + count(n, "blob is", "blobs are") + " in neither"
+		}
+		return a.printf("%s", line)
+	})
+}
+
+// outcomeOf says what became of a session.
+func outcomeOf(r *backup.Restored, dry bool) string {
+	text := ""
+	switch r.Standing {
+	case api.Absent:
+		text = "restored"
+	case api.Behind:
+		text = "its missing end was put back, " + count(r.Lacks, "record", "records")
+	case api.Ahead:
+		return fmt.Sprintf("left alone: the log is ahead, at %s, the backup at %s", r.Log, r.Past)
+	default:
+		text = "the same as in the log"
+	}
+	if r.Blobs > 0 {
+		text += ", " + count(r.Blobs, "blob", "blobs")
+	}
+	if r.Snapshot {
+		text += ", its snapshot"
+	}
+	if dry {
+		text += " (dry run: nothing was stored)"
+	}
+	return text
+}
+
+// warnOfOldWriters says where the log ends before the one that was backed up: a
+// writer which knew that one, and still runs, could take a record of this log for
+// one of its own.
+func (a *app) warnOfOldWriters(ctx context.Context, node *api.Client, run *backup.Run) {
+	for shard, shards := 0, 1; shard < shards; shard++ {
+		e, err := node.Ends(ctx, shard)
+		if err != nil {
+			return // the restore will say so
+		}
+		shards = e.Shards
+		if e.At < reached(run, shard, shards) {
+			a.notef("shard %d ends before where it had come to when it was backed up; see that no other node still writes to what was there", shard)
+		}
+	}
+}
+
+// reached is how far a shard of the log had come, or any where it had others.
+func reached(run *backup.Run, shard, shards int) core.Pos {
+	if len(run.Shards) == shards {
+		return run.Shards[shard].At
+	}
+	var most core.Pos
+	for _, s := range run.Shards {
+		most = max(most, s.At)
+	}
+	return most
+}
+
+// choose returns the sessions of run that args and filters name.
+func (f *restoreFlags) choose(run *backup.Run, args []string) ([]*backup.Session, error) {
+	var chosen []*backup.Session
+	for _, arg := range args {
+		s, err := findSession(run, arg)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, s)
+	}
+	if len(args) > 0 {
+		return chosen, nil
+	}
+	for i := range run.Sessions {
+		if s := &run.Sessions[i]; f.match(s) {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 && !f.all {
+		return nil, hintf(fmt.Errorf("backup %s has no such session: %w", run.ID, core.ErrNotFound), "see what it has with: sessctl backup ls TARGET --at %s", run.ID)
+	}
+	return chosen, nil
+}
+
+func (f *restoreFlags) match(s *backup.Session) bool {
+	return (f.cwd == "" || s.CWD == f.cwd) && (f.agent == "" || s.Dialect == f.agent) &&
+		(f.name == "" || strings.Contains(strings.ToLower(s.Name), strings.ToLower(f.name)))
+}
+
+// findSession returns the session of run that arg names by id or its beginning.
+func findSession(run *backup.Run, arg string) (*backup.Session, error) {
+	var found []*backup.Session
+	for i := range run.Sessions {
+		s := &run.Sessions[i]
+		if string(s.ID) == arg {
+			return s, nil
+		}
+		if strings.HasPrefix(string(s.ID), arg) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, hintf(fmt.Errorf("backup %s has no session %q: %w", run.ID, arg, core.ErrNotFound), "see what it has with: sessctl backup ls TARGET --at %s", run.ID)
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%d sessions begin with %q: %w", len(found), arg, core.ErrInvalid)
+}

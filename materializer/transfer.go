@@ -1,0 +1,38 @@
+package materializer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Object returns the object under key as it is stored, packed and unchecked,
+// and its size. core.ErrNotFound when it is gone. The caller closes it.
+func (s *Snapshots) Object(ctx context.Context, key string) (object io.ReadCloser, size int64, err error) {
+	info, err := s.bucket.Stat(ctx, key)
+	if err != nil {
+		return nil, 0, BlobError(err)
+	}
+	object, err = s.bucket.Get(ctx, key)
+	return object, info.Size, BlobError(err)
+}
+
+// Restore stores an object that somebody kept of the snapshot that m names, once
+// it was unpacked and found to be that. Where an object is there that is sound,
+// it is left alone. Otherwise it is durable when Restore returns nil.
+func (s *Snapshots) Restore(ctx context.Context, m *core.Manifest, packed []byte) error {
+	_, checked, err := unpackUnproved(packed, m)
+	if err == nil {
+		err = checked()
+	}
+	if err != nil {
+		return fmt.Errorf("the object that is to be put there is something else: %w", err)
+	}
+	if _, err := s.Read(ctx, m); err == nil {
+		return nil
+	}
+	return BlobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+}
