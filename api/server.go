@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	// Prompts searches the prompt history; nil where the node keeps none. It is
 	// a function so that the client's programs carry no database.
 	Prompts func(context.Context, PromptQuery) (PromptPage, error)
+
+	Doctor *doctor.Doctor // looks at everything; required for what asks it to
 
 	Token   string // that requests must carry; empty for none
 	Node    string // this node's name
@@ -137,6 +140,8 @@ func (s *Server) Handler() http.Handler {
 		"GET /v1/sessions/{id}/snapshot":             s.snapshot,
 		"GET /v1/sessions/{id}/events":               one(s.gates.followers, s.events),
 		"GET /v1/verify":                             one(s.gates.heavy, s.verifyLog),
+		"GET /v1/doctor":                             one(s.gates.heavy, s.examine),
+		"POST /v1/doctor":                            one(s.gates.heavy, s.treat),
 		"GET /v1/sessions/{id}/verify":               one(s.gates.heavy, s.verify),
 		"POST /v1/sessions/{id}/repair":              one(s.gates.heavy, s.repair),
 		"POST /v1/sessions/{id}/entries":             s.append,

@@ -65,8 +65,8 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		Bounds:   s.bounds(),
 		Losses:   s.cfg.Sessions.Losses(),
 	}
-	if st.Losses != (Losses{}) {
-		st.Summary = "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
+	if why := lossesText(st.Losses); why != "" {
+		st.Summary = why
 	}
 	if err := s.ready(r.Context()); err != nil {
 		st.Healthy, st.Summary = false, "not ready: "+err.Error()
@@ -94,6 +94,17 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		})
 	}
 	return answer(w, http.StatusOK, st)
+}
+
+// lossesText says what was found lost, "" for nothing.
+func lossesText(l Losses) string {
+	switch {
+	case l.Redone+l.Rescued > 0:
+		return "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
+	case l.Lent > 0:
+		return "a server's copy of the log lacks records that others have; see: sessctl verify --all. Look after its disk"
+	}
+	return ""
 }
 
 // fullness says that a shard is nearly full, and whether it refuses entries.

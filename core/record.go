@@ -57,6 +57,7 @@ type Record struct {
 	Pos   Pos
 	After Pos       // of the session's last record, as the writer named it
 	Time  time.Time // when the log stored it, by the log's clock
+	Lent  bool      // the copy of the log that was read lacks it; another has it
 }
 
 // A Chain is the hash that a record and all records before it come to.

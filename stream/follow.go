@@ -128,9 +128,9 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if last.Pos < f.at {
 		return f.behind(ctx, last.Pos)
 	}
-	for f.at < last.Pos {
+	for idle := 0; f.at < last.Pos; {
 		before := f.at
-		for z, err := range f.log.scan(ctx, f.id, f.at, last.Pos, followBytes) {
+		for z, err := range f.log.scanUpTo(ctx, f.id, f.at, last.Pos, followBytes, idle) {
 			if err != nil {
 				return err
 			}
@@ -138,10 +138,13 @@ func (f *follower) catchUp(ctx context.Context) error {
 				return err
 			}
 		}
-		if f.at == before { // the replica that answered lags
-			if err := pause(ctx); err != nil {
-				return err
-			}
+		if f.at > before {
+			idle = 0
+			continue
+		}
+		idle++ // the copy that answered is late
+		if err := pause(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ type Inspection struct {
 	Redone  int          // of them, stored a second time because the log had lost them
 	Strays  []Fault      // records that follow no other
 	Faults  []Fault      // what is missing or cannot be read, in the order it was met
+	Lent    []Fault      // records that the copy of the log that was read lacks, and another has
 	State   *core.State  // as a reader gets it; nil where none can
 	Last    *core.Record // without its body, where that is spilled
 	// Latest is the manifest of the last checkpoint, nil where there is none.
@@ -41,6 +42,7 @@ const (
 	Hole       FaultKind = "hole"   // records are missing
 	Unreadable FaultKind = "record" // a message is no record
 	BodyGone   FaultKind = "body"   // a record's body, kept as a blob, is gone or other bytes
+	Copy       FaultKind = "copy"   // one server's copy of the log lacks a record that another has
 )
 
 // Inspect reads every record of a session that the log still has. Damage is in
@@ -99,9 +101,9 @@ type inspector struct {
 // walk reads the records up to seq, or all where it is 0.
 func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 	at := core.Pos(0)
-	for at < in.last.Pos {
+	for idle := 0; at < in.last.Pos; {
 		before := at
-		for r, err := range in.ss.cfg.Log.Read(ctx, in.id, at, in.last.Pos) {
+		for r, err := range readUpTo(ctx, in.ss.cfg.Log, in.id, at, in.last.Pos, idle) {
 			bad, ok := errors.AsType[*RecordError](err)
 			if ok && bad.Pos > at {
 				in.unreadable(bad)
@@ -119,7 +121,11 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 				return nil
 			}
 		}
-		if at == before && pause(ctx) != nil {
+		if at > before {
+			idle = 0
+			continue
+		}
+		if idle++; pause(ctx) != nil {
 			return fmt.Errorf("session %s: records behind %d do not arrive: %w", in.id, at, core.ErrUnavailable)
 		}
 	}
@@ -145,6 +151,9 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	}
 	if r.Redo {
 		in.Redone++
+	}
+	if r.Lent {
+		in.Lent = append(in.Lent, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("the copy of the log that was read lacks it, another has it: %w", core.ErrLost)})
 	}
 	if in.v == nil {
 		return in.begin(ctx, r)

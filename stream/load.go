@@ -103,7 +103,7 @@ func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Re
 		}
 		at = last.Pos
 	}
-	base, err := ss.cfg.Log.At(ctx, id, at)
+	base, err := atAnyLeader(ctx, ss.cfg.Log, id, at)
 	if err != nil {
 		return nil, fmt.Errorf("base of record %d: %w", last.Seq, err)
 	}
@@ -205,13 +205,13 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	return st, err
 }
 
-// readOn hands apply the records behind v up to last. A replica that lags is
-// asked again until ctx ends.
+// readOn hands apply the records behind v up to last. A copy that lags is asked
+// again until ctx ends.
 func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
 	id := v.st.ID
-	for v.end.pos < last.Pos {
+	for idle := 0; v.end.pos < last.Pos; {
 		before := v.end.pos
-		for r, err := range ss.cfg.Log.Read(ctx, id, before, last.Pos) {
+		for r, err := range readUpTo(ctx, ss.cfg.Log, id, before, last.Pos, idle) {
 			if err != nil {
 				return err
 			}
@@ -219,10 +219,12 @@ func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, appl
 				return fmt.Errorf("record at %d of session %s: %w", r.Pos, id, err)
 			}
 		}
-		if v.end.pos == before {
-			if err := pause(ctx); err != nil {
-				return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
-			}
+		if v.end.pos > before {
+			idle = 0
+			continue
+		}
+		if idle++; pause(ctx) != nil {
+			return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,9 @@ type Log struct {
 	nc    *nats.Conn
 	js    jetstream.JetStream
 	rooms [MaxShards]room
+
+	deposed [MaxShards]deposed
+	lentOut atomic.Uint64 // records that a copy lacked which was read
 }
 
 var _ core.Log = (*Log)(nil)
@@ -166,23 +170,32 @@ func pause(ctx context.Context) error {
 
 // Last implements core.Log: it asks the stream's leader.
 func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)}, false)
+	z, err := l.get(ctx, id, l.lastAsk(id))
+	if err != nil {
+		return nil, err
+	}
+	return z.whole(ctx)
 }
 
 // At implements core.Log: it asks the stream's leader.
 func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
-	return l.at(ctx, id, pos, false)
+	z, err := l.lazyAt(ctx, id, pos)
+	if err != nil {
+		return nil, err
+	}
+	return z.whole(ctx)
 }
 
-func (l *Log) linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
-	return l.at(ctx, id, pos, true)
-}
-
-func (l *Log) at(ctx context.Context, id core.SessionID, pos core.Pos, tip bool) (*core.Record, error) {
+// lazyAt is At that leaves the body to be fetched.
+func (l *Log) lazyAt(ctx context.Context, id core.SessionID, pos core.Pos) (*Lazy, error) {
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
-	return l.get(ctx, id, map[string]any{"seq": uint64(pos)}, tip)
+	return l.get(ctx, id, map[string]any{"seq": uint64(pos)})
+}
+
+func (l *Log) lastAsk(id core.SessionID) map[string]any {
+	return map[string]any{"last_by_subj": l.subject(id)}
 }
 
 // storedMsg is the server's answer to STREAM.MSG.GET.
@@ -203,16 +216,16 @@ type storedMsg struct {
 
 // get asks the leader for one message, again and again while the stream has no
 // leader, until ctx ends.
-func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any, tip bool) (*core.Record, error) {
+func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*Lazy, error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, err
 	}
 	subject := "$JS.API.STREAM.MSG.GET." + streamName(l.cfg.Name, l.Shard(id))
 	for {
-		r, err := l.getOnce(ctx, id, subject, body, tip)
+		z, err := l.getOnce(ctx, id, subject, body)
 		if err == nil || !errors.Is(err, errBusy) {
-			return r, err
+			return z, err
 		}
 		if pause(ctx) != nil {
 			return nil, err
@@ -220,7 +233,7 @@ func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any, ti
 	}
 }
 
-func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte, tip bool) (*core.Record, error) {
+func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*Lazy, error) {
 	rctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	reply, err := l.nc.RequestWithContext(rctx, subject, body)
@@ -248,24 +261,8 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	if err != nil {
 		return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
-	return l.record(ctx, id, f, pos, got.Message.Time, !tip)
-}
-
-// record makes a Record of a message, fetching a spilled body where it is
-// wanted.
-func (l *Log) record(ctx context.Context, id core.SessionID, f frame, pos core.Pos, at time.Time, spilled bool) (*core.Record, error) {
-	var err error
-	switch {
-	case f.spill.IsZero():
-		f.rec.Body, err = f.plain()
-	case spilled:
-		f.rec.Body, err = l.fetch(ctx, f.spill)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
-	}
-	f.rec.Pos, f.rec.Time = pos, at
-	return &f.rec, nil
+	f.rec.Pos, f.rec.Time = pos, got.Message.Time
+	return &Lazy{Record: f.rec, id: id, log: l, frame: f}, nil
 }
 
 // fetch gets a spilled body. One that is gone is damage: it must not look as
@@ -312,5 +309,22 @@ func linkAt(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*
 }
 
 func (l *Log) tip(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)}, true)
+	return small(ctx)(l.get(ctx, id, l.lastAsk(id)))
+}
+
+func (l *Log) linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	return small(ctx)(l.lazyAt(ctx, id, pos))
+}
+
+// small makes a record of z, with its body unless that is spilled.
+func small(ctx context.Context) func(*Lazy, error) (*core.Record, error) {
+	return func(z *Lazy, err error) (*core.Record, error) {
+		if err != nil {
+			return nil, err
+		}
+		if !z.frame.spill.IsZero() {
+			return &z.Record, nil
+		}
+		return z.whole(ctx)
+	}
 }

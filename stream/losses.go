@@ -13,11 +13,16 @@ import (
 type Losses struct {
 	Redone  uint64 `json:"redone"`  // records that were stored a second time
 	Rescued uint64 `json:"rescued"` // lines that were put on a head of their own
+	Lent    uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
 }
 
 // Losses returns what was found lost and put back so far.
 func (ss *Sessions) Losses() Losses {
-	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load()}
+	all := Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load()}
+	if l, ok := ss.cfg.Log.(*Log); ok {
+		all.Lent = l.lentOut.Load()
+	}
+	return all
 }
 
 type losses struct{ redone, rescued atomic.Uint64 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -169,6 +170,26 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	return list, nil
 }
 
+// Skew is how far this host's clock is ahead of the brokers', as well as a beat
+// can tell: the time that one takes is counted in. core.ErrUnavailable when it
+// cannot be told.
+func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
+	key := "clock." + ulid.Make().String() // no process's
+	var stored time.Time
+	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		if _, err := kv.Put(ctx, key, []byte("{}")); err != nil {
+			return err
+		}
+		defer func() { _ = kv.Delete(ctx, key) }() // else it is forgotten in an hour
+		e, err := kv.Get(ctx, key)
+		if err == nil {
+			stored = e.Created()
+		}
+		return err
+	})
+	return time.Since(stored), err
+}
+
 // readPresence reads the bucket once.
 func readPresence(ctx context.Context, kv jetstream.KeyValue) ([]Present, error) {
 	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
@@ -184,6 +205,9 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue) ([]Present, error)
 				return list, nil
 			}
 			kind, _, _ := strings.Cut(e.Key(), ".")
+			if kind != KindNode && kind != KindWriter {
+				continue
+			}
 			var b beat
 			if json.Unmarshal(e.Value(), &b) == nil {
 				list = append(list, Present{Presence: b.Presence, Kind: kind, Node: b.Node, Seen: e.Created().UTC()})

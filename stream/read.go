@@ -69,7 +69,13 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 					yield(nil, &RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
-				if z.Pos > upTo || !yield(z, nil) {
+				if z.Pos > upTo {
+					return
+				}
+				if after > 0 && z.After > after && !l.lend(ctx, id, after, z.After, true, yield) {
+					return
+				}
+				if !yield(z, nil) {
 					return
 				}
 				after = z.Pos

@@ -57,14 +57,23 @@ func (b *Bucket) write(name string, src io.Reader) error {
 // place renames a flushed file to where Get finds it and makes that durable.
 func (b *Bucket) place(tmp, key string) error {
 	dir := path.Dir(key)
-	if err := b.makeDir(dir); err != nil {
-		return err
+	err := b.move(tmp, key)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed directories by hand
+		b.forgetDirs()
+		err = b.move(tmp, key)
 	}
-	if err := b.root.Rename(tmp, key); err != nil {
-		b.forgetDirs() // somebody may have removed directories by hand
+	if err != nil {
 		return err
 	}
 	return b.syncDir(dir)
+}
+
+// move renames tmp to key, whose directory it makes.
+func (b *Bucket) move(tmp, key string) error {
+	if err := b.makeDir(path.Dir(key)); err != nil {
+		return err
+	}
+	return b.root.Rename(tmp, key)
 }
 
 // Get is as in blobstore.Bucket.

@@ -32,7 +32,7 @@ var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
-	historyCmd, searchCmd, rmCmd, pruneCmd, verifyCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
+	historyCmd, searchCmd, rmCmd, pruneCmd, verifyCmd, doctorCmd, checkpointCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.

@@ -25,8 +25,9 @@ With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
 limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, bounds (by
 what it bounds: used, limit, refused) and losses: how many records the log had
-lost that this node put back since it began (redone), and how many lines it put
-on heads of their own because others had gone on (rescued).`,
+lost that this node put back since it began (redone), how many lines it put on
+heads of their own because others had gone on (rescued), and how often a record
+was not in the copy of the log that was read, but in another (lent).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -71,7 +72,7 @@ func (a *app) printStatus(s api.Status) error {
 		}
 	}
 	if l := s.Losses; l != (api.Losses{}) {
-		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own", l.Redone, l.Rescued))
+		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own, %d times a record was only in other copies", l.Redone, l.Rescued, l.Lent))
 	}
 	if err := g.flush(); err != nil {
 		return err

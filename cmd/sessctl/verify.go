@@ -23,8 +23,9 @@ Exits with 8 if there are problems.
 
 Each problem has a kind: hole (records are missing), record (one cannot be
 read), body (one's large body is gone), stray (one was written by somebody who
-knew what the log has lost since), snapshot, blob, row (a listing knows more
-than the log), shard (messages inside a stream are gone).
+knew what the log has lost since), copy (one server lacks a record that another
+has), snapshot, blob, row (a listing knows more than the log), shard (messages
+inside a stream are gone).
 
 --repair mends what another copy can mend, and guesses at nothing: lines of
 strays go to heads of their own, a snapshot is written anew from the records, a

@@ -21,6 +21,8 @@ import (
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -76,8 +78,16 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Spread: spreadOf(replicas),
 	})
+	doc := &doctor.Doctor{
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Presence: presence,
+		Verifier: &verify.Verifier{
+			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
+		},
+		Node: patient(cfg, broker, store),
+	}
 	server := api.New(api.Config{
-		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
+		Doctor: doc,
+		Log:    log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
@@ -103,6 +113,19 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	err = stopped(ctx, g.Wait())
 	logger.Info("node stopped", "node", cfg.Node)
 	return err
+}
+
+// patient is what a doctor cannot see by itself.
+func patient(cfg config.Config, b *broker, s *store) doctor.Node {
+	n := doctor.Node{Name: cfg.Node, Dir: cfg.Data, Ready: b.check, Store: s.look}
+	if b.server != nil {
+		sync := time.Duration(cfg.NATS.Sync)
+		n.Sync = &sync
+	}
+	if b.server != nil || cfg.Blobs.Store == "fs" {
+		n.Disk = func() (free, size int64, ok bool) { return embedded.Disk(cfg.Data) }
+	}
+	return n
 }
 
 // hostname is where this runs, for people to read; empty where it is not known.

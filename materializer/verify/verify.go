@@ -22,6 +22,7 @@ const (
 	Hole     = Kind(stream.Hole)
 	Record   = Kind(stream.Unreadable)
 	Body     = Kind(stream.BodyGone)
+	Copy     = Kind(stream.Copy)
 	Snapshot = Kind("snapshot") // the latest snapshot is gone or damaged, or not what the records come to
 	Blob     = Kind("blob")     // an image, or the file as it was imported, is gone or damaged
 	Row      = Kind("row")      // the directory knows more of the session than the log
@@ -129,6 +130,9 @@ func (v *Verifier) records(r *Report, in *stream.Inspection) {
 			n = "put the blob back from a copy of the object store, or: " + r.repair()
 		}
 		r.add(Kind(f.Kind), place(f), n, f.Err)
+	}
+	for _, f := range in.Lent {
+		r.add(Copy, place(f), "have that server fetch its copy anew: stop it, move the stream's directory aside, start it", f.Err)
 	}
 	for _, f := range in.Strays {
 		r.add(Stray, place(f), r.repair(), f.Err)

@@ -21,9 +21,9 @@ func diskOf(dir string) (size int64, doubt string) {
 	return size, ""
 }
 
-// diskFree tells how many bytes of the file system that holds dir are free for
-// this user, and its size.
-func diskFree(dir string) (free, size int64, ok bool) {
+// Disk tells how many bytes of the file system that holds dir are free for this
+// user, and its size; not ok where that cannot be told.
+func Disk(dir string) (free, size int64, ok bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, 0, false

@@ -29,7 +29,7 @@ func (s *Server) Room(stream string) (used, limit int64, err error) {
 		return 0, 0, err
 	}
 	used, limit = int64(info.Store), info.Config.MaxStore
-	if free, size, ok := diskFree(s.cfg.Dir); ok {
+	if free, size, ok := Disk(s.cfg.Dir); ok {
 		end := min(size, diskEnd)
 		taken := end - min(free, end)
 		if limit <= 0 || float64(taken)*float64(limit) > float64(used)*float64(end) {

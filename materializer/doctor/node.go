@@ -1,0 +1,203 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/stream"
+)
+
+func (d *Doctor) node(ctx context.Context, f *finder) (string, error) {
+	if err := d.Node.Ready(ctx); err != nil {
+		f.add(Danger, d.Node.Name, "the node cannot serve: "+err.Error(), "see the node's log, and the other nodes'")
+	}
+	return d.Node.Name, nil
+}
+
+// durability looks at what an acknowledgement is worth.
+func (d *Doctor) durability(ctx context.Context, f *finder) (string, error) {
+	st, err := d.Log.State(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	if st.Replicas == 1 {
+		f.add(Note, "log", "one server alone has it: when its disk dies, all since the last backup is gone", "run three nodes, or back up often")
+	}
+	switch {
+	case d.Node.Sync == nil:
+		f.add(Note, "sync_interval", "the servers are not the node's own, so it cannot be told how soon they flush", "see that they run with: sync_interval: always")
+		return count(st.Replicas, "copy", "copies"), nil
+	case *d.Node.Sync != 0:
+		f.add(Danger, "nats.sync", fmt.Sprintf("the node's server flushes up to %v after it has answered: a power cut loses what was acknowledged", *d.Node.Sync), "set nats.sync to 0")
+		return "flushes late", nil
+	}
+	return count(st.Replicas, "copy", "copies") + ", each flushed before an answer", nil
+}
+
+func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
+	var copies int
+	for shard := range d.Log.Shards() {
+		st, err := d.Log.State(ctx, shard)
+		if err != nil {
+			return "", err
+		}
+		copies = st.Replicas
+		followers, broken, err := d.Log.Examine(ctx, shard)
+		if err != nil {
+			return "", err
+		}
+		if broken != nil {
+			f.add(Danger, st.Stream, broken.Error(), "set it right with the nats tool: nats stream edit "+st.Stream)
+		}
+		if st.Missing > 0 {
+			f.add(Danger, st.Stream, fmt.Sprintf("%d messages inside it are gone", st.Missing), "sessctl verify --all")
+		}
+		d.room(f, st)
+		for _, m := range followers {
+			if m.Offline {
+				f.add(Warning, st.Stream, fmt.Sprintf("the copy on %s is not there; one more failure may stop the log", m.Name), "start that node")
+			}
+		}
+		if missing := st.Replicas - 1 - len(followers); st.Replicas > 1 && missing > 0 {
+			f.add(Warning, st.Stream, fmt.Sprintf("%d of %d copies have no server", missing, st.Replicas), "start the nodes that are down")
+		}
+	}
+	return fmt.Sprintf("%d, each %s", d.Log.Shards(), count(copies, "copy", "copies")), nil
+}
+
+func (d *Doctor) room(f *finder, st stream.ShardState) {
+	next := "give it more room (log.max_bytes, nats.max_store, or the disk)"
+	switch {
+	case st.Broken != "":
+		f.add(Danger, st.Stream, "nothing can be stored: "+st.Broken, "make room or mend the disk, then start the node again")
+	case st.Full >= stream.AppendsFull:
+		f.add(Danger, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries", 100*st.Full), next)
+	case st.Full >= stream.WarnFull:
+		f.add(Warning, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries from %.0f %% on", 100*st.Full, 100*stream.AppendsFull), next)
+	}
+}
+
+const (
+	// smallLag is a lag that a busy node has in passing, in messages.
+	smallLag = 100
+	// lagTime is how long a follower may take to show that it moves.
+	lagTime = 3 * time.Second
+)
+
+// lag looks whether the materializer follows. One that is behind is given a
+// moment: being behind is no fault, standing still is.
+func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
+	worst := uint64(0)
+	for shard := range d.Log.Shards() {
+		before := d.Materializer.Past(shard)
+		st, err := d.Log.State(ctx, shard)
+		if err != nil {
+			return "", err
+		}
+		if st.Last <= before {
+			continue
+		}
+		behind := uint64(st.Last - before)
+		worst = max(worst, behind)
+		if d.moves(ctx, shard, uint64(before), uint64(st.Last)) {
+			if behind > smallLag {
+				f.add(Note, st.Stream, fmt.Sprintf("the listing is %d messages behind, and catching up", behind), "")
+			}
+			continue
+		}
+		f.add(Warning, st.Stream, fmt.Sprintf("the listing is %d messages behind and stands still", behind), "see the node's log; starting the node again harms nothing")
+	}
+	return fmt.Sprintf("%d messages at most", worst), nil
+}
+
+// moves reports whether a shard's follower gets on within lagTime.
+func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
+	end := time.NewTimer(lagTime)
+	defer end.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if now := uint64(d.Materializer.Past(shard)); now >= to || now > from+smallLag {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			return uint64(d.Materializer.Past(shard)) > from
+		case <-ctx.Done():
+			return true
+		}
+	}
+}
+
+func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
+	l := d.Sessions.Losses()
+	if l.Redone > 0 {
+		f.add(Warning, "log", fmt.Sprintf("it had lost %s, which this node put back", count(int(l.Redone), "record", "records")), "look after the disks of its servers")
+	}
+	if l.Rescued > 0 {
+		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and somebody had gone on; they are on heads of their own, called stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
+	}
+	if l.Lent > 0 {
+		f.add(Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; look after that server's disk")
+	}
+	return "since the node started", nil
+}
+
+const (
+	diskWarn   = 0.15 // of the disk is free
+	diskDanger = 0.05
+)
+
+func (d *Doctor) disk(_ context.Context, f *finder) (string, error) {
+	if d.Node.Disk == nil {
+		return "nothing of the node's is on one", nil
+	}
+	free, size, ok := d.Node.Disk()
+	if !ok || size == 0 {
+		return "how much is free cannot be told here", nil
+	}
+	share := float64(free) / float64(size)
+	detail := fmt.Sprintf("%.0f %% of it is free, %d MiB", 100*share, free>>20)
+	switch {
+	case share < diskDanger:
+		f.add(Danger, d.Node.Dir, detail, "make room: a disk that is full stops the log")
+	case share < diskWarn:
+		f.add(Warning, d.Node.Dir, detail, "make room before it is full")
+	}
+	return detail, nil
+}
+
+// mostSkew is how far clocks may differ: what they tell people is wrong by more
+// than that, and an object store refuses signatures at 15 minutes.
+const mostSkew = 10 * time.Second
+
+func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
+	if d.Presence == nil {
+		return "not compared", nil
+	}
+	skew, err := d.Presence.Skew(ctx)
+	if err != nil {
+		return "", err
+	}
+	if skew.Abs() > mostSkew {
+		f.add(Warning, d.Node.Name, fmt.Sprintf("its clock is %v away from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")
+	}
+	return fmt.Sprintf("within %v of the log's servers'", max(skew.Abs().Round(time.Second), time.Second)), nil
+}
+
+func (d *Doctor) store(ctx context.Context, f *finder) (string, error) {
+	if err := d.Node.Store(ctx); err != nil {
+		f.add(Danger, "object store", err.Error(), "until it answers, images, large lines and snapshots are refused; check its address, credentials and bucket")
+		return "it does not answer", nil
+	}
+	return "it answers", nil
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,135 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// holdings are what the shards hold, by session, once a check has read them.
+type holdings map[core.SessionID]stream.Holding
+
+// catchUpTime is how long the listing may take to be as far as the log.
+const catchUpTime = 10 * time.Second
+
+// listing compares the rows with what the streams hold.
+func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string, error) {
+	for shard := range d.Log.Shards() {
+		there, err := d.Log.Survey(ctx, shard)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(held, there)
+	}
+	waiting, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	if err := d.Materializer.CatchUp(waiting); err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	for _, id := range slices.Sorted(maps.Keys(held)) {
+		h := held[id]
+		if h.Kind == core.KindErase || d.Directory.Seq(id) >= h.Seq {
+			continue
+		}
+		d.stale(ctx, f, id, h)
+	}
+	return count(len(held), "session", "sessions") + " in the log", nil
+}
+
+// stale looks at a session whose row speaks of less than the log has, or that
+// has none.
+func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h stream.Holding) {
+	s, err := d.Sessions.Open(ctx, id)
+	if err != nil {
+		f.add(Danger, string(id), "it cannot be read, so it is not listed as it is: "+err.Error(), "sessctl verify "+string(id))
+		return
+	}
+	f.addTreatable(Warning, string(id), fmt.Sprintf("its row speaks of record %d, the log of %d", d.Directory.Seq(id), h.Seq), "sessctl doctor --fix", func(context.Context) error {
+		d.Materializer.Remake(s)
+		return nil
+	})
+}
+
+// kept is what the bucket keeps of one session's snapshots.
+type kept struct {
+	seqs  []uint64
+	bytes int64
+}
+
+// manySnapshots is how many snapshots of a session are more than the live one,
+// the one before it, and those on their way.
+const manySnapshots = 4
+
+// snapshots compares the bucket with the rows and the log: it reads the names of
+// all snapshots, none of their bytes.
+func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (string, error) {
+	all, objects, err := d.keptSnapshots(ctx)
+	if err != nil {
+		return "", err
+	}
+	var old, oldBytes int64
+	rows, err := d.Directory.Rows(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range rows {
+		k := all[row.ID]
+		if row.Snapshot > 0 && !row.Erased && (len(k.seqs) == 0 || slices.Max(k.seqs) < row.Snapshot) {
+			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		k := all[id]
+		if _, known := held[id]; !known {
+			f.add(Note, string(id), fmt.Sprintf("%s of a session that the log does not know, %d bytes", count(len(k.seqs), "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; nothing reads them else")
+		} else if len(k.seqs) > manySnapshots {
+			old += int64(len(k.seqs) - 1)
+			oldBytes += k.bytes
+		}
+	}
+	if old > 0 {
+		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %d MiB with those", count(int(old), "snapshot", "snapshots"), oldBytes>>20), "they go when their sessions are next written to")
+	}
+	return count(objects, "object", "objects"), nil
+}
+
+func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, int, error) {
+	all, objects := map[core.SessionID]kept{}, 0
+	prefix := "snapshots/" + d.Log.Name() + "/"
+	for o, err := range d.Bucket.List(ctx, prefix) {
+		if err != nil {
+			return nil, 0, err
+		}
+		id, name, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
+		number, _, _ := strings.Cut(name, "-")
+		seq, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			continue // somebody else's object
+		}
+		k := all[core.SessionID(id)]
+		all[core.SessionID(id)] = kept{append(k.seqs, seq), k.bytes + o.Size}
+		objects++
+	}
+	return all, objects, nil
+}
+
+// repair mends a session from what other copies there are.
+func (d *Doctor) repair(id core.SessionID) func(context.Context) error {
+	return func(ctx context.Context) error {
+		left, _, err := d.Verifier.Repair(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(left.Problems) > 0 {
+			return fmt.Errorf("%s: %w", left.Problems[0].Detail, core.ErrCorrupt)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,244 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// copies answer for one stream in place of JetStream: the leader has all of a
+// session's records, at 1, 2 and so on, the copy that is read lacks some.
+type copies struct {
+	t      *testing.T
+	nc     *nats.Conn
+	log    *Log
+	msgs   []*nats.Msg // the one at 1 first
+	lacks  map[int]bool
+	leader map[int]bool // what it lacks itself
+	lost   map[int]bool // what nobody has
+	leads  atomic.Int64 // how often another was made leader, who lacks nothing
+}
+
+const copiedID = core.SessionID("session-of-copies")
+
+func newCopies(t *testing.T, records int) *copies {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	dial := func() *nats.Conn {
+		nc, err := nats.Connect(s.ClientURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		return nc
+	}
+	c := &copies{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}}
+	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: dial()}
+	chain := core.ChainStart("main", copiedID)
+	for n := 1; n <= records; n++ {
+		r := &core.Record{Kind: core.KindAppend, Seq: uint64(n), Head: "main", Writer: "w", Body: []byte(strconv.Itoa(n))}
+		r.Chain = chain.Next(r)
+		chain = r.Chain
+		f, err := pack(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := f.message(c.log.subject(copiedID))
+		m.Header.Set(hdrExpected, strconv.Itoa(n-1))
+		c.msgs = append(c.msgs, m)
+	}
+	for subject, answer := range map[string]nats.MsgHandler{
+		"$JS.API.DIRECT.GET." + streamName("main", 0):     c.batch,
+		"$JS.API.STREAM.MSG.GET." + streamName("main", 0): c.get,
+		"$JS.API.STREAM.INFO." + streamName("main", 0):    c.info,
+		"$JS.API.STREAM.LEADER.STEPDOWN." + streamName("main", 0): func(m *nats.Msg) {
+			c.leads.Add(1)
+			_ = m.Respond([]byte(`{"success":true}`))
+		},
+	} {
+		if _, err := c.nc.Subscribe(subject, answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// batch is direct get, from the copy.
+func (c *copies) batch(m *nats.Msg) {
+	var ask struct{ Seq, Batch int }
+	if err := json.Unmarshal(m.Data, &ask); err != nil {
+		c.t.Error(err)
+	}
+	before := 0
+	for n := ask.Seq; n <= len(c.msgs); n++ {
+		if c.lacks[n] {
+			continue
+		}
+		out := nats.NewMsg(m.Reply)
+		out.Data = c.msgs[n-1].Data
+		for k, v := range c.msgs[n-1].Header {
+			out.Header[k] = v
+		}
+		out.Header.Set("Nats-Subject", c.msgs[n-1].Subject)
+		out.Header.Set("Nats-Sequence", strconv.Itoa(n))
+		out.Header.Set("Nats-Last-Sequence", strconv.Itoa(before))
+		before = n
+		_ = c.nc.PublishMsg(out)
+	}
+	end := nats.NewMsg(m.Reply)
+	end.Header.Set("Status", "204")
+	_ = c.nc.PublishMsg(end)
+}
+
+// get is the leader's answer.
+func (c *copies) get(m *nats.Msg) {
+	var ask struct{ Seq int }
+	if err := json.Unmarshal(m.Data, &ask); err != nil {
+		c.t.Error(err)
+	}
+	if ask.Seq > len(c.msgs) || c.lost[ask.Seq] || c.leads.Load() == 0 && c.leader[ask.Seq] {
+		_ = m.Respond([]byte(`{"error":{"code":404,"err_code":10037,"description":"no message found"}}`))
+		return
+	}
+	var got storedMsg
+	stored := c.msgs[ask.Seq-1]
+	got.Message = &struct {
+		Subject string    `json:"subject"`
+		Seq     uint64    `json:"seq"`
+		Header  []byte    `json:"hdrs"`
+		Data    []byte    `json:"data"`
+		Time    time.Time `json:"time"`
+	}{stored.Subject, uint64(ask.Seq), headerBytes(stored.Header), stored.Data, time.Now()}
+	b, err := json.Marshal(got)
+	if err != nil {
+		c.t.Error(err)
+	}
+	_ = m.Respond(b)
+}
+
+func (c *copies) info(m *nats.Msg) {
+	_ = m.Respond(fmt.Appendf(nil, `{"config":{"name":"SESS_main_00","num_replicas":3},"state":{"first_seq":1},"cluster":{"leader":"n%d"}}`, c.leads.Load()))
+}
+
+func headerBytes(h nats.Header) []byte {
+	b := []byte("NATS/1.0\r\n")
+	for k, vs := range h {
+		for _, v := range vs {
+			b = append(b, k+": "+v+"\r\n"...)
+		}
+	}
+	return append(b, "\r\n"...)
+}
+
+func TestWhatTheCopyThatIsReadLacksComesFromTheLeader(t *testing.T) {
+	t.Parallel()
+	for name, lacks := range map[string][]int{"nothing": nil, "one": {3}, "several in a row": {3, 4, 5}, "every other": {3, 5, 7}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCopies(t, 8)
+			for _, n := range lacks {
+				c.lacks[n] = true
+			}
+			want := core.Pos(2) // read behind the first
+			for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Pos != want || string(r.Body) != strconv.Itoa(int(want)) || r.Lent != c.lacks[int(want)] {
+					t.Fatalf("record at %d says %q and lent %v; want the one at %d", r.Pos, r.Body, r.Lent, want)
+				}
+				want++
+			}
+			if want != 9 {
+				t.Errorf("read ends at %d", want)
+			}
+			if n := c.log.lentOut.Load(); n != uint64(len(lacks)) {
+				t.Errorf("%d were lent, %d were lacking", n, len(lacks))
+			}
+		})
+	}
+}
+
+func TestWhatNobodyHasStaysAHole(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, 8)
+	c.lacks[4], c.lost[4] = true, true
+	var got []core.Pos
+	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Lent {
+			t.Errorf("record at %d is lent", r.Pos)
+		}
+		got = append(got, r.Pos)
+	}
+	if len(got) != 6 {
+		t.Errorf("read gives %v", got)
+	}
+	for _, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.leads.Load(); n != 1 {
+		t.Errorf("%d leaders had to give up; what all lack must not stop the log", n)
+	}
+}
+
+func TestALeaderThatLacksARecordGivesUp(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, 8)
+	c.lacks[4], c.leader[4] = true, true
+	want := core.Pos(2)
+	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Pos != want {
+			t.Fatalf("record at %d, want the one at %d", r.Pos, want)
+		}
+		want++
+	}
+	if n := c.leads.Load(); want != 9 || n != 1 {
+		t.Errorf("read ends at %d, %d leaders had to give up", want, n)
+	}
+}
+
+// A copy that lacks the end, or is late for long.
+func TestACopyThatLacksTheEndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, 8)
+	c.lacks[7], c.lacks[8] = true, true
+	at := core.Pos(1)
+	for idle := 0; at < 8; idle++ {
+		for r, err := range readUpTo(t.Context(), c.log, copiedID, at, 8, idle) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Pos != at+1 || r.Lent {
+				t.Fatalf("record at %d behind %d, lent %v: being late is no harm", r.Pos, at, r.Lent)
+			}
+			at = r.Pos
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+func TestTheDoctorNamesWhatIsWrongAndMendsWhatIsSafe(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	host := harness.NewHost(t, node)
+	c := node.Client()
+	file := harness.NewFile(t, harness.Shape{Turns: 5})
+	id := importFile(t, c, file)
+	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
+		t.Fatal(err)
+	}
+	examine := func(fix bool) api.Examination {
+		t.Helper()
+		r, err := c.Doctor(harness.Timeout(t), fix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Checks) < 10 {
+			t.Errorf("it looked at %+v only", r.Checks)
+		}
+		return r
+	}
+	if r := examine(false); r.Worst() != doctor.Note {
+		t.Errorf("of a node that is well: %+v", r.Findings)
+	}
+	if r := host.Sessctl(t, "doctor"); r.Code != 0 {
+		t.Errorf("sessctl doctor: %s", r)
+	}
+
+	if err := os.RemoveAll(filepath.Join(node.Data, "blobs", "snapshots")); err != nil {
+		t.Fatal(err)
+	}
+	harness.Await(t, "the row that speaks of the snapshot", func() error {
+		r := host.Sessctl(t, "doctor")
+		if r.Code != 8 || !strings.Contains(r.Out, "snapshot of record") || !strings.Contains(r.Out, "next: sessctl verify --repair "+id) {
+			return fmt.Errorf("sessctl doctor: %s", r)
+		}
+		return nil
+	})
+	fixed := examine(true)
+	if len(fixed.Findings) == 0 || !fixed.Findings[0].Mended {
+		t.Errorf("it is not mended: %+v", fixed.Findings)
+	}
+	if r := examine(false); r.Worst() != doctor.Note {
+		t.Errorf("after it was mended: %+v", r.Findings)
+	}
+	intact(t, c, id)
+}
+
+func TestTheDoctorWarnsOfLateFlushing(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t, "--nats-sync", "1s")
+	r, err := node.Client().Doctor(harness.Timeout(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Worst() != doctor.Danger || r.Findings[0].What != "nats.sync" {
+		t.Errorf("found: %+v", r.Findings)
+	}
+}
