@@ -19,7 +19,6 @@ type columns struct {
 	name, look                string
 	created, modified         int64
 	cost                      float64
-	marks                     []string
 	claims                    string
 	row                       string // all of it, as JSON
 }

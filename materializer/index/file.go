@@ -18,7 +18,8 @@ const version = 1
 
 // A session's row is JSON in the column row; the other columns are what it is
 // found and ordered by. Each order has an index that begins with deleted, which
-// every listing asks for.
+// every listing asks for; that of the usual order has what most filters look at, so
+// that going along it reads no rows.
 //
 // words and looks refer to rows of docs and sessions and keep no text of their
 // own: they are told what to delete. words.scope holds what session, directory,
@@ -41,7 +42,7 @@ CREATE TABLE sessions(
 	marks TEXT NOT NULL, claims TEXT NOT NULL, labels TEXT NOT NULL,
 	row TEXT NOT NULL
 );
-CREATE INDEX by_modified ON sessions(deleted, modified DESC, id);
+CREATE INDEX by_modified ON sessions(deleted, modified DESC, id, cwd, dialect, closed, held, created, size, cost, entries);
 CREATE INDEX by_created ON sessions(deleted, created DESC, id);
 CREATE INDEX by_name ON sessions(deleted, name, id);
 CREATE INDEX by_size ON sessions(deleted, size DESC, id);

@@ -220,10 +220,12 @@ func (l *listing) choose() error {
 	return nil
 }
 
-// Bounds of what is worth sorting.
+// Bounds of what is worth sorting, and by how much less it is where the order's
+// index has all that is looked at: the root of what a row costs beside that.
 const (
-	minWorth = 1_000
+	minWorth = 500
 	maxWorth = 20_000
+	cheap    = 5
 )
 
 // worth is how many rows it takes no longer to sort than it takes to meet a page
@@ -233,7 +235,11 @@ func (l *listing) worth() int {
 	if err := l.tx.QueryRowContext(l.ctx, `SELECT coalesce(max(n), 0) FROM sessions`).Scan(&n); err != nil || l.limit == 0 {
 		return math.MaxInt32
 	}
-	return min(max(int(math.Sqrt(float64(n)*float64(l.limit))), minWorth), maxWorth)
+	worth := math.Sqrt(float64(n) * float64(l.limit))
+	if l.order.sort == materializer.SortModified && !l.where.wide {
+		worth /= cheap
+	}
+	return min(max(int(worth), minWorth), maxWorth)
 }
 
 // read reads rows until the page is full.
@@ -249,7 +255,10 @@ func (l *listing) read(more string, args []any) error {
 	if l.limit > 0 {
 		room = l.limit - len(l.rows) + 1 // one more, to know whether there is
 	}
-	q := `SELECT s.id, s.` + string(l.order.sort) + `, s.row FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by(plus) + ` LIMIT ?`
+	// Which rows they are first, the rows themselves then.
+	q := `SELECT s.id, s.` + string(l.order.sort) + `, s.row FROM (
+		SELECT s.n AS n FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by(plus) + ` LIMIT ?
+		) AS p CROSS JOIN sessions s ON s.n = p.n ORDER BY ` + l.order.by("+")
 	rows, err := l.tx.QueryContext(l.ctx, q, slices.Concat(l.first, l.where.args, args, []any{room})...)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type where struct {
 	// ways are what gives the sessions that could be asked for without looking at
 	// all of them: a query of their n each.
 	ways []way
+	wide bool // a condition looks at what no index has
 }
 
 type way struct {
@@ -141,6 +142,7 @@ func (w *where) marks(f *materializer.Filter) {
 }
 
 func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
+	w.wide = f.Text != "" || f.Name != "" || f.Prefix != ""
 	if f.Text != "" {
 		text := folded(f.Text)
 		w.add("instr(s.look, ?) > 0", text)
@@ -156,7 +158,7 @@ func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 
 // maxGrams is how many groups of three letters are looked for: enough to leave
 // few rows to compare.
-const maxGrams = 6
+const maxGrams = 16
 
 // lookFor adds the way by what is in names and first messages, or in one of them.
 func (w *where) lookFor(column, text string) {
@@ -199,7 +201,7 @@ func (w *where) silent(q *materializer.Silence) {
 		alive[i] = string(h.Session) + between + words.Clean(h.Head) + between + words.Clean(h.Writer)
 	}
 	list, _ := json.Marshal(alive) // strings always can be
-	w.add(`+s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?
+	w.add(`+s.held = 1 AND +s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?
 		AND s.id || char(31) || h.head || char(31) || h.writer NOT IN (SELECT value FROM json_each(?)))`, q.Since.UnixMilli(), string(list))
 }
 

@@ -67,16 +67,16 @@ func newWorld(rng *rand.Rand) *world {
 	}
 }
 
-// word is the nth word of the vocabulary, the most frequent first.
+// word is the nth word of the vocabulary, the most frequent first: syllables of
+// one of 20 consonants and one of 5 vowels, so that three letters are as telling as
+// in a language.
 func word(n uint64) string {
-	const syllables = "kalomineturasovepidagofubeziraxunotamile"
+	const consonants, vowels = "klmnrtsvpdgfbzxhcjwq", "aeiou"
 	s := ""
-	for n += 7; ; n /= 20 {
-		s += syllables[n%20*2 : n%20*2+2]
-		if n < 20 {
-			return s
-		}
+	for n = n*7919%vocabulary + 107; n > 0; n /= 100 {
+		s += consonants[n%20:n%20+1] + vowels[n/20%5:n/20%5+1]
 	}
+	return s
 }
 
 func (w *world) text(n int) string {
