@@ -580,14 +580,6 @@ func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) err
 }
 
 // coveredOf is the seq that the latest checkpoint's snapshot covers.
-func coveredOf(s *stream.Session) (seq uint64) {
-	_ = s.View(func(st *core.State) error {
-		seq = st.Checkpointed
-		return nil
-	})
-	return seq
-}
-
 func seqOf(s *stream.Session) (seq uint64) {
 	_ = s.View(func(st *core.State) error {
 		seq = st.Seq
