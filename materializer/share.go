@@ -10,7 +10,7 @@ import (
 
 const (
 	// CrewEvery is how often it is found out who is at work.
-	CrewEvery = 1500 * time.Millisecond
+	CrewEvery = time.Second
 	// crewLost is how long nobody may know before every node does everything.
 	crewLost = 4 * CrewEvery
 )

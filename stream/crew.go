@@ -21,14 +21,14 @@ const (
 	// crewSilent is how long one that said it is at work counts as such, by the
 	// brokers' clock. It is several times what lies between two words, so
 	// that a slow answer or two take nobody's work away.
-	crewSilent = 6 * time.Second
+	crewSilent = 4500 * time.Millisecond
 	// crewWait bounds one round of it.
 	crewWait = 2 * time.Second
 )
 
 // Crew says that this node is at work, and returns the names of the nodes that
-// said so in the last six seconds by the brokers' clock, this one among them,
-// in order. It is to be called every second or two. core.ErrUnavailable when that
+// said so in the last four and a half seconds by the brokers' clock, this one among them,
+// in order. It is to be called every second. core.ErrUnavailable when that
 // cannot be told. It is a hint: nothing may depend on it but who does what could
 // be done twice.
 func (p *Presence) Crew(ctx context.Context) ([]string, error) {

@@ -2,7 +2,7 @@ package stream
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -16,9 +16,10 @@ const (
 	electionTime = 10 * time.Second
 )
 
-// A deposed is the last leader of a shard that this process made give up.
+// A deposed is the last leader of a shard that this process made give up. One at a
+// time sees to it.
 type deposed struct {
-	mu   sync.Mutex
+	busy atomic.Bool
 	name string
 	at   time.Time
 }
@@ -30,8 +31,12 @@ type deposed struct {
 // and within leadsFor of the last time.
 func (l *Log) replaceLeader(ctx context.Context, shard int, pos core.Pos) bool {
 	d := &l.deposed[shard]
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	for !d.busy.CompareAndSwap(false, true) {
+		if pause(ctx) != nil {
+			return false
+		}
+	}
+	defer d.busy.Store(false)
 	info, err := l.shardInfo(ctx, shard)
 	if err != nil || info.Config.Replicas < 2 || info.Cluster == nil || uint64(pos) < info.State.FirstSeq {
 		return false

@@ -10,6 +10,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
+// heartbeat is how often the server says that a consumer is there. That two are
+// missing must be noticed within one call of next, which counts anew each time.
+const heartbeat = silence / 3
+
 // A watcher takes the messages of a stream, in order and without a gap, from one
 // consumer after another: a consumer is in the memory of one server, and what it
 // hands out is not sent again when it does not arrive. nats.go has the like,
@@ -62,7 +66,7 @@ func (w *watcher) consumer(ctx context.Context) (jetstream.Consumer, error) {
 // take yields what c hands out. It returns nil when the next consumer must go on.
 func (w *watcher) take(ctx context.Context, c jetstream.Consumer) error {
 	reconnects := w.log.nc.Stats().Reconnects
-	msgs, err := c.Messages(jetstream.PullHeartbeat(5 * time.Second))
+	msgs, err := c.Messages(jetstream.PullHeartbeat(heartbeat))
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,8 @@ func (w *watcher) take(ctx context.Context, c jetstream.Consumer) error {
 	}
 }
 
-// next waits for a message. After a silence it looks whether the connection was
+// next waits for a message. The error is jetstream.ErrNoHeartbeat where the server
+// with the consumer has died. After a silence it looks whether the connection was
 // lost meanwhile, and what was on its way with it.
 func (w *watcher) next(ctx context.Context, msgs jetstream.MessagesContext, reconnects uint64) (jetstream.Msg, error) {
 	for {

@@ -143,9 +143,15 @@ func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
 	return n, nil
 }
 
+// forksWait is how long the rows may take to be as far as the log.
+const forksWait = 3 * time.Second
+
 // Forks returns the sessions that say that they came from id, as far as this
 // node's rows know.
 func (r *Remover) Forks(ctx context.Context, id core.SessionID) ([]string, error) {
+	waiting, cancel := context.WithTimeout(ctx, forksWait)
+	defer cancel()
+	_ = r.Materializer.CatchUp(waiting) // else as far as the rows know
 	rows, err := r.Directory.Kin(ctx, id)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestAWatcherIsDoneWhenItsContextIs(t *testing.T) {
 		b.mu.Lock()
 		b.gated = true // from now on nobody answers
 		b.mu.Unlock()
-		time.Sleep(14 * time.Second) // the consumer is silent, another is asked for
+		time.Sleep(4 * time.Second) // the consumer is silent, another is asked for
 		told := time.Now()
 		cancel()
 		time.Sleep(time.Minute)
