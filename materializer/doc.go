@@ -13,7 +13,7 @@
 //   - The plain bytes of a snapshot are the same from every node.
 //   - A checkpoint is stored only when its snapshot is durable, and through the
 //     same sequence check as every other record.
-//   - Memory is bounded by the cache's limit and the number of rows.
+//   - Memory is bounded by the cache's limit and the sessions with work left.
 //
 // The package does not truncate streams and deletes no object.
 package materializer

@@ -37,9 +37,6 @@ func columnsOf(v *materializer.View) (columns, error) {
 		name: folded(r.Name), cost: r.Usage.Cost, row: string(b),
 	}
 	c.look = c.name + between + folded(r.First)
-	if len(c.name) > maxName {
-		c.name = strings.ToValidUTF8(c.name[:maxName], "")
-	}
 	c.created, _ = millis(r.Created)
 	c.modified = c.created
 	if ms, ok := millis(r.Modified); ok {
@@ -49,9 +46,6 @@ func columnsOf(v *materializer.View) (columns, error) {
 	c.claims = string(claims)
 	return c, err
 }
-
-// maxName is how many bytes of a name rows are ordered by.
-const maxName = 128
 
 // between stands between a name and a first message; no text holds it.
 const between = "\x1f"

@@ -202,19 +202,25 @@ func (l *listing) choose() error {
 	if len(l.where.ways) == 0 {
 		return nil
 	}
-	best, way := l.worth(), -1
-	for i, c := range l.where.ways {
+	best := l.worth()
+	for _, c := range l.where.ways {
 		var n int
-		q := `SELECT count(*) FROM (SELECT 1 FROM (` + c.query + `) LIMIT ?)`
-		if err := l.tx.QueryRowContext(l.ctx, q, append(slices.Clone(c.args), best)...).Scan(&n); err != nil {
+		var these string
+		list := `count(*), ''`
+		if c.dear {
+			list = `count(*), json_group_array(n)`
+		}
+		q := `SELECT ` + list + ` FROM (SELECT n FROM (` + c.query + `) LIMIT ?)`
+		if err := l.tx.QueryRowContext(l.ctx, q, append(slices.Clone(c.args), best)...).Scan(&n, &these); err != nil {
 			return err
 		}
-		if n < best {
-			best, way = n, i
+		if n >= best {
+			continue
 		}
-	}
-	if way >= 0 {
-		c := l.where.ways[way]
+		best = n
+		if c.dear {
+			c = way{query: `SELECT value AS n FROM json_each(?)`, args: []any{these}}
+		}
 		l.from, l.first = "("+c.query+") AS c CROSS JOIN sessions s ON s.n = c.n", c.args
 	}
 	return nil
@@ -236,7 +242,7 @@ func (l *listing) worth() int {
 		return math.MaxInt32
 	}
 	worth := math.Sqrt(float64(n) * float64(l.limit))
-	if l.order.sort == materializer.SortModified && !l.where.wide {
+	if l.where.narrow {
 		worth /= cheap
 	}
 	return min(max(int(worth), minWorth), maxWorth)

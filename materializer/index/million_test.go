@@ -207,7 +207,7 @@ func searchKinds(w *world, some []*materializer.View) []searchKind {
 			ws := strings.Fields(pick().Row.First)
 			return q(`"` + strings.Join(ws[:2], " ") + `"`)
 		}},
-		{"a beginning", func() materializer.SearchQuery { return q(rare()[:5] + "*") }},
+		{"a beginning", func() materializer.SearchQuery { return q(rare()[:4] + "*") }},
 		{"a word below a cwd", func() materializer.SearchQuery {
 			s := q(any())
 			s.Sessions = materializer.Filter{CWD: pick().Row.CWD, Below: true}

@@ -19,12 +19,15 @@ type where struct {
 	// ways are what gives the sessions that could be asked for without looking at
 	// all of them: a query of their n each.
 	ways []way
-	wide bool // a condition looks at what no index has
+	// narrow says that the index of the listing's order has all that the
+	// conditions look at.
+	narrow bool
 }
 
 type way struct {
 	query string
 	args  []any
+	dear  bool // asking for it twice costs more than keeping the answer
 }
 
 func (w *where) add(cond string, args ...any) {
@@ -33,7 +36,7 @@ func (w *where) add(cond string, args ...any) {
 }
 
 func (w *where) way(query string, args ...any) {
-	w.ways = append(w.ways, way{query, args})
+	w.ways = append(w.ways, way{query: query, args: args})
 }
 
 // String is what follows WHERE.
@@ -70,6 +73,12 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	w.texts(f, ordered)
 	w.state(f)
 	w.ranges(f, ordered, deleted)
+	switch ordered {
+	case materializer.SortModified:
+		w.narrow = f.Text == "" && f.Name == "" && f.Prefix == ""
+	case materializer.SortName:
+		w.narrow = f.Name != "" && len(w.conds) == 3 // deleted, and two of the name
+	}
 	return w, nil
 }
 
@@ -142,7 +151,6 @@ func (w *where) marks(f *materializer.Filter) {
 }
 
 func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
-	w.wide = f.Text != "" || f.Name != "" || f.Prefix != ""
 	if f.Text != "" {
 		text := folded(f.Text)
 		w.add("instr(s.look, ?) > 0", text)
@@ -150,7 +158,7 @@ func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 	}
 	if f.Name != "" {
 		name := folded(f.Name)
-		w.add("instr(substr(s.look, 1, instr(s.look, char(31)) - 1), ?) > 0", name)
+		w.add("instr(s.name, ?) > 0", name)
 		w.add(map[bool]string{true: "s.name > ''", false: "+s.name > ''"}[ordered == materializer.SortName]) // where it is the order, the listing begins there
 		w.lookFor("name : ", name)
 	}
@@ -173,6 +181,7 @@ func (w *where) lookFor(column, text string) {
 		grams = append(grams, `"`+strings.ReplaceAll(string(rs[at:at+3]), `"`, `""`)+`"`)
 	}
 	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", column+"("+strings.Join(grams, " AND ")+")")
+	w.ways[len(w.ways)-1].dear = true
 }
 
 func (w *where) state(f *materializer.Filter) {
