@@ -291,7 +291,7 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 func TestAStrayCheckpointMakesNoSnapshotOld(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	m, _, _ := r.runAs(t, manual)
+	m, _, stop := r.runAs(t, manual)
 	s := r.create(t, "session-one")
 	add(t, s, 1000)
 	if _, err := m.Checkpoint(t.Context(), s); err != nil {
@@ -316,6 +316,7 @@ func TestAStrayCheckpointMakesNoSnapshotOld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stop() // it would adopt the stray, and have nothing left to keep it all for
 	rec := &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Seq: 51, Writer: "w", Base: last.Pos, Body: body, Chain: core.Chain{1}}
 	if _, err := r.log.Append(t.Context(), "session-one", last.Pos, rec); err != nil {
 		t.Fatal(err)

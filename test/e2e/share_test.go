@@ -30,17 +30,24 @@ func ownersOf(t *testing.T, nodes []*harness.Node) (owners map[int][]string, err
 	return owners, nil
 }
 
-// awaitOwners waits until every shard is looked after by exactly one node.
+// awaitOwners waits until every shard is looked after by exactly one node, and every
+// node looks after some: by the names that these tests give, each has a share, and
+// one that has none is not known to the others yet.
 func awaitOwners(t *testing.T, nodes []*harness.Node, shards int) (owners map[int][]string) {
 	t.Helper()
 	harness.Await(t, "one node for every shard", func() (err error) {
 		if owners, err = ownersOf(t, nodes); err != nil {
 			return err
 		}
+		at := map[string]bool{}
 		for shard := range shards {
 			if len(owners[shard]) != 1 {
 				return fmt.Errorf("shard %d is looked after by %q", shard, owners[shard])
 			}
+			at[owners[shard][0]] = true
+		}
+		if len(at) != len(nodes) {
+			return fmt.Errorf("%d of %d nodes look after shards: %v", len(at), len(nodes), owners)
 		}
 		return nil
 	})
