@@ -206,6 +206,10 @@ var calls = map[string]call{
 		tag: "sessions", id: "children", sum: "The lines of the entries whose parent is one entry", out: entryLines, back: []string{api.HeaderCursor},
 		query: with([]param{text("of", "The parent's id; without it, the roots.")}, demand),
 	},
+	"GET /v1/sessions/{id}/digest": {
+		tag: "sessions", id: "digest", sum: "A digest of the session's beginning, to compare a file with", out: api.Digested{}, back: []string{api.HeaderCursor},
+		query: with([]param{{"entries", "Of how many entries; default all.", object{"type": "integer", "minimum": 0}, false}}, demand),
+	},
 	"GET /v1/sessions/{id}/export": {
 		tag: "sessions", id: "export", sum: "The session as its agent's file, or another's", out: []any{fileBytes, written},
 		query: with([]param{yes("original", "The file that was imported, as it was."), text("as", "As a file of this agent.")}, view, demand),

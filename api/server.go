@@ -132,6 +132,7 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/sessions":                          s.create,
 		"POST /v1/import":                            s.importFile,
 		"GET /v1/sessions/{id}/state":                s.state,
+		"GET /v1/sessions/{id}/digest":               s.digest,
 		"GET /v1/sessions/{id}/children":             s.children,
 		"POST /v1/sessions/{id}/branch":              s.branch,
 		"PATCH /v1/sessions/{id}/entries/{entry}":    s.amend,
