@@ -171,6 +171,14 @@ var calls = map[string]call{
 		tag: "following", id: "changes", sum: "Follow the rows of sessions as they change", out: media{events, "Events row and gone, each with a mark as id; problem ends them.", api.RowChange{}, nil},
 		query: with(filter, order, []param{text("after", "A mark: changes behind it; default now.")}), header: []param{lastID},
 	},
+	"GET /v1/events": {
+		tag: "following", id: "followMany", sum: "Follow the records of several sessions: those named, those of a filter, or all", header: []param{lastID},
+		query: with([]param{
+			{"session", "A session's whole id; given several times, 100 at most. Not together with a filter.", object{"type": "array", "items": object{"type": "string"}, "maxItems": 100}, false},
+			text("after", "The id of an event: what comes behind it; default now."),
+		}, filter, order),
+		out: media{events, "An event for each record, with its kind as event; lost where records of one session were not to be had; problem ends them. Each has as id where the follower is.", []any{api.Event{}, api.FeedLoss{}}, nil},
+	},
 	"GET /v1/search": {
 		tag: "sessions", id: "search", sum: "Search what sessions say, newest first", out: api.SearchPage{},
 		query: with([]param{
@@ -485,7 +493,7 @@ func (s *schemas) content(v any) object {
 			is["schema"] = object{"description": v.said}
 		}
 		if v.each != nil {
-			is["x-each"] = s.of(reflect.TypeOf(v.each))
+			is["x-each"] = s.each(v.each)
 		}
 		if v.head != nil {
 			is["x-first"] = s.of(reflect.TypeOf(v.head))
@@ -493,4 +501,17 @@ func (s *schemas) content(v any) object {
 		return object{v.kind: is}
 	}
 	return object{"application/json": object{"schema": s.of(reflect.TypeOf(v))}}
+}
+
+// each is the schema of v, or of any of them.
+func (s *schemas) each(v any) object {
+	list, ok := v.([]any)
+	if !ok {
+		return s.of(reflect.TypeOf(v))
+	}
+	var all []any
+	for _, one := range list {
+		all = append(all, s.of(reflect.TypeOf(one)))
+	}
+	return object{"anyOf": all}
 }

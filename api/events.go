@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec); err != nil {
+		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
 			if ctx.Err() != nil {
 				return nil // the follower goes on from its cursor
 			}
@@ -104,16 +105,22 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec); err != nil {
+		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// named is what an event is told as where it is one of several sessions'.
+type named struct {
+	session core.SessionID
+	id      string // default the record's cursor
+}
+
 // sendEvent sends a record as a follower sees it, line by line: of a large one,
 // nothing is in memory but the body that all its followers share and one line.
-func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy) error {
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy, as named) error {
 	body, release, err := s.bodies.take(ctx, z)
 	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
 		return errBroken
@@ -123,7 +130,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy
 	}
 	defer release()
 	ev := Event{
-		Seq: z.Seq, Cursor: core.CursorOf(z.Seq, z.Chain), Kind: z.Kind,
+		Session: as.session, Seq: z.Seq, Cursor: core.CursorOf(z.Seq, z.Chain), Kind: z.Kind,
 		Head: z.Head, Writer: z.Writer, Epoch: z.Epoch, Time: z.Time,
 	}
 	var lines [][]byte
@@ -150,7 +157,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy
 			return out.problem(err)
 		}
 	}
-	if out.event(ev, func(write func(...string) error) error { return s.sendLines(ctx, lines, write) }) != nil {
+	if out.event(cmp.Or(as.id, ev.Cursor.String()), ev, func(write func(...string) error) error { return s.sendLines(ctx, lines, write) }) != nil {
 		return errBroken
 	}
 	return nil
@@ -235,7 +242,7 @@ func (e *eventWriter) write(texts ...string) error {
 
 // event sends ev, whose entries are what rest writes, in pieces. The follower
 // has as long for all of it as for any event.
-func (e *eventWriter) event(ev Event, rest func(write func(...string) error) error) error {
+func (e *eventWriter) event(id string, ev Event, rest func(write func(...string) error) error) error {
 	head, err := marshal(ev)
 	if err != nil {
 		return err
@@ -246,7 +253,7 @@ func (e *eventWriter) event(ev Event, rest func(write func(...string) error) err
 		return err
 	}
 	open := strings.TrimSuffix(string(head), "}")
-	if err := e.put(fmt.Sprintf("id: %s\nevent: %s\ndata: ", ev.Cursor, ev.Kind), open); err != nil {
+	if err := e.put(fmt.Sprintf("id: %s\nevent: %s\ndata: ", id, ev.Kind), open); err != nil {
 		return err
 	}
 	if err := rest(e.put); err != nil {

@@ -57,6 +57,7 @@ func (g *gate) bound() Bound {
 type gates struct {
 	requests  *gate // that are being answered, followers not counted
 	followers *gate
+	feeds     *gate // followers of several sessions: each has the broker watch shards for it
 	small     *gate // bytes of bodies up to 1 MiB each
 	large     *gate // bytes of larger bodies, and of records on their way to followers
 	lines     *gate // bytes of large lines on their way to followers
@@ -71,6 +72,7 @@ func newGates(maxBody int64) gates {
 	return gates{
 		requests:  newGate("requests", 1000, 0),
 		followers: newGate("followers", 1000, 0),
+		feeds:     newGate("followers of several sessions", 50, 0),
 		small:     newGate("bytes of small bodies", 128<<20, gateWait),
 		large:     newGate("bytes of large bodies", maxBody+smallBody, gateWait),
 		lines:     newGate("bytes of large lines", 128<<20, gateWait),
@@ -80,7 +82,7 @@ func newGates(maxBody int64) gates {
 
 func (g *gates) bounds() map[string]Bound {
 	return map[string]Bound{
-		"requests": g.requests.bound(), "followers": g.followers.bound(),
+		"requests": g.requests.bound(), "followers": g.followers.bound(), "feeds": g.feeds.bound(),
 		"smallBytes": g.small.bound(), "largeBytes": g.large.bound(),
 		"lineBytes": g.lines.bound(), "heavy": g.heavy.bound(),
 	}

@@ -146,6 +146,7 @@ func (s *Server) routes() map[string]handler {
 		"GET /v1/sessions/{id}/file":                 s.file,
 		"GET /v1/sessions/{id}/snapshot":             s.snapshot,
 		"GET /v1/sessions/{id}/events":               one(s.gates.followers, s.events),
+		"GET /v1/events":                             one(s.gates.feeds, s.feed),
 		"GET /v1/verify":                             one(s.gates.heavy, s.verifyLog),
 		"GET /v1/doctor":                             one(s.gates.heavy, s.examine),
 		"POST /v1/doctor":                            one(s.gates.heavy, s.treat),

@@ -172,6 +172,7 @@ type Snapshot struct {
 
 // Event is one record as a follower sees it.
 type Event struct {
+	Session core.SessionID    `json:"session,omitempty"` // where several are followed
 	Seq     uint64            `json:"seq"`
 	Cursor  core.Cursor       `json:"cursor"`
 	Kind    core.Kind         `json:"kind"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -15,18 +16,39 @@ import (
 func tailCmd(a *app) *cobra.Command {
 	var f tailFlags
 	cmd := &cobra.Command{
-		Use:   "tail SESSION",
-		Short: "Show a session's records, and follow it",
+		Use:   "tail SESSION... | --all",
+		Short: "Show what was stored in sessions, and follow them",
 		Long: `Shows what was stored, in order: a line for each entry, with the cursor of its
 record, the head, the type and what it says. With -f it goes on with what is
 stored from now on, until it is interrupted or --timeout is over; both are a
 good end. --after goes on behind a cursor that was seen before.
 
+Several sessions are shown one after the other, each line with its session in
+front, and with -f followed at the same time: each in its order, 100 at most.
+--all -f follows all sessions from now on, those to come among them, or those
+that the flags of ls narrow them to. A session whose records were dropped before
+they could be shown is named.
+
 With -o json: an object for each record, each on a line of its own: seq,
 cursor, kind, head, writer, epoch, time, and entries, or body for kinds that
-have none.`,
-		Args: cobra.ExactArgs(1),
+have none; of several sessions also session.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all != (len(args) == 0) {
+				return usagef("name sessions, or say --all, one of them")
+			}
+			if f.all && !f.follow {
+				return usagef("--all follows what is stored from now on, and asks for -f")
+			}
+			if len(args) != 1 && f.after != "" {
+				return usagef("--after is a cursor of one session")
+			}
+			o, err := f.options(a.now())
+			if err != nil {
+				return err
+			}
+			if !f.all && !reflect.ValueOf(o).IsZero() {
+				return usagef("flags that narrow sessions ask for --all")
+			}
 			after, err := core.ParseCursor(f.after)
 			if err != nil {
 				return fmt.Errorf("--after: %w", err)
@@ -37,17 +59,23 @@ have none.`,
 			}
 			ctx, cancel := a.within(cmd, limit)
 			defer cancel()
-			return a.tail(ctx, args[0], after, f.follow)
+			if len(args) == 1 {
+				return a.tail(ctx, args[0], after, f.follow)
+			}
+			return a.tailMany(ctx, args, o, f.follow)
 		},
 	}
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what is stored from now on")
 	cmd.Flags().StringVar(&f.after, "after", "", "begin behind this `CURSOR` (default at the first record)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with -f: follow all sessions, or those that the flags below narrow them to")
+	f.add(cmd)
 	return cmd
 }
 
 type tailFlags struct {
-	follow bool
-	after  string
+	filterFlags
+	follow, all bool
+	after       string
 }
 
 func (a *app) tail(ctx context.Context, arg string, after core.Cursor, follow bool) error {
@@ -55,16 +83,26 @@ func (a *app) tail(ctx context.Context, arg string, after core.Cursor, follow bo
 	if err != nil {
 		return err
 	}
-	err = node.Follow(ctx, string(id), after, follow, func(ev api.Event) error {
-		if a.format == asJSON {
-			return a.printJSON(ev)
-		}
-		return a.printEvent(ev)
-	})
-	if follow && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	err = node.Follow(ctx, string(id), after, follow, a.showEvent)
+	if follow {
+		return endOfTail(err)
+	}
+	return err
+}
+
+// endOfTail is what the end of following comes to: an interruption is a good one.
+func endOfTail(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
+}
+
+func (a *app) showEvent(ev api.Event) error {
+	if a.format == asJSON {
+		return a.printJSON(ev)
+	}
+	return a.printEvent(ev)
 }
 
 // printEvent prints a line for each entry of a record, or one for the record.
@@ -89,7 +127,7 @@ func (a *app) printEvent(ev api.Event) error {
 }
 
 func (a *app) printEventLine(ev api.Event, kind, text string) error {
-	line := join("  ", ev.Cursor.String(), plain(ev.Head), plain(kind), plain(text))
+	line := join("  ", string(ev.Session), ev.Cursor.String(), plain(ev.Head), plain(kind), plain(text))
 	return a.printf("%s", a.stdout.fit(line, 0))
 }
 
