@@ -1,0 +1,183 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// The examples of docs/API.md run as they stand there, one language after the
+// other. Each stream of events breaks once on the way, after its first event.
+
+func TestExamplesInShell(t *testing.T) {
+	t.Parallel()
+	sh := need(t, "sh")
+	need(t, "curl")
+	dir := t.TempDir()
+	out := runExample(t, dir, sh, save(t, dir, "example.sh", examples(t, "sh")))
+	wantExample(t, out, "made ", "conflict: another came first", "followed: 3 events", `"entries":0`, `"hits":[{"session":"`)
+}
+
+func TestExamplesInPython(t *testing.T) {
+	t.Parallel()
+	python := need(t, "python3")
+	dir := t.TempDir()
+	out := runExample(t, dir, python, save(t, dir, "example.py", examples(t, "python")))
+	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
+}
+
+// TypeScript's compiler, whose version package-lock.json pins, has no error to
+// name in the examples either.
+func TestExamplesInTypeScript(t *testing.T) {
+	t.Parallel()
+	node, npm := need(t, "node"), need(t, "npm")
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		b, err := os.ReadFile(filepath.Join("testdata", "examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		save(t, dir, name, string(b))
+	}
+	if out, err := commandIn(t, dir, npm, "ci", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts").CombinedOutput(); err != nil {
+		t.Skipf("npm cannot install the compiler here: %v\n%s", err, out)
+	}
+	save(t, dir, "example.ts", examples(t, "ts")+"export {};\n")
+	tsc := filepath.Join(dir, "node_modules", "typescript", "bin", "tsc")
+	if out, err := commandIn(t, dir, node, tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022", "--types", "node", "example.ts").CombinedOutput(); err != nil {
+		t.Fatalf("the compiler says: %v\n%s", err, out)
+	}
+	out := runExample(t, dir, node, filepath.Join(dir, "example.js"))
+	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
+}
+
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("there is no %s here", program)
+	}
+	return path
+}
+
+// examples are the blocks of one language, in order.
+func examples(t *testing.T, language string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/API.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	inside := false
+	for line := range strings.Lines(string(doc)) {
+		switch {
+		case strings.TrimSpace(line) == "```"+language:
+			inside = true
+		case strings.HasPrefix(line, "```"):
+			inside = false
+		case inside:
+			out.WriteString(line)
+		}
+	}
+	if out.Len() == 0 {
+		t.Fatalf("docs/API.md has no block of %s", language)
+	}
+	return out.String()
+}
+
+func save(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func commandIn(t *testing.T, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(harness.Timeout(t), name, args...)
+	cmd.Dir = dir
+	return cmd
+}
+
+// runExample runs a program against a node of its own, and returns what it printed.
+func runExample(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	node := harness.StartNode(t)
+	to, err := url.Parse(node.Client().Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&breaking{proxy: httputil.NewSingleHostReverseProxy(to)})
+	defer front.Close()
+	cmd := commandIn(t, dir, name, args...)
+	cmd.Env = append(os.Environ(), "SESS_URL="+front.URL)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", name, err, out, errs.Bytes())
+	}
+	return string(out)
+}
+
+func wantExample(t *testing.T, out string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(out, part) {
+			t.Errorf("it does not print %q:\n%s", part, out)
+		}
+	}
+}
+
+// breaking is a way to a node that breaks the first stream of events, behind its
+// first event.
+type breaking struct {
+	proxy *httputil.ReverseProxy
+	once  sync.Once
+}
+
+func (b *breaking) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/events") {
+		b.once.Do(func() { w = &breaker{ResponseWriter: w} })
+	}
+	b.proxy.ServeHTTP(w, r)
+}
+
+type breaker struct {
+	http.ResponseWriter
+	seen []byte
+}
+
+var errBroken = errors.New("the connection is broken")
+
+func (b *breaker) Write(p []byte) (int, error) {
+	had := len(b.seen)
+	b.seen = append(b.seen, p...)
+	at := bytes.Index(b.seen, []byte("\ndata: "))
+	if at < 0 {
+		return b.ResponseWriter.Write(p)
+	}
+	end := bytes.Index(b.seen[at:], []byte("\n\n"))
+	if end < 0 {
+		return b.ResponseWriter.Write(p)
+	}
+	if rest := at + end + 2; rest > had {
+		_, _ = b.ResponseWriter.Write(b.seen[had:rest])
+	}
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
+	return 0, errBroken
+}
+
+func (b *breaker) Unwrap() http.ResponseWriter { return b.ResponseWriter }
