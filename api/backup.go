@@ -61,7 +61,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	out := bufio.NewWriterSize(sent, 64<<10)
 	if err := s.sendRecords(r, out, id, t); err != nil {
 		if sent.n > 0 {
-			s.cfg.Logger.Warn("records broke off", "session", id, "err", err)
+			s.logger(w).Warn("records broke off", "session", id, "err", err)
 			return errBroken
 		}
 		w.Header().Del("Content-Type")

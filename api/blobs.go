@@ -82,13 +82,15 @@ func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest
 	if err != nil {
 		return s.noBlob(d, err)
 	}
+	if notModified(w, r, d.String()) {
+		return nil
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", `"`+d.String()+`"`)
 	if _, err := io.Copy(w, body); err != nil {
-		s.cfg.Logger.Warn("blob broke off", "blob", d, "err", err)
+		s.logger(w).Warn("blob broke off", "blob", d, "err", err)
 		return errBroken
 	}
 	return nil

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -165,6 +166,9 @@ func (c *conformity) look(r *http.Request, res *http.Response, pattern string, o
 		answer = c.doc.Components.Responses["Problem"]
 	} else if err := c.lookAtRequest(r, op); err != nil && res.StatusCode < 400 {
 		return err
+	}
+	if res.Header.Get(api.HeaderRequest) == "" {
+		return errors.New("it has no X-Request-Id")
 	}
 	for name := range res.Header {
 		ours := strings.HasPrefix(name, "Sess-") || name == "Etag" || name == "Location"

@@ -24,6 +24,7 @@ type call struct {
 	out     any     // the answer: likewise
 	status  int     // of an answer that is none of error; default 200, or 204 without out
 	back    []string
+	tagged  bool // it has a version that may be asked about
 	open    bool // asks for no token
 }
 
@@ -196,35 +197,35 @@ var calls = map[string]call{
 			oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
 		},
 	},
-	"GET /v1/sessions/{id}":      {tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},
-	"GET /v1/sessions/{id}/tree": {tag: "sessions", id: "tree", sum: "The entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
+	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},
+	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "The entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
 	"GET /v1/sessions/{id}/context": {
 		tag: "sessions", id: "context", sum: "What the agent's own context builder returns", out: json.RawMessage{},
 		query: with(view, profile, demand), back: []string{api.HeaderCursor},
 	},
 	"GET /v1/sessions/{id}/entries": {
-		tag: "sessions", id: "entries", sum: "The entry lines, in order of appearance", out: entryLines, back: []string{api.HeaderCursor},
+		tagged: true, tag: "sessions", id: "entries", sum: "The entry lines, in order of appearance", out: entryLines, back: []string{api.HeaderCursor},
 		query: with([]param{yes("path", "Only those from the root to head or leaf.")}, view, demand),
 	},
 	"GET /v1/sessions/{id}/state": {
-		tag: "sessions", id: "state", sum: "All that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
+		tagged: true, tag: "sessions", id: "state", sum: "All that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
 		out: media{ndjson, "A State, the header's line, every entry line.", nil, api.State{}},
 	},
 	"GET /v1/sessions/{id}/children": {
-		tag: "sessions", id: "children", sum: "The lines of the entries whose parent is one entry", out: entryLines, back: []string{api.HeaderCursor},
+		tagged: true, tag: "sessions", id: "children", sum: "The lines of the entries whose parent is one entry", out: entryLines, back: []string{api.HeaderCursor},
 		query: with([]param{text("of", "The parent's id; without it, the roots.")}, demand),
 	},
 	"GET /v1/sessions/{id}/digest": {
-		tag: "sessions", id: "digest", sum: "A digest of the session's beginning, to compare a file with", out: api.Digested{}, back: []string{api.HeaderCursor},
+		tagged: true, tag: "sessions", id: "digest", sum: "A digest of the session's beginning, to compare a file with", out: api.Digested{}, back: []string{api.HeaderCursor},
 		query: with([]param{{"entries", "Of how many entries; default all.", object{"type": "integer", "minimum": 0}, false}}, demand),
 	},
 	"GET /v1/sessions/{id}/export": {
-		tag: "sessions", id: "export", sum: "The session as its agent's file, or another's", out: []any{fileBytes, written},
+		tagged: true, tag: "sessions", id: "export", sum: "The session as its agent's file, or another's", out: []any{fileBytes, written},
 		query: with([]param{yes("original", "The file that was imported, as it was."), text("as", "As a file of this agent.")}, view, demand),
-		back:  []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile, api.HeaderLost, "ETag", "Content-Length"},
+		back:  []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile, api.HeaderLost, "Content-Length"},
 	},
 	"GET /v1/sessions/{id}/file": {
-		tag: "sessions", id: "file", sum: "The session such that an agent that opens the file goes on where a head stands", out: fileBytes,
+		tagged: true, tag: "sessions", id: "file", sum: "The session such that an agent that opens the file goes on where a head stands", out: fileBytes,
 		query: with(view, demand), back: []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile},
 	},
 	"GET /v1/sessions/{id}/snapshot": {
@@ -278,7 +279,7 @@ var calls = map[string]call{
 		tag: "sessions", id: "fork", sum: "Make a new session of a path of this one", in: api.ForkRequest{}, out: api.Created{}, status: 201,
 		header: []param{idemKey}, back: []string{"Location"},
 	},
-	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Make a new session of this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}},
+	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Make a new session of this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}, header: []param{idemKey}},
 	"POST /v1/sessions/{id}/close":      {tag: "sessions", id: "close", sum: "Mark the good end of a run", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/delete":     {tag: "sessions", id: "delete", sum: "Put the session in the trash", in: api.Notice{}, out: api.Created{}},
 	"POST /v1/sessions/{id}/undelete":   {tag: "sessions", id: "undelete", sum: "Take the session out of the trash", in: api.Notice{}, out: api.Created{}},
@@ -316,7 +317,7 @@ var calls = map[string]call{
 		tag: "blobs", id: "blobs", sum: "List blobs in the order of their digests", out: api.BlobList{},
 		query: []param{text("after", "A digest: begin behind it."), upTo("limit", "How many.", 10000, 1000)},
 	},
-	"GET /v1/blobs/{digest}":         {tag: "blobs", id: "blob", sum: "The bytes of a blob", out: blobBytes, back: []string{"ETag", "Content-Length"}},
+	"GET /v1/blobs/{digest}":         {tagged: true, tag: "blobs", id: "blob", sum: "The bytes of a blob", out: blobBytes, back: []string{"Content-Length"}},
 	"PUT /v1/blobs/{digest}":         {tag: "blobs", id: "putBlob", sum: "Store bytes under their digest", in: written},
 	"GET /v1/blobs/{digest}/info":    {tag: "blobs", id: "blobInfo", sum: "What is known of a blob", out: api.BlobStat{}},
 	"GET /v1/blobs/{digest}/verify":  {tag: "blobs", id: "verifyBlob", sum: "Read a blob from where it is stored", out: api.BlobReport{}},
@@ -358,6 +359,10 @@ var answerHeaders = map[string]string{
 	api.HeaderSnapshot: "The snapshot's key in the object store.",
 }
 
+var requestName = text(api.HeaderRequest, "A name for the request, of up to 128 letters, digits and ._:-; default one that the node makes.")
+
+var ifNoneMatch = text("If-None-Match", "An ETag: 304 where the answer is still that.")
+
 var prefer = text("Prefer", "wait=SECONDS: how long the caller will wait.")
 
 const about = "Agents' sessions, kept in a replicated log. docs/API.md says what each call promises. " +
@@ -393,17 +398,20 @@ func describe(root string) ([]byte, error) {
 		"components": object{
 			"schemas":         s.made,
 			"parameters":      s.params,
+			"headers":         object{"Request": saying("The request's name: the caller's, or one that the node made.")},
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "Where the node has a token."}},
 			"responses": object{"Problem": object{
 				"description": "An error. Nothing was changed, unless its code is uncertain.",
 				"content":     object{"application/problem+json": object{"schema": problem}},
-				"headers":     object{"Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor])},
+				"headers":     object{api.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor])},
 			}},
 		},
 	}
 	b, err := json.MarshalIndent(doc, "", " ")
 	return append(b, '\n'), err
 }
+
+func ref1(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
 func saying(said string) object {
 	return object{"description": said, "schema": object{"type": "string"}}
@@ -422,6 +430,10 @@ func (s *schemas) operation(path string, c call) object {
 	for _, p := range c.header {
 		params = append(params, s.parameter("header", p))
 	}
+	if c.tagged {
+		params = append(params, s.parameter("header", ifNoneMatch))
+	}
+	params = append(params, s.parameter("header", requestName))
 	if !c.open {
 		params = append(params, s.parameter("header", prefer))
 	}
@@ -462,16 +474,20 @@ func (s *schemas) responses(c call) object {
 	if status == 0 {
 		status = 200
 	}
-	if len(c.back) > 0 {
-		headers := object{}
-		for _, name := range c.back {
-			headers[name] = saying(answerHeaders[name])
-		}
-		good["headers"] = headers
+	headers := object{api.HeaderRequest: ref1("headers", "Request")}
+	if c.tagged {
+		headers["ETag"] = saying(answerHeaders["ETag"])
 	}
+	for _, name := range c.back {
+		headers[name] = saying(answerHeaders[name])
+	}
+	good["headers"] = headers
 	all := object{strconv.Itoa(status): good, "default": object{"$ref": "#/components/responses/Problem"}}
+	if c.tagged {
+		all["304"] = object{"description": "It is still what If-None-Match says.", "headers": headers}
+	}
 	if c.id == "ready" {
-		all["503"] = object{"description": "It cannot, and why not.", "content": good["content"]}
+		all["503"] = object{"description": "It cannot, and why not.", "content": good["content"], "headers": headers}
 	}
 	return all
 }

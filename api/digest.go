@@ -47,11 +47,14 @@ func (s *Server) digest(w http.ResponseWriter, r *http.Request) error {
 		}
 		return nil
 	})
+	w.Header().Set(HeaderCursor, out.Cursor.String())
+	if asOfCursor(w, r) {
+		return nil
+	}
 	if most >= 0 {
 		es = es[:min(most, len(es))]
 	}
 	out.Entries, out.SHA256 = len(es), DigestOf(h, es)
-	w.Header().Set(HeaderCursor, out.Cursor.String())
 	return answer(w, http.StatusOK, out)
 }
 

@@ -128,10 +128,11 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if err := checkText(q.CWD, q.By); err != nil {
+	if err := checkText(q.CWD, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	m := stream.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By}
+	m := stream.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
+	m.ID = core.SessionID(m.Key)
 	if q.ID != "" {
 		id, err := core.ParseSessionID(q.ID)
 		if err != nil {

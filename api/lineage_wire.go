@@ -35,6 +35,7 @@ type MergeRequest struct {
 	ID       string `json:"id,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
 	By       string `json:"by,omitempty"`
+	Key      string `json:"-"` // as in Create
 }
 
 // Merged names a session that was made of two.
@@ -77,5 +78,5 @@ func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadClo
 
 // Merge makes a new session of this one and another.
 func (c *Client) Merge(ctx context.Context, id string, r MergeRequest) (Merged, error) {
-	return send[Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), nil, r)
+	return send[Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), keyHeader(r.Key), r)
 }

@@ -70,6 +70,9 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set(HeaderCursor, head.Cursor.String())
+	if asOfCursor(w, r) {
+		return nil
+	}
 	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
 }
 
@@ -235,6 +238,9 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err != nil {
 		return err
+	}
+	if asOfCursor(w, r) {
+		return nil
 	}
 	return s.lines(w, r, es)
 }

@@ -31,6 +31,8 @@ type Detail struct {
 	// writer saw it, and how many records the session got behind those.
 	Since []core.Change `json:"since,omitempty"`
 	More  int           `json:"more,omitempty"`
+	// Request names the request, as the header X-Request-Id does.
+	Request string `json:"request,omitempty"`
 }
 
 // problems are the errors of core as HTTP knows them. Where an error is several
@@ -97,6 +99,8 @@ func writeProblem(w http.ResponseWriter, err error) Detail {
 func writeDetail(w http.ResponseWriter, d Detail) {
 	d.Detail, d.Entry = clip(d.Detail, maxText), clip(d.Entry, maxText)
 	h := w.Header()
+	d.Request = h.Get(HeaderRequest)
+	h.Del("ETag")
 	h.Set("Content-Type", "application/problem+json")
 	if d.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")

@@ -55,20 +55,31 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerInfo(w, sess, p)
+	info, err := infoOf(sess, p)
+	if err != nil {
+		return err
+	}
+	if notModified(w, r, info.Log.Cursor.String()) {
+		return nil
+	}
+	return answer(w, http.StatusOK, info)
 }
 
 // answerInfo answers with the session as it is in memory.
 func answerInfo(w http.ResponseWriter, sess *stream.Session, p dialect.Profile) error {
-	var info Info
-	err := sess.View(func(st *core.State) (err error) {
-		info, err = infoBy(st, p)
-		return err
-	})
+	info, err := infoOf(sess, p)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, info)
+}
+
+func infoOf(sess *stream.Session, p dialect.Profile) (info Info, err error) {
+	err = sess.View(func(st *core.State) error {
+		info, err = infoBy(st, p)
+		return err
+	})
+	return info, err
 }
 
 // infoBy is what the agent of p says of the session, and what the log knows.
@@ -123,6 +134,9 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err != nil {
 		return err
+	}
+	if asOfCursor(w, r) {
+		return nil
 	}
 	if tree == nil {
 		tree = []core.TreeNode{}
@@ -212,6 +226,9 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if asOfCursor(w, r) {
+		return nil
+	}
 	return s.lines(w, r, es)
 }
 
@@ -232,7 +249,11 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set(HeaderCursor, st.Cursor().String())
 		return nil
 	})
-	if r.URL.Query().Get("original") != "true" {
+	original := r.URL.Query().Get("original") == "true"
+	if (!original || o.Original.IsZero()) && asOfCursor(w, r) {
+		return nil
+	}
+	if !original {
 		return s.lines(w, r, d.Layout(h, es))
 	}
 	if !o.Original.IsZero() {
@@ -266,6 +287,9 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err != nil {
 		return err
+	}
+	if asOfCursor(w, r) {
+		return nil
 	}
 	return s.lines(w, r, lines)
 }
@@ -338,7 +362,7 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 			return errBroken
 		}
 		if err != nil && begun {
-			s.cfg.Logger.Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
+			s.logger(w).Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
 			return errBroken
 		}
 		if err != nil {

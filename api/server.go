@@ -222,7 +222,7 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return s.local(guard.Handler(s.known(mux)))
+	return identified(s.local(guard.Handler(s.known(mux))))
 }
 
 // local keeps web pages out of a node without a token. Loopback alone does not:
@@ -309,7 +309,7 @@ func (s *Server) serve(h handler) http.Handler {
 		}
 		d := writeProblem(w, err)
 		if d.Status >= 500 && r.Context().Err() == nil {
-			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
+			s.logger(w).Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
 		}
 	})
 }

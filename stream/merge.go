@@ -17,6 +17,7 @@ type Merge struct {
 	HeadB string         // and of the second
 	CWD   string         // default the first session's
 	By    string
+	Key   string // see core.Origin
 }
 
 // Merge makes a new session of two: what a's head stands for, then what b's
@@ -61,7 +62,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if es, err = core.Begun(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
 		return nil, err
 	}
-	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By}
+	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}
 	return ss.Create(ctx, Birth{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 
