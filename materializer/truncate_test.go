@@ -3,8 +3,8 @@ package materializer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
