@@ -49,3 +49,7 @@ func exitCodeOf(s *os.ProcessState) (code int, died bool) {
 	}
 	return s.ExitCode(), false
 }
+
+// alive reports whether there is a process of that number. It may be another by
+// now.
+func alive(pid int) bool { return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH }
