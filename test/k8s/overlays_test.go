@@ -107,7 +107,12 @@ func appendLine(t *testing.T, p *pod, id, words string) {
 // read is the session's file, as a pod has it.
 func read(t *testing.T, p *pod, id string) []byte {
 	t.Helper()
-	r, err := p.client(t).Export(harness.Timeout(t), id, false)
+	return export(t, p.client(t), id)
+}
+
+func export(t *testing.T, c *api.Client, id string) []byte {
+	t.Helper()
+	r, err := c.Export(harness.Timeout(t), id, false)
 	if err != nil {
 		t.Fatal(err)
 	}
