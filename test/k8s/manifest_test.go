@@ -14,9 +14,9 @@ import (
 // A manifest is what this package reads of an overlay. Whether it is all that
 // Kubernetes wants is for test/k8s/render to say.
 type manifest struct {
-	name     string // of the pods, as far as they have one
-	stable   bool   // pods keep names and volumes: a StatefulSet
+	name     string // of the workload
 	replicas int
+	minReady int // seconds that a pod must be ready for before the next one goes
 	pod      podSpec
 	configs  map[string]map[string]string
 }
@@ -94,13 +94,14 @@ func readManifest(t *testing.T, overlay string) *manifest {
 		case "StatefulSet", "Deployment":
 			var spec struct {
 				Replicas int
+				MinReady int `yaml:"minReadySeconds"`
 				Template struct{ Spec podSpec }
 			}
 			if err := object.Spec.Decode(&spec); err != nil {
 				t.Fatal(err)
 			}
-			m.name, m.stable = object.Metadata.Name, object.Kind == "StatefulSet"
-			m.replicas, m.pod = spec.Replicas, spec.Template.Spec
+			m.name = object.Metadata.Name
+			m.replicas, m.minReady, m.pod = spec.Replicas, spec.MinReady, spec.Template.Spec
 		}
 	}
 	if len(m.pod.Containers) != 1 {

@@ -3,6 +3,7 @@ package k8s_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,12 +22,13 @@ import (
 // wait.
 func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	t.Parallel()
-	rate, followers, sessions := 50, 10, 5
-	if *long {
-		rate, followers, sessions = 500, 100, 50
-	}
+	rate, followers, sessions, settled := 50, 10, 5, 1
 	w := newWorld(t, "cluster")
+	if *long {
+		rate, followers, sessions, settled = 500, 100, 50, w.manifest.minReady
+	}
 	pods := startPods(t, w)
+	t.Cleanup(func() { explain(t, pods) })
 	front := startService(t)
 	for _, p := range pods {
 		front.add(p.port(t, "http"))
@@ -39,15 +41,28 @@ func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	l.await(t, rate) // a second's worth
 	began := time.Now()
 	for i := len(pods) - 1; i >= 0; i-- {
-		l.await(t, rate)
 		roll(t, pods[i], front, func() { l.await(t, rate) })
-		l.await(t, rate)
+		l.await(t, rate*settled) // what callers do in that time
 	}
 	took := time.Since(began)
 	l.finish(t)
 	l.check(t)
 	t.Logf("three nodes replaced in %v, at %d appends/s and %d followers", took.Round(time.Millisecond), rate, followers)
 	l.report(t)
+}
+
+// explain logs how the nodes see the log, where the test has failed.
+func explain(t *testing.T, pods []*pod) {
+	if !t.Failed() {
+		return
+	}
+	for _, p := range pods {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		status, err := p.client(t).Status(ctx)
+		cancel()
+		text, _ := json.Marshal(status)
+		t.Logf("%s: %s, %v", p.name, text, err)
+	}
 }
 
 // roll replaces a pod. It is behind the Service while it goes on before it
