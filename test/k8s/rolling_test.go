@@ -22,10 +22,10 @@ import (
 // wait.
 func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	t.Parallel()
-	rate, followers, sessions, settled := 50, 10, 5, 1
+	rate, followers, sessions, settled := 50, 10, 20, 1
 	w := newWorld(t, "cluster")
 	if *long {
-		rate, followers, sessions, settled = 500, 100, 50, w.manifest.minReady
+		rate, followers, sessions, settled = 500, 100, 200, w.manifest.minReady
 	}
 	pods := startPods(t, w)
 	t.Cleanup(func() { explain(t, pods) })
@@ -35,7 +35,7 @@ func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	}
 	c := &api.Client{
 		Base: front.url(), Token: w.secret["token"],
-		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: sessions*writersOfOne + followers}},
+		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: sessions + followers}},
 	}
 	l := startLoad(t, c, rate, sessions, followers)
 	l.await(t, rate) // a second's worth
@@ -138,9 +138,7 @@ func startLoad(t *testing.T, c *api.Client, rate, sessions, followers int) *load
 		go l.follow(t, s, ended)
 	}
 	for _, id := range l.sessions {
-		for w := range writersOfOne {
-			l.writers.Go(func() { l.write(ctx, t, id, w) })
-		}
+		l.writers.Go(func() { l.write(ctx, t, id) })
 	}
 	t.Cleanup(func() {
 		stop()
@@ -149,13 +147,9 @@ func startLoad(t *testing.T, c *api.Client, rate, sessions, followers int) *load
 	return l
 }
 
-// writersOfOne is how many write to each session. They share records where one
-// is under way, so a slow machine does not set the rate.
-const writersOfOne = 4
-
-// write appends to a session, at its share of the rate, until ctx ends.
-func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
-	tick := time.NewTicker(time.Second * time.Duration(len(l.sessions)*writersOfOne) / time.Duration(l.rate))
+// write is an agent: it appends to its session, at its share of the rate, until ctx ends.
+func (l *load) write(ctx context.Context, t *testing.T, id string) {
+	tick := time.NewTicker(time.Second * time.Duration(len(l.sessions)) / time.Duration(l.rate))
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -163,7 +157,7 @@ func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
 		case <-ctx.Done():
 			return
 		}
-		key := fmt.Sprintf("%s/%d-%d.", id, who, n)
+		key := fmt.Sprintf("%s/%d.", id, n)
 		began := time.Now()
 		if err := l.append(t, id, key); err != nil {
 			t.Errorf("append %s: %v", key, err)
