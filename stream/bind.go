@@ -140,6 +140,9 @@ func checkShard(have, want jetstream.StreamConfig) error {
 	bad := func(what string) error {
 		return fmt.Errorf("%s; mend the stream's settings or choose another log name: %w", what, core.ErrInvalid)
 	}
+	if v, err := strconv.Atoi(have.Metadata[metaVersion]); err == nil && v > core.Version {
+		return fmt.Errorf("it has format version %d, this node reads %d; upgrade the node: %w", v, core.Version, core.ErrTooNew)
+	}
 	switch {
 	case have.Metadata[metaShards] != want.Metadata[metaShards]:
 		return bad("it says the log has " + have.Metadata[metaShards] + " shards, others say " + want.Metadata[metaShards])

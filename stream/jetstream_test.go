@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -322,6 +323,24 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
+	t.Parallel()
+	nc := connect(t, embeddedtest.Start(t))
+	openLog(t, nc, stream.LogConfig{Shards: 1})
+	js, _ := jetstream.New(nc)
+	s, err := js.Stream(t.Context(), "SESS_main_00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.CachedInfo().Config
+	cfg.Metadata["sesslog.version"] = strconv.Itoa(core.Version + 1)
+	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tryLog(t, nc, stream.LogConfig{Shards: 1})
+	wantErr(t, err, core.ErrTooNew)
 }
 
 func TestWatchTellsOfEveryRecordOfAShard(t *testing.T) {

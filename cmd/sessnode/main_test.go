@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
 func TestConfigPrintsEverySetting(t *testing.T) {
@@ -100,40 +98,6 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("stopped with %v", err)
-		}
-	}
-}
-
-// The manifests are what operators run: their arguments and environment must
-// be a configuration.
-func TestManifestsAreConfigurations(t *testing.T) {
-	t.Parallel()
-	b, err := os.ReadFile("../../deploy/k8s/single/statefulset.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var set struct {
-		Spec struct {
-			Template struct {
-				Spec struct {
-					Containers []struct {
-						Args []string
-						Env  []struct{ Name string }
-					}
-				}
-			}
-		}
-	}
-	if err := yaml.Unmarshal(b, &set); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range set.Spec.Template.Spec.Containers {
-		var env []string
-		for _, e := range c.Env {
-			env = append(env, e.Name+"=x")
-		}
-		if err := run(t.Context(), append([]string{"config"}, c.Args...), env, io.Discard, io.Discard); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -222,8 +222,23 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 			_ = server.Close()
 			return nil, fmt.Errorf("cluster %s: %w", cfg.Cluster.Name, err)
 		}
+		catchUp(ctx, server, logger)
 	}
 	return &broker{conn: conn, server: server, url: server.ClientURL()}, nil
+}
+
+// catchUp waits until a member that was away has what it missed. Whoever
+// restarts one node after the other takes being ready for leave to go on with the
+// next; were that the only other copy of something, the log would wait for it.
+func catchUp(ctx context.Context, server *embedded.Server, logger *slog.Logger) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if err := server.CatchUp(ctx); err != nil {
+		logger.Warn("this node serves, and does not have all yet that the others have: restart none of them now", "err", err)
+		return
+	}
+	logger.Info("this node has what the others have", "took", time.Since(began).Round(time.Millisecond))
 }
 
 func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {

@@ -54,6 +54,34 @@ func TestClusterSurvivesOneMember(t *testing.T) {
 	})
 }
 
+// What a node waits for before it says that another one may be restarted.
+func TestAMemberThatCameBackCatchesUp(t *testing.T) {
+	t.Parallel()
+	servers := embeddedtest.StartCluster(t, 3)
+	makeStream(t, servers[0], "S", 3)
+	js := jetStream(t, servers[0])
+	cfg := servers[2].Config()
+	if err := servers[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	const missed = 500
+	for i := range missed {
+		publishRetrying(t, js, fmt.Sprint(i))
+	}
+	back := start(t, cfg)
+	within(t, "the member to be ready", back.Ready)
+	within(t, "the member to catch up", back.CatchUp)
+
+	// The other that has everything goes, for good. These two can still tell it all.
+	if err := servers[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	publishRetrying(t, js, "one more")
+	if last := streamInfo(t, back, "S").State.LastSeq; last < missed+1 {
+		t.Errorf("%d messages were acknowledged, the stream holds %d", missed+1, last)
+	}
+}
+
 func TestMemberIsReadyOnlyWithTheOthers(t *testing.T) {
 	t.Parallel()
 	cfgs := embeddedtest.Configs(t, 3)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// programs are what is published, by the names of their packages.
+var programs = []string{"sessnode", "sessctl"}
+
+// A build is the programs for one platform.
+type build struct {
+	platform string // os/arch
+	dir      string
+	info     *buildinfo.BuildInfo // of the first program; the others' is like it but for the dependencies
+}
+
+// makeBuild builds the programs for a platform into a directory of their own
+// below work. Flags that a user has set for the go command have no part in it.
+func makeBuild(ctx context.Context, source, work, platform string) (*build, error) {
+	system, arch, ok := strings.Cut(platform, "/")
+	if !ok {
+		return nil, fmt.Errorf("%q is no platform such as linux/amd64", platform)
+	}
+	b := &build{platform: platform, dir: filepath.Join(work, system+"-"+arch)}
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return nil, err
+	}
+	args := []string{"build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", b.dir + string(filepath.Separator)}
+	for _, p := range programs {
+		args = append(args, "./cmd/"+p)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
+		"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build for %s: %w\n%s", platform, err, out)
+	}
+	var err error
+	b.info, err = buildinfo.ReadFile(b.binary(programs[0]))
+	return b, err
+}
+
+// fit says why a build is none that is published.
+func (b *build) fit() error {
+	switch {
+	case b.setting("vcs.revision") == "":
+		return fmt.Errorf("the go command finds no git checkout here (it knows no linked worktrees), so nobody could tell what this is; -dirty makes it all the same")
+	case b.setting("vcs.modified") != "false":
+		return fmt.Errorf("the source is not as committed; commit it, or say -dirty")
+	}
+	return nil
+}
+
+func (b *build) os() string   { system, _, _ := strings.Cut(b.platform, "/"); return system }
+func (b *build) arch() string { _, arch, _ := strings.Cut(b.platform, "/"); return arch }
+
+// binary is the path of a program.
+func (b *build) binary(program string) string {
+	if b.os() == "windows" {
+		program += ".exe"
+	}
+	return filepath.Join(b.dir, program)
+}
+
+// version is what the go command made of tags and commits: v1.2.3 where that is
+// what the tag says, v1.2.4-0.<time>-<commit> behind it.
+func (b *build) version() string {
+	if v := b.info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	return "devel"
+}
+
+// name is what all files begin with.
+func (b *build) name() string { return "sesslog-" + b.version() }
+
+func (b *build) setting(key string) string {
+	for _, s := range b.info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// time is the commit's, which all files are given.
+func (b *build) time() time.Time {
+	t, err := time.Parse(time.RFC3339, b.setting("vcs.time"))
+	if err != nil {
+		return time.Unix(0, 0).UTC()
+	}
+	return t.UTC()
+}
+
+// files are those of an archive, in a directory of that name.
+func (b *build) files(source, dir string) ([]file, error) {
+	var files []file
+	add := func(path string, mode int64) error {
+		content, err := os.ReadFile(path)
+		files = append(files, file{name: dir + "/" + filepath.Base(path), mode: mode, content: content})
+		return err
+	}
+	for _, p := range programs {
+		if err := add(b.binary(p), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
+		if err := add(filepath.Join(source, name), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,143 @@
+// Command release makes what is published of a version, from the source as it
+// is committed, with nothing but Go and its module proxy:
+//
+//	sesslog-VERSION-OS-ARCH.tar.gz (.zip)   both programs, for each platform
+//	sesslog-VERSION-OS-ARCH.cdx.json        what is in them: CycloneDX
+//	sesslog-VERSION.oci.tar                 an image for linux/amd64 and arm64
+//	SHA256SUMS
+//
+// The same commit and the same Go give the same bytes, wherever and whenever it
+// is run. Version and commit are what the go command found in git, and are in
+// the programs themselves (sessctl version, go version -m).
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A job is what is asked for.
+type job struct {
+	source    string   // the module's root
+	out       string   // where the files go
+	platforms []string // of the archives, as os/arch
+	image     []string // of the image; none: no image
+	dirty     bool     // also from what is not committed
+	push      string   // where to push the image, too
+}
+
+func main() {
+	j := job{}
+	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "archives for these; empty: none")
+	image := flag.String("image", "linux/amd64,linux/arm64", "an image for these; empty: none")
+	flag.StringVar(&j.source, "source", "../..", "root of the source")
+	flag.StringVar(&j.out, "out", "../../dist", "directory for the files, which must be empty or absent")
+	flag.BoolVar(&j.dirty, "dirty", false, "also from a tree that is not as committed, which nobody can repeat")
+	flag.StringVar(&j.push, "push", "", "push the image to REGISTRY/NAME:TAG, too")
+	flag.Parse()
+	j.platforms, j.image = list(*platforms), list(*image)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := j.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+}
+
+func (j job) run(ctx context.Context) error {
+	if err := emptyDir(j.out); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "sesslog-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	built := map[string]*build{}
+	for _, platform := range append(j.platforms, j.image...) {
+		if built[platform] != nil {
+			continue
+		}
+		if built[platform], err = makeBuild(ctx, j.source, work, platform); err != nil {
+			return err
+		}
+		if err := built[platform].fit(); err != nil && !j.dirty {
+			return err
+		}
+	}
+	var files []string
+	for _, platform := range j.platforms {
+		made, err := publish(built[platform], j.source, j.out)
+		if err != nil {
+			return err
+		}
+		files = append(files, made...)
+	}
+	if len(j.image) > 0 {
+		var of []*build
+		for _, platform := range j.image {
+			of = append(of, built[platform])
+		}
+		index, err := makeImage(of)
+		if err != nil {
+			return fmt.Errorf("image: %w", err)
+		}
+		name := of[0].name() + ".oci.tar"
+		if err := writeLayout(index, filepath.Join(j.out, name)); err != nil {
+			return fmt.Errorf("image: %w", err)
+		}
+		files = append(files, name)
+		if j.push != "" {
+			if err := push(ctx, index, j.push); err != nil {
+				return err
+			}
+		}
+	}
+	return writeSums(j.out, files)
+}
+
+// publish makes the archive of a build, and the list of what is in it.
+func publish(b *build, source, out string) ([]string, error) {
+	base := b.name() + "-" + strings.ReplaceAll(b.platform, "/", "-")
+	archive, bom := base+".tar.gz", base+".cdx.json"
+	write := writeTarball
+	if b.os() == "windows" {
+		archive, write = base+".zip", writeZip
+	}
+	files, err := b.files(source, base)
+	if err != nil {
+		return nil, err
+	}
+	if err := create(filepath.Join(out, archive), write, files, b.time()); err != nil {
+		return nil, err
+	}
+	list, err := billOf(b)
+	if err != nil {
+		return nil, err
+	}
+	return []string{archive, bom}, os.WriteFile(filepath.Join(out, bom), list, 0o644)
+}
+
+// emptyDir makes dir. Files of another release would be taken for this one's.
+func emptyDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	there, err := os.ReadDir(dir)
+	if err == nil && len(there) > 0 {
+		err = errors.New(dir + " is not empty; remove it, or choose another with -out")
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+package format_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// each runs a test on the files of every version there ever was.
+func each(t *testing.T, test func(t *testing.T, dir string, sessions map[string]was)) {
+	t.Helper()
+	dirs, err := filepath.Glob("testdata/v*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no files of any version: %v", err)
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			var sessions map[string]was
+			if err := json.Unmarshal(read(t, dir, "sessions.json"), &sessions); err != nil {
+				t.Fatal(err)
+			}
+			test(t, dir, sessions)
+		})
+	}
+}
+
+func read(t *testing.T, elem ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestRecordsOfEveryVersionComeToTheSameSession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+		for id, w := range sessions {
+			s, _ := fold(t, dir, id)
+			if s == nil {
+				continue // its beginning is in a snapshot, or gone for good
+			}
+			if got := endOf(s); got != w.Cursor {
+				t.Errorf("%s ends at %s, and was at %s", id, got, w.Cursor)
+			}
+			if (s.Deleted != nil) != (w.State == "deleted") {
+				t.Errorf("%s was %s, and is in the trash: %v", id, w.State, s.Deleted != nil)
+			}
+			for name, at := range w.Heads {
+				if is := s.Leaf(name); is != at {
+					t.Errorf("%s: head %s stands at %v, and stood at %v", id, name, is, at)
+				}
+			}
+			if len(s.Blobs()) > 0 || w.State != "live" {
+				continue // the lines have images elsewhere
+			}
+			if !bytes.Equal(s.Render(), read(t, dir, id+".jsonl")) {
+				t.Errorf("%s has other lines", id)
+			}
+		}
+	})
+}
+
+// fold is the session that its records come to, and those records; nil where
+// they do not begin with the first.
+func fold(t *testing.T, dir, id string) (*core.State, []*recordio.Record) {
+	t.Helper()
+	s := core.NewState("main", core.SessionID(id), dialect.All())
+	var all []*recordio.Record
+	for r, err := range recordio.All(read(t, dir, id+".records")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 || all[0].Seq != 1 {
+		return nil, all
+	}
+	for _, r := range all {
+		if err := s.Apply(&r.Record); err != nil {
+			t.Fatalf("%s: record %d: %v", id, r.Seq, err)
+		}
+	}
+	return s, all
+}
+
+func endOf(s *core.State) string { return fmt.Sprintf("%d-%s", s.Seq, s.Chain) }
+
+func TestSnapshotsOfEveryVersionAndTheirTailsAreTheSession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+		found := 0
+		for id, w := range sessions {
+			_, all := fold(t, dir, id)
+			var s *core.State
+			for i, r := range all {
+				if r.Kind != core.KindCheckpoint || w.State == "erased" {
+					continue
+				}
+				found++
+				m, err := core.ReadManifest(&r.Record)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s, err = core.RestoreChecked(m, unpack(t, dir, id), all[i].Base, dialect.All()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s == nil {
+				continue
+			}
+			for _, r := range all {
+				if r.Seq <= s.Seq {
+					continue
+				}
+				if err := s.Apply(&r.Record); err != nil {
+					t.Fatalf("%s: record %d: %v", id, r.Seq, err)
+				}
+			}
+			if endOf(s) != w.Cursor {
+				t.Errorf("%s ends at %s, and was at %s", id, endOf(s), w.Cursor)
+			}
+		}
+		if found == 0 {
+			t.Error("there is no snapshot")
+		}
+	})
+}
+
+// unpack is a snapshot as any zstd decoder has it.
+func unpack(t *testing.T, dir, id string) []byte {
+	t.Helper()
+	z, err := zstd.NewReader(bytes.NewReader(read(t, dir, id+".snapshot.zst")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// A node of this version on the disk of one of that time.
+func TestANodeStartsOnTheDiskOfEveryVersion(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+		data := t.TempDir()
+		extract(t, read(t, dir, "data.tar.gz"), data)
+		node := harness.StartNode(t, "--node", "golden", "--data", data)
+		sameAs(t, node, dir, sessions)
+		goesOn(t, node, sessions)
+	})
+}
+
+func extract(t *testing.T, b []byte, to string) {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(to, filepath.FromSlash(h.Name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, content, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestABackupOfEveryVersionIsRestored(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+		node := harness.StartNode(t)
+		host := harness.NewHost(t, node)
+		from := mustAbs(t, filepath.Join(dir, "backup"))
+		host.Do(t, "backup", "verify", from)
+		host.Do(t, "restore", "--from", from, "--all")
+		sameAs(t, node, dir, sessions)
+		goesOn(t, node, sessions)
+	})
+}
+
+// sameAs fails the test unless a node has the sessions as they were.
+func sameAs(t *testing.T, node *harness.Node, dir string, sessions map[string]was) {
+	t.Helper()
+	c := node.Client()
+	ends := endsOf(t, c)
+	for id, w := range sessions {
+		if ends[id] != w.Cursor {
+			t.Errorf("%s ends at %s, and was at %s", id, ends[id], w.Cursor)
+		}
+		if w.State != "live" {
+			continue
+		}
+		if !bytes.Equal(export(t, c, id), read(t, dir, id+".jsonl")) {
+			t.Errorf("%s is another file", id)
+		}
+		for name, at := range headsOf(t, c, id) {
+			if at != w.Heads[name] {
+				t.Errorf("%s: head %s stands at %v, and stood at %v", id, name, at, w.Heads[name])
+			}
+		}
+	}
+	if len(ends) != len(sessions) {
+		t.Errorf("%d sessions, and there were %d", len(ends), len(sessions))
+	}
+}
+
+// goesOn fails the test unless the sessions can be written, and are whole.
+func goesOn(t *testing.T, node *harness.Node, sessions map[string]was) {
+	t.Helper()
+	host := harness.NewHost(t, node)
+	for id, w := range sessions {
+		r := host.Feed(t, harness.Message("user", "after the upgrade"), "append", id)
+		if live := r.Code == 0; live != (w.State == "live") {
+			t.Errorf("an append to %s, which was %s: %s", id, w.State, r)
+		}
+	}
+	host.Do(t, "verify", "--all")
+}
+
+// endsOf is where every session of a node ends, by seq and chain.
+func endsOf(t *testing.T, c *api.Client) map[string]string {
+	t.Helper()
+	ends := map[string]string{}
+	for shard, shards := 0, 1; shard < shards; shard++ {
+		e, err := c.Ends(harness.Timeout(t), shard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shards = e.Shards
+		for _, s := range e.Sessions {
+			ends[string(s.Session)] = fmt.Sprintf("%d-%s", s.Seq, s.Chain)
+		}
+	}
+	return ends
+}
+
+func headsOf(t *testing.T, c *api.Client, id string) map[string]core.Leaf {
+	t.Helper()
+	heads, err := c.Heads(harness.Timeout(t), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]core.Leaf{}
+	for _, h := range heads.Heads {
+		at[h.Head] = h.Leaf
+	}
+	return at
+}
+
+func export(t *testing.T, c *api.Client, id string) []byte {
+	t.Helper()
+	r, err := c.Export(harness.Timeout(t), id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

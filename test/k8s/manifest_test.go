@@ -1,0 +1,131 @@
+package k8s_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A manifest is what this package reads of an overlay. Whether it is all that
+// Kubernetes wants is for test/k8s/render to say.
+type manifest struct {
+	name     string // of the workload
+	replicas int
+	minReady int // seconds that a pod must be ready for before the next one goes
+	pod      podSpec
+	configs  map[string]map[string]string
+}
+
+type podSpec struct {
+	Grace      int64 `yaml:"terminationGracePeriodSeconds"`
+	Containers []container
+	Volumes    []volume
+}
+
+type container struct {
+	Args  []string
+	Env   []variable
+	Ports []struct {
+		Name string
+		Port int `yaml:"containerPort"`
+	}
+	Startup   probe `yaml:"startupProbe"`
+	Readiness probe `yaml:"readinessProbe"`
+	Liveness  probe `yaml:"livenessProbe"`
+	Lifecycle struct {
+		PreStop struct{ Sleep struct{ Seconds int64 } } `yaml:"preStop"`
+	}
+	Mounts []struct {
+		Name string
+		Path string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
+}
+
+type variable struct {
+	Name, Value string
+	From        struct {
+		Field struct {
+			Path string `yaml:"fieldPath"`
+		} `yaml:"fieldRef"`
+		Secret struct{ Key string } `yaml:"secretKeyRef"`
+	} `yaml:"valueFrom"`
+}
+
+type volume struct {
+	Name      string
+	ConfigMap *struct{ Name string } `yaml:"configMap"`
+	Secret    *struct {
+		Items []struct{ Key, Path string }
+	}
+	Empty *struct{} `yaml:"emptyDir"`
+}
+
+type probe struct {
+	HTTP struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+func readManifest(t *testing.T, overlay string) *manifest {
+	t.Helper()
+	b, err := os.ReadFile("../../deploy/k8s/rendered/" + overlay + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &manifest{configs: map[string]map[string]string{}}
+	for d := yaml.NewDecoder(bytes.NewReader(b)); ; {
+		var object struct {
+			Kind     string
+			Metadata struct{ Name string }
+			Data     map[string]string
+			Spec     yaml.Node
+		}
+		if err := d.Decode(&object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch object.Kind {
+		case "ConfigMap":
+			m.configs[object.Metadata.Name] = object.Data
+		case "StatefulSet", "Deployment":
+			var spec struct {
+				Replicas int
+				MinReady int `yaml:"minReadySeconds"`
+				Template struct{ Spec podSpec }
+			}
+			if err := object.Spec.Decode(&spec); err != nil {
+				t.Fatal(err)
+			}
+			m.name = object.Metadata.Name
+			m.replicas, m.minReady, m.pod = spec.Replicas, spec.MinReady, spec.Template.Spec
+		}
+	}
+	if len(m.pod.Containers) != 1 {
+		t.Fatalf("%s: %d containers", overlay, len(m.pod.Containers))
+	}
+	return m
+}
+
+func (m *manifest) container() container { return m.pod.Containers[0] }
+
+// grace is how long a pod has from the word that it must go until it is killed.
+func (m *manifest) grace() time.Duration { return time.Duration(m.pod.Grace) * time.Second }
+
+// preStop is how long a pod goes on before it gets SIGTERM.
+func (m *manifest) preStop() time.Duration {
+	return time.Duration(m.container().Lifecycle.PreStop.Sleep.Seconds) * time.Second
+}
+
+// volume is the pod's volume of that name. One that is claimed has no source.
+func (m *manifest) volume(name string) volume {
+	for _, v := range m.pod.Volumes {
+		if v.Name == name {
+			return v
+		}
+	}
+	return volume{Name: name}
+}
