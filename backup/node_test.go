@@ -24,6 +24,8 @@ type node struct {
 	*api.Client
 	bucket blobstore.Bucket
 	log    *stream.Log
+
+	sessions *stream.Sessions
 }
 
 // startNode runs a node on a server of its own until the test ends.
@@ -77,7 +79,7 @@ func startNodeOf(t *testing.T, name string) *node {
 		<-done
 		<-done
 	})
-	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log}
+	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
 }
 
 // bring imports a file, which must go well.
