@@ -44,6 +44,10 @@ func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) 
 		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
+		// Another may have taken its place since the records were asked for.
+		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
+	}
+	if errors.Is(err, errNoSnapshot) {
 		// Nothing is lost while the records are there.
 		if whole, werr := t.read(ctx, end, nil, api.RecordsFrom{Start: true}); werr == nil {
 			return whole, nil
