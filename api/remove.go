@@ -200,7 +200,7 @@ func (s *Server) wouldRedact(ctx context.Context, sess *stream.Session, q Redact
 		return Redacted{}, err
 	}
 	out := Redacted{Redacted: removal.Redacted{
-		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks,
+		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks, Remains: []string{},
 	}}
 	for i := range es {
 		out.Lines = append(out.Lines, es[i].Line)
