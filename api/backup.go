@@ -246,7 +246,7 @@ func (s *Server) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(head, &m); err != nil {
 		return fmt.Errorf("the first line is no manifest: %v: %w", err, core.ErrInvalid)
 	}
-	if m.Object != key || key != materializer.SnapshotKey(m.Log, m.Session, m.Seq, m.SHA256) {
+	if m.Object != key || !materializer.IsSnapshotKey(&m) {
 		return fmt.Errorf("manifest of %q in log %q, record %d, is not that of %s: %w", m.Session, m.Log, m.Seq, key, core.ErrInvalid)
 	}
 	if err := s.cfg.Snapshots.Restore(r.Context(), &m, packed); err != nil {
@@ -294,7 +294,7 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 // wantsSnapshot reports whether the snapshot that m names is not here, or not
 // sound.
 func (s *Server) wantsSnapshot(r *http.Request, id core.SessionID, m *core.Manifest) (bool, error) {
-	if m.Session != id || m.Object != materializer.SnapshotKey(s.cfg.Log.Name(), id, m.Seq, m.SHA256) {
+	if m.Session != id || m.Log != s.cfg.Log.Name() || !materializer.IsSnapshotKey(m) {
 		return false, fmt.Errorf("the manifest is not of a snapshot of session %s: %w", id, core.ErrInvalid)
 	}
 	_, err := s.cfg.Snapshots.Read(r.Context(), m)

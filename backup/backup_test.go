@@ -23,6 +23,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -558,6 +560,78 @@ func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T)
 	if err != nil || run.Sessions[0].Snapshot == nil {
 		t.Errorf("%v, %+v", err, run.Sessions[0])
 	}
+}
+
+// A checkpoint of lines that did not change names the snapshot that was there.
+func TestASessionOnAnOlderSnapshotComesBack(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3}).Bytes))
+	for _, agent := range []string{"pi", "omp"} {
+		if _, err := a.Checkpoint(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Claim(t.Context(), id, api.ClaimRequest{Agent: agent, Host: "desk", TakeOver: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, err := a.Checkpoint(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seq := materializer.SnapshotSeq(last.Object); seq == 0 || seq >= last.Seq {
+		t.Fatalf("the snapshot of record %d is %s", last.Seq, last.Object)
+	}
+	repo, bucket := newRepo(t)
+	take(t, a, repo)
+	bringBack(t, b, backup.NewRepo(bucket), "")
+	same(t, a, b, []string{id})
+}
+
+// A manifest of very many blobs is a body of its own.
+func TestASessionWhoseManifestIsLargeComesBack(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var redacted []string
+	for range 9000 { // their ids are in the manifest, and no compression makes them small
+		id := make([]byte, 45)
+		for i := range id {
+			id[i] = byte(rng.Uint32())
+		}
+		redacted = append(redacted, base64.RawURLEncoding.EncodeToString(id))
+	}
+	var file strings.Builder
+	file.WriteString(`{"type":"session","version":3,"id":"large-2026","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/home/me"}` + "\n")
+	for _, id := range redacted {
+		fmt.Fprintf(&file, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"x"}}`+"\n", id)
+	}
+	id := a.bring(t, file.String())
+	s, err := a.sessions.Open(t.Context(), core.SessionID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ids := range slices.Chunk(redacted, 1000) {
+		if err := s.Redact(t.Context(), stream.Redaction{IDs: ids, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.Checkpoint(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	last := a.last(t, id)
+	if _, err := a.log.Forget(t.Context(), core.SessionID(id), last.Base); err != nil {
+		t.Fatal(err)
+	}
+	if len(last.Body) < 2*stream.SpillSize {
+		t.Fatalf("its manifest has %d bytes", len(last.Body))
+	}
+	repo, bucket := newRepo(t)
+	if taken := take(t, a, repo); len(taken.Problems) > 0 {
+		t.Fatalf("%+v", taken.Problems)
+	}
+	bringBack(t, b, backup.NewRepo(bucket), "")
+	same(t, a, b, []string{id})
 }
 
 func TestRestoresAtTheSameTimeStoreEachRecordOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package backup_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,6 +147,45 @@ func TestASessionWhoseSnapshotIsLostIsTakenFromItsRecords(t *testing.T) {
 	if d := cmp.Diff(want, b.content(t, id)); d != "" {
 		t.Errorf("it came back as another (-want):\n%s", d)
 	}
+}
+
+// A redaction takes the snapshot that a backup is about to read, and the records
+// below it.
+func TestASnapshotThatGoesWhileItIsBackedUpIsNoDamage(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3}).Bytes))
+	a.say(t, id, "before")
+	old, err := a.Checkpoint(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	replace := func(key string) {
+		if key != old.Object {
+			return
+		}
+		once.Do(func() {
+			a.say(t, id, "behind")
+			if _, err := a.Checkpoint(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+			if err := a.bucket.Delete(t.Context(), old.Object); err != nil {
+				t.Error(err)
+			}
+			if _, err := a.log.Forget(t.Context(), core.SessionID(id), a.last(t, id).Base); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	repo, _ := newRepo(t)
+	a.bucket.look.Store(&replace)
+	if taken := take(t, a, repo); len(taken.Problems) > 0 {
+		t.Errorf("problems: %+v", taken.Problems)
+	}
+	a.bucket.look.Store(nil)
+	bringBack(t, b, repo, "")
+	same(t, a, b, []string{id})
 }
 
 func TestALostBlobIsNamedAndTheRestIsKept(t *testing.T) {

@@ -28,14 +28,14 @@ func (r *Repo) History(ctx context.Context, log string, s *Session) (*History, e
 	if err := r.readPieces(ctx, log, h); err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	if s.Snapshot != nil {
-		if err := r.readSnapshot(ctx, log, h); err != nil {
-			return nil, fmt.Errorf("session %s: %w", s.ID, err)
-		}
-	}
 	if s.Blobs != nil {
 		var err error
 		if h.Blobs, err = r.list(ctx, *s.Blobs); err != nil {
+			return nil, fmt.Errorf("session %s: %w", s.ID, err)
+		}
+	}
+	if s.Snapshot != nil {
+		if err := r.readSnapshot(ctx, log, h); err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.ID, err)
 		}
 	}
@@ -88,7 +88,11 @@ func (r *Repo) readPieces(ctx context.Context, log string, h *History) error {
 func (r *Repo) readSnapshot(ctx context.Context, log string, h *History) error {
 	s := h.Session
 	for _, rec := range h.Records {
-		if m := manifestOf(rec); m != nil && m.Seq == s.BaseSeq && m.Chain == s.Base {
+		body, err := r.manifestBody(ctx, h, rec)
+		if err != nil {
+			return err
+		}
+		if m := manifestOf(rec, body); m != nil && m.Seq == s.BaseSeq && m.Chain == s.Base {
 			h.Snapshot = m
 		}
 	}
@@ -108,12 +112,29 @@ func (r *Repo) readSnapshot(ctx context.Context, log string, h *History) error {
 	return nil
 }
 
-// manifestOf returns the manifest that r carries, nil where it is no checkpoint.
-func manifestOf(r *recordio.Record) *core.Manifest {
-	if r.Kind != core.KindCheckpoint || !r.Spill.IsZero() {
+// manifestBody returns the body of a checkpoint, which is one of the session's
+// blobs where it is large.
+func (r *Repo) manifestBody(ctx context.Context, h *History, rec *recordio.Record) ([]byte, error) {
+	if rec.Kind != core.KindCheckpoint || rec.Spill.IsZero() {
+		return rec.Body, nil
+	}
+	for _, p := range h.Blobs {
+		if p.Digest == rec.Spill {
+			return r.Get(ctx, p)
+		}
+	}
+	return nil, nil // Verify names it; another one may do
+}
+
+// manifestOf returns the manifest that r carries, whose body is body; nil where
+// it is no checkpoint.
+func manifestOf(r *recordio.Record, body []byte) *core.Manifest {
+	if r.Kind != core.KindCheckpoint {
 		return nil
 	}
-	m, err := core.ReadManifest(&r.Record)
+	whole := r.Record
+	whole.Body = body
+	m, err := core.ReadManifest(&whole)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,8 +23,23 @@ import (
 // A node is a whole node in this process: a real server, real files.
 type node struct {
 	*api.Client
-	bucket blobstore.Bucket
+	bucket *hooked
 	log    *stream.Log
+
+	sessions *stream.Sessions
+}
+
+// A hooked bucket tells before an object is looked for.
+type hooked struct {
+	blobstore.Bucket
+	look atomic.Pointer[func(key string)]
+}
+
+func (h *hooked) Stat(ctx context.Context, key string) (blobstore.Info, error) {
+	if f := h.look.Load(); f != nil {
+		(*f)(key)
+	}
+	return h.Bucket.Stat(ctx, key)
 }
 
 // startNode runs a node on a server of its own until the test ends.
@@ -37,10 +53,11 @@ func startNodeOf(t *testing.T, name string) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	bucket, err := fsblob.Open(t.TempDir())
+	files, err := fsblob.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+	bucket := &hooked{Bucket: files}
 	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	blobs := blobstore.New(bucket)
 	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: name, Blobs: materializer.NewBlobs(blobs), First: stream.FirstAt(time.Now())})
@@ -77,7 +94,7 @@ func startNodeOf(t *testing.T, name string) *node {
 		<-done
 		<-done
 	})
-	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log}
+	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
 }
 
 // bring imports a file, which must go well.

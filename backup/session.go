@@ -44,6 +44,10 @@ func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) 
 		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
+		// Another may have taken its place since the records were asked for.
+		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
+	}
+	if errors.Is(err, errNoSnapshot) {
 		// Nothing is lost while the records are there.
 		if whole, werr := t.read(ctx, end, nil, api.RecordsFrom{Start: true}); werr == nil {
 			return whole, nil
@@ -140,11 +144,12 @@ func (r *reading) take(ctx context.Context, rec *recordio.Record) error {
 		return err
 	}
 	r.t.moved(int64(r.piece.Len() - before))
-	if m := manifestOf(rec); m != nil && m.Seq == r.s.BaseSeq && m.Chain == r.s.Base && !r.based {
-		r.base = m
-	}
-	if err := r.note(ctx, rec); err != nil {
+	body, err := r.note(ctx, rec)
+	if err != nil {
 		return err
+	}
+	if m := manifestOf(rec, body); m != nil && m.Seq == r.s.BaseSeq && m.Chain == r.s.Base && !r.based {
+		r.base = m
 	}
 	if r.piece.Len() >= pieceSize {
 		return r.cut(ctx)
@@ -166,14 +171,14 @@ func (r *reading) cut(ctx context.Context) error {
 	return nil
 }
 
-// note notes the blobs that a record names. A body that is a blob is fetched: the
-// session cannot be read without.
-func (r *reading) note(ctx context.Context, rec *recordio.Record) error {
+// note notes the blobs that a record names, and returns its body. One that is a
+// blob is fetched: the session cannot be read without.
+func (r *reading) note(ctx context.Context, rec *recordio.Record) ([]byte, error) {
 	body := rec.Body
 	if !rec.Spill.IsZero() {
 		var err error
 		if body, err = r.body(ctx, rec.Spill); err != nil {
-			return fmt.Errorf("body of record %d: %w", rec.Seq, err)
+			return nil, fmt.Errorf("body of record %d: %w", rec.Seq, err)
 		}
 	}
 	lines := bytes.Split(body, []byte("\n"))
@@ -181,21 +186,21 @@ func (r *reading) note(ctx context.Context, rec *recordio.Record) error {
 	case core.KindOpen:
 		var o core.Origin
 		if err := json.Unmarshal(lines[0], &o); err != nil {
-			return fmt.Errorf("record %d has no origin: %v: %w", rec.Seq, err, core.ErrCorrupt)
+			return nil, fmt.Errorf("record %d has no origin: %v: %w", rec.Seq, err, core.ErrCorrupt)
 		}
 		if !o.Original.IsZero() {
 			r.blobs[o.Original] = true
 		}
 	case core.KindAppend, core.KindAmend:
 	default:
-		return nil
+		return body, nil
 	}
 	for _, line := range lines {
 		for _, d := range core.BlobsOf(line) {
 			r.blobs[d] = true
 		}
 	}
-	return nil
+	return body, nil
 }
 
 // finish fetches what the records name and are to rest on.

@@ -55,15 +55,22 @@ type toil struct {
 type forever struct {
 	sessions, rounds, writers, line int
 	garbage, cache                  int64
+	sync                            time.Duration // how late the server flushes; 0 for not at all
+	patience                        time.Duration // for a shard to be small again
 }
 
 // TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten writes and rewrites
 // sessions: lines are appended, and lines that are there replaced. With -long
-// there are 10,000 of them.
+// there are 10,000 of them, and 300,000 records; that needs a -timeout of its own:
+//
+//	go test ./materializer -run DiskAndMemory -v -timeout 60m -args -long
+//
+// How often the server flushes is nothing that this is about, so then it does so
+// late: a flush for each record would be most of the time.
 func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
-	f := forever{sessions: 24, rounds: 8, writers: 8, line: 1500, garbage: 50 << 10, cache: 150 << 10}
+	f := forever{sessions: 24, rounds: 8, writers: 8, line: 1500, garbage: 50 << 10, cache: 150 << 10, patience: 20 * time.Second}
 	if *long {
-		f = forever{sessions: 10_000, rounds: 10, writers: 32, line: 1500, garbage: 4 << 20, cache: 32 << 20}
+		f = forever{sessions: 10_000, rounds: 10, writers: 32, line: 1500, garbage: 4 << 20, cache: 32 << 20, sync: time.Minute, patience: 10 * time.Minute}
 	} else {
 		t.Parallel()
 	}
@@ -75,14 +82,7 @@ func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
 		}
 		w.measure(t, f, round)
 	}
-	var size int64
-	for i := range f.sessions {
-		s, err := w.sessions.Open(t.Context(), sessionName(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += int64(len(rendered(s)))
-	}
+	size := w.size(t, f)
 	put := w.put.put.Load()
 	t.Logf("%d sessions of %d bytes; %d bytes were appended, %d went to object storage: %.2f times their size, %.2f times what was appended",
 		f.sessions, size, w.appended.Load(), put, float64(put)/float64(size), float64(put)/float64(w.appended.Load()))
@@ -91,13 +91,34 @@ func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
 	}
 }
 
+// size reads all sessions, and returns how large they are.
+func (w *toil) size(t *testing.T, f forever) int64 {
+	t.Helper()
+	var sum atomic.Int64
+	var g errgroup.Group
+	g.SetLimit(f.writers)
+	for i := range f.sessions {
+		g.Go(func() error {
+			s, err := w.sessions.Open(t.Context(), sessionName(i))
+			if err == nil {
+				sum.Add(int64(len(rendered(s))))
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return sum.Load()
+}
+
 func sessionName(i int) core.SessionID { return core.SessionID(fmt.Sprintf("session-%05d", i)) }
 
 func newToil(t *testing.T, f forever) *toil {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	dir := t.TempDir()
-	server, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, Logger: quiet})
+	server, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, SyncEvery: f.sync, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +211,7 @@ func (w *toil) measure(t *testing.T, f forever, round int) {
 	t.Helper()
 	var held, live int64
 	for shard := range w.log.Shards() {
-		await(t, fmt.Sprintf("shard %d to be small, in round %d", shard, round), func() bool {
+		awaitFor(t, f.patience, fmt.Sprintf("shard %d to be small, in round %d", shard, round), func() bool {
 			if _, err := w.mat.Truncate(t.Context(), shard); err != nil {
 				t.Fatal(err)
 			}

@@ -361,26 +361,33 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
-		if errors.Is(err, core.ErrDeleted) {
+		// Where the brokers flush late they may yet forget that it was erased.
+		if errors.Is(err, core.ErrDeleted) && m.cfg.Sessions.FlushEvery() == 0 {
 			m.withdraw(ctx, d)
 		}
 		return nil, fmt.Errorf("checkpoint of session %s: %w", s.ID(), err)
 	}
-	if m.isOrphan(s, d) { // another was faster: nobody will read this one
+	if m.isForbidden(s, d) {
 		m.withdraw(ctx, d)
 	}
 	return d.Manifest, nil
 }
 
-// isOrphan reports whether the snapshot that was made for d is not the one that s
-// is read from, nor one from before: later checkpoints may name it again.
-func (m *Materializer) isOrphan(s *stream.Session, d *stream.Draft) (orphan bool) {
+// isForbidden reports whether the snapshot that was made for d has lines that were
+// redacted while it was made, and a later one took its place: then it goes at
+// once. Any other whose checkpoint another node's came before goes with the old
+// ones, for what that node's says may name it, and may yet be read; so does this one
+// where the brokers flush late.
+func (m *Materializer) isForbidden(s *stream.Session, d *stream.Draft) (forbidden bool) {
 	own := SnapshotKey(m.cfg.Log.Name(), s.ID(), d.Manifest.Seq, d.Manifest.SHA256)
+	if m.cfg.Sessions.FlushEvery() > 0 || d.Manifest.Object != own {
+		return false
+	}
 	_ = s.View(func(st *core.State) error {
-		orphan = d.Manifest.Object == own && st.Snapshot.Object != own && st.Checkpointed > d.Manifest.Seq
+		forbidden = len(st.Redacted) > len(d.Manifest.Redacted) && st.Snapshot.Object != own && st.Checkpointed > d.Manifest.Seq
 		return nil
 	})
-	return orphan
+	return forbidden
 }
 
 // withdraw removes a snapshot that no checkpoint names: what it holds may have

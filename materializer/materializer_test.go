@@ -121,7 +121,13 @@ func add(t *testing.T, s *stream.Session, size int) {
 // await waits for what it asks to become true.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	awaitFor(t, 20*time.Second, what, ok)
+}
+
+// awaitFor is await with more patience.
+func awaitFor(t *testing.T, patience time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)

@@ -56,6 +56,14 @@ func SnapshotSeq(key string) uint64 {
 	return seq
 }
 
+// IsSnapshotKey reports whether m's object is one that a snapshot of its session
+// and of its bytes can have: that of m's own record, or of an earlier one where the
+// lines had not changed since.
+func IsSnapshotKey(m *core.Manifest) bool {
+	seq := SnapshotSeq(m.Object)
+	return seq > 0 && seq <= m.Seq && m.Object == SnapshotKey(m.Log, m.Session, seq, m.SHA256)
+}
+
 // Save writes plain, the plain bytes of m's snapshot, under m.Object as seekable
 // zstd, and sets m.Packed. It is durable when Save returns nil. Before, it was
 // unpacked again and compared: who reads an object by m.Packed relies on that.

@@ -251,6 +251,43 @@ func TestOnlySnapshotsThatALaterOneTookThePlaceOfAreDeleted(t *testing.T) {
 	}
 }
 
+// Two nodes make the same snapshot, and one of them is late: what the other's
+// checkpoint names is not the late one's to take back, unless it must not be there.
+func TestALateNodeTakesBackOnlyWhatWasRedacted(t *testing.T) {
+	t.Parallel()
+	for _, redact := range []bool{false, true} {
+		r := newRig(t)
+		m, _, _ := r.runAs(t, manual)
+		s := r.create(t, "session-one")
+		add(t, s, 1000)
+		late, err := r.sessions.Open(t.Context(), "session-one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := m.Checkpoint(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, 1000)
+		if redact {
+			var id string
+			_ = s.View(func(st *core.State) error { id = st.Entries[0].ID; return nil })
+			if err := s.Redact(t.Context(), stream.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := m.Checkpoint(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Checkpoint(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.bucket.Stat(t.Context(), first.Object); errors.Is(err, blobstore.ErrNotFound) != redact {
+			t.Errorf("redacted %v: the first snapshot: %v", redact, err)
+		}
+	}
+}
+
 // A node that is killed while it writes a snapshot cannot take it back when the
 // session is erased meanwhile.
 func TestWhatIsLeftOfAnErasedSessionIsCollected(t *testing.T) {

@@ -140,6 +140,19 @@ func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 	}
 }
 
+// Room returns how many records there are, and how many there can be; 0 for no
+// limit.
+func (a *Audit) Room(ctx context.Context) (used, most uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, auditWait)
+	defer cancel()
+	s, err := a.js.Stream(ctx, a.name)
+	if err != nil {
+		return 0, 0, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+	}
+	info := s.CachedInfo()
+	return info.State.Msgs, uint64(max(info.Config.MaxMsgs, 0)), nil
+}
+
 // cutText cuts s to n bytes, between characters.
 func cutText(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")

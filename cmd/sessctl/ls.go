@@ -20,11 +20,18 @@ narrow the list, and order it.
 An interrupted session is open and held by a writer of which nothing is heard:
 its host died, or cannot be reached. Case does not count in names and texts.
 
+With --watch it goes on with a line for each session that changes from then on,
+and says so where one is none of those any more, until it is interrupted or
+--timeout is over; both are a good end. --sort, --reverse and --limit are for the
+list before.
+
 With -o json: a list with an object for each session: id, agentId (where the
 agent's own id is another), dialect, cwd, entries, seq (records), name, first
 (the beginning of the first user message), messages, created, modified, usage,
 size (bytes of its lines), and tags, holder, closed, deleted and snapshot where
-there is something to say.`,
+there is something to say. With --watch an object for each change, each on a line
+of its own, behind those of the list: id, row, where it is still one of those that
+are wanted, and, for a change, mark.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -36,12 +43,17 @@ there is something to say.`,
 			if f.limit < 0 {
 				return usagef("--limit %d is below 0", f.limit)
 			}
-			ctx, cancel := a.within(cmd, short)
+			limit := short
+			if f.watch {
+				limit = forever
+			}
+			ctx, cancel := a.within(cmd, limit)
 			defer cancel()
 			return a.ls(ctx, f)
 		},
 	}
 	f.filter.add(cmd)
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on with what changes from now on")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "the other way round: the oldest, smallest or cheapest first, names from the last")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
@@ -54,6 +66,7 @@ type lsFlags struct {
 	sort    string
 	reverse bool
 	limit   int
+	watch   bool
 }
 
 const (
@@ -73,6 +86,9 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 	node, err := a.client()
 	if err != nil {
 		return err
+	}
+	if f.watch {
+		return a.watchSessions(ctx, node, o)
 	}
 	rows, more, err := allSessions(ctx, node, o)
 	if err != nil {

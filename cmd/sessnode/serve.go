@@ -98,7 +98,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Window: time.Duration(cfg.Trash.Window),
 	}
 	doc := &doctor.Doctor{
-		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Presence: presence,
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Blobs: blobs, Audit: audit, Presence: presence,
 		Verifier: &verify.Verifier{
 			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
 		},

@@ -86,6 +86,8 @@ type Doctor struct {
 	Directory    materializer.Directory
 	Bucket       blobstore.Bucket
 	Verifier     *verify.Verifier
+	Blobs        *blobstore.Blobs // in Bucket
+	Audit        *stream.Audit    // nil where the node keeps none
 	Presence     *stream.Presence // nil where the node keeps none
 	Node         Node
 }
@@ -109,6 +111,8 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 		{"disk", d.disk},
 		{"clock", d.clock},
 		{"store", d.store},
+		{"blobs", d.blobs},
+		{"audit", d.audit},
 		{"listing", func(ctx context.Context, f *finder) (string, error) { return d.listing(ctx, f, held) }},
 		{"snapshots", func(ctx context.Context, f *finder) (string, error) { return d.snapshots(ctx, f, held) }},
 	} {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// watchSessions lists the sessions that o asks for, and goes on with each that
+// changes, until ctx ends.
+func (a *app) watchSessions(ctx context.Context, node *api.Client, o api.ListOptions) error {
+	for {
+		err := a.watchOnce(ctx, node, o)
+		switch {
+		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+			return nil
+		case errors.Is(err, core.ErrLost):
+			a.notef("the node has made its list anew, or another one answers; from the beginning:")
+		default:
+			return err
+		}
+	}
+}
+
+func (a *app) watchOnce(ctx context.Context, node *api.Client, o api.ListOptions) error {
+	// The mark first: what changes while the list is read comes twice, and nothing
+	// is missed.
+	begin, err := node.List(ctx, api.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	rows, _, err := allSessions(ctx, node, o)
+	if err != nil {
+		return err
+	}
+	if a.format != asJSON {
+		err = a.printRows(rows)
+	}
+	for i := range rows {
+		if a.format == asJSON && err == nil {
+			err = a.printJSON(listed{ID: rows[i].ID, Row: &rows[i]})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return node.Changes(ctx, o, begin.Mark, func(c api.RowChange) error {
+		if a.format == asJSON {
+			return a.printJSON(listed(c))
+		}
+		return a.printChange(c)
+	})
+}
+
+// listed is a row of the list, or a change.
+type listed struct {
+	ID   core.SessionID `json:"id"`
+	Row  *api.Row       `json:"row,omitempty"`
+	Mark api.Mark       `json:"mark,omitempty"`
+}
+
+// printChange prints a line. They come one by one, so they are not lined up.
+func (a *app) printChange(c api.RowChange) error {
+	if c.Row == nil {
+		return a.printf("%s  gone from this list", plain(string(c.ID)))
+	}
+	r := *c.Row
+	return a.printf("%s", join("  ", plain(string(r.ID)), plain(r.Dialect), plain(a.whenText(r.Modified)), strconv.Itoa(r.Entries),
+		plain(stateOf(r)), plain(r.Name), plain(r.First)))
+}
