@@ -28,16 +28,18 @@ const (
 // false where the file is to be compared with the log instead: it changed in
 // another way, a line is none that an append takes as it is, or somebody else
 // went on with the head.
-func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final bool) (again time.Duration, ok bool, err error) {
+func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, prove bool) (again time.Duration, ok bool, err error) {
 	p := &f.place
 	d, err := dialect.Named(p.Dialect)
 	if err != nil || s.size < p.Offset {
 		return 0, false, nil
 	}
 	replaced := p.Dev != s.dev || p.Ino != s.ino
-	if begins, err := b.beginsAsBefore(f, h, replaced || s.size == p.Offset || f.digest == nil); err != nil || !begins {
+	all := prove || replaced || s.size == p.Offset || f.digest == nil
+	if begins, err := b.beginsAsBefore(f, h, all); err != nil || !begins {
 		return 0, false, b.readError(f, s, err)
 	}
+	f.prove(all)
 	take := final || s.quietFor() > quiet
 	for {
 		data, err := readLines(h, p.Offset, s.size)

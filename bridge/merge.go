@@ -482,6 +482,7 @@ func (m *merging) finish(ctx context.Context) error {
 		return err
 	}
 	f.digest = xxhash.New()
+	f.prove(true)
 	p.Offset = 0
 	if len(m.raw) > 0 {
 		p.advance(f.digest, bytes.NewReader(m.raw), m.raw)
