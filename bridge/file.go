@@ -245,11 +245,9 @@ func (b *Bridge) missing(f *file) time.Duration {
 		return left
 	}
 	session := f.place.Session
-	f.place, f.digest = place{Path: f.path}, nil
-	f.publish(0)
-	if err := b.memory.forget(f.path); err != nil {
-		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
-	}
+	f.digest = nil
+	f.place.Left = true
+	b.save(f, stat{seen: time.Now().UnixNano()})
 	b.mu.Lock()
 	if b.files[f.path] == f {
 		delete(b.files, f.path)

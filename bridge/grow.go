@@ -156,8 +156,8 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 		default:
 			es = append(es, e)
 			body = append(append(body, line...), '\n')
+			hs = append(hs, hash(line))
 		}
-		hs = append(hs, hash(line))
 	}
 	if err := b.memory.add(f.path, hs); err != nil {
 		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
@@ -167,7 +167,14 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 			return ok, err
 		}
 	}
-	return true, b.tellBad(ctx, f, bad)
+	if err := b.tellBad(ctx, f, bad); err != nil || len(bad) == 0 {
+		return err == nil, err
+	}
+	hs = hs[:0]
+	for _, line := range bad {
+		hs = append(hs, hash(line))
+	}
+	return true, b.memory.add(f.path, hs)
 }
 
 // manyLines is the dialect whose agent reads objects that go over several lines.
@@ -200,7 +207,7 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 		return true, nil
 	}
 	// Some were there: an earlier try was stored, and somebody may have come since.
-	return true, b.stand(ctx, f, p.Leaf)
+	return true, b.stand(ctx, f, p.Leaf, false)
 }
 
 // orElse sorts an error of an append: nil where a comparison will tell more.
