@@ -246,6 +246,9 @@ func (b *Bridge) missing(f *file) time.Duration {
 	}
 	session := f.place.Session
 	f.digest = nil
+	if session == "" {
+		f.place.Gone = true
+	}
 	f.place.Left = true
 	b.save(f, stat{seen: time.Now().UnixNano()})
 	b.mu.Lock()

@@ -51,13 +51,16 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 		return 0, b.readError(f, s, err)
 	}
 	m := &merging{b: b, f: f, s: s, raw: raw, had: b.memory.had(f.path)}
-	if err := m.read(); err != nil {
+	switch err := m.read(); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return m.noSession(ctx, err)
 	}
-	if err := m.run(ctx); err != nil {
-		if errors.Is(err, errUnsettled) {
-			return settle, nil
-		}
+	switch err := m.run(ctx); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return 0, m.failed(err)
 	}
 	switch {
@@ -118,17 +121,37 @@ func (m *merging) read() error {
 		m.f.place, m.had = place{Path: m.f.path}, nil
 	}
 	if m.f.place.Dialect == "" && m.had == nil {
-		if p, ok := m.b.memory.renamed(m.id, m.f.path); ok {
-			old := p.Path
-			m.had = m.b.memory.had(m.f.path)
-			m.f.place = place{Path: m.f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
-			m.b.save(m.f, stat{})
-			if err := m.b.memory.forget(old); err != nil {
-				return err
-			}
-		}
+		return m.adopt()
 	}
 	return nil
+}
+
+// adopt takes over what is remembered of a file of this session that is not there
+// any more: this is that file, under another name.
+func (m *merging) adopt() error {
+	b, f := m.b, m.f
+	p, ok := b.memory.left(m.id, f.path)
+	if !ok {
+		return nil
+	}
+	b.mu.Lock()
+	old := b.files[p.Path]
+	b.mu.Unlock()
+	if old != nil {
+		if !old.mu.TryLock() { // it was opened under its old name, and is being brought in
+			return errUnsettled
+		}
+		defer old.mu.Unlock()
+		p = old.place
+		old.place, old.digest = place{Path: old.path}, nil
+		old.publish(0)
+	}
+	from := p.Path
+	b.memory.rename(from, f.path)
+	m.had = b.memory.had(f.path)
+	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
+	b.save(f, stat{})
+	return b.memory.forget(from)
 }
 
 // noSession is what is done with a file that cannot be read as one.

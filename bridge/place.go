@@ -119,28 +119,31 @@ func (m *memory) at(path string) place {
 	return place{Path: path}
 }
 
-// renamed returns what is remembered of a file that is not there any more and
-// was of session, the latest of several, and makes it that of the file at path.
-func (m *memory) renamed(session core.SessionID, path string) (p place, found bool) {
+// left returns what is remembered of a file that is not there any more and was
+// of session, the latest of several.
+func (m *memory) left(session core.SessionID, but string) (p place, found bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for old, q := range m.places {
-		if q.Session != session || old == path || q.Seen < p.Seen {
+		if q.Session != session || old == but || q.Seen < p.Seen {
 			continue
 		}
 		if _, err := os.Lstat(old); os.IsNotExist(err) {
 			p, found = *q, true
 		}
 	}
-	if !found {
-		return p, false
-	}
+	return p, found
+}
+
+// rename makes the lines that are remembered of one path those of another.
+func (m *memory) rename(old, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.dir == "" {
-		m.lines[path] = m.lines[p.Path]
-	} else {
-		_ = os.Rename(m.linesPath(p.Path), m.linesPath(path))
+		m.lines[path] = m.lines[old]
+		return
 	}
-	return p, true
+	_ = os.Rename(m.linesPath(old), m.linesPath(path)) // where there are none, what differs is a clash
 }
 
 func (m *memory) path() string { return filepath.Join(m.dir, "places") }
