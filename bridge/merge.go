@@ -131,6 +131,8 @@ func (m *merging) read() error {
 // any more: this is that file, under another name.
 func (m *merging) adopt() error {
 	b, f := m.b, m.f
+	b.adopting.Lock()
+	defer b.adopting.Unlock()
 	p, ok := b.memory.left(m.id, f.path)
 	if !ok {
 		return nil
