@@ -159,22 +159,35 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 			hs = append(hs, hash(line))
 		}
 	}
-	if err := b.memory.add(f.path, hs); err != nil {
-		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
-	}
 	if len(es) > 0 {
+		// An answer may be lost, or the process end, and the file change again
+		// before anybody knows that they are in the log.
+		if err := b.noteAll(f, hs, announced); err != nil {
+			return false, err
+		}
 		if ok, err := b.append(ctx, f, d, es, body); !ok || err != nil {
 			return ok, err
 		}
 	}
-	if err := b.tellBad(ctx, f, bad); err != nil || len(bad) == 0 {
-		return err == nil, err
+	if err := b.tellBad(ctx, f, bad); err != nil {
+		return false, err
 	}
-	hs = hs[:0]
 	for _, line := range bad {
 		hs = append(hs, hash(line))
 	}
-	return true, b.memory.add(f.path, hs)
+	return true, b.noteAll(f, hs, 0)
+}
+
+// noteAll remembers lines.
+func (b *Bridge) noteAll(f *file, hs []uint64, with uint64) error {
+	noted := make([]uint64, len(hs))
+	for i, h := range hs {
+		noted[i] = h ^ with
+	}
+	if err := b.memory.add(f.path, noted); err != nil {
+		return b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	return nil
 }
 
 // manyLines is the dialect whose agent reads objects that go over several lines.

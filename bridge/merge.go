@@ -220,9 +220,6 @@ func (m *merging) run(ctx context.Context) error {
 		if !contradicts(err) || isDocument(m.f.path) {
 			return err
 		}
-		if err := m.noted(m.b.memory.set(m.f.path, nil)); err != nil {
-			return err
-		}
 	}
 	loaded, err := m.b.log.Load(ctx, m.id)
 	if errors.Is(err, core.ErrNotFound) {
@@ -246,8 +243,8 @@ func (m *merging) run(ctx context.Context) error {
 func (m *merging) note(es []core.Entry) error {
 	var fresh []uint64
 	for i := range es {
-		if h := hash(es[i].Line); !m.had.has(h) {
-			fresh = append(fresh, h)
+		if !m.had.maybe(es[i].Line) {
+			fresh = append(fresh, hash(es[i].Line)^announced)
 		}
 	}
 	if p := &m.f.place; p.Session == "" {
