@@ -214,10 +214,12 @@ func (m *merging) run(ctx context.Context) error {
 			return err
 		}
 		_, err := m.bring(ctx, m.raw)
-		if err == nil {
+		switch {
+		case err == nil:
 			return m.finish(ctx)
-		}
-		if !contradicts(err) || isDocument(m.f.path) {
+		case isDocument(m.f.path) && errors.Is(err, core.ErrConflict):
+			return m.replace(ctx)
+		case !contradicts(err):
 			return err
 		}
 	}
@@ -510,6 +512,26 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		m.part(head)
 	}
 	return nil
+}
+
+// replace appends a document that is another than it was: the log keeps each.
+func (m *merging) replace(ctx context.Context) error {
+	after := m.f.place.Cursor
+	if after == (core.Cursor{}) { // what was remembered is gone
+		hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
+		if err != nil {
+			return err
+		}
+		after = hs.Cursor
+	}
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+		Head: m.head(), Writer: m.b.writer(m.id, m.head()), After: after.String(),
+	})
+	if err != nil {
+		return err
+	}
+	m.b.answered()
+	return m.finish(ctx)
 }
 
 // bring has the node import data, and returns the head that it put lines on
