@@ -208,10 +208,15 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if err := b.bringImages(ctx, f, d, body); err != nil {
 		return false, err
 	}
+	after := p.Cursor
+	b.doubt(f)
 	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
-		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: after.String(),
 	})
 	if err != nil {
+		if errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
+			p.Cursor = after // nothing was stored
+		}
 		return false, b.orElse(f, err)
 	}
 	b.answered()
@@ -219,8 +224,19 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if done.Stored == len(es) {
 		return true, nil
 	}
-	// Some were there: an earlier try was stored, and somebody may have come since.
-	return true, b.stand(ctx, f, p.Leaf, false)
+	// Some were there: an earlier try was stored, with more lines perhaps than the
+	// file has now, or somebody else follows it, too.
+	err = b.stand(ctx, f, p.Leaf, false)
+	return p.Cursor != core.Cursor{}, err
+}
+
+// doubt notes that something is about to be stored of which an answer may not
+// come. Until one has, the file is compared whatever it looks like.
+func (b *Bridge) doubt(f *file) {
+	f.place.Cursor = core.Cursor{}
+	p := f.place
+	p.saw(nowhere())
+	b.remember(p)
 }
 
 // orElse sorts an error of an append: nil where a comparison will tell more.

@@ -209,6 +209,10 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}
+	after := m.f.place.Cursor
+	if after != (core.Cursor{}) {
+		m.b.doubt(m.f)
+	}
 	if m.had == nil || isDocument(m.f.path) {
 		if err := m.note(m.own.Entries); err != nil {
 			return err
@@ -218,7 +222,7 @@ func (m *merging) run(ctx context.Context) error {
 		case err == nil:
 			return m.finish(ctx)
 		case isDocument(m.f.path) && errors.Is(err, core.ErrConflict):
-			return m.replace(ctx)
+			return m.replace(ctx, after)
 		case !contradicts(err):
 			return err
 		}
@@ -515,8 +519,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 }
 
 // replace appends a document that is another than it was: the log keeps each.
-func (m *merging) replace(ctx context.Context) error {
-	after := m.f.place.Cursor
+func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	if after == (core.Cursor{}) { // what was remembered is gone
 		hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
 		if err != nil {
