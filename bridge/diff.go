@@ -15,9 +15,6 @@ type comparison struct {
 	amends   []core.Entry // they changed in the file, and not in the log
 	clashes  []clash      // they changed in both, or say other things under one id
 	vanished []core.Entry // they left the file, and are in the log
-	// lines are those of the file as the log is to have them after the amends, in
-	// the file's order, clashes apart.
-	lines [][]byte
 	// sole: all that the log has was in the file at some time.
 	sole bool
 }
@@ -77,36 +74,30 @@ func (c *comparer) take(e core.Entry, line int, counts bool) {
 	if same := c.bytes[string(e.Line)]; len(same) > 0 {
 		c.met[same[0]] = true
 		c.bytes[string(e.Line)] = same[1:]
-		c.keep(e.Line)
 		return
 	}
 	i, there := c.byID[e.ID]
 	if e.ID == "" || !there {
 		c.out.fresh = append(c.out.fresh, e)
-		c.keep(e.Line)
 		return
 	}
 	old := c.logged[i]
 	c.met[i] = true
 	switch {
 	case bytes.Equal(old.Line, e.Line), c.isWritten(old.Line, e.Line):
-		c.keep(old.Line) // repeated in the file, or shortened there
+		// repeated in the file, or shortened there
 	case !counts:
 		// A later line of the file has this id.
 	case c.wasHere(old.Line) && (old.Parent != e.Parent || old.Type != e.Type || old.Aside != e.Aside):
 		c.clash(e, line, "it has another place or type than it had, which an entry keeps")
 	case c.wasHere(old.Line):
 		c.out.amends = append(c.out.amends, e)
-		c.keep(e.Line)
 	case c.had.had(e.Line):
-		c.keep(old.Line) // it is as it was here, and somebody changed it in the log
+		// it is as it was here, and somebody changed it in the log
 	default:
 		c.clash(e, line, "the log has other bytes under this id")
-		c.keep(old.Line)
 	}
 }
-
-func (c *comparer) keep(line []byte) { c.out.lines = append(c.out.lines, line) }
 
 func (c *comparer) clash(e core.Entry, line int, why string) {
 	c.out.clashes = append(c.out.clashes, clash{e, line, why})

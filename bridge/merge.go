@@ -40,9 +40,8 @@ type merging struct {
 	d    core.Dialect
 	id   core.SessionID
 	had  set
-	bad  [][]byte // lines that are no entries and were not told yet
-	made bool     // the session was made by this
-	sole bool     // nobody else has added to the session
+	made bool // the session was made by this
+	sole bool // nobody else has added to the session
 }
 
 // merge compares the file with the log and brings the log in step.
@@ -499,13 +498,21 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	if m.d.Linear() {
 		return fmt.Errorf("nothing of it is in session %s in the log, which has %d entries: %w", m.id, len(st.Lines), core.ErrConflict)
 	}
+	var body []byte
+	for _, e := range c.fresh {
+		if plain(m.d, e) {
+			body = append(append(body, e.Line...), '\n')
+		}
+	}
+	if len(body) == 0 {
+		for _, e := range c.fresh {
+			c.clashes = append(c.clashes, clash{e, m.lineOf(e), "it has no id, and nothing else of the file is in the log"})
+		}
+		return nil
+	}
 	head := m.head()
 	if len(c.vanished) == 0 {
 		head = "file-" + strings.TrimPrefix(core.DigestOf(c.fresh[0].Line).String(), "sha256:")[:8]
-	}
-	var body []byte
-	for _, e := range c.fresh {
-		body = append(append(body, e.Line...), '\n')
 	}
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
 	if err != nil {
@@ -515,7 +522,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	if head != m.head() {
 		m.part(head)
 	}
-	return nil
+	return errMoved // now they have something in common, and the rest is as ever
 }
 
 // replace appends a document that is another than it was: the log keeps each.
