@@ -40,13 +40,14 @@ type Config struct {
 
 // A Bridge follows files. Its methods may be called from several goroutines.
 type Bridge struct {
-	cfg    Config
-	log    session.Log
-	memory *memory
-	gate   gate
-	scan   *scanner
-	images images
-	told   sync.Mutex // held while Notify runs
+	cfg      Config
+	log      session.Log
+	memory   *memory
+	gate     gate
+	scan     *scanner
+	images   images
+	told     sync.Mutex // held while Notify runs
+	adopting sync.Mutex // held while a file takes over what is remembered of another
 
 	mu    sync.Mutex
 	files map[string]*file // by path
@@ -81,7 +82,7 @@ func New(cfg Config) (*Bridge, error) {
 	b := &Bridge{cfg: cfg, log: cfg.Node.Log(), memory: m, files: map[string]*file{}, wake: make(chan struct{}, 1)}
 	b.scan = newScanner(b)
 	for path, p := range m.places {
-		if root := b.rootOf(path); root != nil {
+		if root := b.rootOf(path); root != nil && !p.Left {
 			b.files[path] = &file{path: path, root: root, place: *p, shown: *p}
 		}
 	}

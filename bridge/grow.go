@@ -28,16 +28,18 @@ const (
 // false where the file is to be compared with the log instead: it changed in
 // another way, a line is none that an append takes as it is, or somebody else
 // went on with the head.
-func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final bool) (again time.Duration, ok bool, err error) {
+func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, prove bool) (again time.Duration, ok bool, err error) {
 	p := &f.place
 	d, err := dialect.Named(p.Dialect)
 	if err != nil || s.size < p.Offset {
 		return 0, false, nil
 	}
 	replaced := p.Dev != s.dev || p.Ino != s.ino
-	if begins, err := b.beginsAsBefore(f, h, replaced || s.size == p.Offset || f.digest == nil); err != nil || !begins {
+	all := prove || replaced || s.size == p.Offset || f.digest == nil
+	if begins, err := b.beginsAsBefore(f, h, all); err != nil || !begins {
 		return 0, false, b.readError(f, s, err)
 	}
+	f.prove(all)
 	take := final || s.quietFor() > quiet
 	for {
 		data, err := readLines(h, p.Offset, s.size)
@@ -154,18 +156,38 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 		default:
 			es = append(es, e)
 			body = append(append(body, line...), '\n')
+			hs = append(hs, hash(line))
 		}
-		hs = append(hs, hash(line))
-	}
-	if err := b.memory.add(f.path, hs); err != nil {
-		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
 	}
 	if len(es) > 0 {
+		// An answer may be lost, or the process end, and the file change again
+		// before anybody knows that they are in the log.
+		if err := b.noteAll(f, hs, announced); err != nil {
+			return false, err
+		}
 		if ok, err := b.append(ctx, f, d, es, body); !ok || err != nil {
 			return ok, err
 		}
 	}
-	return true, b.tellBad(ctx, f, bad)
+	if err := b.tellBad(ctx, f, bad); err != nil {
+		return false, err
+	}
+	for _, line := range bad {
+		hs = append(hs, hash(line))
+	}
+	return true, b.noteAll(f, hs, 0)
+}
+
+// noteAll remembers lines.
+func (b *Bridge) noteAll(f *file, hs []uint64, with uint64) error {
+	noted := make([]uint64, len(hs))
+	for i, h := range hs {
+		noted[i] = h ^ with
+	}
+	if err := b.memory.add(f.path, noted); err != nil {
+		return b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	return nil
 }
 
 // manyLines is the dialect whose agent reads objects that go over several lines.
@@ -186,10 +208,15 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if err := b.bringImages(ctx, f, d, body); err != nil {
 		return false, err
 	}
+	after := p.Cursor
+	b.doubt(f)
 	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
-		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: after.String(),
 	})
 	if err != nil {
+		if errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
+			p.Cursor = after // nothing was stored
+		}
 		return false, b.orElse(f, err)
 	}
 	b.answered()
@@ -197,8 +224,19 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if done.Stored == len(es) {
 		return true, nil
 	}
-	// Some were there: an earlier try was stored, and somebody may have come since.
-	return true, b.stand(ctx, f, p.Leaf)
+	// Some were there: an earlier try was stored, with more lines perhaps than the
+	// file has now, or somebody else follows it, too.
+	err = b.stand(ctx, f, p.Leaf, false)
+	return p.Cursor != core.Cursor{}, err
+}
+
+// doubt notes that something is about to be stored of which an answer may not
+// come. Until one has, the file is compared whatever it looks like.
+func (b *Bridge) doubt(f *file) {
+	f.place.Cursor = core.Cursor{}
+	p := f.place
+	p.saw(nowhere())
+	b.remember(p)
 }
 
 // orElse sorts an error of an append: nil where a comparison will tell more.

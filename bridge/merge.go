@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,8 @@ type merging struct {
 	d    core.Dialect
 	id   core.SessionID
 	had  set
-	bad  [][]byte // lines that are no entries and were not told yet
-	made bool     // the session was made by this
+	made bool // the session was made by this
+	sole bool // nobody else has added to the session
 }
 
 // merge compares the file with the log and brings the log in step.
@@ -50,13 +51,16 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 		return 0, b.readError(f, s, err)
 	}
 	m := &merging{b: b, f: f, s: s, raw: raw, had: b.memory.had(f.path)}
-	if err := m.read(); err != nil {
+	switch err := m.read(); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return m.noSession(ctx, err)
 	}
-	if err := m.run(ctx); err != nil {
-		if errors.Is(err, errUnsettled) {
-			return settle, nil
-		}
+	switch err := m.run(ctx); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return 0, m.failed(err)
 	}
 	switch {
@@ -75,7 +79,7 @@ var errUnsettled = errors.New("it is being written")
 // is more.
 func (b *Bridge) readWhole(f *file, h *os.File, s stat, final bool) (raw, rest []byte, cut bool, err error) {
 	size := s.size
-	if f.place.Session == "" && size > 2*firstPart && !isDocument(f.path) {
+	if f.place.Dialect == "" && size > 2*firstPart && !isDocument(f.path) {
 		size, cut = firstPart, true
 	}
 	raw = make([]byte, size)
@@ -116,7 +120,40 @@ func (m *merging) read() error {
 			"%s holds session %s now; session %s, which it held, stays in the log", m.f.path, m.id, p.Session)})
 		m.f.place, m.had = place{Path: m.f.path}, nil
 	}
+	if m.f.place.Dialect == "" && m.had == nil {
+		return m.adopt()
+	}
 	return nil
+}
+
+// adopt takes over what is remembered of a file of this session that is not there
+// any more: this is that file, under another name.
+func (m *merging) adopt() error {
+	b, f := m.b, m.f
+	b.adopting.Lock()
+	defer b.adopting.Unlock()
+	p, ok := b.memory.left(m.id, f.path)
+	if !ok {
+		return nil
+	}
+	b.mu.Lock()
+	old := b.files[p.Path]
+	b.mu.Unlock()
+	if old != nil {
+		if !old.mu.TryLock() { // it was opened under its old name, and is being brought in
+			return errUnsettled
+		}
+		defer old.mu.Unlock()
+		p = old.place
+		old.place, old.digest = place{Path: old.path}, nil
+		old.publish(0)
+	}
+	from := p.Path
+	b.memory.rename(from, f.path)
+	m.had = b.memory.had(f.path)
+	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
+	b.save(f, nowhere())
+	return b.memory.forget(from)
 }
 
 // noSession is what is done with a file that cannot be read as one.
@@ -143,8 +180,8 @@ func (m *merging) noSession(ctx context.Context, err error) (time.Duration, erro
 		if err := m.b.record(ctx, f, why); err != nil {
 			return 0, err
 		}
-		if err := m.b.memory.set(f.path, nil); err != nil {
-			return 0, m.b.refuse(f, m.s, BadFile, err)
+		if err := m.noted(m.b.memory.set(f.path, nil)); err != nil {
+			return 0, err
 		}
 		m.b.notify(Notice{Kind: Vanished, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf(
 			"%s is no session any more; session %s stays in the log as it was, get it back with: sessctl resume --force %s", f.path, f.place.Session, f.place.Session)})
@@ -171,17 +208,29 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}
+	after := m.f.place.Cursor
+	if after != (core.Cursor{}) {
+		m.b.doubt(m.f)
+	}
 	if m.had == nil || isDocument(m.f.path) {
-		_, err := m.bring(ctx, m.raw)
-		if err == nil {
-			return m.finish(ctx)
+		if err := m.note(m.own.Entries); err != nil {
+			return err
 		}
-		if !contradicts(err) || isDocument(m.f.path) {
+		_, err := m.bring(ctx, m.raw)
+		switch {
+		case err == nil:
+			return m.finish(ctx)
+		case isDocument(m.f.path) && errors.Is(err, core.ErrConflict):
+			return m.replace(ctx, after)
+		case !contradicts(err):
 			return err
 		}
 	}
 	loaded, err := m.b.log.Load(ctx, m.id)
 	if errors.Is(err, core.ErrNotFound) {
+		if err := m.note(m.own.Entries); err != nil {
+			return err
+		}
 		if _, err := m.bring(ctx, m.raw); err != nil {
 			return err
 		}
@@ -191,6 +240,30 @@ func (m *merging) run(ctx context.Context) error {
 		return err
 	}
 	return m.with(ctx, loaded)
+}
+
+// note notes lines before they are in the log: an answer may be lost, or the
+// process end, and the file change again before anybody knows that they are.
+// What clashes is not noted, so that it is told even if this is cut short.
+func (m *merging) note(es []core.Entry) error {
+	var fresh []uint64
+	for i := range es {
+		if !m.had.maybe(es[i].Line) {
+			fresh = append(fresh, hash(es[i].Line)^announced)
+		}
+	}
+	if p := &m.f.place; p.Session == "" {
+		p.Session = m.id
+		m.b.save(m.f, nowhere())
+	}
+	return m.noted(m.b.memory.add(m.f.path, fresh))
+}
+
+func (m *merging) noted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return m.b.refuse(m.f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
 }
 
 // contradicts reports whether err says that the file says something else than
@@ -222,8 +295,12 @@ func (m *merging) with(ctx context.Context, st session.Loaded) error {
 		}
 	}
 	c := compare(d, m.had, logged, m.own)
+	m.sole = c.sole
 	if len(c.vanished) > 0 && m.s.quietFor() < settle {
 		return errUnsettled
+	}
+	if err := m.note(slices.Concat(c.fresh, c.amends)); err != nil {
+		return err
 	}
 	for _, e := range c.amends {
 		if err := m.amend(ctx, e, &c); err != nil {
@@ -280,7 +357,13 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	head := m.head()
 	to := st.Heads[head]
 	if id, ok := to.ID(); ok && !m.d.Linear() && hasID(c.vanished, id) {
-		to = m.anchor(st, c)
+		to = m.anchor(c)
+		// Before it goes there: its answer may be lost, and the file be as it was
+		// by then. Then the head is one that this file moved.
+		if p := &m.f.place; p.Leaf != to {
+			p.Leaf, p.Cursor = to, core.Cursor{}
+			m.b.save(m.f, nowhere())
+		}
 	}
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
 	_, err := m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
@@ -306,18 +389,22 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 // maxWhy bounds the reason in a record, which a node takes up to 4 KiB of.
 const maxWhy = 3 << 10
 
-// anchor is where the file goes on, among what the log has.
-func (m *merging) anchor(st *session.Loaded, c *comparison) core.Leaf {
-	for _, e := range c.fresh {
-		switch {
-		case e.Aside:
-			continue
-		case e.Parent == "":
-			return core.NoLeaf
-		}
-		return core.LeafAt(e.Parent)
+// anchor is the last entry of the file that the log has: what is new goes on
+// from there, or from before it.
+func (m *merging) anchor(c *comparison) core.Leaf {
+	if len(c.fresh) == 0 {
+		return m.want()
 	}
-	return m.want()
+	fresh := map[string]bool{}
+	for _, e := range c.fresh {
+		fresh[e.ID] = true
+	}
+	for i := len(m.own.Entries) - 1; i >= 0; i-- {
+		if e := m.own.Entries[i]; !e.Aside && e.ID != "" && !fresh[e.ID] {
+			return core.LeafAt(e.ID)
+		}
+	}
+	return core.NoLeaf
 }
 
 // want is where the agent goes on after reading the file.
@@ -343,15 +430,6 @@ func hasID(es []core.Entry, id string) bool {
 
 // add brings the lines in that the log lacks.
 func (m *merging) add(ctx context.Context, st *session.Loaded, c *comparison) error {
-	hs := make([]uint64, len(c.fresh))
-	for i := range c.fresh {
-		hs[i] = hash(c.fresh[i].Line)
-	}
-	if m.had != nil {
-		if err := m.b.memory.add(m.f.path, hs); err != nil {
-			return err
-		}
-	}
 	if len(c.fresh) == len(m.own.Entries) && len(st.Lines) > 0 {
 		return m.addApart(ctx, st, c)
 	}
@@ -420,13 +498,21 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	if m.d.Linear() {
 		return fmt.Errorf("nothing of it is in session %s in the log, which has %d entries: %w", m.id, len(st.Lines), core.ErrConflict)
 	}
+	var body []byte
+	for _, e := range c.fresh {
+		if plain(m.d, e) {
+			body = append(append(body, e.Line...), '\n')
+		}
+	}
+	if len(body) == 0 {
+		for _, e := range c.fresh {
+			c.clashes = append(c.clashes, clash{e, m.lineOf(e), "it has no id, and nothing else of the file is in the log"})
+		}
+		return nil
+	}
 	head := m.head()
 	if len(c.vanished) == 0 {
 		head = "file-" + strings.TrimPrefix(core.DigestOf(c.fresh[0].Line).String(), "sha256:")[:8]
-	}
-	var body []byte
-	for _, e := range c.fresh {
-		body = append(append(body, e.Line...), '\n')
 	}
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
 	if err != nil {
@@ -436,7 +522,26 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	if head != m.head() {
 		m.part(head)
 	}
-	return nil
+	return errMoved // now they have something in common, and the rest is as ever
+}
+
+// replace appends a document that is another than it was: the log keeps each.
+func (m *merging) replace(ctx context.Context, after core.Cursor) error {
+	if after == (core.Cursor{}) { // what was remembered is gone
+		hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
+		if err != nil {
+			return err
+		}
+		after = hs.Cursor
+	}
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+		Head: m.head(), Writer: m.b.writer(m.id, m.head()), After: after.String(),
+	})
+	if err != nil {
+		return err
+	}
+	m.b.answered()
+	return m.finish(ctx)
 }
 
 // bring has the node import data, and returns the head that it put lines on
@@ -470,18 +575,19 @@ func (m *merging) part(head string) {
 // finish remembers that the file is in step.
 func (m *merging) finish(ctx context.Context) error {
 	f, p := m.f, &m.f.place
-	first := p.Session == ""
+	first := p.Dialect == ""
 	p.Session, p.Dialect, p.Head = m.id, m.d.Name(), m.head()
 	if err := m.tellSkipped(ctx); err != nil {
 		return err
 	}
-	if err := m.b.memory.set(f.path, m.hashes()); err != nil {
-		return m.b.refuse(f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	if err := m.noted(m.b.memory.set(f.path, m.hashes())); err != nil {
+		return err
 	}
-	if err := m.b.stand(ctx, f, m.want()); err != nil {
+	if err := m.b.stand(ctx, f, m.want(), m.sole); err != nil {
 		return err
 	}
 	f.digest = xxhash.New()
+	f.prove(true)
 	p.Offset = 0
 	if len(m.raw) > 0 {
 		p.advance(f.digest, bytes.NewReader(m.raw), m.raw)
