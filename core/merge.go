@@ -31,10 +31,10 @@ type Mover interface {
 	InCWD(line []byte, cwd string) []byte
 }
 
-// sameHeader reports whether two lines are the header of one session: the same
+// SameHeader reports whether two lines are the header of one session: the same
 // bytes but for the directory, which is another on every host, and for what the
 // agent itself makes of its header.
-func sameHeader(d Dialect, a, b []byte) bool {
+func SameHeader(d Dialect, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
@@ -92,7 +92,7 @@ func MissingFrom(d Dialect, have, f *File) ([]Entry, error) {
 }
 
 func missing(d Dialect, h Header, es []Entry, entry func(id string) (Entry, bool), imported bool, f *File) ([]Entry, error) {
-	if !sameHeader(d, h.Line, f.Header.Line) {
+	if !SameHeader(d, h.Line, f.Header.Line) {
 		return nil, &LineError{Line: 1, Err: fmt.Errorf("the header is not the one in the log: %w", ErrConflict)}
 	}
 	known := make(map[string]int, len(es)) // lines of the session that no line of the file met yet

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -100,4 +101,20 @@ func (c claims) forget(id core.SessionID, head, writer string) error {
 		return err
 	}
 	return nil
+}
+
+// headOf returns the head whose claim wrote the agent's file at path, or head
+// where none is known to have.
+func (c claims) headOf(id core.SessionID, path, head string) string {
+	names, err := filepath.Glob(filepath.Join(c.dir, string(id)+".*.json"))
+	if err != nil || c.dir == "" {
+		return head
+	}
+	for _, name := range names {
+		other := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), string(id)+"."), ".json")
+		if h, ok, err := c.load(id, other); err == nil && ok && h.Path == path {
+			return other
+		}
+	}
+	return head
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
@@ -21,6 +22,7 @@ type fakeNode struct {
 	url   string
 	home  string
 	stdin string
+	file  atomic.Value // a string: the agent's file of testID, where it may change
 }
 
 func newFake(t *testing.T) *fakeNode {

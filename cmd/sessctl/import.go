@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +124,11 @@ func (a *app) importFile(ctx context.Context, node *api.Client, name string, f i
 		return fmt.Errorf("%s: %w", title(name), err)
 	}
 	first := peek(f.dialect, start)
-	v, err := a.voice(ctx, node, first.session, f.writerFlags)
+	speaker := f.writerFlags
+	if path, err := filepath.Abs(name); err == nil && name != "-" {
+		speaker.head = a.claims().headOf(first.session, path, f.head)
+	}
+	v, err := a.voice(ctx, node, first.session, speaker)
 	if err != nil {
 		return err
 	}

