@@ -22,7 +22,8 @@ type fakeNode struct {
 	url   string
 	home  string
 	stdin string
-	file  atomic.Value // a string: the agent's file of testID, where it may change
+	// What testID is, where that changes: the agent's file, and what the node says.
+	file, info atomic.Value // strings
 }
 
 func newFake(t *testing.T) *fakeNode {

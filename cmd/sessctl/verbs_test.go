@@ -176,7 +176,10 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	f := newFake(t)
 	f.file.Store(text)
 	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.info.Store(`{"log":{"dialect":"pi"}}`)
+	f.mux.HandleFunc("GET /v1/sessions/"+testID, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, f.info.Load().(string))
+	})
 	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
 		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &api.Life{State: "unknown"}},
 	}})
