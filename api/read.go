@@ -259,6 +259,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 		}
 		lines = st.Dialect.Layout(st.Header, es)
 		dir, name := st.Dialect.FileName(st.Header)
+		w.Header().Set(HeaderDialect, st.Dialect.Name())
 		w.Header().Set(HeaderDir, dir)
 		w.Header().Set(HeaderFile, name)
 		w.Header().Set(HeaderCursor, st.Cursor().String())

@@ -116,7 +116,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
 			return err
 		}
-		a.Head = headFor(st, f, fresh, how.Writer)
+		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)
 		parted = wentOn(st, a.Head, f)
 		return nil
 	})

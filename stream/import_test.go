@@ -255,20 +255,21 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		claim  bool
+		claim  string // the head that the importer holds
 		parent string
 	}{
-		{"by where it goes on", false, "side1"},
-		{"by the claim", true, "side1"},
-		{"by the claim, from elsewhere", true, "root"},
+		{"by where it goes on", "", "side1"},
+		{"by where it goes on, and not by the claim", "main", "side1"},
+		{"by the claim", "side", "side1"},
+		{"by the claim, from elsewhere", "side", "root"},
 	} {
 		_, ss, _ := memory()
 		lines := []string{entry("root", ""), entry("a", "root"), entry("side1", "root")}
 		s := create(t, ss, "session1", lines[:2]...)
 		mustAppend(t, s, "side", "", lines[2])
 		how := stream.ImportHow{}
-		if c.claim {
-			how.Writer = claim(t, s, stream.ClaimRequest{Head: "side"}).Writer
+		if c.claim != "" {
+			how.Writer = claim(t, s, stream.ClaimRequest{Head: c.claim}).Writer
 		}
 		f := file(t, "session1", append(lines, entry("new", c.parent))...)
 		res, err := ss.Import(t.Context(), f, nil, core.Origin{}, how)

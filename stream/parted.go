@@ -69,23 +69,35 @@ func parentOf(fresh []core.Entry) core.Leaf {
 	return core.NoLeaf
 }
 
-// headFor is the head that the entries that f adds, fresh, are for: the one that
-// writer holds, for whom the file was made; else main where they go on from it,
-// or the head that they do go on from, as one that an earlier import made.
-func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) string {
+// headFor is the head that the entries that f adds, fresh, are for, and the claim
+// to write to it from: the head that they go on from, the writer's own and main
+// before others, such as one that an earlier import made; else the writer's own,
+// for which the file was made; else main. Whoever holds a head may write to
+// others that are free.
+func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (head, as string) {
 	names := st.HeadNames() // main first
+	own := ""
 	for _, name := range names {
-		if c := st.Heads[name].Claim; c != nil && writer != "" && c.Writer == writer && !wentOn(st, name, f) {
-			return name
+		if c := st.Heads[name].Claim; c != nil && writer != "" && c.Writer == writer {
+			own = name
+			names = append([]string{own}, names...)
+			break
 		}
 	}
 	from := parentOf(fresh)
 	for _, name := range names {
-		if !from.IsNone() && st.Leaf(name) == from {
-			return name
+		switch {
+		case from.IsNone() || st.Leaf(name) != from:
+		case own != "" && st.Heads[name].Claim == nil:
+			return name, ""
+		default:
+			return name, writer
 		}
 	}
-	return core.MainHead
+	if own != "" && !wentOn(st, own, f) {
+		return own, writer
+	}
+	return core.MainHead, writer
 }
 
 // branchFile puts the lines of a, which are those of fresh, on a head of their

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
@@ -23,29 +24,38 @@ type agentFile struct {
 	*draft
 	path    string
 	cursor  core.Cursor
+	agent   string       // the session's dialect
 	dialect core.Dialect // nil for one that this program does not know
-	old     fs.FileInfo  // of what is in its place now, nil for nothing
+	where   workplace
+	old     fs.FileInfo // of what is in its place now, nil for nothing
 }
 
-// fetchFile writes the session as a file of its agent beside its place, where it
-// works in w. With dry it is written where nobody looks, and its place stays as
-// it is, also where that is not there yet.
-func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags, w workplace) (*agentFile, error) {
+// fetchFile writes the session as a file of its agent beside its place. With dry
+// it is written where nobody looks, and its place stays as it is, also where that
+// is not there yet.
+func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
 	body, place, err := node.File(ctx, string(id), f.head)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	file := &agentFile{cursor: place.Cursor}
-	if file.dialect, err = a.dialectHere(f.dialect); err != nil {
+	file := &agentFile{cursor: place.Cursor, agent: place.Dialect}
+	if file.agent == "" { // an older node
+		info, err := node.Info(ctx, string(id))
+		if err != nil {
+			return nil, err
+		}
+		file.agent = info.Log.Dialect
+	}
+	if file.dialect, err = a.dialectHere(file.agent); err != nil {
 		file.dialect = nil // a node may know one that this program does not
 	}
 	r := bufio.NewReaderSize(answer{body}, 1<<20)
-	top, err := file.readTop(r, w, &place)
+	top, err := a.settle(ctx, node, id, file, r, f.cwd, &place)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := a.agentDir(f.dialect, f.dir, place, w)
+	dir, err := a.agentDir(file.agent, f.dir, place, file.where)
 	if err != nil {
 		return nil, err
 	}
@@ -61,35 +71,58 @@ func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID
 	return file, nil
 }
 
-// readTop reads as much of a file as has its header, and returns it with that
-// one's directory in place of its own. place is then where the agent of this
-// host looks for it.
-func (f *agentFile) readTop(r *bufio.Reader, w workplace, place *api.Place) ([]byte, error) {
-	mover, ok := f.dialect.(core.Mover)
-	if !ok {
-		return nil, nil
+// settle finds out where the session goes on, and sets place to where the agent
+// then looks for it. It reads as much of the file as has its header, and returns
+// it with that directory in place of the one there.
+func (a *app) settle(ctx context.Context, node *api.Client, id core.SessionID, f *agentFile, r *bufio.Reader, given string, place *api.Place) ([]byte, error) {
+	if _, ok := f.dialect.(core.Mover); !ok {
+		info, err := node.Info(ctx, string(id))
+		if err == nil {
+			f.where, err = a.workplace(given, info.CWD)
+		}
+		return nil, err
 	}
-	var top []byte
-	for range 2 { // omp has its title slot in front
-		line, err := r.ReadBytes('\n')
-		if err != nil && err != io.EOF {
+	above, header, end, err := f.top(r)
+	if err != nil {
+		return nil, err
+	}
+	h, err := f.dialect.Header(header)
+	if err != nil { // no session as this program knows them
+		f.where, err = a.workplace(given, "")
+		return slices.Concat(above, header, end), err
+	}
+	mover := f.dialect.(core.Mover)
+	if bytes.Equal(mover.InCWD(header, ""), header) {
+		h.CWD = "" // it is none of a host's
+	}
+	if f.where, err = a.workplace(given, h.CWD); err != nil {
+		return nil, err
+	}
+	if f.where.CWD != h.CWD {
+		header = mover.InCWD(header, f.where.CWD)
+		if h, err = f.dialect.Header(header); err != nil {
 			return nil, err
 		}
-		plain := bytes.TrimSuffix(line, []byte("\n"))
-		if _, bad := f.dialect.Header(plain); bad == nil {
-			if w.CWD != w.From {
-				line = append(mover.InCWD(plain, w.CWD), line[len(plain):]...)
-			}
-			h, err := f.dialect.Header(bytes.TrimSuffix(line, []byte("\n")))
-			if err != nil {
-				return nil, err
-			}
-			place.Dir, place.Name = f.dialect.FileName(h)
-			return append(top, line...), nil
-		}
-		top = append(top, line...)
 	}
-	return top, nil
+	place.Dir, place.Name = f.dialect.FileName(h)
+	return slices.Concat(above, header, end), nil
+}
+
+// top reads the file as far as its header: omp has its title slot above it.
+func (f *agentFile) top(r *bufio.Reader) (above, header, end []byte, err error) {
+	for range 2 {
+		above = append(above, append(header, end...)...)
+		line, err := r.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return nil, nil, nil, err
+		}
+		header = bytes.TrimSuffix(line, []byte("\n"))
+		end = line[len(header):]
+		if _, err := f.dialect.Header(header); err == nil {
+			break
+		}
+	}
+	return above, header, end, nil
 }
 
 // dialectHere is the dialect called name, with what its agent's places depend on
@@ -160,7 +193,7 @@ func (f *agentFile) put(aside bool, now time.Time) (string, error) {
 		return "", err
 	}
 	if info == nil || !os.SameFile(info, f.old) || info.Size() != f.old.Size() || !info.ModTime().Equal(f.old.ModTime()) {
-		return "", hintf(fmt.Errorf("%s was written to meanwhile%w", f.path, silent{fs.ErrExist}), "end the agent that works with it and try again")
+		return "", changed(f.path)
 	}
 	name := ""
 	if aside {

@@ -81,6 +81,16 @@ func (c claims) save(h held) error {
 	if err := makeDir(c.dir); err != nil {
 		return err
 	}
+	if other := c.headOf(h.Session, h.Path, h.Head); other != h.Head && h.Path != "" {
+		was, _, err := c.load(h.Session, other)
+		if err != nil {
+			return err
+		}
+		was.Path = "" // the file is for this head now
+		if err := c.save(was); err != nil {
+			return err
+		}
+	}
 	b, err := json.Marshal(h)
 	if err != nil {
 		return err

@@ -76,11 +76,11 @@ who holds the head.`,
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
-			w, done, err := a.resume(ctx, args[0], f)
+			file, err := a.resume(ctx, args[0], f)
 			if err != nil || f.dry || len(f.agentArgs) == 0 {
 				return err
 			}
-			return a.resumeAgent(cmd.Context(), f, w, done)
+			return a.resumeAgent(cmd.Context(), f.agentArgs, file)
 		},
 	}
 	f.add(cmd)
@@ -101,8 +101,6 @@ type resumeFlags struct {
 	force     bool
 	dry       bool
 	agentArgs []string
-
-	dialect string // of the session
 }
 
 // resumed is what resume says.
@@ -130,152 +128,133 @@ type brought struct {
 	Head string `json:"head"`
 }
 
-func (a *app) resume(ctx context.Context, arg string, f resumeFlags) (workplace, resumed, error) {
-	var w workplace
+func (a *app) resume(ctx context.Context, arg string, f resumeFlags) (*agentFile, error) {
 	node, id, err := a.inLog(ctx, arg)
 	if err != nil {
-		return w, resumed{}, err
-	}
-	info, err := node.Info(ctx, string(id))
-	if err != nil {
-		return w, resumed{}, err
-	}
-	if f.dialect = info.Log.Dialect; f.agent == "" {
-		f.agent = f.dialect
-	}
-	if w, err = a.workplace(f.cwd, a.workedIn(info)); err != nil {
-		return w, resumed{}, err
-	}
-	if w.Gone && len(f.agentArgs) > 0 {
-		return w, resumed{}, hintf(fmt.Errorf("it worked in %s, which is not here%w", w.From, silent{fs.ErrNotExist}), "say where it goes on with: --cwd DIR")
+		return nil, err
 	}
 	if f.dry {
-		out, err := a.wouldResume(ctx, node, id, f, w)
-		return w, out, err
+		return nil, a.wouldResume(ctx, node, id, f)
 	}
-	out, err := a.resumeIn(ctx, node, id, f, w)
-	return w, out, err
+	return a.resumeIn(ctx, node, id, f)
 }
 
-// workedIn is the directory that the session worked in, empty where that is none
-// of a host's.
-func (a *app) workedIn(info api.Info) string {
-	d, err := a.dialectHere(info.Log.Dialect)
-	if m, ok := d.(core.Mover); err == nil && ok && string(m.InCWD(info.Header, "")) == string(info.Header) {
-		return ""
-	}
-	return info.CWD
-}
-
-func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags, w workplace) (resumed, error) {
+func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
 	out := resumed{ID: id}
-	if w.From != "" || w.CWD != "" {
-		out.Place = &w
-	}
 	mine, _, err := a.claims().load(id, f.head)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	out.mine = mine.Writer
 	var life *api.Life
 	if f.claimFlags, life, err = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer); err != nil {
-		return out, err
+		return nil, err
 	}
 	// Nobody is fenced for the sake of a file that then cannot be written: it is
 	// written before, beside its place.
-	file, err := a.prepare(ctx, node, id, f, w, &out)
+	file, g, err := a.prepare(ctx, node, id, f)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	defer func() { file.discard() }()
+	defer func() {
+		if file != nil {
+			file.discard()
+		}
+	}()
+	if f.agent == "" {
+		f.agent = file.agent
+	}
 	c, err := a.takeClaim(ctx, node, id, f.claimFlags)
 	if errors.Is(err, core.ErrFenced) { // somebody claimed it meanwhile
-		return out, hintf(err, "take it over with: sessctl resume --take-over%s %s", headArg(f.head), id)
+		return nil, hintf(err, "take it over with: sessctl resume --take-over%s %s", headArg(f.head), id)
 	}
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	a.remember(id, c, file.path)
-	if c.Seq != file.cursor.Seq+1 { // something came between
-		file.discard()
-		if file, err = a.fetchFile(ctx, node, id, f, w); err != nil {
-			return out, err
+	if !g.none() {
+		out.Lacked = &g
+	}
+	brings := len(g.Lines) > 0 && !f.force
+	if brings {
+		if out.Brought, err = a.bring(ctx, node, file, c.Writer, f.images); err != nil {
+			return nil, err
 		}
 	}
-	if err := a.placeImages(ctx, node, file.Name(), f.dialect, f.images); err != nil {
-		return out, err
+	if brings || c.Seq != file.cursor.Seq+1 { // or something else came between
+		file.discard()
+		if file, err = a.again(ctx, node, id, f); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.placeImages(ctx, node, file.Name(), file.agent, f.images); err != nil {
+		return nil, err
 	}
 	if out.Aside, err = file.put(out.Lacked.kept(f.force), a.now()); err != nil {
-		return out, err
+		return nil, err
 	}
 	out.Path, out.Head, out.Writer, out.Epoch, out.Cursor, out.Former = file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former
 	if c.Former != nil {
 		out.Life = life
 	}
-	a.noteWorkplace(w)
-	return out, a.print(out, func() error { return a.printResumed(out) })
+	out.Place = file.where.told()
+	a.noteWorkplace(file.where)
+	return file, a.print(out, func() error { return a.printResumed(out) })
 }
 
-// prepare writes the file beside its place. What the file in that place has and
-// the log has not goes into the log first, as far as it can.
-func (a *app) prepare(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags, w workplace, out *resumed) (*agentFile, error) {
-	file, err := a.fetchFile(ctx, node, id, f, w)
+// prepare writes the file beside its place, and says what the file in that place
+// has and the log has not.
+func (a *app) prepare(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, surplus, error) {
+	file, err := a.fetchFile(ctx, node, id, f)
 	if err != nil {
-		return nil, err
+		return nil, surplus{}, err
+	}
+	if file.where.Gone && len(f.agentArgs) > 0 {
+		file.discard()
+		return nil, surplus{}, hintf(fmt.Errorf("it worked in %s, which is not here%w", file.where.From, silent{fs.ErrNotExist}), "say where it goes on with: --cwd DIR")
 	}
 	g, err := a.surplus(ctx, node, id, file)
 	if err == nil && !f.force {
 		err = g.refused(file.path)
 	}
-	if err != nil || g.none() {
-		return discarded(file, err)
+	if err != nil {
+		file.discard()
+		return nil, g, err
 	}
-	out.Lacked = &g
-	if f.force || len(g.Lines) == 0 {
-		return file, nil
-	}
-	file.discard()
-	if out.Brought, err = a.bring(ctx, node, id, file.path, f); err != nil {
-		return nil, err
-	}
-	if file, err = a.fetchFile(ctx, node, id, f, w); err != nil {
-		return nil, err
-	}
-	rest, err := a.surplus(ctx, node, id, file)
-	if err == nil && (rest.contradicts != nil || len(rest.Lines) > 0) {
-		err = hintf(fmt.Errorf("%s was written to meanwhile%w", file.path, silent{fs.ErrExist}), "end the agent that works with it and try again")
-	}
-	return discarded(file, err)
+	return file, g, nil
 }
 
-// discarded returns f, or err and no file.
-func discarded(f *agentFile, err error) (*agentFile, error) {
-	if err != nil {
-		f.discard()
+// again is prepare once more, when the log has all that it can have.
+func (a *app) again(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
+	file, g, err := a.prepare(ctx, node, id, f)
+	if err == nil && len(g.Lines) > 0 && !f.force {
+		err = changed(file.path)
+		file.discard()
 		return nil, err
 	}
-	return f, nil
+	return file, err
 }
 
-// bring brings the lines of the file at path that the log lacks into the log.
-func (a *app) bring(ctx context.Context, node *api.Client, id core.SessionID, path string, f resumeFlags) (*brought, error) {
-	if err := a.bringImages(ctx, node, path, f.dialect, f.images); err != nil {
+// changed says that the file at path was written to since it was looked at.
+func changed(path string) error {
+	return hintf(fmt.Errorf("%s was written to meanwhile%w", path, silent{fs.ErrExist}), "end the agent that works with it and try again")
+}
+
+// bring brings the lines that the log lacks of the file that f replaces into the
+// log, in the name of writer.
+func (a *app) bring(ctx context.Context, node *api.Client, f *agentFile, writer, images string) (*brought, error) {
+	if err := a.bringImages(ctx, node, f.path, f.agent, images); err != nil {
 		return nil, err
 	}
-	v, err := a.voice(ctx, node, id, writerFlags{head: a.claims().headOf(id, path, f.head)})
-	if err != nil {
-		return nil, err
-	}
-	r, size, err := openFile(path)
+	r, size, err := openFile(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	by, _ := a.whoami()
-	done, err := node.Import(ctx, r, size, api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: api.Branch})
+	done, err := node.Import(ctx, r, size, api.ImportOptions{Dialect: f.agent, Writer: writer, By: by, OnConflict: api.Branch})
 	if err != nil {
-		err = hintf(fmt.Errorf("%s has lines that the log lacks and that cannot be brought in: %w", path, err), asideHint, path)
-		return nil, err
+		return nil, hintf(fmt.Errorf("%s has lines that the log lacks and that cannot be brought in: %w", f.path, err), asideHint, f.path)
 	}
 	b := &brought{Head: core.MainHead}
 	if done.Head != "" {
@@ -300,38 +279,26 @@ func (g *surplus) kept(force bool) bool {
 }
 
 // wouldResume says what resume would do.
-func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags, w workplace) (resumed, error) {
+func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) error {
 	out := resumed{ID: id, Head: f.head, DryRun: true}
-	if w.From != "" || w.CWD != "" {
-		out.Place = &w
-	}
 	hs, err := node.Heads(ctx, string(id))
 	if err != nil {
-		return out, err
+		return err
 	}
 	for _, h := range hs.Heads {
 		if h.Head == f.head {
 			out.Holder, out.Life = h.Claim, h.Life
 		}
 	}
-	file, err := a.fetchFile(ctx, node, id, f, w)
+	file, g, err := a.prepare(ctx, node, id, f)
 	if err != nil {
-		return out, err
+		return err
 	}
 	defer file.discard()
-	g, err := a.surplus(ctx, node, id, file)
-	if err != nil {
-		return out, err
-	}
-	if !f.force {
-		if err := g.refused(file.path); err != nil {
-			return out, err
-		}
-	}
 	if !g.none() {
 		out.Lacked = &g
 	}
-	out.Path, out.Cursor = file.path, file.cursor
-	a.noteWorkplace(w)
-	return out, a.print(out, func() error { return a.printWouldResume(out, f) })
+	out.Path, out.Cursor, out.Place = file.path, file.cursor, file.where.told()
+	a.noteWorkplace(file.where)
+	return a.print(out, func() error { return a.printWouldResume(out, f) })
 }

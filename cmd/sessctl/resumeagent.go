@@ -16,8 +16,8 @@ func openArgs(dialect, path string) []string {
 }
 
 // resumeAgent starts the agent on the file that was written.
-func (a *app) resumeAgent(ctx context.Context, f resumeFlags, w workplace, done resumed) error {
-	argv := append(f.agentArgs[:len(f.agentArgs):len(f.agentArgs)], openArgs(f.dialect, done.Path)...)
+func (a *app) resumeAgent(ctx context.Context, argv []string, f *agentFile) error {
+	argv = append(argv[:len(argv):len(argv)], openArgs(f.agent, f.path)...)
 	_ = argv
 	return nil
 }

@@ -89,6 +89,9 @@ func (a *app) surplusOf(ctx context.Context, node *api.Client, id core.SessionID
 			missing = missing[1:]
 		}
 	}
+	if others, err := core.MissingFrom(d, file, have); d.Linear() && len(g.Lines) > 0 && (err != nil || len(others) > 0) {
+		g.contradicts = fmt.Errorf("it has %s that the log lacks, the session went on without them, and sessions of %s have no branches", g.text(), d.Name())
+	}
 	return g, nil
 }
 

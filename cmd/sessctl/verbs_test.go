@@ -206,7 +206,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 
 // talk is a session of pi that said so much.
 func talk(said ...string) string {
-	text := `{"type":"session","version":3,"id":"talk-one","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/lab/x"}` + "\n"
+	text := `{"type":"session","version":3,"id":"talk-one","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/"}` + "\n"
 	parent := "null"
 	for i, id := range said {
 		text += fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-02T03:04:%02d.000Z","message":{"role":"user","content":"hi"}}`, id, parent, i) + "\n"
@@ -223,7 +223,7 @@ func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(dir, talkFile)
 	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
-		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
+		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
 	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 
 	// Over an older file of the session, in place, with its mode.
@@ -258,20 +258,20 @@ next: see what it has with: sessctl entries `+path+`, and put it aside with: --f
 	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 }
 
-// Lines that the log lacks are brought into it before anything is claimed.
+// Lines that the log lacks are brought into it, from the claim.
 func TestResumeBringsInWhatTheLogLacks(t *testing.T) {
 	t.Parallel()
 	mine := talk("a", "c", "d")
 	all := talk("a", "b") + strings.TrimPrefix(mine, talk("a"))
 	for _, head := range []string{"", "main-1"} {
-		f, claims := resumable(t, talk("a", "b"))
+		f, _ := resumable(t, talk("a", "b"))
 		dir := t.TempDir()
 		path := filepath.Join(dir, talkFile)
 		old := mine + "half a li"
 		_ = os.WriteFile(path, []byte(old), 0o600)
 		f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
-			if b, _ := io.ReadAll(r.Body); string(b) != old || r.URL.Query().Get("onConflict") != "branch" || claims.Load() > 0 {
-				t.Errorf("imported is %q, %s, after %d claims", b, r.URL, claims.Load())
+			if b, _ := io.ReadAll(r.Body); string(b) != old || r.URL.Query().Get("onConflict") != "branch" || r.Header.Get(api.HeaderWriter) != "w1" {
+				t.Errorf("imported is %q, %s, by %q", b, r.URL, r.Header.Get(api.HeaderWriter))
 			}
 			f.file.Store(all)
 			_ = json.NewEncoder(w).Encode(api.Imported{Session: testID, Entries: 2, Head: head})
@@ -317,8 +317,8 @@ func TestResumeStaysInItsDirectory(t *testing.T) {
 func TestResumeInTheAgentsOwnPlace(t *testing.T) {
 	t.Parallel()
 	f, _ := resumable(t, talk("a"))
-	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/--lab-x--", talkFile), "")
-	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/--lab-x--", talkFile), "")
+	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/----", talkFile), "")
+	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/----", talkFile), "")
 	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat"}, "resume", testID), 0, filepath.Join(f.home, "flat", talkFile), "")
 	other, _ := resumable(t, "of an agent that is not known here\n") // its place is what the node says
 	wantResult(t, other.run("resume", testID), 0, filepath.Join(other.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")

@@ -178,3 +178,11 @@ func (w workplace) here() string {
 	}
 	return w.CWD
 }
+
+// told is w as it is printed, nil where there is nothing to say.
+func (w workplace) told() *workplace {
+	if w == (workplace{}) {
+		return nil
+	}
+	return &w
+}

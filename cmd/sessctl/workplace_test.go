@@ -147,17 +147,17 @@ func TestWhereItWasOrWhereTheUserSays(t *testing.T) {
 // changes, and the file is where the agent looks for it from there.
 func TestTheFileSaysWhereTheSessionGoesOn(t *testing.T) {
 	t.Parallel()
-	f, _ := resumable(t, talk("a"))
-	f.info.Store(`{"cwd":"/lab/x","header":{"cwd":"/lab/x"},"log":{"dialect":"pi"}}`)
+	text := strings.Replace(talk("a"), `"cwd":"/"`, `"cwd":"/lab/x"`, 1)
+	f, _ := resumable(t, text)
 	cwd := filepath.Join(f.home, "a b", "lab.x")
 	makeAll(t, cwd, ".")
 	got := f.run("resume", testID, "--cwd", cwd)
 	wantResult(t, got, 0, "", "sessctl: it goes on in "+cwd+" (it was /lab/x): --cwd says so")
 	dir := filepath.Join(f.home, ".pi/agent/sessions", "--"+strings.ReplaceAll(cwd[1:], "/", "-")+"--")
-	wantFiles(t, dir, map[string]string{talkFile: strings.Replace(talk("a"), `"/lab/x"`, `"`+cwd+`"`, 1)})
+	wantFiles(t, dir, map[string]string{talkFile: strings.Replace(text, `"/lab/x"`, `"`+cwd+`"`, 1)})
 	// It is the same session's file.
 	wantResult(t, f.run("resume", testID, "--cwd", cwd, "--dir", dir, "-o", "json"), 0, `"cwd":{"from":"/lab/x","cwd":"`+cwd+`","why":"--cwd says so"}`, "")
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, "", "sessctl: it worked in /lab/x, which is not here; say where it goes on with: --cwd DIR")
-	wantFiles(t, dir, map[string]string{talkFile: talk("a")})
+	wantFiles(t, dir, map[string]string{talkFile: text})
 	wantResult(t, f.run("resume", testID, "--", "agent"), exitNotFound, "", "it worked in /lab/x, which is not here\nnext: say where it goes on with: --cwd DIR")
 }
