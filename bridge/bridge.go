@@ -81,7 +81,7 @@ func New(cfg Config) (*Bridge, error) {
 	b := &Bridge{cfg: cfg, log: cfg.Node.Log(), memory: m, files: map[string]*file{}, wake: make(chan struct{}, 1)}
 	b.scan = newScanner(b)
 	for path, p := range m.places {
-		if root := b.rootOf(path); root != nil {
+		if root := b.rootOf(path); root != nil && !p.Left {
 			b.files[path] = &file{path: path, root: root, place: *p, shown: *p}
 		}
 	}

@@ -18,6 +18,8 @@ type comparison struct {
 	// lines are those of the file as the log is to have them after the amends, in
 	// the file's order, clashes apart.
 	lines [][]byte
+	// sole: all that the log has was in the file at some time.
+	sole bool
 }
 
 // A clash is a line of the file that the log has otherwise.
@@ -48,10 +50,14 @@ func compare(d core.Dialect, had set, logged []core.Entry, f *core.File) compari
 		e := f.Entries[i]
 		c.take(e, f.Lines[i], e.ID == "" || last[e.ID] == i)
 	}
+	c.out.sole = true
 	inFile := func(id string) bool { _, ok := last[id]; return ok }
 	for i := range logged {
 		if e := logged[i]; !c.met[i] && !(e.ID != "" && inFile(e.ID)) && c.wasHere(e.Line) {
 			c.out.vanished = append(c.out.vanished, e)
+		}
+		if e := &logged[i]; !c.met[i] && !e.Aside && !c.wasHere(e.Line) {
+			c.out.sole = false
 		}
 	}
 	return c.out

@@ -34,18 +34,19 @@ type file struct {
 	goneAt  time.Time      // when it was first seen to be missing
 	parted  bool           // its lines got a head of their own, which is to be told
 	clashes set            // lines that were told to clash
+	proved  time.Time      // when all bytes that are in the log were last compared
 
 	queued bool // guarded by Bridge.mu
 
 	// What others may look at while it is brought in.
-	show    sync.Mutex
-	shown   place
-	size    int64
-	err     error     // why it is not brought in
-	retry   time.Time // when to try again, where err is not nil and nothing changed
-	pause   time.Duration
-	force   bool // to be compared although nothing seems to have changed
-	partial bool // its last line may be one that will never get its newline
+	show  sync.Mutex
+	shown place
+	size  int64
+	err   error     // why it is not brought in
+	retry time.Time // when to try again, where err is not nil and nothing changed
+	pause time.Duration
+	force bool // to be compared although nothing seems to have changed
+	quick bool // it grew, and not all that was there before was looked at
 }
 
 // A stat is what a file is known by.
@@ -77,6 +78,8 @@ func (f *file) inStep(s stat) bool {
 	defer f.show.Unlock()
 	switch {
 	case f.force:
+		return false
+	case f.quick && s.quietFor() > quiet:
 		return false
 	case f.err != nil:
 		return f.size == s.size && f.shown.MTime == s.mtime && time.Now().Before(f.retry)
@@ -131,6 +134,9 @@ const (
 	// goneFor is how long a file is missing before it is gone: it may be about to
 	// be renamed into place.
 	goneFor = 2 * time.Second
+	// proofAge is how long a file that grows all the time goes without all of it
+	// being looked at.
+	proofAge = 30 * time.Second
 )
 
 // A refusal is an error that is about one file, and that trying again soon does
@@ -187,12 +193,13 @@ var errMoved = errors.New("it changed meanwhile")
 func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, force bool) (time.Duration, error) {
 	p := &f.place
 	waits := final && p.Offset < s.size
-	if !force && !waits && p.same(s) {
+	prove := f.isQuick() && (final || s.quietFor() > quiet || time.Since(f.proved) > proofAge)
+	if !force && !waits && !prove && p.same(s) {
 		f.publish(s.size)
 		return 0, nil
 	}
 	if !force && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
-		again, ok, err := b.grow(ctx, f, h, s, final)
+		again, ok, err := b.grow(ctx, f, h, s, final, prove)
 		if ok || err != nil {
 			return again, err
 		}
@@ -238,11 +245,12 @@ func (b *Bridge) missing(f *file) time.Duration {
 		return left
 	}
 	session := f.place.Session
-	f.place, f.digest = place{Path: f.path}, nil
-	f.publish(0)
-	if err := b.memory.forget(f.path); err != nil {
-		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
+	f.digest = nil
+	if session == "" {
+		f.place.Gone = true
 	}
+	f.place.Left = true
+	b.save(f, stat{seen: time.Now().UnixNano()})
 	b.mu.Lock()
 	if b.files[f.path] == f {
 		delete(b.files, f.path)
@@ -256,6 +264,24 @@ func (b *Bridge) missing(f *file) time.Duration {
 		b.notify(Notice{Kind: Gone, Path: f.path, Session: session, Text: fmt.Sprintf("%s is gone; session %s stays in the log, get it back with: sessctl resume %s", f.path, session, session)})
 	}
 	return 0
+}
+
+// isQuick reports whether the file grew and all that was there before was not
+// looked at since: an agent may have changed some of it at the same time.
+func (f *file) isQuick() bool {
+	f.show.Lock()
+	defer f.show.Unlock()
+	return f.quick
+}
+
+// prove notes whether all bytes that are in the log were compared.
+func (f *file) prove(all bool) {
+	if all {
+		f.proved = time.Now()
+	}
+	f.show.Lock()
+	defer f.show.Unlock()
+	f.quick = !all
 }
 
 func (f *file) missing() bool {

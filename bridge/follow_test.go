@@ -177,10 +177,10 @@ func TestALineIsInTheLogWhileTheFileGrows(t *testing.T) {
 	if n := s.told.count(bridge.Began); n != 1 || len(s.told.all) != 1 {
 		t.Error(s.told.all)
 	}
-	f := s.Files()
-	if len(f) != 1 || f[0].Session != sessionID || f[0].Offset != int64(len(data)) {
-		t.Error(f)
-	}
+	until(t, "the place", func() bool {
+		f := s.Files()
+		return len(f) == 1 && f[0].Session == sessionID && f[0].Offset == int64(len(data))
+	})
 }
 
 func TestFlushTakesALastLineWithoutItsNewline(t *testing.T) {

@@ -28,16 +28,18 @@ const (
 // false where the file is to be compared with the log instead: it changed in
 // another way, a line is none that an append takes as it is, or somebody else
 // went on with the head.
-func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final bool) (again time.Duration, ok bool, err error) {
+func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, prove bool) (again time.Duration, ok bool, err error) {
 	p := &f.place
 	d, err := dialect.Named(p.Dialect)
 	if err != nil || s.size < p.Offset {
 		return 0, false, nil
 	}
 	replaced := p.Dev != s.dev || p.Ino != s.ino
-	if begins, err := b.beginsAsBefore(f, h, replaced || s.size == p.Offset || f.digest == nil); err != nil || !begins {
+	all := prove || replaced || s.size == p.Offset || f.digest == nil
+	if begins, err := b.beginsAsBefore(f, h, all); err != nil || !begins {
 		return 0, false, b.readError(f, s, err)
 	}
+	f.prove(all)
 	take := final || s.quietFor() > quiet
 	for {
 		data, err := readLines(h, p.Offset, s.size)
@@ -154,8 +156,8 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 		default:
 			es = append(es, e)
 			body = append(append(body, line...), '\n')
+			hs = append(hs, hash(line))
 		}
-		hs = append(hs, hash(line))
 	}
 	if err := b.memory.add(f.path, hs); err != nil {
 		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
@@ -165,7 +167,14 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 			return ok, err
 		}
 	}
-	return true, b.tellBad(ctx, f, bad)
+	if err := b.tellBad(ctx, f, bad); err != nil || len(bad) == 0 {
+		return err == nil, err
+	}
+	hs = hs[:0]
+	for _, line := range bad {
+		hs = append(hs, hash(line))
+	}
+	return true, b.memory.add(f.path, hs)
 }
 
 // manyLines is the dialect whose agent reads objects that go over several lines.
@@ -198,7 +207,7 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 		return true, nil
 	}
 	// Some were there: an earlier try was stored, and somebody may have come since.
-	return true, b.stand(ctx, f, p.Leaf)
+	return true, b.stand(ctx, f, p.Leaf, false)
 }
 
 // orElse sorts an error of an append: nil where a comparison will tell more.

@@ -41,6 +41,7 @@ type merging struct {
 	had  set
 	bad  [][]byte // lines that are no entries and were not told yet
 	made bool     // the session was made by this
+	sole bool     // nobody else has added to the session
 }
 
 // merge compares the file with the log and brings the log in step.
@@ -50,13 +51,16 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 		return 0, b.readError(f, s, err)
 	}
 	m := &merging{b: b, f: f, s: s, raw: raw, had: b.memory.had(f.path)}
-	if err := m.read(); err != nil {
+	switch err := m.read(); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return m.noSession(ctx, err)
 	}
-	if err := m.run(ctx); err != nil {
-		if errors.Is(err, errUnsettled) {
-			return settle, nil
-		}
+	switch err := m.run(ctx); {
+	case errors.Is(err, errUnsettled):
+		return settle, nil
+	case err != nil:
 		return 0, m.failed(err)
 	}
 	switch {
@@ -75,7 +79,7 @@ var errUnsettled = errors.New("it is being written")
 // is more.
 func (b *Bridge) readWhole(f *file, h *os.File, s stat, final bool) (raw, rest []byte, cut bool, err error) {
 	size := s.size
-	if f.place.Session == "" && size > 2*firstPart && !isDocument(f.path) {
+	if f.place.Dialect == "" && size > 2*firstPart && !isDocument(f.path) {
 		size, cut = firstPart, true
 	}
 	raw = make([]byte, size)
@@ -116,7 +120,38 @@ func (m *merging) read() error {
 			"%s holds session %s now; session %s, which it held, stays in the log", m.f.path, m.id, p.Session)})
 		m.f.place, m.had = place{Path: m.f.path}, nil
 	}
+	if m.f.place.Dialect == "" && m.had == nil {
+		return m.adopt()
+	}
 	return nil
+}
+
+// adopt takes over what is remembered of a file of this session that is not there
+// any more: this is that file, under another name.
+func (m *merging) adopt() error {
+	b, f := m.b, m.f
+	p, ok := b.memory.left(m.id, f.path)
+	if !ok {
+		return nil
+	}
+	b.mu.Lock()
+	old := b.files[p.Path]
+	b.mu.Unlock()
+	if old != nil {
+		if !old.mu.TryLock() { // it was opened under its old name, and is being brought in
+			return errUnsettled
+		}
+		defer old.mu.Unlock()
+		p = old.place
+		old.place, old.digest = place{Path: old.path}, nil
+		old.publish(0)
+	}
+	from := p.Path
+	b.memory.rename(from, f.path)
+	m.had = b.memory.had(f.path)
+	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
+	b.save(f, stat{})
+	return b.memory.forget(from)
 }
 
 // noSession is what is done with a file that cannot be read as one.
@@ -171,6 +206,9 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}
+	if err := m.note(); err != nil {
+		return err
+	}
 	if m.had == nil || isDocument(m.f.path) {
 		_, err := m.bring(ctx, m.raw)
 		if err == nil {
@@ -191,6 +229,29 @@ func (m *merging) run(ctx context.Context) error {
 		return err
 	}
 	return m.with(ctx, loaded)
+}
+
+// note notes the lines that the file has beyond what it had, before any of them
+// is in the log: an answer may be lost, or the process end, and the file change
+// again before anybody knows that they are.
+func (m *merging) note() error {
+	var fresh []uint64
+	for i := range m.own.Entries {
+		if h := hash(m.own.Entries[i].Line); !m.had.has(h) {
+			fresh = append(fresh, h)
+		}
+	}
+	if p := &m.f.place; p.Session == "" {
+		p.Session = m.id
+		m.b.save(m.f, stat{})
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := m.b.memory.add(m.f.path, fresh); err != nil {
+		return m.b.refuse(m.f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	return nil
 }
 
 // contradicts reports whether err says that the file says something else than
@@ -222,6 +283,7 @@ func (m *merging) with(ctx context.Context, st session.Loaded) error {
 		}
 	}
 	c := compare(d, m.had, logged, m.own)
+	m.sole = c.sole
 	if len(c.vanished) > 0 && m.s.quietFor() < settle {
 		return errUnsettled
 	}
@@ -280,7 +342,13 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	head := m.head()
 	to := st.Heads[head]
 	if id, ok := to.ID(); ok && !m.d.Linear() && hasID(c.vanished, id) {
-		to = m.anchor(st, c)
+		to = m.anchor(c)
+		// Before it goes there: its answer may be lost, and the file be as it was
+		// by then. Then the head is one that this file moved.
+		if p := &m.f.place; p.Leaf != to {
+			p.Leaf, p.Cursor = to, core.Cursor{}
+			m.b.save(m.f, stat{})
+		}
 	}
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
 	_, err := m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
@@ -306,18 +374,22 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 // maxWhy bounds the reason in a record, which a node takes up to 4 KiB of.
 const maxWhy = 3 << 10
 
-// anchor is where the file goes on, among what the log has.
-func (m *merging) anchor(st *session.Loaded, c *comparison) core.Leaf {
-	for _, e := range c.fresh {
-		switch {
-		case e.Aside:
-			continue
-		case e.Parent == "":
-			return core.NoLeaf
-		}
-		return core.LeafAt(e.Parent)
+// anchor is the last entry of the file that the log has: what is new goes on
+// from there, or from before it.
+func (m *merging) anchor(c *comparison) core.Leaf {
+	if len(c.fresh) == 0 {
+		return m.want()
 	}
-	return m.want()
+	fresh := map[string]bool{}
+	for _, e := range c.fresh {
+		fresh[e.ID] = true
+	}
+	for i := len(m.own.Entries) - 1; i >= 0; i-- {
+		if e := m.own.Entries[i]; !e.Aside && e.ID != "" && !fresh[e.ID] {
+			return core.LeafAt(e.ID)
+		}
+	}
+	return core.NoLeaf
 }
 
 // want is where the agent goes on after reading the file.
@@ -343,15 +415,6 @@ func hasID(es []core.Entry, id string) bool {
 
 // add brings the lines in that the log lacks.
 func (m *merging) add(ctx context.Context, st *session.Loaded, c *comparison) error {
-	hs := make([]uint64, len(c.fresh))
-	for i := range c.fresh {
-		hs[i] = hash(c.fresh[i].Line)
-	}
-	if m.had != nil {
-		if err := m.b.memory.add(m.f.path, hs); err != nil {
-			return err
-		}
-	}
 	if len(c.fresh) == len(m.own.Entries) && len(st.Lines) > 0 {
 		return m.addApart(ctx, st, c)
 	}
@@ -470,7 +533,7 @@ func (m *merging) part(head string) {
 // finish remembers that the file is in step.
 func (m *merging) finish(ctx context.Context) error {
 	f, p := m.f, &m.f.place
-	first := p.Session == ""
+	first := p.Dialect == ""
 	p.Session, p.Dialect, p.Head = m.id, m.d.Name(), m.head()
 	if err := m.tellSkipped(ctx); err != nil {
 		return err
@@ -478,10 +541,11 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.b.memory.set(f.path, m.hashes()); err != nil {
 		return m.b.refuse(f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
 	}
-	if err := m.b.stand(ctx, f, m.want()); err != nil {
+	if err := m.b.stand(ctx, f, m.want(), m.sole); err != nil {
 		return err
 	}
 	f.digest = xxhash.New()
+	f.prove(true)
 	p.Offset = 0
 	if len(m.raw) > 0 {
 		p.advance(f.digest, bytes.NewReader(m.raw), m.raw)

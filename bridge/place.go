@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -20,9 +21,9 @@ import (
 // file is compared with what is in the log.
 type place struct {
 	Path    string         `json:"path"`
-	Session core.SessionID `json:"session,omitempty"` // empty: nothing of it is in the log yet
-	Dialect string         `json:"dialect,omitempty"`
-	Head    string         `json:"head,omitempty"` // that the file's lines go to
+	Session core.SessionID `json:"session,omitempty"` // empty: nothing of it is in the log
+	Dialect string         `json:"dialect,omitempty"` // of the session; empty: it was never in step
+	Head    string         `json:"head,omitempty"`    // that the file's lines go to
 	// Cursor is where the session was when Head stood at Leaf, which is where the
 	// agent goes on after reading the file. The zero cursor: the two differ, and
 	// nothing is appended without a comparison.
@@ -44,6 +45,9 @@ type place struct {
 	Edge   [2]uint64 `json:"edge,omitempty"`
 	// Open: the last of those bytes is no newline.
 	Open bool `json:"open,omitempty"`
+	// Left: the file is not there. What it had is remembered for a while: it may
+	// come back, here or under another name.
+	Left bool `json:"left,omitempty"`
 	// Gone: forget the path. It is in the file of places only.
 	Gone bool `json:"gone,omitempty"`
 }
@@ -86,6 +90,12 @@ func openMemory(dir string) (*memory, error) {
 		return nil, fmt.Errorf("another process follows files with the state in %s; end it, or name another state directory: %w", dir, core.ErrHeld)
 	}
 	err := m.read()
+	for path, p := range m.places {
+		if p.Left && time.Since(time.Unix(0, p.Seen)) > leftFor {
+			delete(m.places, path)
+			_ = os.Remove(m.linesPath(path))
+		}
+	}
 	if err == nil {
 		err = m.compact()
 	}
@@ -94,6 +104,46 @@ func openMemory(dir string) (*memory, error) {
 		return nil, fmt.Errorf("the bridge's state: %w", err)
 	}
 	return m, nil
+}
+
+// leftFor is how long a file is remembered that is not there.
+const leftFor = 30 * 24 * time.Hour
+
+// at is what is remembered of path.
+func (m *memory) at(path string) place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.places[path]; p != nil {
+		return *p
+	}
+	return place{Path: path}
+}
+
+// left returns what is remembered of a file that is not there any more and was
+// of session, the latest of several.
+func (m *memory) left(session core.SessionID, but string) (p place, found bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for old, q := range m.places {
+		if q.Session != session || old == but || q.Seen < p.Seen {
+			continue
+		}
+		if _, err := os.Lstat(old); os.IsNotExist(err) {
+			p, found = *q, true
+		}
+	}
+	return p, found
+}
+
+// rename makes the lines that are remembered of one path those of another.
+func (m *memory) rename(old, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dir == "" {
+		m.lines[path] = m.lines[old]
+		return
+	}
+	_ = os.Rename(m.linesPath(old), m.linesPath(path)) // where there are none, what differs is a clash
 }
 
 func (m *memory) path() string { return filepath.Join(m.dir, "places") }

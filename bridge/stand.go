@@ -11,8 +11,9 @@ import (
 
 // stand finds the head that stands where the agent goes on, which is at want, and
 // the cursor at which it stood there: from then on lines can be appended without
-// a comparison. A head that stands where this file left it follows the file.
-func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf) error {
+// a comparison. A head that stands where this file left it follows the file; so
+// it does where that is not known, and nobody else has added to the session.
+func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) error {
 	p := &f.place
 	hs, err := b.cfg.Node.Heads(ctx, string(p.Session))
 	if err != nil {
@@ -37,7 +38,8 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf) error {
 		p.Head, p.Cursor = best, hs.Cursor
 		return nil
 	}
-	if own.IsDefault() || base.IsDefault() || own != base || want.IsDefault() {
+	ours := own == base || base.IsDefault() && sole
+	if !ours || own.IsDefault() || want.IsDefault() {
 		return nil // somebody else went on with it
 	}
 	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, b.writer(p.Session, p.Head))
