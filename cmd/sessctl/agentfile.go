@@ -22,12 +22,14 @@ import (
 // An agentFile is a file that an agent can go on from, on its way to its place.
 type agentFile struct {
 	*draft
+	session core.SessionID
 	path    string
 	cursor  core.Cursor
 	agent   string       // the session's dialect
 	dialect core.Dialect // nil for one that this program does not know
 	where   workplace
-	old     fs.FileInfo // of what is in its place now, nil for nothing
+	old     fs.FileInfo  // of what is in its place now, nil for nothing
+	claim   *api.Claimed // under which it was put in its place
 }
 
 // fetchFile writes the session as a file of its agent beside its place. With dry
@@ -39,7 +41,7 @@ func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID
 		return nil, err
 	}
 	defer body.Close()
-	file := &agentFile{cursor: place.Cursor, agent: place.Dialect}
+	file := &agentFile{session: id, cursor: place.Cursor, agent: place.Dialect}
 	if file.agent == "" { // an older node
 		info, err := node.Info(ctx, string(id))
 		if err != nil {

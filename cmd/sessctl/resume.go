@@ -197,6 +197,7 @@ func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID,
 	if c.Former != nil {
 		out.Life = life
 	}
+	file.claim = &c
 	out.Place = file.where.told()
 	a.noteWorkplace(file.where)
 	return file, a.print(out, func() error { return a.printResumed(out) })

@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // openArgs are the arguments by which an agent opens the session file at path;
 // none for an agent of which it is not known: it finds the file where it looks
@@ -15,9 +18,13 @@ func openArgs(dialect, path string) []string {
 	return nil
 }
 
-// resumeAgent starts the agent on the file that was written.
+// resumeAgent starts the agent on the file that was written, and follows it with
+// the claim that was taken.
 func (a *app) resumeAgent(ctx context.Context, argv []string, f *agentFile) error {
 	argv = append(argv[:len(argv):len(argv)], openArgs(f.agent, f.path)...)
-	_ = argv
-	return nil
+	code, err := a.runAgent(ctx, argv, runOptions{dir: f.where.here(), file: f.path, session: f.session, dialect: f.agent, claim: f.claim})
+	if err != nil {
+		err = fmt.Errorf("the file is written and the head is held, but the agent did not start: %w", err)
+	}
+	return ended(code, err)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// settings are what a user says once for all hosts, in sessctl.yaml.
-type settings struct {
+// userSettings are what a user says once for all hosts, in sessctl.yaml.
+type userSettings struct {
 	// Paths are rows of directories that are the same one, each as some host has
 	// it. The same file is meant for all hosts.
 	Paths [][]string `yaml:"paths"`
 }
 
-// settingsFile is where settings are, below $XDG_CONFIG_HOME; empty without a
+// settingsFile is where they are, below $XDG_CONFIG_HOME; empty without a
 // home.
 func (a *app) settingsFile() string {
 	dir := a.env("XDG_CONFIG_HOME")
@@ -35,9 +35,9 @@ func (a *app) settingsFile() string {
 	return filepath.Join(dir, "sesslog", "sessctl.yaml")
 }
 
-// settings reads them; there are none where there is no file.
-func (a *app) settings() (settings, error) {
-	var s settings
+// settings reads what the user has set; there are none where there is no file.
+func (a *app) settings() (userSettings, error) {
+	var s userSettings
 	name := a.settingsFile()
 	if name == "" {
 		return s, nil
