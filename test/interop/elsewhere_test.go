@@ -232,17 +232,15 @@ func read(t *testing.T, path string) string {
 // and both what it had and what became of the session are there to go on with.
 func TestAHostThatDiedInATurnComesBack(t *testing.T) {
 	t.Parallel()
-	for _, dies := range []bool{true, false} {
-		t.Run(map[bool]string{true: "with its agent", false: "but for its agent"}[dies], func(t *testing.T) {
-			t.Parallel()
-			eachAgent(t, func(t *testing.T, a *agent) {
-				comesBack(t, a, dies)
-			})
-		})
-	}
+	t.Run("with its agent", func(t *testing.T) {
+		t.Parallel()
+		comesBack(t, fetched(t, "pi-1.5.2"), true)
+	})
+	eachAgent(t, func(t *testing.T, a *agent) { comesBack(t, a, false) })
 }
 
 func comesBack(t *testing.T, a *agent, dies bool) {
+	t.Helper()
 	node := harness.StartNode(t)
 	c := node.Client()
 	here := newModel(t, calls("echo the answer is $((6*7))"), late(says("Said to ann alone.")), says("Ann on main."), says("Ann on her own."))
@@ -277,10 +275,12 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		}
 	}
 
-	// To whoever asks it is not known that ann's host is dead.
-	r := bob.Sessctl(t, "resume", id, "--cwd", bob.project)
-	if r.Code != 6 || !strings.Contains(r.Err, "is held by pi") || !strings.Contains(r.Err, "--take-over") {
-		t.Errorf("resume right after the kill: %s", r)
+	// That ann's host is dead nobody knows before it has been silent for a while.
+	switch r := bob.Sessctl(t, "resume", id, "--cwd", bob.project); {
+	case r.Code == 6 && strings.Contains(r.Err, "is held by pi") && strings.Contains(r.Err, "--take-over"):
+	case r.Code == 0 && strings.Contains(r.Out, "silent since"): // this machine is slow
+	default:
+		t.Errorf("resume after the kill: %s", r)
 	}
 	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.pi("-p", "What now?")...)...)
 	if len(there.heard) != 1 || len(there.refused) > 0 {
@@ -290,7 +290,8 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 
 	close(here.proceed)
 	harness.Await(t, "ann's agent ends", func() error {
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !bytes.Contains(stat, []byte(") Z ")) {
 			return fmt.Errorf("it is there: %v", err)
 		}
 		return nil
