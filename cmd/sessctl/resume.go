@@ -116,15 +116,15 @@ type resumed struct {
 	Holder  *core.Claim    `json:"holder,omitempty"`
 	Life    *api.Life      `json:"life,omitempty"` // of the former, or of the holder
 	Lacked  *surplus       `json:"lacked,omitempty"`
-	Brought *brought       `json:"brought,omitempty"`
+	Brought *broughtIn       `json:"brought,omitempty"`
 	Aside   string         `json:"aside,omitempty"`
 	DryRun  bool           `json:"dryRun,omitempty"`
 
 	mine string // the writer that this host had before
 }
 
-// brought is where the lines are that the log lacked.
-type brought struct {
+// broughtIn is where the lines are that the log lacked.
+type broughtIn struct {
 	Head string `json:"head"`
 }
 
@@ -243,10 +243,12 @@ func changed(path string) error {
 
 // bring brings the lines that the log lacks of the file that f replaces into the
 // log, in the name of writer.
-func (a *app) bring(ctx context.Context, node *api.Client, f *agentFile, writer, images string) (*brought, error) {
-	if err := a.bringImages(ctx, node, f.path, f.agent, images); err != nil {
+func (a *app) bring(ctx context.Context, node *api.Client, f *agentFile, writer, images string) (*broughtIn, error) {
+	missing, store, err := a.bringImages(ctx, node, f.path, f.agent, images)
+	if err != nil {
 		return nil, err
 	}
+	a.noteImages(missing, store)
 	r, size, err := openFile(f.path)
 	if err != nil {
 		return nil, err
@@ -257,7 +259,7 @@ func (a *app) bring(ctx context.Context, node *api.Client, f *agentFile, writer,
 	if err != nil {
 		return nil, hintf(fmt.Errorf("%s has lines that the log lacks and that cannot be brought in: %w", f.path, err), asideHint, f.path)
 	}
-	b := &brought{Head: core.MainHead}
+	b := &broughtIn{Head: core.MainHead}
 	if done.Head != "" {
 		b.Head = done.Head
 	}
