@@ -57,6 +57,9 @@ type stat struct {
 	seen     int64 // when it was looked at
 }
 
+// nowhere is the stat of a file that is to be looked at again, whatever it is.
+func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
+
 func (s stat) quietFor() time.Duration { return time.Duration(s.seen - s.mtime) }
 
 // racy is how close to a look a change may come that leaves the file's time as
@@ -250,7 +253,7 @@ func (b *Bridge) missing(f *file) time.Duration {
 		f.place.Gone = true
 	}
 	f.place.Left = true
-	b.save(f, stat{seen: time.Now().UnixNano()})
+	b.save(f, nowhere())
 	b.mu.Lock()
 	if b.files[f.path] == f {
 		delete(b.files, f.path)

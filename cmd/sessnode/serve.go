@@ -133,6 +133,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return presence.Run(work) })
 	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
 	g.Go(func() error { return store.run(work) })
+	g.Go(func() error { return follow(ctx, cfg, ln.Addr(), logger) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })
 	}
