@@ -177,7 +177,7 @@ func TestALineIsInTheLogWhileTheFileGrows(t *testing.T) {
 	if n := s.told.count(bridge.Began); n != 1 || len(s.told.all) != 1 {
 		t.Error(s.told.all)
 	}
-	until(t, "the place", func() bool {
+	until(t, "the file is known to be in step", func() bool {
 		f := s.Files()
 		return len(f) == 1 && f[0].Session == sessionID && f[0].Offset == int64(len(data))
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 // A sessionFile of an agent is one that was found.
-type foundFile struct {
+type agentsFile struct {
 	path    string
 	root    bridge.Root
 	session core.SessionID
@@ -111,8 +111,8 @@ func (f *finder) walk(each func(path string, root bridge.Root, m fileMark)) {
 
 // look returns the files of the agent's that were not found before. pid is the
 // agent's process, 0 where it has ended.
-func (f *finder) look(pid int) []foundFile {
-	var fresh []foundFile
+func (f *finder) look(pid int) []agentsFile {
+	var fresh []agentsFile
 	take := func(path string, root bridge.Root, m fileMark, open bool) {
 		if old, ok := f.before[path]; f.found[path] || ok && old == m && !open {
 			return
@@ -140,20 +140,20 @@ func (f *finder) look(pid int) []foundFile {
 
 // judge reads the header of a file and says whether it is the agent's. Where
 // that cannot be told yet, it is asked again once the file has changed.
-func (f *finder) judge(path string, root bridge.Root, open bool) (foundFile, bool) {
+func (f *finder) judge(path string, root bridge.Root, open bool) (agentsFile, bool) {
 	start, err := readStart(path)
 	if err != nil {
-		return foundFile{}, false
+		return agentsFile{}, false
 	}
 	h, d, err := readHeader(root.Dialect, start)
 	if err != nil {
-		return foundFile{}, false
+		return agentsFile{}, false
 	}
 	if !open && !f.named[path] && !f.mine(path, root, h) {
 		f.other[path] = true
-		return foundFile{}, false
+		return agentsFile{}, false
 	}
-	return foundFile{path, root, core.SessionIDFor(d.Name(), h.ID), d.Name()}, true
+	return agentsFile{path, root, core.SessionIDFor(d.Name(), h.ID), d.Name()}, true
 }
 
 // mine reports whether a file that changed while the agent runs is the agent's.

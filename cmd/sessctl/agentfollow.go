@@ -29,7 +29,7 @@ type following struct {
 
 	mu     sync.Mutex // of what follows
 	trails []*trail
-	busy   map[string]foundFile // others that run here follow them
+	busy   map[string]agentsFile // others that run here follow them
 
 	wake chan struct{} // has room for one: a head may want to be claimed
 	stop context.CancelFunc
@@ -38,7 +38,7 @@ type following struct {
 
 // A trail is one session file that is followed.
 type trail struct {
-	file   foundFile
+	file   agentsFile
 	bridge *bridge.Bridge
 	holds  *holds
 	note   runNote
@@ -58,7 +58,7 @@ func (a *app) newFollowing(node *api.Client, argv []string, o runOptions) *follo
 	}
 	return &following{
 		a: a, node: node, herald: node.Herald(), runs: a.runs(), agent: filepath.Base(argv[0]),
-		finder: newFinder(bridge.AgentRoots(a.env, dir), dir, argv), busy: map[string]foundFile{},
+		finder: newFinder(bridge.AgentRoots(a.env, dir), dir, argv), busy: map[string]agentsFile{},
 		wake: make(chan struct{}, 1),
 	}
 }
@@ -70,7 +70,7 @@ func (f *following) start(ctx context.Context, pid int, o runOptions) {
 	f.pid = pid
 	if o.file != "" {
 		f.finder.found[o.file] = true
-		f.follow(ctx, foundFile{path: o.file, root: f.fileRoot(o.file, o.dialect), session: o.session, dialect: o.dialect}, o.claim, false)
+		f.follow(ctx, agentsFile{path: o.file, root: f.fileRoot(o.file, o.dialect), session: o.session, dialect: o.dialect}, o.claim, false)
 	}
 	f.wait.Go(func() {
 		for _, n := range f.runs.left(f.a.now()) {
@@ -134,7 +134,7 @@ func (f *following) look(ctx context.Context, pid int) {
 
 // follow begins to follow a file. One that another run on this host follows is
 // left to it until it ends.
-func (f *following) follow(ctx context.Context, file foundFile, claim *api.Claimed, old bool) {
+func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Claimed, old bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.trails {
@@ -216,7 +216,7 @@ func (f *following) fileRoot(path, dialect string) bridge.Root {
 
 // images is the folder with images that a file's lines refer to, empty where its
 // agent has none.
-func (f *following) images(file foundFile) string {
+func (f *following) images(file agentsFile) string {
 	if file.root.Images != "" {
 		return file.root.Images
 	}

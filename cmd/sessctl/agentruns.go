@@ -123,6 +123,6 @@ func (r runs) forget(dir string, now time.Time) {
 }
 
 // file is the file that a note is about.
-func (n runNote) file() foundFile {
-	return foundFile{path: n.Path, root: bridge.Root{Path: n.Path, Dialect: n.Dialect, Images: n.Images}, session: n.Session, dialect: n.Dialect}
+func (n runNote) file() agentsFile {
+	return agentsFile{path: n.Path, root: bridge.Root{Path: n.Path, Dialect: n.Dialect, Images: n.Images}, session: n.Session, dialect: n.Dialect}
 }

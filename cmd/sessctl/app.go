@@ -56,11 +56,13 @@ type app struct {
 }
 
 func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	errs := newScreen(stderr)
+	errs.Writer = &oneByOne{w: stderr} // some verbs do several things at a time
 	return &app{
 		env:     env,
 		stdin:   stdin,
 		stdout:  newScreen(stdout),
-		stderr:  newScreen(stderr),
+		stderr:  errs,
 		now:     time.Now,
 		format:  table,
 		maxFile: 512 << 20,
