@@ -98,6 +98,13 @@ func (f *file) publish(size int64) {
 	f.err, f.pause = nil, 0
 }
 
+// sized lets others see how large f is.
+func (f *file) sized(size int64) {
+	f.show.Lock()
+	defer f.show.Unlock()
+	f.size = size
+}
+
 // failed notes why f is not brought in, and reports whether that is new.
 func (f *file) failed(err error, s stat) bool {
 	f.show.Lock()
@@ -195,6 +202,7 @@ var errMoved = errors.New("it changed meanwhile")
 // step is one look at an open file.
 func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, force bool) (time.Duration, error) {
 	p := &f.place
+	f.sized(s.size)
 	waits := final && p.Offset < s.size
 	prove := f.isQuick() && (final || s.quietFor() > quiet || time.Since(f.proved) > proofAge)
 	if !force && !waits && !prove && p.same(s) {
@@ -317,10 +325,14 @@ func transient(err error) bool {
 func (b *Bridge) save(f *file, s stat) {
 	f.place.Path = f.path
 	f.place.saw(s)
-	if err := b.memory.save(f.place); err != nil {
-		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
-	}
+	b.remember(f.place)
 	f.publish(s.size)
+}
+
+func (b *Bridge) remember(p place) {
+	if err := b.memory.save(p); err != nil {
+		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", p.Path, "err", err)
+	}
 }
 
 // wholeLines cuts data behind its last line that is complete. whole also takes a

@@ -209,18 +209,21 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}
+	after := m.f.place.Cursor
+	if after != (core.Cursor{}) {
+		m.b.doubt(m.f)
+	}
 	if m.had == nil || isDocument(m.f.path) {
 		if err := m.note(m.own.Entries); err != nil {
 			return err
 		}
 		_, err := m.bring(ctx, m.raw)
-		if err == nil {
+		switch {
+		case err == nil:
 			return m.finish(ctx)
-		}
-		if !contradicts(err) || isDocument(m.f.path) {
-			return err
-		}
-		if err := m.noted(m.b.memory.set(m.f.path, nil)); err != nil {
+		case isDocument(m.f.path) && errors.Is(err, core.ErrConflict):
+			return m.replace(ctx, after)
+		case !contradicts(err):
 			return err
 		}
 	}
@@ -246,8 +249,8 @@ func (m *merging) run(ctx context.Context) error {
 func (m *merging) note(es []core.Entry) error {
 	var fresh []uint64
 	for i := range es {
-		if h := hash(es[i].Line); !m.had.has(h) {
-			fresh = append(fresh, h)
+		if !m.had.maybe(es[i].Line) {
+			fresh = append(fresh, hash(es[i].Line)^announced)
 		}
 	}
 	if p := &m.f.place; p.Session == "" {
@@ -513,6 +516,25 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		m.part(head)
 	}
 	return nil
+}
+
+// replace appends a document that is another than it was: the log keeps each.
+func (m *merging) replace(ctx context.Context, after core.Cursor) error {
+	if after == (core.Cursor{}) { // what was remembered is gone
+		hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
+		if err != nil {
+			return err
+		}
+		after = hs.Cursor
+	}
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+		Head: m.head(), Writer: m.b.writer(m.id, m.head()), After: after.String(),
+	})
+	if err != nil {
+		return err
+	}
+	m.b.answered()
+	return m.finish(ctx)
 }
 
 // bring has the node import data, and returns the head that it put lines on
