@@ -40,13 +40,14 @@ type Config struct {
 
 // A Bridge follows files. Its methods may be called from several goroutines.
 type Bridge struct {
-	cfg    Config
-	log    session.Log
-	memory *memory
-	gate   gate
-	scan   *scanner
-	images images
-	told   sync.Mutex // held while Notify runs
+	cfg      Config
+	log      session.Log
+	memory   *memory
+	gate     gate
+	scan     *scanner
+	images   images
+	told     sync.Mutex // held while Notify runs
+	adopting sync.Mutex // held while a file takes over what is remembered of another
 
 	mu    sync.Mutex
 	files map[string]*file // by path

@@ -98,7 +98,7 @@ func (c *comparer) take(e core.Entry, line int, counts bool) {
 	case c.wasHere(old.Line):
 		c.out.amends = append(c.out.amends, e)
 		c.keep(e.Line)
-	case c.had.has(hash(e.Line)):
+	case c.had.had(e.Line):
 		c.keep(old.Line) // it is as it was here, and somebody changed it in the log
 	default:
 		c.clash(e, line, "the log has other bytes under this id")
@@ -114,17 +114,22 @@ func (c *comparer) clash(e core.Entry, line int, why string) {
 
 // wasHere reports whether the file had the line, or what its agent writes of it.
 func (c *comparer) wasHere(line []byte) bool {
-	if c.had.has(hash(line)) {
+	if c.had.maybe(line) {
 		return true
 	}
 	r, ok := c.d.(core.Rewriter)
-	return ok && c.had.has(hash(r.AsWritten(line)))
+	return ok && c.had.maybe(r.AsWritten(line))
 }
 
 func (c *comparer) isWritten(line, written []byte) bool {
 	r, ok := c.d.(core.Rewriter)
 	return ok && bytes.Equal(r.AsWritten(line), written)
 }
+
+// announced is what the hash of a line is combined with before it is known to be
+// in the log. A line that is there under such a hash came from this file; that
+// the file had it while the log had something else proves nothing.
+const announced = 0x9e3779b97f4a7c15
 
 // hash is how a line is remembered. That two differ and have one hash costs a
 // record that one of them left the file, and no line.

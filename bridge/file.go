@@ -57,6 +57,9 @@ type stat struct {
 	seen     int64 // when it was looked at
 }
 
+// nowhere is the stat of a file that is to be looked at again, whatever it is.
+func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
+
 func (s stat) quietFor() time.Duration { return time.Duration(s.seen - s.mtime) }
 
 // racy is how close to a look a change may come that leaves the file's time as
@@ -93,6 +96,13 @@ func (f *file) publish(size int64) {
 	defer f.show.Unlock()
 	f.shown, f.size = f.place, size
 	f.err, f.pause = nil, 0
+}
+
+// sized lets others see how large f is.
+func (f *file) sized(size int64) {
+	f.show.Lock()
+	defer f.show.Unlock()
+	f.size = size
 }
 
 // failed notes why f is not brought in, and reports whether that is new.
@@ -192,6 +202,7 @@ var errMoved = errors.New("it changed meanwhile")
 // step is one look at an open file.
 func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, force bool) (time.Duration, error) {
 	p := &f.place
+	f.sized(s.size)
 	waits := final && p.Offset < s.size
 	prove := f.isQuick() && (final || s.quietFor() > quiet || time.Since(f.proved) > proofAge)
 	if !force && !waits && !prove && p.same(s) {
@@ -250,7 +261,7 @@ func (b *Bridge) missing(f *file) time.Duration {
 		f.place.Gone = true
 	}
 	f.place.Left = true
-	b.save(f, stat{seen: time.Now().UnixNano()})
+	b.save(f, nowhere())
 	b.mu.Lock()
 	if b.files[f.path] == f {
 		delete(b.files, f.path)
@@ -314,10 +325,14 @@ func transient(err error) bool {
 func (b *Bridge) save(f *file, s stat) {
 	f.place.Path = f.path
 	f.place.saw(s)
-	if err := b.memory.save(f.place); err != nil {
-		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
-	}
+	b.remember(f.place)
 	f.publish(s.size)
+}
+
+func (b *Bridge) remember(p place) {
+	if err := b.memory.save(p); err != nil {
+		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", p.Path, "err", err)
+	}
 }
 
 // wholeLines cuts data behind its last line that is complete. whole also takes a

@@ -159,22 +159,35 @@ func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte)
 			hs = append(hs, hash(line))
 		}
 	}
-	if err := b.memory.add(f.path, hs); err != nil {
-		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
-	}
 	if len(es) > 0 {
+		// An answer may be lost, or the process end, and the file change again
+		// before anybody knows that they are in the log.
+		if err := b.noteAll(f, hs, announced); err != nil {
+			return false, err
+		}
 		if ok, err := b.append(ctx, f, d, es, body); !ok || err != nil {
 			return ok, err
 		}
 	}
-	if err := b.tellBad(ctx, f, bad); err != nil || len(bad) == 0 {
-		return err == nil, err
+	if err := b.tellBad(ctx, f, bad); err != nil {
+		return false, err
 	}
-	hs = hs[:0]
 	for _, line := range bad {
 		hs = append(hs, hash(line))
 	}
-	return true, b.memory.add(f.path, hs)
+	return true, b.noteAll(f, hs, 0)
+}
+
+// noteAll remembers lines.
+func (b *Bridge) noteAll(f *file, hs []uint64, with uint64) error {
+	noted := make([]uint64, len(hs))
+	for i, h := range hs {
+		noted[i] = h ^ with
+	}
+	if err := b.memory.add(f.path, noted); err != nil {
+		return b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	return nil
 }
 
 // manyLines is the dialect whose agent reads objects that go over several lines.
@@ -195,10 +208,15 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if err := b.bringImages(ctx, f, d, body); err != nil {
 		return false, err
 	}
+	after := p.Cursor
+	b.doubt(f)
 	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
-		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: after.String(),
 	})
 	if err != nil {
+		if errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
+			p.Cursor = after // nothing was stored
+		}
 		return false, b.orElse(f, err)
 	}
 	b.answered()
@@ -206,8 +224,19 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if done.Stored == len(es) {
 		return true, nil
 	}
-	// Some were there: an earlier try was stored, and somebody may have come since.
-	return true, b.stand(ctx, f, p.Leaf, false)
+	// Some were there: an earlier try was stored, with more lines perhaps than the
+	// file has now, or somebody else follows it, too.
+	err = b.stand(ctx, f, p.Leaf, false)
+	return p.Cursor != core.Cursor{}, err
+}
+
+// doubt notes that something is about to be stored of which an answer may not
+// come. Until one has, the file is compared whatever it looks like.
+func (b *Bridge) doubt(f *file) {
+	f.place.Cursor = core.Cursor{}
+	p := f.place
+	p.saw(nowhere())
+	b.remember(p)
 }
 
 // orElse sorts an error of an append: nil where a comparison will tell more.

@@ -70,8 +70,10 @@ func (b *Bridge) imageStore(f *file, d core.Dialect) string {
 	if f.root.Images != "" {
 		return f.root.Images
 	}
-	if f.root.Path == f.path {
-		return ""
+	for dir := filepath.Dir(f.path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "sessions" {
+			return filepath.Join(filepath.Dir(dir), d.ImageStore())
+		}
 	}
 	return filepath.Join(filepath.Dir(f.root.Path), d.ImageStore())
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,6 +131,8 @@ func (m *merging) read() error {
 // any more: this is that file, under another name.
 func (m *merging) adopt() error {
 	b, f := m.b, m.f
+	b.adopting.Lock()
+	defer b.adopting.Unlock()
 	p, ok := b.memory.left(m.id, f.path)
 	if !ok {
 		return nil
@@ -150,7 +153,7 @@ func (m *merging) adopt() error {
 	b.memory.rename(from, f.path)
 	m.had = b.memory.had(f.path)
 	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
-	b.save(f, stat{})
+	b.save(f, nowhere())
 	return b.memory.forget(from)
 }
 
@@ -178,8 +181,8 @@ func (m *merging) noSession(ctx context.Context, err error) (time.Duration, erro
 		if err := m.b.record(ctx, f, why); err != nil {
 			return 0, err
 		}
-		if err := m.b.memory.set(f.path, nil); err != nil {
-			return 0, m.b.refuse(f, m.s, BadFile, err)
+		if err := m.noted(m.b.memory.set(f.path, nil)); err != nil {
+			return 0, err
 		}
 		m.b.notify(Notice{Kind: Vanished, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf(
 			"%s is no session any more; session %s stays in the log as it was, get it back with: sessctl resume --force %s", f.path, f.place.Session, f.place.Session)})
@@ -206,20 +209,29 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}
-	if err := m.note(); err != nil {
-		return err
+	after := m.f.place.Cursor
+	if after != (core.Cursor{}) {
+		m.b.doubt(m.f)
 	}
 	if m.had == nil || isDocument(m.f.path) {
-		_, err := m.bring(ctx, m.raw)
-		if err == nil {
-			return m.finish(ctx)
+		if err := m.note(m.own.Entries); err != nil {
+			return err
 		}
-		if !contradicts(err) || isDocument(m.f.path) {
+		_, err := m.bring(ctx, m.raw)
+		switch {
+		case err == nil:
+			return m.finish(ctx)
+		case isDocument(m.f.path) && errors.Is(err, core.ErrConflict):
+			return m.replace(ctx, after)
+		case !contradicts(err):
 			return err
 		}
 	}
 	loaded, err := m.b.log.Load(ctx, m.id)
 	if errors.Is(err, core.ErrNotFound) {
+		if err := m.note(m.own.Entries); err != nil {
+			return err
+		}
 		if _, err := m.bring(ctx, m.raw); err != nil {
 			return err
 		}
@@ -231,27 +243,28 @@ func (m *merging) run(ctx context.Context) error {
 	return m.with(ctx, loaded)
 }
 
-// note notes the lines that the file has beyond what it had, before any of them
-// is in the log: an answer may be lost, or the process end, and the file change
-// again before anybody knows that they are.
-func (m *merging) note() error {
+// note notes lines before they are in the log: an answer may be lost, or the
+// process end, and the file change again before anybody knows that they are.
+// What clashes is not noted, so that it is told even if this is cut short.
+func (m *merging) note(es []core.Entry) error {
 	var fresh []uint64
-	for i := range m.own.Entries {
-		if h := hash(m.own.Entries[i].Line); !m.had.has(h) {
-			fresh = append(fresh, h)
+	for i := range es {
+		if !m.had.maybe(es[i].Line) {
+			fresh = append(fresh, hash(es[i].Line)^announced)
 		}
 	}
 	if p := &m.f.place; p.Session == "" {
 		p.Session = m.id
-		m.b.save(m.f, stat{})
+		m.b.save(m.f, nowhere())
 	}
-	if len(fresh) == 0 {
+	return m.noted(m.b.memory.add(m.f.path, fresh))
+}
+
+func (m *merging) noted(err error) error {
+	if err == nil {
 		return nil
 	}
-	if err := m.b.memory.add(m.f.path, fresh); err != nil {
-		return m.b.refuse(m.f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
-	}
-	return nil
+	return m.b.refuse(m.f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
 }
 
 // contradicts reports whether err says that the file says something else than
@@ -286,6 +299,9 @@ func (m *merging) with(ctx context.Context, st session.Loaded) error {
 	m.sole = c.sole
 	if len(c.vanished) > 0 && m.s.quietFor() < settle {
 		return errUnsettled
+	}
+	if err := m.note(slices.Concat(c.fresh, c.amends)); err != nil {
+		return err
 	}
 	for _, e := range c.amends {
 		if err := m.amend(ctx, e, &c); err != nil {
@@ -347,7 +363,7 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 		// by then. Then the head is one that this file moved.
 		if p := &m.f.place; p.Leaf != to {
 			p.Leaf, p.Cursor = to, core.Cursor{}
-			m.b.save(m.f, stat{})
+			m.b.save(m.f, nowhere())
 		}
 	}
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
@@ -501,6 +517,25 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	return nil
 }
 
+// replace appends a document that is another than it was: the log keeps each.
+func (m *merging) replace(ctx context.Context, after core.Cursor) error {
+	if after == (core.Cursor{}) { // what was remembered is gone
+		hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
+		if err != nil {
+			return err
+		}
+		after = hs.Cursor
+	}
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+		Head: m.head(), Writer: m.b.writer(m.id, m.head()), After: after.String(),
+	})
+	if err != nil {
+		return err
+	}
+	m.b.answered()
+	return m.finish(ctx)
+}
+
 // bring has the node import data, and returns the head that it put lines on
 // where that is not main.
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
@@ -537,8 +572,8 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.tellSkipped(ctx); err != nil {
 		return err
 	}
-	if err := m.b.memory.set(f.path, m.hashes()); err != nil {
-		return m.b.refuse(f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	if err := m.noted(m.b.memory.set(f.path, m.hashes())); err != nil {
+		return err
 	}
 	if err := m.b.stand(ctx, f, m.want(), m.sole); err != nil {
 		return err

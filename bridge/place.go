@@ -260,6 +260,15 @@ type set map[uint64]struct{}
 
 func (s set) has(h uint64) bool { _, ok := s[h]; return ok }
 
+// had reports whether the file had the line while the log had it.
+func (s set) had(line []byte) bool { return s.has(hash(line)) }
+
+// maybe reports whether the file had the line, and perhaps the log.
+func (s set) maybe(line []byte) bool {
+	h := hash(line)
+	return s.has(h) || s.has(h^announced)
+}
+
 // had returns the lines that the file had, nil where nothing is known of it.
 func (m *memory) had(path string) set {
 	m.mu.Lock()
@@ -282,8 +291,7 @@ func (m *memory) had(path string) set {
 	return s
 }
 
-// add notes lines that are about to be in the log. It comes before they are: a
-// line that is noted and not in the log is of no consequence.
+// add notes lines: before they are sent as announced, and then as they are.
 func (m *memory) add(path string, hs []uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,7 +16,7 @@ type Root struct {
 	// empty where that is not known.
 	Dialect string
 	// Images is the folder where the agent keeps images that its lines refer to.
-	// Default: where the agent has it, beside a root that is a directory.
+	// Default: where the agent has it, beside the folder called sessions.
 	Images string
 	// Since leaves out files that were not changed since then, until they are.
 	// The zero time leaves out none.

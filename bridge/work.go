@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
@@ -84,26 +86,53 @@ func (b *Bridge) shut(err error) {
 
 // flush brings in files, each until it is in step.
 func (b *Bridge) flush(ctx context.Context, files []*file) error {
-	for i, f := range files {
-		for {
-			again, err := b.sync(ctx, f, true)
-			if err == nil && again == 0 || errors.As(err, new(refusal)) {
-				break
+	var wg sync.WaitGroup
+	var next, left atomic.Int64
+	left.Store(int64(len(files)))
+	var mu sync.Mutex
+	var first *file
+	var cause error
+	for range workers {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				err := b.flushFile(ctx, files[i])
+				if err == nil {
+					left.Add(-1)
+					continue
+				}
+				mu.Lock()
+				if first == nil {
+					first, cause = files[i], err
+				}
+				mu.Unlock()
+				return
 			}
-			if err != nil && ctx.Err() == nil {
-				b.shut(err)
-				again = firstPause
-			}
-			if f.missing() {
-				break
-			}
-			sleep(ctx, again)
-			if ctx.Err() != nil {
-				return fmt.Errorf("%s not in the log yet, the first is %s: %w", count(len(files)-i, "file"), f.path, errors.Join(ctx.Err(), err))
-			}
+		})
+	}
+	wg.Wait()
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("%s not in the log yet, %s is one: %w", count(int(left.Load()), "file"), first.path, cause)
+}
+
+// flushFile brings in one file. The error is ctx's, and why it was not brought
+// in before.
+func (b *Bridge) flushFile(ctx context.Context, f *file) error {
+	for {
+		again, err := b.sync(ctx, f, true)
+		switch {
+		case err == nil && again == 0, errors.As(err, new(refusal)), f.missing():
+			return nil
+		case err != nil && ctx.Err() == nil:
+			b.shut(err)
+			again = firstPause
+		}
+		sleep(ctx, again)
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
 		}
 	}
-	return nil
 }
 
 // proveEvery is how often the log is asked whether it has what is remembered.

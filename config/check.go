@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,11 @@ func Check(c Config) error {
 	checkLog(c, bad)
 	checkNATS(c, bad)
 	checkBlobs(c, bad)
+	for _, root := range c.Watch.Roots {
+		if root != "agents" && !filepath.IsAbs(root) {
+			bad("watch.roots", "%q; use absolute paths, or agents for where the agents known here keep their sessions", root)
+		}
+	}
 	if c.Limits.Body < 1<<20 || c.Limits.Body > 512<<20 {
 		bad("limits.body", "%s; use 1MiB to 512MiB", c.Limits.Body)
 	}

@@ -17,6 +17,7 @@ type Config struct {
 	Snapshots Snapshots `yaml:"snapshots"`
 	Trash     Trash     `yaml:"trash"`
 	Limits    Limits    `yaml:"limits"`
+	Watch     Watch     `yaml:"watch"`
 	Logging   Logging   `yaml:"logging"`
 }
 
@@ -83,6 +84,11 @@ type Snapshots struct {
 type Trash struct {
 	Window Duration `yaml:"window" doc:"how long a session stays in the trash, from where it can be taken out, before it may be erased"`
 	Erase  bool     `yaml:"erase" doc:"erase sessions when their window is over, without being asked"`
+}
+
+// Watch says which agents' session files on this host go to the log.
+type Watch struct {
+	Roots List `yaml:"roots" doc:"directories whose session files the node brings into the log while agents write them, as sessctl watch does; agents: where the agents known here keep theirs; empty: none"`
 }
 
 // Limits bound what callers may send.

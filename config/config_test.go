@@ -18,6 +18,7 @@ func TestWhatIsPrintedReadsBackTheSame(t *testing.T) {
 	t.Parallel()
 	c := Default("/data", "host")
 	c.Cluster.Routes = List{"127.0.0.1:1", "127.0.0.1:2"}
+	c.Watch.Roots = List{"/home/me/.pi/agent/sessions", "agents"}
 	c.Limits.Line = 3 << 20
 	c.Blobs.S3.Create = true
 	var back Config

@@ -24,7 +24,7 @@ type following struct {
 	herald *session.Herald
 	finder *finder
 	runs   runs
-	agent  string // its name, for others to read
+	agent  string // its command's name, for messages
 	pid    int
 
 	mu     sync.Mutex // of what follows
@@ -152,7 +152,7 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 	if old {
 		t.note.Agent, t.note.Began = before.Agent, before.Began
 	}
-	t.holds = newHolds(f.a, f.node, f.herald, file.session, f.agent, before.Writers, func(mine []string) {
+	t.holds = newHolds(f.a, f.node, f.herald, file.session, file.dialect, before.Writers, func(mine []string) {
 		t.note.Writers = mine
 		_ = f.runs.save(t.note) // without it they end with somebody else's claim
 	})

@@ -116,7 +116,7 @@ type resumed struct {
 	Holder  *core.Claim    `json:"holder,omitempty"`
 	Life    *api.Life      `json:"life,omitempty"` // of the former, or of the holder
 	Lacked  *surplus       `json:"lacked,omitempty"`
-	Brought *broughtIn       `json:"brought,omitempty"`
+	Brought *broughtIn     `json:"brought,omitempty"`
 	Aside   string         `json:"aside,omitempty"`
 	DryRun  bool           `json:"dryRun,omitempty"`
 

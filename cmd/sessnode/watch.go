@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/config"
+)
+
+// agentRoots stands in watch.roots for where the agents known here keep their
+// sessions.
+const agentRoots = "agents"
+
+// follow brings agents' session files of this host into the log, if the
+// configuration names any. It speaks to this node's own API at addr.
+func follow(ctx context.Context, cfg config.Config, addr net.Addr, logger *slog.Logger) error {
+	roots, err := watchRoots(cfg.Watch.Roots)
+	if err != nil || len(roots) == 0 {
+		return err
+	}
+	b, err := bridge.New(bridge.Config{
+		Node:  &api.Client{Base: "http://" + reachable(addr), Token: cfg.Token},
+		Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return b.Run(ctx)
+}
+
+func watchRoots(names config.List) ([]bridge.Root, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	known := bridge.AgentRoots(os.Getenv, dir)
+	var roots []bridge.Root
+	for _, name := range names {
+		if name == agentRoots {
+			roots = append(roots, known...)
+			continue
+		}
+		root := bridge.Root{Path: name}
+		if i := slices.IndexFunc(known, func(r bridge.Root) bool { return r.Path == filepath.Clean(name) }); i >= 0 {
+			root = known[i]
+		}
+		roots = append(roots, root)
+	}
+	return roots, nil
+}
+
+// reachable is addr as this process reaches it.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	local := *tcp
+	local.IP = net.IPv4(127, 0, 0, 1)
+	if tcp.IP.To4() == nil {
+		local.IP = net.IPv6loopback
+	}
+	return local.String()
+}
