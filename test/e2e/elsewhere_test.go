@@ -132,8 +132,10 @@ func TestBothHostsWentOn(t *testing.T) {
 			goOn(t, d, ann.path, "ann00002", "ann goes on")
 			want(t, "ann", goOn(t, d, ann.path, "ann00003", "and on"), "ann00002")
 			ann.resume(t)
-			for _, part := range []string{"taken over from " + name, "had 2 lines (4 to 5) that the log lacked: the session went on without them",
-				"to go on with them instead: sessctl resume --head main-"} {
+			for _, part := range []string{
+				"taken over from " + name, "had 2 lines (4 to 5) that the log lacked: the session went on without them",
+				"to go on with them instead: sessctl resume --head main-",
+			} {
 				if !strings.Contains(ann.said, part) {
 					t.Errorf("ann is not told %q, but:\n%s", part, ann.said)
 				}
