@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -245,18 +246,29 @@ func (f *following) keepClaims(ctx context.Context) {
 			check = true
 		case <-f.wake:
 		}
-		f.mu.Lock()
-		trails := f.trails[:len(f.trails):len(f.trails)]
-		f.mu.Unlock()
-		for _, t := range trails {
+		for _, t := range f.followed() {
 			if check {
 				t.holds.check(ctx)
 			}
-			if at := t.status(); !t.old && at.Session != "" {
+			if at := t.status(); at.Session != "" && f.isOwn(t) {
 				t.holds.writer(at.Session, at.Head)
 			}
 		}
 	}
+}
+
+// followed are the files that are followed now.
+func (f *following) followed() []*trail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.trails)
+}
+
+// isOwn reports whether the agent that runs now writes the file.
+func (f *following) isOwn(t *trail) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !t.old
 }
 
 // status is how far the file is in the log.
