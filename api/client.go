@@ -141,9 +141,10 @@ func (c *Client) Export(ctx context.Context, id string, original bool) (io.ReadC
 
 // A Place is where an agent looks for a session's file.
 type Place struct {
-	Dir    string // below the agent's root of sessions
-	Name   string
-	Cursor core.Cursor
+	Dialect string // whose file it is; empty where an older node gave it
+	Dir     string // below the agent's root of sessions
+	Name    string
+	Cursor  core.Cursor
 }
 
 // File returns the session as its agent has to find it to go on where head
@@ -153,7 +154,7 @@ func (c *Client) File(ctx context.Context, id, head string) (io.ReadCloser, Plac
 	if err != nil {
 		return nil, Place{}, err
 	}
-	p := Place{Dir: r.Header.Get(HeaderDir), Name: r.Header.Get(HeaderFile)}
+	p := Place{Dialect: r.Header.Get(HeaderDialect), Dir: r.Header.Get(HeaderDir), Name: r.Header.Get(HeaderFile)}
 	p.Cursor, err = core.ParseCursor(r.Header.Get(HeaderCursor))
 	if err != nil {
 		_ = r.Body.Close()

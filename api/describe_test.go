@@ -226,7 +226,7 @@ var calls = map[string]call{
 	},
 	"GET /v1/sessions/{id}/file": {
 		tagged: true, tag: "sessions", id: "file", sum: "The session such that an agent that opens the file goes on where a head stands", out: fileBytes,
-		query: with(view, demand), back: []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile},
+		query: with(view, demand), back: []string{api.HeaderCursor, api.HeaderDialect, api.HeaderDir, api.HeaderFile},
 	},
 	"GET /v1/sessions/{id}/snapshot": {
 		tag: "sessions", id: "snapshot", sum: "The plain bytes of the latest snapshot", out: media{ndjson, "Canonical JSONL, images left as blobs.", nil, nil},
@@ -353,6 +353,7 @@ var answerHeaders = map[string]string{
 	"ETag":             "What the answer is a version of.",
 	"Content-Length":   "Bytes.",
 	api.HeaderCursor:   "The cursor where the session stood.",
+	api.HeaderDialect:  "Whose file it is: a dialect's name.",
 	api.HeaderDir:      "Where the agent looks for the file, below its own folder of sessions.",
 	api.HeaderFile:     "What the file is called there.",
 	api.HeaderLost:     "What that agent's files have no place for: a JSON list of what and count.",

@@ -151,25 +151,29 @@ func TestBranchWithoutASummaryIsTheAgentsOwn(t *testing.T) {
 	}
 }
 
-// OP-20, OP-24: an agent that has an entry for where it stands gets one in its
-// file, and so goes on there.
+// OP-20, OP-24: the file of an agent that takes the last line for where it
+// stands ends there. Where that is before every entry, an agent that has an
+// entry for it gets one.
 func TestFileSaysWhereTheHeadStands(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.importText(t, file(operatorHeader, said("a", "", "user", "one"), said("b", "a", "assistant", "two")))
-	for i, leaf := range []core.Leaf{core.NoLeaf, core.LeafAt("a"), core.LeafAt("b")} {
-		if _, err := n.Move(t.Context(), "operator-one", "main", api.MoveRequest{Leaf: leaf}, ""); err != nil {
+	one, two := said("a", "", "user", "one"), said("b", "a", "assistant", "two")
+	n.importText(t, file(operatorHeader, one, two))
+	for i, c := range []struct {
+		leaf core.Leaf
+		want string
+	}{
+		{core.NoLeaf, file(operatorHeader, one, two)}, // and a leaf entry
+		{core.LeafAt("a"), file(operatorHeader, two, one)},
+		{core.LeafAt("b"), file(operatorHeader, one, two)},
+	} {
+		if _, err := n.Move(t.Context(), "operator-one", "main", api.MoveRequest{Leaf: c.leaf}, ""); err != nil {
 			t.Fatal(err)
 		}
 		r, _, err := n.File(t.Context(), "operator-one", "")
 		text := read(t, r, err)
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		want := 4
-		if leaf == core.LeafAt("b") {
-			want = 3 // its last line says it
-		}
-		if len(lines) != want || !strings.HasPrefix(text, file(operatorHeader, said("a", "", "user", "one"), said("b", "a", "assistant", "two"))) {
-			t.Errorf("at %v the file is\n%s", leaf, text)
+		if added, ok := strings.CutPrefix(text, c.want); !ok || (added != "") != c.leaf.IsNone() || strings.Count(added, "\n") > 1 {
+			t.Errorf("at %v the file is\n%s", c.leaf, text)
 		}
 		again, _, err := n.File(t.Context(), "operator-one", "")
 		if read(t, again, err) != text {
@@ -178,8 +182,8 @@ func TestFileSaysWhereTheHeadStands(t *testing.T) {
 		copied := fmt.Sprint("operator-copy", i)
 		n.importText(t, strings.Replace(text, "operator-one", copied, 1))
 		info, err := n.Info(t.Context(), copied)
-		if err != nil || info.Log.Heads["main"].Leaf != leaf {
-			t.Errorf("an agent that reads the file stands at %v, %v; want %v", info.Log.Heads["main"].Leaf, err, leaf)
+		if err != nil || info.Log.Heads["main"].Leaf != c.leaf {
+			t.Errorf("an agent that reads the file stands at %v, %v; want %v", info.Log.Heads["main"].Leaf, err, c.leaf)
 		}
 	}
 }

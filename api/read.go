@@ -280,6 +280,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 		}
 		lines = st.Dialect.Layout(st.Header, es)
 		dir, name := st.Dialect.FileName(st.Header)
+		w.Header().Set(HeaderDialect, st.Dialect.Name())
 		w.Header().Set(HeaderDir, dir)
 		w.Header().Set(HeaderFile, name)
 		w.Header().Set(HeaderCursor, st.Cursor().String())
@@ -295,42 +296,33 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 }
 
 // endingAt returns the session's entries such that an agent that reads them as
-// a file goes on at leaf. An agent that has an entry for where it stands gets
-// one, which the log does not have; most take the last line for the leaf.
+// a file goes on at leaf. Where no order of them says it, an agent that has an
+// entry for where it stands gets one, which the log does not have.
 func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
-	if leaf.IsDefault() || st.Dialect.Leaf(st.Entries) == leaf || leaf.IsNone() && !core.AnyInTree(st.Entries) {
-		return st.Entries, nil
+	if es, ok := core.Ending(st.Dialect, st.Entries, leaf); ok {
+		return es, nil
 	}
 	id, named := leaf.ID()
 	if _, ok := st.Entry(id); named && !ok {
 		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
 	}
-	if e, ok := leafEntry(st, leaf); ok {
+	// Where the agent reads nothing up to leaf, it stands before every entry.
+	if e, ok := leafEntry(st); ok {
 		return append(slices.Clip(st.Entries), e), nil
 	}
-	if leaf.IsNone() {
-		return nil, fmt.Errorf("session %s stands before its first entry, which a %s file cannot say; move it with: sessctl branch: %w",
-			st.ID, st.Dialect.Name(), core.ErrInvalid)
+	where := "before its first entry"
+	if named {
+		where = fmt.Sprintf("at entry %.64q", id)
 	}
-	es := make([]core.Entry, 0, len(st.Entries))
-	var last []core.Entry
-	for _, e := range st.Entries {
-		if e.ID == id {
-			last = append(last, e)
-			continue
-		}
-		es = append(es, e)
-	}
-	return append(es, last...), nil
+	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl branch: %w",
+		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
 }
 
-// leafEntry is the agent's own entry that says that the session stands at leaf.
-// Its id is made of that place, so a file is the same however often it is
-// asked for.
-func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
-	target, _ := leaf.ID()
-	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: target})
-	if line == nil || len(lost) > 0 {
+// leafEntry is the agent's own entry that says that the session stands before
+// every other. A file is the same however often it is asked for: so is the id.
+func leafEntry(st *core.State) (core.Entry, bool) {
+	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf})
+	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
 		return core.Entry{}, false
 	}
 	f := core.Fields{Parent: st.Dialect.Leaf(st.Entries), Time: st.Header.Time}
@@ -341,7 +333,7 @@ func leafEntry(st *core.State, leaf core.Leaf) (core.Entry, bool) {
 		}
 	}
 	for n := 0; ; n++ {
-		f.ID = derivedID(st, "leaf\x00"+target, n)
+		f.ID = derivedID(st, "leaf\x00"+st.Cursor().String(), n)
 		if _, taken := st.Entry(f.ID); !taken {
 			break
 		}

@@ -18,6 +18,8 @@ const (
 	HeaderHead = "Sess-Head"
 	// HeaderCursor is where the session stood when it was answered.
 	HeaderCursor = "Sess-Cursor"
+	// HeaderDialect says whose file it is.
+	HeaderDialect = "Sess-Dialect"
 	// HeaderDir and HeaderFile say where the agent looks for the file, below
 	// its own root of sessions.
 	HeaderDir  = "Sess-Dir"

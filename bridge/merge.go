@@ -478,8 +478,7 @@ func (m *merging) edited(st *session.Loaded, c *comparison) [][]byte {
 			lines[n] = old
 		}
 	}
-	r, isRewriter := m.d.(core.Rewriter)
-	same := bytes.Equal(m.own.Header.Line, st.Header) || isRewriter && r.SameHeader(st.Header, m.own.Header.Line)
+	same := core.SameHeader(m.d, st.Header, m.own.Header.Line)
 	for i := range lines {
 		if !same && bytes.Equal(lines[i], m.own.Header.Line) {
 			lines[i] = st.Header

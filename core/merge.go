@@ -18,19 +18,34 @@ type Rewriter interface {
 
 // isWritten reports whether written is what the agent's file has of line. Both
 // are as the log keeps them.
-func (s *State) isWritten(line, written []byte) bool {
-	d, ok := s.Dialect.(Rewriter)
-	return ok && bytes.Equal(d.AsWritten(unkept(line)), unkept(written))
+func isWritten(d Dialect, line, written []byte) bool {
+	r, ok := d.(Rewriter)
+	return ok && bytes.Equal(r.AsWritten(unkept(line)), unkept(written))
 }
 
-// hasHeader reports whether line is the session's header, or what its agent
-// made of it since.
-func (s *State) hasHeader(line []byte) bool {
-	if bytes.Equal(line, s.Header.Line) {
+// A Mover is a dialect whose header says in which directory of its host the
+// agent works, so that a session is gone on with in another.
+type Mover interface {
+	// InCWD returns a header line that says cwd where line says its own
+	// directory, every other byte as it is; line itself where it says none.
+	InCWD(line []byte, cwd string) []byte
+}
+
+// SameHeader reports whether two lines are the header of one session: the same
+// bytes but for the directory, which is another on every host, and for what the
+// agent itself makes of its header.
+func SameHeader(d Dialect, a, b []byte) bool {
+	if bytes.Equal(a, b) {
 		return true
 	}
-	d, ok := s.Dialect.(Rewriter)
-	return ok && d.SameHeader(s.Header.Line, line)
+	if m, ok := d.(Mover); ok {
+		a, b = m.InCWD(a, ""), m.InCWD(b, "")
+	}
+	if bytes.Equal(a, b) {
+		return true
+	}
+	r, ok := d.(Rewriter)
+	return ok && r.SameHeader(a, b)
 }
 
 // unkept returns line with the texts that the log keeps behind keepPrefix as
@@ -52,16 +67,37 @@ func unkept(line []byte) []byte {
 // Missing compares a file with the session that s holds and returns the file's
 // entries that the session lacks, in order. The file may have grown, or be
 // behind, and have what its agent made of a line or the header that the log has
-// as they were. It may not say anything else: a *LineError with ErrConflict names
-// the first line of the file that contradicts the log. Lines of f are as the
-// log would keep them.
+// as they were, and name another directory. It may not say anything else: a
+// *LineError with ErrConflict names the first line of the file that contradicts
+// the log. Lines of f are as the log would keep them.
 func (s *State) Missing(f *File) ([]Entry, error) {
-	if !s.hasHeader(f.Header.Line) {
+	return missing(s.Dialect, s.Header, s.Entries, s.Entry, s.Origin.Entries > 0, f)
+}
+
+// MissingFrom is State.Missing for a session that is known by another file of
+// it, have. Lines of both are as the agent has them.
+func MissingFrom(d Dialect, have, f *File) ([]Entry, error) {
+	byID := make(map[string]int, len(have.Entries))
+	for i := range have.Entries {
+		byID[have.Entries[i].ID] = i
+	}
+	entry := func(id string) (Entry, bool) {
+		i, ok := byID[id]
+		if !ok || id == "" {
+			return Entry{}, false
+		}
+		return have.Entries[i], true
+	}
+	return missing(d, have.Header, have.Entries, entry, true, f)
+}
+
+func missing(d Dialect, h Header, es []Entry, entry func(id string) (Entry, bool), imported bool, f *File) ([]Entry, error) {
+	if !SameHeader(d, h.Line, f.Header.Line) {
 		return nil, &LineError{Line: 1, Err: fmt.Errorf("the header is not the one in the log: %w", ErrConflict)}
 	}
-	known := map[string]int{} // lines of the session that no line of the file met yet
-	for i := range s.Entries {
-		known[string(s.Entries[i].Line)]++
+	known := make(map[string]int, len(es)) // lines of the session that no line of the file met yet
+	for i := range es {
+		known[string(es[i].Line)]++
 	}
 	var fresh []Entry
 	for i := range f.Entries {
@@ -70,8 +106,8 @@ func (s *State) Missing(f *File) ([]Entry, error) {
 			known[string(e.Line)]--
 			continue
 		}
-		if old, ok := s.Entry(e.ID); ok {
-			if bytes.Equal(old.Line, e.Line) || s.isWritten(old.Line, e.Line) {
+		if old, ok := entry(e.ID); ok {
+			if bytes.Equal(old.Line, e.Line) || isWritten(d, old.Line, e.Line) {
 				continue // repeated in the file, or shortened there
 			}
 			return nil, &LineError{Line: f.Lines[i], ID: e.ID, Err: fmt.Errorf("the log has other bytes under this id: %w", ErrConflict)}
@@ -80,10 +116,10 @@ func (s *State) Missing(f *File) ([]Entry, error) {
 	}
 	// Agents add to their files. One that has nothing of what came from it is
 	// another: its entries were given new ids, as when an agent migrates it.
-	if len(fresh) > 0 && len(fresh) == len(f.Entries) && s.Origin.Entries > 0 {
+	if len(fresh) > 0 && len(fresh) == len(f.Entries) && imported && len(es) > 0 {
 		return nil, &LineError{Line: f.Lines[0], ID: fresh[0].ID, Err: fmt.Errorf(
 			"neither this entry nor any other of the file is in the log, where the session has %d; it may have been migrated by its agent: %w",
-			len(s.Entries), ErrConflict)}
+			len(es), ErrConflict)}
 	}
 	return fresh, nil
 }

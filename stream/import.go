@@ -116,11 +116,8 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
 			return err
 		}
-		if parted = wentOn(st, f); parted {
-			if head := headAt(st, fresh); head != "" {
-				a.Head, parted = head, false
-			}
-		}
+		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)
+		parted = wentOn(st, a.Head, f)
 		return nil
 	})
 	if err != nil {

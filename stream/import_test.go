@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -246,5 +247,65 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 		if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, how); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%+v: %v", how, err)
 		}
+	}
+}
+
+// A file goes on with the head that it was written for, and main stays where it
+// is: known by the claim that the importer speaks from, or by where it goes on.
+func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		claim  string // the head that the importer holds
+		parent string
+	}{
+		{"by where it goes on", "", "side1"},
+		{"by where it goes on, and not by the claim", "main", "side1"},
+		{"by the claim", "side", "side1"},
+		{"by the claim, from elsewhere", "side", "root"},
+	} {
+		_, ss, _ := memory()
+		lines := []string{entry("root", ""), entry("a", "root"), entry("side1", "root")}
+		s := create(t, ss, "session1", lines[:2]...)
+		mustAppend(t, s, "side", "", lines[2])
+		how := stream.ImportHow{}
+		if c.claim != "" {
+			how.Writer = claim(t, s, stream.ClaimRequest{Head: c.claim}).Writer
+		}
+		f := file(t, "session1", append(lines, entry("new", c.parent))...)
+		res, err := ss.Import(t.Context(), f, nil, core.Origin{}, how)
+		if err != nil || res.Head != "side" || res.Entries != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, res, err)
+		}
+		st := state(t, res.Session)
+		if st.Leaf("main") != core.LeafAt("a") || st.Leaf("side") != core.LeafAt("new") {
+			t.Errorf("%s: main stands at %v, side at %v", c.name, st.Leaf("main"), st.Leaf("side"))
+		}
+	}
+}
+
+// A file that was gone on with in another directory is the same session's. The
+// log keeps the header that it has.
+func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
+	_, ss, _ := memory()
+	lines := []string{entry("root", "")}
+	if _, err := importLines(t, ss, "session1", lines...); err != nil {
+		t.Fatal(err)
+	}
+	moved := bytes.Replace(raw("session1", append(lines, entry("a", "root"))...), []byte(`"cwd":"/w"`), []byte(`"cwd":"/home/x \"y\"/w"`), 1)
+	f, err := pi.Dialect{}.File(moved)
+	if err != nil || f.Header.CWD != `/home/x "y"/w` {
+		t.Fatal(f, err)
+	}
+	res, err := ss.Import(t.Context(), f, moved, core.Origin{}, stream.ImportHow{})
+	if err != nil || res.Entries != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	equal(t, "cwd", "/w", state(t, res.Session).Header.CWD)
+	other := bytes.Replace(moved, []byte(`"version":3`), []byte(`"version":3,"parentSession":"/x"`), 1)
+	if f, err = (pi.Dialect{}).File(other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, stream.ImportHow{}); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("another header is taken for the session's: %v", err)
 	}
 }

@@ -26,15 +26,15 @@ func (how ImportHow) check() error {
 	return core.CheckHead(how.Branch)
 }
 
-// wentOn reports whether main stands behind entries that f lacks and that are
+// wentOn reports whether head stands behind entries that f lacks and that are
 // more than labels and names, which are given to sessions from outside.
-func wentOn(st *core.State, f *core.File) bool {
+func wentOn(st *core.State, head string, f *core.File) bool {
 	has := map[string]bool{}
 	for i := range f.Entries {
 		has[f.Entries[i].ID] = true
 	}
 	notes := noteTypes(st.Dialect)
-	at, _ := st.Leaf(core.MainHead).ID()
+	at, _ := st.Leaf(head).ID()
 	for range len(st.Entries) {
 		e, ok := st.Entry(at)
 		if !ok || has[at] {
@@ -69,15 +69,35 @@ func parentOf(fresh []core.Entry) core.Leaf {
 	return core.NoLeaf
 }
 
-// headAt is a head other than main that stands where fresh goes on, empty for
-// none: an earlier import of the file has made it.
-func headAt(st *core.State, fresh []core.Entry) string {
-	for _, name := range st.HeadNames() {
-		if name != core.MainHead && st.Leaf(name) == parentOf(fresh) {
-			return name
+// headFor is the head that the entries that f adds, fresh, are for, and the claim
+// to write to it from: the head that they go on from, the writer's own and main
+// before others, such as one that an earlier import made; else the writer's own,
+// for which the file was made; else main. Whoever holds a head may write to
+// others that are free.
+func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (head, as string) {
+	names := st.HeadNames() // main first
+	own := ""
+	for _, name := range names {
+		if c := st.Heads[name].Claim; c != nil && writer != "" && c.Writer == writer {
+			own = name
+			names = append([]string{own}, names...)
+			break
 		}
 	}
-	return ""
+	from := parentOf(fresh)
+	for _, name := range names {
+		switch {
+		case from.IsNone() || st.Leaf(name) != from:
+		case own != "" && st.Heads[name].Claim == nil:
+			return name, ""
+		default:
+			return name, writer
+		}
+	}
+	if own != "" && !wentOn(st, own, f) {
+		return own, writer
+	}
+	return core.MainHead, writer
 }
 
 // branchFile puts the lines of a, which are those of fresh, on a head of their
@@ -106,23 +126,23 @@ func (e *partedError) Error() string {
 
 func (e *partedError) Unwrap() error { return e.ConflictError }
 
-// partedFrom says who wrote what since main stood at an entry that f has.
+// partedFrom says who wrote what since the head stood at an entry that f has.
 func (s *Session) partedFrom(ctx context.Context, f *core.File, a Append) error {
 	var want core.Cursor
 	err := s.replay(ctx, func(st *core.State) {
-		if want == (core.Cursor{}) || !wentOn(st, f) {
+		if want == (core.Cursor{}) || !wentOn(st, a.Head, f) {
 			want = st.Cursor()
 		}
 	})
 	if err != nil {
 		return err
 	}
-	moved := &core.ConflictError{Session: s.id, Head: core.MainHead, Want: want}
+	moved := &core.ConflictError{Session: s.id, Head: a.Head, Want: want}
 	_ = s.View(func(st *core.State) error {
-		moved.Have, moved.Leaf = st.Cursor(), st.Leaf(core.MainHead)
+		moved.Have, moved.Leaf = st.Cursor(), st.Leaf(a.Head)
 		return nil
 	})
 	moved.Lines = a.Lines
-	moved.Since, moved.More = s.since(ctx, core.MainHead, want.Seq)
+	moved.Since, moved.More = s.since(ctx, a.Head, want.Seq)
 	return &partedError{moved}
 }

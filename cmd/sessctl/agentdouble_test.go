@@ -46,7 +46,10 @@ func agentDoes(what string, n int) {
 		_, err := term.MakeRaw(0)
 		fmt.Print("raw now ", err, "\r\n")
 	case "stop":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		back := make(chan os.Signal, 1)
+		signal.Notify(back, syscall.SIGCONT)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // this thread may be the last to stop
+		<-back
 		fmt.Println("agent is back")
 	case "exit":
 		os.Exit(n)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ type following struct {
 	herald *session.Herald
 	finder *finder
 	runs   runs
-	agent  string // its name, for others to read
+	agent  string // its command's name, for messages
 	pid    int
 
 	mu     sync.Mutex // of what follows
@@ -152,7 +153,7 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 	if old {
 		t.note.Agent, t.note.Began = before.Agent, before.Began
 	}
-	t.holds = newHolds(f.a, f.node, f.herald, file.session, f.agent, before.Writers, func(mine []string) {
+	t.holds = newHolds(f.a, f.node, f.herald, file.session, file.dialect, before.Writers, func(mine []string) {
 		t.note.Writers = mine
 		_ = f.runs.save(t.note) // without it they end with somebody else's claim
 	})
@@ -245,18 +246,29 @@ func (f *following) keepClaims(ctx context.Context) {
 			check = true
 		case <-f.wake:
 		}
-		f.mu.Lock()
-		trails := f.trails[:len(f.trails):len(f.trails)]
-		f.mu.Unlock()
-		for _, t := range trails {
+		for _, t := range f.followed() {
 			if check {
 				t.holds.check(ctx)
 			}
-			if at := t.status(); !t.old && at.Session != "" {
+			if at := t.status(); at.Session != "" && f.isOwn(t) {
 				t.holds.writer(at.Session, at.Head)
 			}
 		}
 	}
+}
+
+// followed are the files that are followed now.
+func (f *following) followed() []*trail {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.trails)
+}
+
+// isOwn reports whether the agent that runs now writes the file.
+func (f *following) isOwn(t *trail) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !t.old
 }
 
 // status is how far the file is in the log.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -27,7 +26,6 @@ type agentProcess struct {
 	cmd      *exec.Cmd
 	signals  chan os.Signal
 	done     chan struct{} // closed by wait
-	stopped  atomic.Bool   // the agent has stopped itself, and sessctl with it
 	terminal *terminalState
 }
 

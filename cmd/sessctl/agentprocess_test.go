@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -220,9 +221,10 @@ func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
 	t.Parallel()
 	x := inTerminal(t, "sh", "-i")
 	x.types("sessctl run -- agent\r")
-	x.shows(`agent \d+ is ready`)
+	agent := x.shows(`agent (\d+) is ready`)[0]
 	x.types("\x1a") // Ctrl-Z
 	x.shows(`\$ $`)
+	awaitStopped(t, agent)
 	x.types("echo the $((40+2)) shell\r")
 	x.shows("the 42 shell")
 	x.types("fg\r")
@@ -232,6 +234,7 @@ func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
 	if stopsAlong {
 		x.types("stop\r")
 		x.shows(`\$ $`)
+		awaitStopped(t, agent)
 		x.types("echo the $((50+2)) shell\r")
 		x.shows("the 52 shell")
 		x.types("fg\r")
@@ -241,6 +244,31 @@ func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
 	x.shows(`\$ $`)
 	x.types("echo it was $?\r")
 	x.shows("it was 42")
+}
+
+// awaitStopped waits until all threads of a process have stopped. The shell is
+// told when sessctl has; what is typed then, a thread of the agent's that waits
+// for input may still take.
+func awaitStopped(t *testing.T, pid string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	stopped := func() bool {
+		tasks, err := filepath.Glob("/proc/" + pid + "/task/*/stat")
+		for _, task := range tasks {
+			stat, _ := os.ReadFile(task)
+			if i := bytes.LastIndexByte(stat, ')'); i < 0 || !bytes.HasPrefix(stat[i:], []byte(") T")) {
+				return false
+			}
+		}
+		return err == nil && len(tasks) > 0
+	}
+	for over := time.Now().Add(patience); !stopped(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(over) {
+			t.Fatalf("process %s does not stop", pid)
+		}
+	}
 }
 
 func TestWhatCannotBeStartedIsSaidAsAShellSaysIt(t *testing.T) {

@@ -10,22 +10,19 @@ import (
 )
 
 // agentSignals are those that would end sessctl, or that the agent may want.
-// Those that stop (SIGTSTP, SIGTTIN, SIGTTOU) are not among them: they stop
-// both, which is what a shell expects of a job.
+// Those that stop (SIGTSTP, SIGTTIN, SIGTTOU) and continue are not among them:
+// they are for both, which is what a shell expects of a job.
 var agentSignals = []os.Signal{
 	unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP,
-	unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT,
+	unix.SIGUSR1, unix.SIGUSR2,
 }
 
 // forwards reports whether s, which sessctl was sent, is to be passed on. Of
 // what is typed the terminal has told the agent already, and an interrupt that
 // comes twice means something else to most agents.
-func (p *agentProcess) forwards(s os.Signal) bool {
-	switch s {
-	case unix.SIGINT, unix.SIGQUIT:
+func (*agentProcess) forwards(s os.Signal) bool {
+	if s == unix.SIGINT || s == unix.SIGQUIT {
 		return !inForeground()
-	case unix.SIGCONT:
-		return p.stopped.Swap(false)
 	}
 	return true
 }

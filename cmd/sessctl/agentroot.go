@@ -2,23 +2,28 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
-// agentRoot is where the agent of a dialect keeps its sessions on this host.
-// flat says that the user has set a folder in which the agent makes no other.
-func (a *app) agentRoot(dialect string) (root string, flat bool, err error) {
+// agentRoot is where the agent of a dialect keeps its sessions on this host when
+// it works in cwd. flat says that the user has set a folder in which the agent
+// makes no other.
+func (a *app) agentRoot(dialect, cwd string) (root string, flat bool, err error) {
 	if dialect == "pi" && a.env("PI_CODING_AGENT_SESSION_DIR") != "" {
 		root, err = a.expand(a.env("PI_CODING_AGENT_SESSION_DIR"))
 		return root, true, err
 	}
-	root, err = a.agentDataDir(dialect)
+	root, err = a.agentDataDir(dialect, cwd)
 	return filepath.Join(root, "sessions"), false, err
 }
 
-// agentDataDir is the folder in which the agent has its folder of sessions.
-func (a *app) agentDataDir(dialect string) (string, error) {
+// agentDataDir is the folder in which the agent has its folder of sessions when
+// it works in cwd.
+func (a *app) agentDataDir(dialect, cwd string) (string, error) {
 	switch dialect {
 	case "pi":
 		return a.expand(cmp.Or(a.env("PI_CODING_AGENT_DIR"), "~/.pi/agent"))
@@ -30,12 +35,12 @@ func (a *app) agentDataDir(dialect string) (string, error) {
 		if dir := a.env("OPENRATH_HOME"); dir != "" {
 			return a.expand(dir)
 		}
-		if fileExists(".openrath") {
-			return ".openrath", nil
+		if own := filepath.Join(cwd, ".openrath"); fileExists(own) {
+			return own, nil
 		}
 		return a.expand("~/.openrath")
 	case "nova":
-		return ".nova", nil
+		return filepath.Join(cwd, ".nova"), nil
 	}
 	return "", usagef("it is not known where %q keeps its sessions, say where the file goes: --dir DIR", dialect)
 }
@@ -63,3 +68,10 @@ func (a *app) expand(path string) (string, error) {
 	}
 	return filepath.Join(home, rest), nil
 }
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func hasSeparator(name string) bool { return strings.ContainsAny(name, `/\`) }

@@ -6,7 +6,7 @@ import (
 
 // stopAlong stops sessctl when the agent has stopped itself alone, so that the
 // shell, which knows only sessctl, gets its terminal back. What is typed to stop
-// reaches both, and needs nothing of this.
+// reaches both, and needs nothing of this; so does what continues a job.
 func (p *agentProcess) stopAlong() {
 	pid := p.cmd.Process.Pid
 	for {
@@ -26,7 +26,6 @@ func (p *agentProcess) stopAlong() {
 		if err != nil || info.Code != cldStopped {
 			continue
 		}
-		p.stopped.Store(true)
 		_ = unix.Kill(unix.Getpid(), unix.SIGTSTP)
 	}
 }

@@ -34,8 +34,7 @@ var verbs = []func(*app) *cobra.Command{
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
-	watchCmd,
-	runCmd,
+	watchCmd, runCmd, attachCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -125,27 +124,4 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// holdsAll reports whether every line of the file at old is a line of the file
-// at fresh too, so that replacing the one by the other loses nothing.
-func holdsAll(fresh, old string) (bool, error) {
-	want, err := os.ReadFile(old)
-	if err != nil {
-		return false, err
-	}
-	have, err := os.ReadFile(fresh)
-	if err != nil {
-		return false, err
-	}
-	lines := map[string]bool{"": true}
-	for line := range bytes.Lines(have) {
-		lines[string(bytes.TrimSuffix(line, []byte("\n")))] = true
-	}
-	for line := range bytes.Lines(want) {
-		if !lines[string(bytes.TrimSuffix(line, []byte("\n")))] {
-			return false, nil
-		}
-	}
-	return true, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -80,6 +81,16 @@ func (c claims) save(h held) error {
 	if err := makeDir(c.dir); err != nil {
 		return err
 	}
+	if other := c.headOf(h.Session, h.Path, h.Head); other != h.Head && h.Path != "" {
+		was, _, err := c.load(h.Session, other)
+		if err != nil {
+			return err
+		}
+		was.Path = "" // the file is for this head now
+		if err := c.save(was); err != nil {
+			return err
+		}
+	}
 	b, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -100,4 +111,20 @@ func (c claims) forget(id core.SessionID, head, writer string) error {
 		return err
 	}
 	return nil
+}
+
+// headOf returns the head whose claim wrote the agent's file at path, or head
+// where none is known to have.
+func (c claims) headOf(id core.SessionID, path, head string) string {
+	names, err := filepath.Glob(filepath.Join(c.dir, string(id)+".*.json"))
+	if err != nil || c.dir == "" {
+		return head
+	}
+	for _, name := range names {
+		other := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), string(id)+"."), ".json")
+		if h, ok, err := c.load(id, other); err == nil && ok && h.Path == path {
+			return other
+		}
+	}
+	return head
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
@@ -21,6 +22,8 @@ type fakeNode struct {
 	url   string
 	home  string
 	stdin string
+	// What testID is, where that changes: the agent's file, and what the node says.
+	file, info atomic.Value // strings
 }
 
 func newFake(t *testing.T) *fakeNode {

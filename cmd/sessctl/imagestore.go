@@ -26,7 +26,7 @@ func (a *app) imageStore(name, given string) (string, error) {
 	if err != nil || d.ImageStore() == "" || given != "" {
 		return given, nil // a node may know a dialect that this program does not
 	}
-	dir, err := a.agentDataDir(name)
+	dir, err := a.agentDataDir(name, "")
 	return filepath.Join(dir, d.ImageStore()), err
 }
 

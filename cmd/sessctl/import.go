@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -150,7 +151,11 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 		}
 	}
 	out.first = peek(f.dialect, start)
-	v, err := a.voice(ctx, node, out.first.session, f.writerFlags)
+	speaker := f.writerFlags
+	if path, err := filepath.Abs(name); err == nil && name != "-" {
+		speaker.head = a.claims().headOf(out.first.session, path, f.head)
+	}
+	v, err := a.voice(ctx, node, out.first.session, speaker)
 	if err != nil {
 		return err
 	}

@@ -174,8 +174,12 @@ func TestClaimAgainIsMine(t *testing.T) {
 func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	t.Helper()
 	f := newFake(t)
+	f.file.Store(text)
 	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.info.Store(`{"log":{"dialect":"pi"}}`)
+	f.mux.HandleFunc("GET /v1/sessions/"+testID, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, f.info.Load().(string))
+	})
 	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
 		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &api.Life{State: "unknown"}},
 	}})
@@ -186,7 +190,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 			w.Header().Set(api.HeaderFile, "../talk.jsonl")
 		}
 		w.Header().Set(api.HeaderCursor, "4-0000000000000000")
-		_, _ = io.WriteString(w, text)
+		_, _ = io.WriteString(w, f.file.Load().(string))
 	})
 	var claims atomic.Int32
 	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
@@ -200,41 +204,125 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	return f, &claims
 }
 
+// talk is a session of pi that said so much.
+func talk(said ...string) string {
+	text := `{"type":"session","version":3,"id":"talk-one","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/"}` + "\n"
+	parent := "null"
+	for i, id := range said {
+		text += fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-02T03:04:%02d.000Z","message":{"role":"user","content":"hi"}}`, id, parent, i) + "\n"
+		parent = fmt.Sprintf("%q", id)
+	}
+	return text
+}
+
+const talkFile = "2026-01-02T03-04-05-678Z_talk-one.jsonl"
+
 func TestResume(t *testing.T) {
 	t.Parallel()
-	f, claims := resumable(t, "head\na\nb\n")
+	f, claims := resumable(t, talk("a", "b"))
 	dir := filepath.Join(t.TempDir(), "new")
-	path := filepath.Join(dir, "talk.jsonl")
+	path := filepath.Join(dir, talkFile)
 	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
-		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
-	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
+	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 
-	// Over an older file of the session, in place.
-	_ = os.WriteFile(path, []byte("head\nb\n"), 0o600)
+	// Over an older file of the session, in place, with its mode.
+	_ = os.WriteFile(path, []byte(talk("a")), 0o600)
+	_ = os.Chmod(path, 0o640)
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, path+"\n", "")
-	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
 
-	// Not over one that has more, and then nobody is fenced.
-	_ = os.WriteFile(path, []byte("head\nc\n"), 0o600)
+	// Not over one that contradicts the log, and then nobody is fenced.
+	other := strings.Replace(talk("a", "b"), `"hi"`, `"ho"`, 1)
+	_ = os.WriteFile(path, []byte(other), 0o600)
 	before := claims.Load()
-	wantResult(t, f.run("resume", testID, "--dir", dir), exitConflict, "", "holds lines that the log does not have\nnext: bring them in with: sessctl import "+path)
+	wantResult(t, f.run("resume", testID, "--dir", dir), exitConflict, "", `is there already: line 2 (entry "a"): the log has other bytes under this id: conflict
+next: see what it has with: sessctl entries `+path+`, and put it aside with: --force`)
 	if claims.Load() != before {
 		t.Error("a claim was made for a file that is not written")
 	}
-	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\nc\n"})
-	wantResult(t, f.run("resume", testID, "--dir", dir, "--force"), 0, "taken over from omp on b-host, not known to be alive, who is fenced", "")
-	wantFiles(t, dir, map[string]string{"talk.jsonl": "head\na\nb\n"})
+	wantFiles(t, dir, map[string]string{talkFile: other})
+	got := f.run("resume", testID, "--dir", dir, "--force")
+	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, who is fenced", "")
+	wantResult(t, got, 0, "the file that was here is kept as "+path+".", "")
+	if kept, err := filepath.Glob(path + ".*.aside"); err != nil || len(kept) != 1 {
+		t.Errorf("kept are %q, %v", kept, err)
+	} else if b, err := os.ReadFile(kept[0]); err != nil || string(b) != other {
+		t.Errorf("kept is %q, %v", b, err)
+	} else {
+		_ = os.Remove(kept[0])
+	}
+	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
+}
 
-	wantResult(t, f.run("resume", testID, "--dir", dir, "--head", "evil"), exitInvalid, "", "no file's name")
+// Lines that the log lacks are brought into it, from the claim.
+func TestResumeBringsInWhatTheLogLacks(t *testing.T) {
+	t.Parallel()
+	mine := talk("a", "c", "d")
+	all := talk("a", "b") + strings.TrimPrefix(mine, talk("a"))
+	for _, head := range []string{"", "main-1"} {
+		f, _ := resumable(t, talk("a", "b"))
+		dir := t.TempDir()
+		path := filepath.Join(dir, talkFile)
+		old := mine + "half a li"
+		_ = os.WriteFile(path, []byte(old), 0o600)
+		f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+			if b, _ := io.ReadAll(r.Body); string(b) != old || r.URL.Query().Get("onConflict") != "branch" || r.Header.Get(api.HeaderWriter) != "w1" {
+				t.Errorf("imported is %q, %s, by %q", b, r.URL, r.Header.Get(api.HeaderWriter))
+			}
+			f.file.Store(all)
+			_ = json.NewEncoder(w).Encode(api.Imported{Session: testID, Entries: 2, Head: head})
+		})
+		want := "the file that was here had 2 lines (3 to 4) that the log lacked: they are in the log now, and the file goes on behind them"
+		if head != "" {
+			want = "the file that was here had 2 lines (3 to 4) that the log lacked: the session went on without them, so they are on the head main-1 now; " +
+				"to go on with them instead: sessctl resume --head main-1 " + testID
+		}
+		would := f.run("resume", testID, "--dir", dir, "--dry-run")
+		wantResult(t, would, 0, "the file that is there has 2 lines (3 to 4) that the log lacks, which would be brought into the log", "")
+		wantFiles(t, dir, map[string]string{talkFile: old})
+		got := f.run("resume", testID, "--dir", dir)
+		wantResult(t, got, 0, want, "")
+		wantResult(t, got, 0, "is kept as "+path, "")
+		if kept, _ := filepath.Glob(path + ".*.aside"); len(kept) == 1 {
+			_ = os.Remove(kept[0])
+		}
+		wantFiles(t, dir, map[string]string{talkFile: all})
+	}
+}
+
+// A dry run says all and does nothing.
+func TestADryRunDoesNothing(t *testing.T) {
+	t.Parallel()
+	f, claims := resumable(t, talk("a"))
+	dir := filepath.Join(t.TempDir(), "new")
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--dry-run"), 0, filepath.Join(dir, talkFile)+
+		"\n  would be written, as of 4-0000000000000000; head main of "+testID+" is held by omp on b-host, not known to be alive\n", "")
+	wantResult(t, f.run("resume", testID, "--dir", dir, "--dry-run", "-o", "json"), 0, `"holder":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"},"dryRun":true}`, "")
+	if fileExists(dir) || claims.Load() > 0 || fileExists(filepath.Join(f.home, ".local")) {
+		t.Error("it has done something")
+	}
+}
+
+// What a node says is not believed where it would leave the agent's directory.
+func TestResumeStaysInItsDirectory(t *testing.T) {
+	t.Parallel()
+	f, _ := resumable(t, "no session\n")
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--head", "evil"), exitInvalid, "", "no file's name")
 }
 
 func TestResumeInTheAgentsOwnPlace(t *testing.T) {
 	t.Parallel()
-	f, _ := resumable(t, "head\n")
-	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")
-	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/--lab--/talk.jsonl"), "")
-	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat"}, "resume", testID), 0, filepath.Join(f.home, "flat/talk.jsonl"), "")
-	if _, _, err := testApp(nil).agentRoot("somebody"); describe(err, "").Exit != exitUsage {
+	f, _ := resumable(t, talk("a"))
+	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/----", talkFile), "")
+	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/----", talkFile), "")
+	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat"}, "resume", testID), 0, filepath.Join(f.home, "flat", talkFile), "")
+	other, _ := resumable(t, "of an agent that is not known here\n") // its place is what the node says
+	wantResult(t, other.run("resume", testID), 0, filepath.Join(other.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")
+	if _, _, err := testApp(nil).agentRoot("somebody", ""); describe(err, "").Exit != exitUsage {
 		t.Errorf("an agent without a place: %v", err)
 	}
 }
@@ -259,12 +347,12 @@ func TestEveryAgentsOwnPlace(t *testing.T) {
 		{"openrath", map[string]string{"HOME": "/h", "OPENRATH_HOME": "/rath"}, "/rath/sessions"},
 		{"nova", map[string]string{"HOME": "/h"}, ".nova/sessions"}, // NOVA-01
 	} {
-		got, _, err := testApp(c.env).agentRoot(c.dialect)
+		got, _, err := testApp(c.env).agentRoot(c.dialect, "")
 		if err != nil || got != filepath.FromSlash(c.want) {
 			t.Errorf("%s with %v: %q, %v, want %q", c.dialect, c.env, got, err, c.want)
 		}
 	}
-	if _, _, err := testApp(map[string]string{}).agentRoot("omp"); describe(err, "").Exit != exitUsage {
+	if _, _, err := testApp(map[string]string{}).agentRoot("omp", ""); describe(err, "").Exit != exitUsage {
 		t.Errorf("without a home: %v", err)
 	}
 }

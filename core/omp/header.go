@@ -10,7 +10,6 @@ import (
 // SameHeader reports whether two lines are the header of one session, but for
 // what omp changes there when it writes the file anew: the title, which then is
 // that of the slot, and the directories and files that came to the session.
-// Where a session was moved, its directory is another, and the header too.
 func (Dialect) SameHeader(a, b []byte) bool {
 	x, err := lasting(a)
 	if err != nil {

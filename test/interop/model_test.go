@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -20,16 +21,27 @@ type model struct {
 	mu      sync.Mutex
 	script  []map[string]any // the deltas of the answers to come
 	heard   []string         // the texts of each request, in order
+	shown   []string         // the images of all requests, as data URLs, in order
+	waiting chan struct{}    // gets a value when an answer is waited for that is not to come yet
+	proceed chan struct{}    // closed when it is to come
 	refused []string         // what it was asked beyond the script
 }
 
 // newModel starts a model. It ends with the test.
 func newModel(tb testing.TB, script ...map[string]any) *model {
 	tb.Helper()
-	m := &model{script: script}
+	m := &model{script: script, waiting: make(chan struct{}, 1), proceed: make(chan struct{})}
 	m.Server = httptest.NewServer(m)
-	tb.Cleanup(m.Close)
+	tb.Cleanup(func() {
+		m.CloseClientConnections() // of agents that were killed
+		m.Close()
+	})
 	return m
+}
+
+// late is an answer that does not come before the model is told to go on.
+func late(answer map[string]any) map[string]any {
+	return map[string]any{"late": answer}
 }
 
 // says and calls are answers: a text, and a call of the shell.
@@ -51,16 +63,20 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if r.URL.Path != "/v1/chat/completions" || len(m.script) == 0 {
-		m.refused = append(m.refused, fmt.Sprintf("%s %s %.2000s", r.Method, r.URL.Path, body))
+	delta, ok := m.next(r, body)
+	if !ok {
 		http.Error(w, "the script has no answer", http.StatusBadRequest)
 		return
 	}
-	delta := m.script[0]
-	m.script = m.script[1:]
-	m.heard = append(m.heard, requestText(body))
+	if answer, ok := delta["late"].(map[string]any); ok {
+		m.waiting <- struct{}{}
+		select {
+		case <-m.proceed:
+			delta = answer
+		case <-r.Context().Done():
+			return
+		}
+	}
 	finish := "stop"
 	if delta["tool_calls"] != nil {
 		finish = "tool_calls"
@@ -77,6 +93,32 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	chunk([]any{}, map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
+
+// next is the next answer of the script, and false where there is none.
+func (m *model) next(r *http.Request, body []byte) (map[string]any, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.URL.Path != "/v1/chat/completions" || len(m.script) == 0 {
+		m.refused = append(m.refused, fmt.Sprintf("%s %s %.2000s", r.Method, r.URL.Path, body))
+		return nil, false
+	}
+	delta := m.script[0]
+	m.script = m.script[1:]
+	m.heard = append(m.heard, requestText(body))
+	m.shown = append(m.shown, imagesIn(body)...)
+	return delta, true
+}
+
+// imagesIn returns the images of a request.
+func imagesIn(body []byte) []string {
+	var urls []string
+	for _, m := range dataURL.FindAllSubmatch(body, -1) {
+		urls = append(urls, string(m[1]))
+	}
+	return urls
+}
+
+var dataURL = regexp.MustCompile(`"(data:image/[^"]*)"`)
 
 // requestText is what is said in a request, message behind message.
 func requestText(body []byte) string {

@@ -1,0 +1,52 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// Behind two dashes stands the agent: it is started on the file, in the directory
+// where the session goes on, and followed; its exit code is sessctl's, and the
+// claim ends with it. One that cannot be started leaves the claim and the file.
+func TestResumeStartsTheAgentOnTheFile(t *testing.T) {
+	t.Parallel()
+	node := harness.StartNode(t)
+	file := harness.NewFile(t, harness.Shape{Turns: 2})
+	id := importFile(t, node.Client(), file)
+	host := harness.NewHost(t, node)
+	lab := host.Path("lab")
+	if err := os.Mkdir(lab, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	r := host.Sessctl(t, "resume", id, "--cwd", lab, "--", host.Path("no-agent"))
+	if r.Code != 127 || !strings.Contains(r.Err, "the file is written and the head is held, but the agent did not start") {
+		t.Errorf("an agent that is not there: %s", r)
+	}
+	claimOn(t, node.Client(), id, core.MainHead, byPi)
+
+	r = host.Feed(t, "say 2\nexit 3\n", "resume", id, "--cwd", lab, "--", agentProgram(t, host))
+	path, _, _ := strings.Cut(r.Out, "\n")
+	if _, opened, _ := strings.Cut(r.Out, "\nready "); r.Code != 3 || !strings.Contains(opened, " "+path+"\nsaid 2\n") {
+		t.Fatalf("the agent's end: %s", r)
+	}
+	if want := strings.ReplaceAll(lab[1:], "/", "-"); filepath.Base(filepath.Dir(path)) != "--"+want+"--" {
+		t.Errorf("the file is %s", path)
+	}
+	claimOn(t, node.Client(), id, core.MainHead, isFree)
+	mine := strings.SplitAfter(read(t, path), "\n")
+	log := strings.SplitAfter(string(exportOf(t, node.Client(), id)), "\n")
+	if len(mine) != len(file.IDs)+4 || strings.Join(mine[1:], "") != strings.Join(log[1:], "") || mine[0] == log[0] {
+		t.Errorf("the file has %d lines, the log %d", len(mine), len(log))
+	}
+	if r := host.Sessctl(t, "resume", id, "--"); r.Code != 2 {
+		t.Errorf("no agent behind the dashes: %s", r)
+	}
+}

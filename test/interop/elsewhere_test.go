@@ -1,0 +1,322 @@
+//go:build unix
+
+package interop_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// A desk is a host where somebody works with the real agent: a home with the
+// agent's directory in it, and a project.
+type desk struct {
+	*harness.Host
+	agent   *agent
+	project string
+}
+
+func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) *desk {
+	t.Helper()
+	d := &desk{Host: harness.NewHost(t, n), agent: a}
+	d.Env = append(d.Env, "PI_OFFLINE=1")
+	d.project = d.Path(project)
+	for _, dir := range []string{d.project, d.Path("bin")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.declare(t, d.Path(".pi", "agent"))
+	// pi 1.5.2 leaves a picture out where it has not the library to make it smaller.
+	if err := os.WriteFile(d.Path(".pi", "agent", "settings.json"), []byte(`{"images":{"autoResize":false}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\necho $$ >%q.half && mv %q.half %q\nexec %q %q \"$@\"\n", d.pidFile(), d.pidFile(), d.pidFile(), a.node, a.cli)
+	if err := os.WriteFile(d.Path("bin", "pi"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *desk) pidFile() string { return d.Path("agent.pid") }
+
+// pi are the words behind which sessctl is told to start the agent.
+func (d *desk) pi(args ...string) []string {
+	return append([]string{"--", d.Path("bin", "pi"), "--model", "fake/fake-1"}, args...)
+}
+
+// sessctl runs it in the project to its end, and returns all that it and the
+// agent said.
+func (d *desk) sessctl(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := d.Command(harness.Timeout(t), t, args...)
+	cmd.Dir = d.project
+	cmd.WaitDelay = patience
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("sessctl %q: %v\n%.4000s", args, err, out)
+	}
+	return string(out)
+}
+
+// start starts it in the project. It ends with the test; what it starts itself is
+// for the test to end.
+func (d *desk) start(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out")) // a file, so that the agent has it also when sessctl is dead
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := d.Command(t.Context(), t, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = d.project, out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			b, _ := os.ReadFile(out.Name())
+			t.Logf("sessctl %q said:\n%.4000s", args, b)
+		}
+		_ = out.Close()
+	})
+	return cmd
+}
+
+// pid is the agent's, which has been started.
+func (d *desk) pid(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile(d.pidFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// file is the one session file on the desk.
+func (d *desk) file(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob(d.Path(".pi", "agent", "sessions", "*", "*.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("there are the session files %q, %v", found, err)
+	}
+	return found[0]
+}
+
+// picture writes a picture that does not become small, and returns its path.
+func (d *desk) picture(t *testing.T) string {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, 48, 48))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 48 * 48 {
+		img.Set(i%48, i/48, color.RGBA{uint8(rng.Uint32()), uint8(rng.Uint32()), uint8(rng.Uint32()), 255})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.project, "picture.png")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// only is the one session of the log.
+func only(t *testing.T, c *api.Client) string {
+	t.Helper()
+	var id string
+	harness.Await(t, "the session is listed", func() error {
+		list, err := c.List(t.Context(), api.ListOptions{})
+		if err == nil && len(list.Sessions) != 1 {
+			err = fmt.Errorf("there are %d sessions", len(list.Sessions))
+		}
+		if err == nil {
+			id = string(list.Sessions[0].ID)
+		}
+		return err
+	})
+	return id
+}
+
+// A conversation with a tool call and a picture on one host, gone on with on
+// another: another home, another directory, the agent as it is. Its next request
+// to the model has the whole earlier conversation in it, the picture included.
+// Then the first host goes on again, and has what was said on the other.
+func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	eachAgent(t, func(t *testing.T, a *agent) {
+		node := harness.StartNode(t)
+		m := newModel(t, calls("echo the answer is $((6*7))"), says("It is forty-two."), says("Seven times six."), says("On the first host."))
+		ann, bob := newDesk(t, node, a, m, "ann's project"), newDesk(t, node, a, m, "elsewhere/project.b")
+
+		ann.sessctl(t, append([]string{"run"}, ann.pi("-p", "@"+ann.picture(t), "What is in it?")...)...)
+		id := only(t, node.Client())
+		out := bob.sessctl(t, append([]string{"resume", id, "--cwd", "."}, bob.pi("-p", "And why?")...)...)
+		if want := "it goes on in " + bob.project + " (it was " + ann.project + "): --cwd says so"; !strings.Contains(out, want) {
+			t.Errorf("bob is not told that %s, but:\n%s", want, out)
+		}
+		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.pi("-p", "Where are we?")...)...)
+
+		if len(m.heard) != 4 || len(m.refused) > 0 {
+			t.Fatalf("the model was asked %d times, and %q", len(m.heard), m.refused)
+		}
+		said := []string{"What is in it?", "the answer is 42", "It is forty-two.", "And why?", "Seven times six.", "Where are we?"}
+		holdsInOrder(t, m.heard[2], said[:4])
+		holdsInOrder(t, m.heard[3], said)
+		if len(m.shown) != 4 || len(m.shown[0]) < 1024 || len(slices.Compact(slices.Clone(m.shown))) != 1 {
+			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(m.shown), m.shown)
+		}
+		// Each host's file is the log's lines, and says where its host works.
+		body, err := node.Client().Export(t.Context(), id, false)
+		log := sortedLines(whole(t, body, err))
+		for _, d := range []*desk{ann, bob} {
+			for _, line := range sortedLines([]byte(read(t, d.file(t)))) {
+				if at, ok := cwdOf(line); ok {
+					if at != d.project {
+						t.Errorf("the file of %s says %s", d.project, at)
+					}
+				} else if !slices.Contains(log, line) {
+					t.Errorf("the log has not the line %s", line)
+				}
+			}
+		}
+		if n := strings.Count(read(t, ann.file(t)), "\n"); n != len(log) {
+			t.Errorf("the log has %d lines, the file %d", len(log), n)
+		}
+	})
+}
+
+// cwdOf is the directory in a line that is a header.
+func cwdOf(line string) (string, bool) {
+	var h struct{ Type, CWD string }
+	if json.Unmarshal([]byte(line), &h) != nil || h.Type != "session" {
+		return "", false
+	}
+	return h.CWD, true
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A host dies in the middle of a turn: its sessctl by SIGKILL, and its agent with
+// it, or the agent alone goes on with nobody to follow it. Another host takes over
+// from the last line that the log has. Then the first one comes back: it is told,
+// and both what it had and what became of the session are there to go on with.
+func TestAHostThatDiedInATurnComesBack(t *testing.T) {
+	t.Parallel()
+	t.Run("with its agent", func(t *testing.T) {
+		t.Parallel()
+		comesBack(t, fetched(t, "pi-1.5.2"), true)
+	})
+	eachAgent(t, func(t *testing.T, a *agent) { comesBack(t, a, false) })
+}
+
+func comesBack(t *testing.T, a *agent, dies bool) {
+	t.Helper()
+	node := harness.StartNode(t)
+	c := node.Client()
+	here := newModel(t, calls("echo the answer is $((6*7))"), late(says("Said to ann alone.")), says("Ann on main."), says("Ann on her own."))
+	there := newModel(t, says("Said to bob."))
+	ann, bob := newDesk(t, node, a, here, "project"), newDesk(t, node, a, there, "project")
+
+	run := ann.start(t, append([]string{"run"}, ann.pi("-p", "What is it?")...)...)
+	select {
+	case <-here.waiting: // the tool has run, and the model is asked what now
+	case <-harness.Timeout(t).Done():
+		t.Fatal("the agent does not ask its model")
+	}
+	id := only(t, c)
+	harness.Await(t, "the log has the tool's result", func() error {
+		body, err := c.Export(t.Context(), id, false)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		if b := whole(t, body, nil); !bytes.Contains(b, []byte("the answer is 42")) {
+			return fmt.Errorf("it has %d bytes", len(b))
+		}
+		return nil
+	})
+	pid := ann.pid(t)
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if dies {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// That ann's host is dead nobody knows before it has been silent for a while.
+	switch r := bob.Sessctl(t, "resume", id, "--cwd", bob.project); {
+	case r.Code == 6 && strings.Contains(r.Err, "is held by pi") && strings.Contains(r.Err, "--take-over"):
+	case r.Code == 0 && strings.Contains(r.Out, "silent since"): // this machine is slow
+	default:
+		t.Errorf("resume after the kill: %s", r)
+	}
+	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.pi("-p", "What now?")...)...)
+	if len(there.heard) != 1 || len(there.refused) > 0 {
+		t.Fatalf("bob's model was asked %d times, and %q", len(there.heard), there.refused)
+	}
+	holdsInOrder(t, there.heard[0], []string{"What is it?", "the answer is 42", "What now?"})
+
+	close(here.proceed)
+	harness.Await(t, "ann's agent ends", func() error {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !bytes.Contains(stat, []byte(") Z ")) {
+			return fmt.Errorf("it is there: %v", err)
+		}
+		return nil
+	})
+	out := ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.pi("-p", "Go on.")...)...)
+	holdsInOrder(t, here.heard[len(here.heard)-1], []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
+	if strings.Contains(here.heard[len(here.heard)-1], "Said to ann alone.") {
+		t.Error("on main the model is told what was said beside it")
+	}
+	const told = "had 1 line (" // the answer
+	if dies {
+		if strings.Contains(out, told) {
+			t.Errorf("ann is told of lines that there are not:\n%s", out)
+		}
+		return
+	}
+	_, head, ok := strings.Cut(out, "to go on with them instead: sessctl resume --head ")
+	if !ok || !strings.Contains(out, told) {
+		t.Fatalf("ann is not told:\n%s", out)
+	}
+	head, _, _ = strings.Cut(head, " ")
+	ann.sessctl(t, append([]string{"resume", id, "--head", head, "--cwd", ann.project}, ann.pi("-p", "Go on there.")...)...)
+	heard := here.heard[len(here.heard)-1]
+	holdsInOrder(t, heard, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
+	if strings.Contains(heard, "Said to bob.") {
+		t.Error("on her own head the model is told what bob was told")
+	}
+}
