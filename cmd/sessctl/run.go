@@ -88,7 +88,7 @@ func (a *app) runAgent(ctx context.Context, argv []string, o runOptions) (int, e
 	ctx = context.WithoutCancel(ctx) // what is typed is for the agent
 	f.start(ctx, p.cmd.Process.Pid, o)
 	code := p.wait()
-	signal.Ignore(syscall.SIGHUP) // where the terminal is gone, the last lines are still brought in
+	signal.Ignore(syscall.SIGHUP)                                         // where the terminal is gone, the last lines are still brought in
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // from here on it is for sessctl
 	defer stop()
 	rans, left := f.finish(ctx)
