@@ -53,6 +53,10 @@ type Config struct {
 	Store func(context.Context) error
 	// StoreSeen is Store as of a moment ago, for who cannot wait. Optional.
 	StoreSeen func() error
+	// Metrics answers GET /metrics, for who may read; nil for none. Observe is told of
+	// each request that was answered; it must not block. Optional.
+	Metrics http.Handler
+	Observe func(Seen)
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
@@ -197,7 +201,10 @@ func (s *Server) Handler() http.Handler {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		}
-		mux.Handle(pattern, s.serve(h))
+		mux.Handle(pattern, s.observed(s.serve(h)))
+	}
+	if s.cfg.Metrics != nil { // past all gates: it tells how they are
+		mux.Handle("GET /metrics", s.observed(s.serve(s.metrics)))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
@@ -240,11 +247,19 @@ func forbid(w http.ResponseWriter, why string) {
 // known answers with a problem document what mux has no handler for: a path
 // that is not there, or a method that the path does not take.
 func (s *Server) known(mux *http.ServeMux) http.Handler {
+	unknown := s.observed(refuse(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
+		unknown.ServeHTTP(w, r)
+	})
+}
+
+// refuse says why mux has no handler for a request.
+func refuse(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := refusal{header: http.Header{}}
 		mux.ServeHTTP(&asked, r)
 		allow := asked.header.Get("Allow")
@@ -282,7 +297,7 @@ func (s *Server) serve(h handler) http.Handler {
 			})
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		r.Body = http.MaxBytesReader(unwrapped(w), r.Body, s.cfg.MaxBody)
 		r, cancel := bounded(r)
 		defer cancel()
 		err := h(w, r)

@@ -47,7 +47,10 @@ type Config struct {
 	// Changed is told of each record that is taken in, and before that of each
 	// session that has a row, without a Kind. It must not block. Optional.
 	Changed func(stream.Change)
-	Logger  *slog.Logger // default slog.Default()
+	// Checkpointed is told of each checkpoint that was tried, and how long that
+	// took. It must not block. Optional.
+	Checkpointed func(took time.Duration, err error)
+	Logger       *slog.Logger // default slog.Default()
 }
 
 // A Materializer keeps the rows and the snapshots of a log up to date.
@@ -81,6 +84,7 @@ const maxWriting = 4
 // A tail is a session with something left to do for it.
 type tail struct {
 	shard   int
+	since   time.Time // its first record that no snapshot of this node covers, about
 	changed time.Time
 	rowDue  time.Time // before then its row costs too much to make again
 	late    core.Pos  // of the first record that is not in its row; 0 for none
@@ -99,6 +103,9 @@ func New(cfg Config) *Materializer {
 	}
 	if cfg.Changed == nil {
 		cfg.Changed = func(stream.Change) {}
+	}
+	if cfg.Checkpointed == nil {
+		cfg.Checkpointed = func(time.Duration, error) {}
 	}
 	cfg.Policy = cfg.Policy.withDefaults()
 	cfg.Garbage = cmp.Or(cfg.Garbage, DefaultGarbage)
@@ -126,7 +133,7 @@ func New(cfg Config) *Materializer {
 	m.assume(cfg.Crew == nil)
 	// What the last run left without a snapshot gets one when it stays idle.
 	for _, id := range cfg.Directory.Behind() {
-		m.tails[id] = &tail{shard: cfg.Log.Shard(id), changed: time.Now()}
+		m.tails[id] = &tail{shard: cfg.Log.Shard(id), since: time.Now(), changed: time.Now()}
 	}
 	return m
 }
@@ -242,7 +249,7 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 	m.mu.Lock()
 	t := m.tails[s.ID()]
 	if t == nil {
-		t = &tail{}
+		t = &tail{since: now}
 		m.tails[s.ID()] = t
 	}
 	t.shard, t.changed, t.last = shard, now, pos
@@ -347,7 +354,9 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored; where its snapshot has the same bytes, the record
 // names that.
-func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
+func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
+	began := time.Now()
+	defer func() { m.cfg.Checkpointed(time.Since(began), err) }()
 	select {
 	case m.writing <- struct{}{}:
 		defer func() { <-m.writing }()
@@ -369,7 +378,35 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	if m.isOrphan(s, d) { // another was faster: nobody will read this one
 		m.withdraw(ctx, d)
 	}
+	m.covered(s.ID(), began)
 	return d.Manifest, nil
+}
+
+// covered notes that a snapshot has what a session's tail had at that time.
+func (m *Materializer) covered(id core.SessionID, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tails[id]; t != nil {
+		t.since = at
+	}
+}
+
+// Waiting returns how many sessions of the shards that this node looks after have
+// records that no snapshot covers and that a snapshot is to cover, and since when
+// the oldest of those wait, by this node's clock; the zero time where none do.
+func (m *Materializer) Waiting() (sessions int, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.tails {
+		if !m.owns(t.shard) {
+			continue
+		}
+		sessions++
+		if since.IsZero() || t.since.Before(since) {
+			since = t.since
+		}
+	}
+	return sessions, since
 }
 
 // isOrphan reports whether the snapshot that was made for d is not the one that s

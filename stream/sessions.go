@@ -44,6 +44,7 @@ type Config struct {
 	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
 	// for before every answer. Until then a power cut makes them forget it.
 	FlushEvery time.Duration
+	Observer   Observer         // told what becomes of writes; optional
 	Now        func() time.Time // default time.Now
 	NewID      func() string    // default a new ULID
 	Logger     *slog.Logger     // default slog.Default()

@@ -26,6 +26,7 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/metrics"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -50,10 +51,12 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
+	figures := metrics.New(version())
+	bucket := figures.Bucket(store.bucket)
 	grace := time.Duration(cfg.Blobs.Grace)
 	disk := openDisk(cfg, logger)
-	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
-	snapshots := materializer.NewSnapshots(store.bucket).WithDisk(disk)
+	blobs := blobstore.NewCached(bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
+	snapshots := materializer.NewSnapshots(bucket).WithDisk(disk)
 
 	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
 	if err != nil {
@@ -62,9 +65,10 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
 		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
+		Observer: figures.Stream(),
 	})
 	collector := gc.New(gc.Config{
-		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket), Logger: logger,
+		Log: log, Sessions: sessions, Bucket: bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(bucket), Logger: logger,
 	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
@@ -88,7 +92,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Checkpointed: figures.Checkpointed,
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
@@ -98,7 +102,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Window: time.Duration(cfg.Trash.Window),
 	}
 	doc := &doctor.Doctor{
-		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Presence: presence,
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: bucket, Presence: presence,
 		Verifier: &verify.Verifier{
 			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
 		},
@@ -110,6 +114,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
+		Metrics: figures.Handler(logger), Observe: figures.Request,
+	})
+	figures.Watch(metrics.Node{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Blobs: blobs, Server: server,
+		Store: store.seen, Conn: broker.metrics(), Broker: broker.figures(),
 	})
 
 	fmt.Fprintf(out, "sessnode ready: http://%s (data %s, log %s)\n", ln.Addr(), cfg.Data, log.Name())
