@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,12 +108,12 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
 	go func() { _ = mat.Run(work); _ = directory.Close(); done <- struct{}{} }()
 	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()
-	n.stop = func() {
+	n.stop = sync.OnceFunc(func() {
 		cancel()
 		for range cap(done) {
 			<-done
 		}
-	}
+	})
 	t.Cleanup(n.stop)
 	return n
 }

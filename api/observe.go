@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/sesslog/sesslog/core"
 )
 
 // A Seen is a request that was answered.
@@ -52,11 +55,18 @@ func unwrapped(w http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// observed answers with h and tells Config.Observe of it.
-func (s *Server) observed(h http.Handler) http.Handler {
-	if s.cfg.Observe == nil {
-		return h
+// named are what a line of the log says of a request: which it is, and of which
+// session.
+func named(r *http.Request) []any {
+	args := []any{"request", RequestID(r.Context()), "method", r.Method, "path", clip(r.URL.Path, 200)}
+	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+		args = append(args, "session", id)
 	}
+	return args
+}
+
+// observed answers with h, tells Config.Observe of it, and logs it.
+func (s *Server) observed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen, began := &witness{ResponseWriter: w}, time.Now()
 		whole := false
@@ -66,7 +76,13 @@ func (s *Server) observed(h http.Handler) http.Handler {
 			} else if seen.status == 0 {
 				seen.status = http.StatusOK // the server's own answer where nothing was written
 			}
-			s.cfg.Observe(Seen{Route: r.Pattern, Status: seen.status, Took: time.Since(began)})
+			took := time.Since(began)
+			if s.cfg.Observe != nil {
+				s.cfg.Observe(Seen{Route: r.Pattern, Status: seen.status, Took: took})
+			}
+			if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
+				s.cfg.Logger.Debug("request", append(named(r), "status", seen.status, "took", took.Round(time.Microsecond))...)
+			}
 		}()
 		h.ServeHTTP(seen, r)
 		whole = true

@@ -206,15 +206,13 @@ func (s *Server) Handler() http.Handler {
 	if s.cfg.Metrics != nil { // past all gates: it tells how they are
 		mux.Handle("GET /metrics", s.observed(s.serve(s.metrics)))
 	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "ok\n")
-	})
+	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return s.local(guard.Handler(s.known(mux)))
+	return identified(s.local(guard.Handler(s.known(mux))))
 }
 
 // local keeps web pages out of a node without a token. Loopback alone does not:
@@ -309,7 +307,7 @@ func (s *Server) serve(h handler) http.Handler {
 		}
 		d := writeProblem(w, err)
 		if d.Status >= 500 && r.Context().Err() == nil {
-			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
+			s.cfg.Logger.Warn("request failed", append(named(r), "status", d.Status, "code", d.Code, "err", err)...)
 		}
 	})
 }
