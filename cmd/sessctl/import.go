@@ -86,8 +86,11 @@ func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f
 	if names, err = sessionFiles(names); err != nil {
 		return err
 	}
+	bar := a.progress("importing")
+	defer bar.end()
 	failed := 0
-	for _, name := range names {
+	for i, name := range names {
+		bar.step(i, len(names))
 		err := a.importFile(ctx, node, name, f)
 		switch {
 		case err == nil:
