@@ -62,6 +62,9 @@ func named(r *http.Request) []any {
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
 		args = append(args, "session", id)
 	}
+	if id := traceOf(r); id != "" {
+		args = append(args, "trace", id)
+	}
 	return args
 }
 
@@ -70,12 +73,14 @@ func (s *Server) observed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen, began := &witness{ResponseWriter: w}, time.Now()
 		whole := false
+		r, end := s.traced(r)
 		defer func() {
 			if !whole {
 				seen.status = 0
 			} else if seen.status == 0 {
 				seen.status = http.StatusOK // the server's own answer where nothing was written
 			}
+			end(seen.status)
 			took := time.Since(began)
 			if s.cfg.Observe != nil {
 				s.cfg.Observe(Seen{Route: r.Pattern, Status: seen.status, Took: took})

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -57,6 +59,8 @@ type Config struct {
 	// each request that was answered; it must not block. Optional.
 	Metrics http.Handler
 	Observe func(Seen)
+	// Tracer makes a span of each request but those of followers; default none.
+	Tracer trace.Tracer
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64

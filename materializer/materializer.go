@@ -11,9 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -50,6 +53,7 @@ type Config struct {
 	// Checkpointed is told of each checkpoint that was tried, and how long that
 	// took. It must not block. Optional.
 	Checkpointed func(took time.Duration, err error)
+	Tracer       trace.Tracer // makes spans of records taken in and of snapshots; default none
 	Logger       *slog.Logger // default slog.Default()
 }
 
@@ -84,6 +88,7 @@ const maxWriting = 4
 // A tail is a session with something left to do for it.
 type tail struct {
 	shard   int
+	trace   string    // of the last record taken in that somebody keeps the trace of
 	since   time.Time // its first record that no snapshot of this node covers, about
 	changed time.Time
 	rowDue  time.Time // before then its row costs too much to make again
@@ -107,6 +112,7 @@ func New(cfg Config) *Materializer {
 	if cfg.Checkpointed == nil {
 		cfg.Checkpointed = func(time.Duration, error) {}
 	}
+	cfg.Tracer = spans.Or(cfg.Tracer)
 	cfg.Policy = cfg.Policy.withDefaults()
 	cfg.Garbage = cmp.Or(cfg.Garbage, DefaultGarbage)
 	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
@@ -193,7 +199,7 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 		}
 		if ch.Session != "" {
 			m.cfg.Changed(ch)
-			if err := m.take(ctx, shard, ch); err != nil {
+			if err := m.takeTraced(ctx, shard, ch); err != nil {
 				return err
 			}
 			m.advance(shard, Floor{ch.Pos, ch.Chain})
@@ -253,6 +259,9 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 		m.tails[s.ID()] = t
 	}
 	t.shard, t.changed, t.last = shard, now, pos
+	if text := spans.Text(ctx); text != "" {
+		t.trace = text
+	}
 	if t.late == 0 {
 		t.late = pos
 		m.late[t] = true
@@ -305,6 +314,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 		return
 	}
 	t.busy = true
+	ctx = spans.With(ctx, t.trace)
 	m.tasks.Go(func() {
 		err := m.checkpoint(ctx, s, idle)
 		m.mu.Lock()
@@ -357,6 +367,8 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
 	began := time.Now()
 	defer func() { m.cfg.Checkpointed(time.Since(began), err) }()
+	ctx, span := m.cfg.Tracer.Start(ctx, "checkpoint", trace.WithAttributes(spans.Session(s.ID())))
+	defer func() { spans.End(span, err) }()
 	select {
 	case m.writing <- struct{}{}:
 		defer func() { <-m.writing }()
@@ -366,7 +378,8 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (_ *co
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
-	if err := m.cfg.Snapshots.keep(ctx, d); err != nil {
+	span.SetAttributes(attribute.String("sess.cursor", core.CursorOf(d.Manifest.Seq, d.Manifest.Chain).String()), attribute.Int("sess.bytes", len(d.Plain)))
+	if err := m.keep(ctx, d); err != nil {
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
@@ -387,7 +400,7 @@ func (m *Materializer) covered(id core.SessionID, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.tails[id]; t != nil {
-		t.since = at
+		t.since, t.trace = at, ""
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 )
@@ -26,6 +28,8 @@ const rebaseTries = 20
 // *core.ConflictError has the lines as they were given, and what came in between.
 func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error) {
 	defer s.ss.cfg.Observer.appended(time.Now(), &rec, &err)
+	ctx, end := s.span(ctx, "append", attribute.Int("sess.lines", len(a.Lines)))
+	defer end(&err)
 	a, err = s.ready(a)
 	if err != nil {
 		return Receipt{}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/api"
@@ -30,6 +31,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
+	"github.com/sesslog/sesslog/tracing"
 )
 
 // serve runs a node until ctx ends.
@@ -51,6 +53,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
+	traces, err := tracing.Start(ctx, os.Getenv, tracing.Node{Name: cfg.Node, Version: version()})
+	if err != nil {
+		return err
+	}
+	defer traces.Close(logger)
 	figures := metrics.New(version())
 	bucket := figures.Bucket(store.bucket)
 	grace := time.Duration(cfg.Blobs.Grace)
@@ -58,14 +65,14 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	blobs := blobstore.NewCached(bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
 	snapshots := materializer.NewSnapshots(bucket).WithDisk(disk)
 
-	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
+	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), traces.Tracer(), logger)
 	if err != nil {
 		return err
 	}
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
 		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
-		Observer: figures.Stream(),
+		Observer: figures.Stream(), Tracer: traces.Tracer(),
 	})
 	collector := gc.New(gc.Config{
 		Log: log, Sessions: sessions, Bucket: bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(bucket), Logger: logger,
@@ -92,7 +99,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Checkpointed: figures.Checkpointed,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Checkpointed: figures.Checkpointed, Tracer: traces.Tracer(),
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
@@ -114,7 +121,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
-		Metrics: figures.Handler(logger), Observe: figures.Request,
+		Metrics: figures.Handler(logger), Observe: figures.Request, Tracer: traces.Tracer(),
 	})
 	figures.Watch(metrics.Node{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Blobs: blobs, Server: server,
@@ -264,13 +271,13 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 const startTime = 2 * time.Minute
 
 // openLog opens the log.
-func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, logger *slog.Logger) (*stream.Log, error) {
+func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, tracer trace.Tracer, logger *slog.Logger) (*stream.Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
 		Grace: time.Duration(cfg.Blobs.Grace),
-		First: stream.FirstAt(time.Now()),
+		First: stream.FirstAt(time.Now()), Tracer: tracer,
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room
