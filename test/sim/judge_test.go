@@ -180,14 +180,26 @@ func (t *truth) judge(w *world, r *core.Record, holder string) {
 	}
 }
 
-// lost makes the truths of s what the broker has left.
-func (w *world) lost(s *jstream) {
+// recordsOf returns the records of the sessions in s, purged ones included.
+func (w *world) recordsOf(s *jstream) map[core.SessionID][]*core.Record {
+	had := map[core.SessionID][]*core.Record{}
 	for _, id := range w.ids() {
-		t := w.truths[id]
-		if len(t.all) == 0 || !w.lives(s, id) {
+		if w.lives(s, id) {
+			had[id] = slices.Clone(w.truths[id].all)
+		}
+	}
+	return had
+}
+
+// lost makes the truths of s what the broker has left of the records it had.
+func (w *world) lost(s *jstream, had map[core.SessionID][]*core.Record) {
+	for _, id := range w.ids() {
+		all, ok := had[id]
+		if !ok {
 			continue
 		}
-		t.all = slices.DeleteFunc(t.all, func(r *core.Record) bool { return uint64(r.Pos) > s.last })
+		t := w.truths[id]
+		t.all = slices.DeleteFunc(slices.Clone(all), func(r *core.Record) bool { return uint64(r.Pos) > s.last })
 		t.begin()
 		for _, r := range t.all {
 			t.take(w, r, false)
