@@ -109,7 +109,7 @@ func TestATraceLeadsFromTheRequestToTheSnapshot(t *testing.T) {
 	for _, s := range all {
 		paths = append(paths, path(s))
 		for _, kv := range s.Attributes() {
-			if text := kv.Value.Emit(); len(text) > 200 {
+			if text := kv.Value.String(); len(text) > 200 {
 				t.Errorf("%s says %s with %d bytes", s.Name(), kv.Key, len(text))
 			}
 		}

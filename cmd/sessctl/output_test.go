@@ -255,10 +255,9 @@ func TestEveryVerbHasAManualPage(t *testing.T) {
 		}
 	}
 	if groff, err := exec.LookPath("groff"); err == nil {
-		for _, file := range files {
-			if out, err := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", file).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("%s: %v %s", file, err, out)
-			}
+		args := append([]string{"-man", "-ww", "-z"}, files...)
+		if out, err := exec.CommandContext(t.Context(), groff, args...).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%v %s", err, out)
 		}
 	}
 }
