@@ -108,6 +108,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	}
 	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache, remover: remover}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
+	http.DefaultClient.Transport.(*conformity).watch(n.Base)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 3)
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()

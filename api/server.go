@@ -128,10 +128,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return ctx.Err()
 }
 
-// Handler returns the server's handler, for use without Run.
-func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, h := range map[string]handler{
+// routes are the calls, each described in openapi.json.
+func (s *Server) routes() map[string]handler {
+	return map[string]handler{
 		"GET /v1/status":                             s.status,
 		"GET /v1/presence":                           s.presence,
 		"PUT /v1/presence/{id}":                      s.beat,
@@ -141,6 +140,7 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions":                          s.create,
 		"POST /v1/import":                            s.importFile,
 		"GET /v1/sessions/{id}/state":                s.state,
+		"GET /v1/sessions/{id}/digest":               s.digest,
 		"GET /v1/sessions/{id}/children":             s.children,
 		"POST /v1/sessions/{id}/branch":              s.branch,
 		"PATCH /v1/sessions/{id}/entries/{entry}":    s.amend,
@@ -201,7 +201,22 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
 		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
-	} {
+	}
+}
+
+// open is what anybody may ask, without a token.
+func (s *Server) open() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /healthz":      s.healthz,
+		"GET /readyz":       s.readyz,
+		"GET /openapi.json": s.description,
+	}
+}
+
+// Handler returns the server's handler, for use without Run.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range s.routes() {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		}
@@ -210,8 +225,9 @@ func (s *Server) Handler() http.Handler {
 	if s.cfg.Metrics != nil { // past all gates: it tells how they are
 		mux.Handle("GET /metrics", s.observed(s.serve(s.metrics)))
 	}
-	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("GET /readyz", s.readyz)
+	for pattern, h := range s.open() {
+		mux.HandleFunc(pattern, h)
+	}
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")

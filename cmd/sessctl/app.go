@@ -35,6 +35,7 @@ var verbs = []func(*app) *cobra.Command{
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, topCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
 	contextsCmd, completionCmd, manCmd,
+	runCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.
@@ -60,11 +61,13 @@ type app struct {
 }
 
 func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	errs := newScreen(stderr, env)
+	errs.Writer = &oneByOne{w: stderr} // some verbs do several things at a time
 	return &app{
 		env:     env,
 		stdin:   stdin,
 		stdout:  newScreen(stdout, env),
-		stderr:  newScreen(stderr, env),
+		stderr:  errs,
 		now:     time.Now,
 		format:  table,
 		maxFile: 512 << 20,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -114,6 +115,18 @@ func (s screen) paint(c colour, text string) string {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// oneByOne takes what several goroutines write, each Write whole.
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneByOne) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
 }
 
 // fit cuts text to the columns that are left behind used ones.

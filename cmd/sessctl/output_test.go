@@ -131,7 +131,7 @@ func TestStatusFitsTheScreen(t *testing.T) {
 	}
 }
 
-func TestProgressLeavesNothingBehind(t *testing.T) {
+func TestAMeterLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	a := testApp(nil)
@@ -139,7 +139,7 @@ func TestProgressLeavesNothingBehind(t *testing.T) {
 	a.now = func() time.Time { at = at.Add(time.Second); return at }
 	a.stdout = screen{Writer: &out, tty: true, width: 60}
 	a.stderr = screen{Writer: &errs, tty: true, width: 60}
-	bar := a.progress("importing")
+	bar := a.meter("importing")
 	bar.step(1, 4)
 	if err := a.printf("a result"); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestProgressLeavesNothingBehind(t *testing.T) {
 		b := testApp(nil)
 		b.stderr = screen{Writer: &errs, tty: true}
 		quiet(b)
-		bar := b.progress("importing")
+		bar := b.meter("importing")
 		bar.step(1, 2)
 		bar.end()
 	}

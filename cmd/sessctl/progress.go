@@ -2,91 +2,110 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A progress says on standard error how far long work is, in a line that goes
-// when the work is done. Where that is no terminal, and for programs, it says
-// nothing. Its methods may be called from several goroutines.
+// A progress shows how far an import of many files is: a bar on a terminal, a
+// line now and then elsewhere, nothing where nothing was asked for. Its methods
+// may be called from several goroutines.
 type progress struct {
-	a     *app
-	what  string
-	out   screen
-	close func() // gives the app its screens back
+	files int
+	bytes int64 // of all of them
 
-	mu     sync.Mutex
-	drawn  bool
-	latest time.Time // of drawing
+	mu       sync.Mutex
+	a        *app // nil for nothing
+	finished int
+	failed   int
+	sizes    int64 // of the finished files
+	way      int64 // bytes on their way of the others
+	next     time.Time
+	every    time.Duration
+	shown    int // columns of the bar that is there
 }
 
-// progressEvery is how often the line is drawn anew.
-const progressEvery = 100 * time.Millisecond
+const (
+	barEvery  = 100 * time.Millisecond
+	lineEvery = 5 * time.Second
+)
 
-// barWidth is that of the bar alone.
-const barWidth = 20
-
-// progress begins to say how far the work called what is. What the app prints
-// meanwhile takes the line's place. The caller ends it.
-func (a *app) progress(what string) *progress {
-	p := &progress{a: a, what: what, out: a.stderr, close: func() {}}
-	if !a.stderr.tty || a.format != table {
+func (a *app) newProgress(files []foundFile, quiet bool) *progress {
+	p := &progress{files: len(files)}
+	for _, f := range files {
+		p.bytes += max(f.size, 0)
+	}
+	if quiet || a.format == asJSON {
 		return p
 	}
-	stdout, stderr := a.stdout, a.stderr
-	a.stdout.Writer, a.stderr.Writer = &besides{stdout.Writer, p}, &besides{stderr.Writer, p}
-	p.close = func() { a.stdout, a.stderr = stdout, stderr }
+	p.a, p.every = a, lineEvery
+	if a.stderr.tty {
+		p.every = barEvery
+	}
+	p.next = a.now().Add(p.every)
 	return p
 }
 
-// step says that so much is done, of a total of 0 where nobody knows.
-func (p *progress) step(done, total int) {
-	if !p.out.tty || p.a.format != table {
-		return
-	}
+// sent says that n bytes of a file went to the node.
+func (p *progress) sent(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.way += n
+	p.show()
+}
+
+// done says that a file was brought, or was not.
+func (p *progress) done(out brought) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished++
+	p.sizes += max(out.file.size, 0)
+	if out.err != nil {
+		p.failed++
+	}
+	p.show()
+}
+
+// show shows how far it is, when the time for that has come.
+func (p *progress) show() {
+	if p.a == nil {
+		return
+	}
 	now := p.a.now()
-	if p.drawn && now.Sub(p.latest) < progressEvery {
+	if now.Before(p.next) {
 		return
 	}
-	p.drawn, p.latest = true, now
-	fmt.Fprintf(p.out, "\r%s\x1b[K", p.out.fit(p.text(done, total), 1))
-}
-
-func (p *progress) text(done, total int) string {
-	if total <= 0 {
-		return fmt.Sprintf("%s  %d", p.what, done)
+	p.next = now.Add(p.every)
+	if !p.a.stderr.tty {
+		fmt.Fprintf(p.a.stderr, "sessctl: %s\n", p.text())
+		return
 	}
-	full := barWidth * min(done, total) / total
-	return fmt.Sprintf("%s  [%s%s]  %d of %d", p.what, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total)
+	line := bar(float64(p.finished)/float64(p.files), 20) + " " + p.text()
+	line = p.a.stderr.fit(line, 1)
+	fmt.Fprintf(p.a.stderr, "\r%s%s", line, strings.Repeat(" ", max(0, p.shown-columns(line))))
+	p.shown = columns(line)
 }
 
-// hide takes the line away.
-func (p *progress) hide() {
+func (p *progress) text() string {
+	text := fmt.Sprintf("%d of %d files, %s of %s, %s sent", p.finished, p.files, bytesText(p.sizes), bytesText(p.bytes), bytesText(p.way))
+	if p.failed > 0 {
+		text += fmt.Sprintf(", %d failed", p.failed)
+	}
+	return text
+}
+
+// clear takes the bar away, for a line to be printed.
+func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.drawn {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.drawn = false
+	if p.shown > 0 {
+		fmt.Fprintf(p.a.stderr, "\r%s\r", strings.Repeat(" ", p.shown))
+		p.shown = 0
 	}
 }
 
-// end takes the line away for good.
-func (p *progress) end() {
-	p.hide()
-	p.close()
-}
-
-// besides is where something else is written while a progress is shown.
-type besides struct {
-	io.Writer
-	p *progress
-}
-
-func (w *besides) Write(b []byte) (int, error) {
-	w.p.hide()
-	return w.Writer.Write(b)
+// bar is a bar of so many columns, filled to a part of it.
+func bar(part float64, columns int) string {
+	full := min(max(int(part*float64(columns)), 0), columns)
+	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", columns-full) + "]"
 }

@@ -106,7 +106,7 @@ func (a *app) restore(ctx context.Context, cmd *cobra.Command, args []string, f 
 	}
 	a.warnOfOldWriters(ctx, node, run)
 	r := backup.Restorer{Node: node, Repo: repo.Repo, Run: run, Dry: f.dry}
-	bar := a.progress("restoring")
+	bar := a.meter("restoring")
 	defer bar.end()
 	failed := 0
 	for i, s := range sessions {

@@ -65,7 +65,7 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, args []string, f v
 	if err != nil {
 		return err
 	}
-	bar := a.progress("verifying")
+	bar := a.meter("verifying")
 	defer bar.end()
 	var t tally
 	for i, id := range ids {

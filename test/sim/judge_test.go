@@ -408,6 +408,10 @@ func (w *world) verdict() {
 			time.Sleep(time.Millisecond)
 		}
 	})
+	// A session in the trash takes nothing, so what it is owed waits.
+	for _, id := range w.ids() {
+		w.run("the emptying of the trash", func() { w.untrash(judge, id) })
+	}
 	for range 3 { // what one puts back, the others have yet to see
 		for _, n := range w.nodes {
 			for _, id := range w.ids() {
@@ -457,6 +461,21 @@ func (w *world) verdict() {
 		}
 	}
 	judge.end()
+}
+
+// untrash takes a session out of the trash, if it is there.
+func (w *world) untrash(judge *node, id core.SessionID) {
+	s, err := judge.ss.Open(context.Background(), id)
+	if err != nil {
+		return // what is judged below
+	}
+	if s.View(func(st *core.State) error { return st.Writable() }) == nil {
+		return
+	}
+	if err := s.Undelete(context.Background(), core.Notice{By: "judge"}); err != nil {
+		w.fail("P1: session %s stays in the trash: %v", id, err)
+	}
+	w.count("sessions taken out of the trash in the end")
 }
 
 func (w *world) refresh(n *node, s *stream.Session) {
