@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,10 @@ type nodeOption func(*api.Config)
 func startNode(t *testing.T, opts ...nodeOption) *node {
 	t.Helper()
 	ctx := t.Context()
+	var asked api.Config // for what the parts below the server are told, too
+	for _, o := range opts {
+		o(&asked)
+	}
 	broker := embeddedtest.Start(t)
 	conn, err := broker.Connect()
 	if err != nil {
@@ -58,13 +63,14 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	}
 	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	blobs := blobstore.NewCached(bucket, 1<<20)
-	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs)})
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs), Tracer: asked.Tracer})
 	if err != nil {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(bucket)
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
+		Tracer: asked.Tracer,
 	})
 	cache := materializer.NewCache(sessions, 64<<20)
 	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
@@ -84,7 +90,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 		t.Fatal(err)
 	}
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note, Tracer: asked.Tracer,
 	})
 	remover := &removal.Remover{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Window: 720 * time.Hour,
@@ -108,12 +114,12 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
 	go func() { _ = mat.Run(work); _ = directory.Close(); done <- struct{}{} }()
 	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()
-	n.stop = func() {
+	n.stop = sync.OnceFunc(func() {
 		cancel()
 		for range cap(done) {
 			<-done
 		}
-	}
+	})
 	t.Cleanup(n.stop)
 	return n
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -8,11 +9,19 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// HeaderRequest names a request, in its answer, in a problem, and in the node's
-// log.
+// HeaderRequest names a request, in its answer, in a problem, in the node's log,
+// and in what others log of the same request.
 const HeaderRequest = "X-Request-Id"
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+type requestKey struct{}
+
+// RequestID is the id of the request that ctx is of, "" for none.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
 
 // identified gives each request the name that its caller gave it, or one of its
 // own where that is none.
@@ -23,7 +32,7 @@ func identified(h http.Handler) http.Handler {
 			id = ulid.Make().String()
 		}
 		w.Header().Set(HeaderRequest, id)
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
 	})
 }
 

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -53,6 +55,12 @@ type Config struct {
 	Store func(context.Context) error
 	// StoreSeen is Store as of a moment ago, for who cannot wait. Optional.
 	StoreSeen func() error
+	// Metrics answers GET /metrics, for who may read; nil for none. Observe is told of
+	// each request that was answered; it must not block. Optional.
+	Metrics http.Handler
+	Observe func(Seen)
+	// Tracer makes a span of each request but those of followers; default none.
+	Tracer trace.Tracer
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
@@ -200,7 +208,7 @@ func (s *Server) routes() map[string]handler {
 // open is what anybody may ask, without a token.
 func (s *Server) open() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /healthz":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") },
+		"GET /healthz":      s.healthz,
 		"GET /readyz":       s.readyz,
 		"GET /openapi.json": s.description,
 	}
@@ -213,7 +221,10 @@ func (s *Server) Handler() http.Handler {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		}
-		mux.Handle(pattern, s.serve(h))
+		mux.Handle(pattern, s.observed(s.serve(h)))
+	}
+	if s.cfg.Metrics != nil { // past all gates: it tells how they are
+		mux.Handle("GET /metrics", s.observed(s.serve(s.metrics)))
 	}
 	for pattern, h := range s.open() {
 		mux.HandleFunc(pattern, h)
@@ -255,11 +266,19 @@ func forbid(w http.ResponseWriter, why string) {
 // known answers with a problem document what mux has no handler for: a path
 // that is not there, or a method that the path does not take.
 func (s *Server) known(mux *http.ServeMux) http.Handler {
+	unknown := s.observed(refuse(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
+		unknown.ServeHTTP(w, r)
+	})
+}
+
+// refuse says why mux has no handler for a request.
+func refuse(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := refusal{header: http.Header{}}
 		mux.ServeHTTP(&asked, r)
 		allow := asked.header.Get("Allow")
@@ -297,7 +316,7 @@ func (s *Server) serve(h handler) http.Handler {
 			})
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		r.Body = http.MaxBytesReader(unwrapped(w), r.Body, s.cfg.MaxBody)
 		r, cancel := bounded(r)
 		defer cancel()
 		err := h(w, r)
@@ -309,7 +328,7 @@ func (s *Server) serve(h handler) http.Handler {
 		}
 		d := writeProblem(w, err)
 		if d.Status >= 500 && r.Context().Err() == nil {
-			s.logger(w).Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
+			s.cfg.Logger.Warn("request failed", append(about(r), "status", d.Status, "code", d.Code, "err", err)...)
 		}
 	})
 }

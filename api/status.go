@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -13,38 +12,6 @@ import (
 
 // readyWait is how long a readiness check may take.
 const readyWait = 3 * time.Second
-
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	if err := s.ready(r.Context()); err != nil {
-		w.Header().Set("Retry-After", "1")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, "not ready: %v\n", err)
-		return
-	}
-	if s.cfg.StoreSeen != nil {
-		if err := s.cfg.StoreSeen(); err != nil {
-			_, _ = fmt.Fprintf(w, "ready, but without its object store: %v\n", err)
-			return
-		}
-	}
-	_, _ = io.WriteString(w, "ready\n")
-}
-
-// ready says why the node cannot serve now, or nil.
-func (s *Server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWait)
-	defer cancel()
-	if s.drain.Err() != nil {
-		return fmt.Errorf("stopping")
-	}
-	if s.cfg.Ready != nil {
-		if err := s.cfg.Ready(ctx); err != nil {
-			return err
-		}
-	}
-	_, err := s.cfg.Log.State(ctx, 0)
-	return err
-}
 
 // store says why blobs and snapshots cannot be reached now, or nil. The node is
 // ready without them.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,6 +53,9 @@ type Taker struct {
 	// Anew has everything read and proved as if there were no earlier runs: what is
 	// damaged in the Repo is written again, as far as the log still has it.
 	Anew bool
+	// Progress is told how many sessions are done, of how many. It may be called
+	// from several goroutines. Optional.
+	Progress func(done, total int)
 
 	note   *note
 	before *Run // what earlier runs have, the unfinished included
@@ -80,16 +84,26 @@ func (t *Taker) Take(ctx context.Context) (*Taken, error) {
 	}
 	g, work := errgroup.WithContext(ctx)
 	g.SetLimit(workers)
+	var done atomic.Int64
 	for _, end := range ends {
 		if work.Err() != nil {
 			break
 		}
-		g.Go(func() error { return t.take(work, end) })
+		g.Go(func() error {
+			defer func() { t.progress(int(done.Add(1)), len(ends)) }()
+			return t.take(work, end)
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	return t.finish(ctx)
+}
+
+func (t *Taker) progress(done, total int) {
+	if t.Progress != nil {
+		t.Progress(done, total)
+	}
 }
 
 // begin finds out what there is and what was there before.

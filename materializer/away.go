@@ -34,7 +34,7 @@ func (m *Materializer) passBy(shard int, ch stream.Change, err error) {
 	m.absent[ch.Session] = absent{shard, ch}
 	t := m.tails[ch.Session]
 	if t == nil {
-		t = &tail{}
+		t = &tail{since: time.Now()}
 		m.tails[ch.Session] = t
 	}
 	t.shard, t.changed, t.last, t.retry = shard, time.Now(), ch.Pos, time.Now().Add(retryAfter)

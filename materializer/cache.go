@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -21,6 +22,8 @@ type Cache struct {
 	sessions *stream.Sessions
 	limit    int64
 	loads    singleflight.Group
+	hits     atomic.Int64
+	misses   atomic.Int64
 	loading  chan struct{} // a place for each load at work
 
 	mu    sync.Mutex
@@ -67,8 +70,10 @@ func (c *Cache) lookup(id core.SessionID) *stream.Session {
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
 	if !ok {
+		c.misses.Add(1)
 		return nil
 	}
+	c.hits.Add(1)
 	c.order.MoveToFront(e)
 	return e.Value.(*stream.Session)
 }
@@ -174,3 +179,7 @@ func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	}
 	return len(c.byID), bytes, c.limit
 }
+
+// Reads returns how often a session that was asked for was in the cache, and how
+// often it was not, since the cache was made.
+func (c *Cache) Reads() (hits, misses int64) { return c.hits.Load(), c.misses.Load() }

@@ -11,9 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -47,7 +50,11 @@ type Config struct {
 	// Changed is told of each record that is taken in, and before that of each
 	// session that has a row, without a Kind. It must not block. Optional.
 	Changed func(stream.Change)
-	Logger  *slog.Logger // default slog.Default()
+	// Checkpointed is told of each checkpoint that was tried, and how long that
+	// took. It must not block. Optional.
+	Checkpointed func(took time.Duration, err error)
+	Tracer       trace.Tracer // makes spans of records taken in and of snapshots; default none
+	Logger       *slog.Logger // default slog.Default()
 }
 
 // A Materializer keeps the rows and the snapshots of a log up to date.
@@ -81,6 +88,8 @@ const maxWriting = 4
 // A tail is a session with something left to do for it.
 type tail struct {
 	shard   int
+	trace   string    // of the last record taken in that somebody keeps the trace of
+	since   time.Time // its first record that no snapshot of this node covers, about
 	changed time.Time
 	rowDue  time.Time // before then its row costs too much to make again
 	late    core.Pos  // of the first record that is not in its row; 0 for none
@@ -100,6 +109,10 @@ func New(cfg Config) *Materializer {
 	if cfg.Changed == nil {
 		cfg.Changed = func(stream.Change) {}
 	}
+	if cfg.Checkpointed == nil {
+		cfg.Checkpointed = func(time.Duration, error) {}
+	}
+	cfg.Tracer = spans.Or(cfg.Tracer)
 	cfg.Policy = cfg.Policy.withDefaults()
 	cfg.Garbage = cmp.Or(cfg.Garbage, DefaultGarbage)
 	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
@@ -126,7 +139,7 @@ func New(cfg Config) *Materializer {
 	m.assume(cfg.Crew == nil)
 	// What the last run left without a snapshot gets one when it stays idle.
 	for _, id := range cfg.Directory.Behind() {
-		m.tails[id] = &tail{shard: cfg.Log.Shard(id), changed: time.Now()}
+		m.tails[id] = &tail{shard: cfg.Log.Shard(id), since: time.Now(), changed: time.Now()}
 	}
 	return m
 }
@@ -186,7 +199,7 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 		}
 		if ch.Session != "" {
 			m.cfg.Changed(ch)
-			if err := m.take(ctx, shard, ch); err != nil {
+			if err := m.takeTraced(ctx, shard, ch); err != nil {
 				return err
 			}
 			m.advance(shard, Floor{ch.Pos, ch.Chain})
@@ -242,10 +255,13 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 	m.mu.Lock()
 	t := m.tails[s.ID()]
 	if t == nil {
-		t = &tail{}
+		t = &tail{since: now}
 		m.tails[s.ID()] = t
 	}
 	t.shard, t.changed, t.last = shard, now, pos
+	if text := spans.Text(ctx); text != "" {
+		t.trace = text
+	}
 	if t.late == 0 {
 		t.late = pos
 		m.late[t] = true
@@ -298,6 +314,7 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 		return
 	}
 	t.busy = true
+	ctx = spans.With(ctx, t.trace)
 	m.tasks.Go(func() {
 		err := m.checkpoint(ctx, s, idle)
 		m.mu.Lock()
@@ -347,7 +364,11 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored; where its snapshot has the same bytes, the record
 // names that.
-func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core.Manifest, error) {
+func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
+	began := time.Now()
+	defer func() { m.cfg.Checkpointed(time.Since(began), err) }()
+	ctx, span := m.cfg.Tracer.Start(ctx, "checkpoint", trace.WithAttributes(spans.Session(s.ID())))
+	defer func() { spans.End(span, err) }()
 	select {
 	case m.writing <- struct{}{}:
 		defer func() { <-m.writing }()
@@ -357,7 +378,8 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return SnapshotKey(m.cfg.Log.Name(), s.ID(), seq, sum)
 	})
-	if err := m.cfg.Snapshots.keep(ctx, d); err != nil {
+	span.SetAttributes(attribute.String("sess.cursor", core.CursorOf(d.Manifest.Seq, d.Manifest.Chain).String()), attribute.Int("sess.bytes", len(d.Plain)))
+	if err := m.keep(ctx, d); err != nil {
 		return nil, fmt.Errorf("snapshot of session %s: %w", s.ID(), err)
 	}
 	if err := s.Checkpoint(ctx, d); err != nil {
@@ -370,7 +392,35 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (*core
 	if m.isForbidden(s, d) {
 		m.withdraw(ctx, d)
 	}
+	m.covered(s.ID(), began)
 	return d.Manifest, nil
+}
+
+// covered notes that a snapshot has what a session's tail had at that time.
+func (m *Materializer) covered(id core.SessionID, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tails[id]; t != nil {
+		t.since, t.trace = at, ""
+	}
+}
+
+// Waiting returns how many sessions of the shards that this node looks after have
+// records that no snapshot covers and that a snapshot is to cover, and since when
+// the oldest of those wait, by this node's clock; the zero time where none do.
+func (m *Materializer) Waiting() (sessions int, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.tails {
+		if !m.owns(t.shard) {
+			continue
+		}
+		sessions++
+		if since.IsZero() || t.since.Before(since) {
+			since = t.since
+		}
+	}
+	return sessions, since
 }
 
 // isForbidden reports whether the snapshot that was made for d has lines that were

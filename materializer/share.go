@@ -100,7 +100,7 @@ func (m *Materializer) inherit(shards map[int]bool) {
 	for _, id := range ids {
 		shard := m.cfg.Log.Shard(id)
 		if shards[shard] && m.tails[id] == nil {
-			m.tails[id] = &tail{shard: shard, changed: time.Now().Add(-m.cfg.Policy.Idle)}
+			m.tails[id] = &tail{shard: shard, since: time.Now(), changed: time.Now().Add(-m.cfg.Policy.Idle)}
 		}
 	}
 }

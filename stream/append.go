@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 )
@@ -55,10 +57,11 @@ type Receipt struct {
 // A request is an Append on its way.
 type request struct {
 	Append
-	lines   [][]byte  // as the log keeps them
-	ids     []string  // given to lines that have none, on every try the same
-	began   time.Time // when its blobs were put
-	until   time.Time // when it is given up, if it cannot have been stored by then
+	lines   [][]byte          // as the log keeps them
+	ids     []string          // given to lines that have none, on every try the same
+	span    trace.SpanContext // that it is part of
+	began   time.Time         // when its blobs were put
+	until   time.Time         // when it is given up, if it cannot have been stored by then
 	done    chan struct{}
 	entries []core.Entry // admitted
 	receipt Receipt
@@ -99,7 +102,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	if a.Time == "" {
 		a.Time = s.ss.cfg.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	q := &request{Append: a, began: s.ss.cfg.Now(), done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
+	q := &request{Append: a, span: trace.SpanContextFromContext(ctx), began: s.ss.cfg.Now(), done: make(chan struct{}), lines: make([][]byte, len(a.Lines)), ids: make([]string, len(a.Lines))}
 	d := s.dialect()
 	if q.ID == nil {
 		q.ID = s.newIDs(d)
@@ -243,6 +246,8 @@ func (q *request) alone() bool { return q.After != nil || q.Loose || q.from != n
 func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
 	defer cancel()
+	ctx, span := s.batchSpan(ctx, batch)
+	defer span.End()
 	for len(batch) > 0 {
 		left := s.tryBatch(ctx, batch)
 		for _, q := range batch {

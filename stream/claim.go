@@ -33,6 +33,7 @@ type ClaimRequest struct {
 // refused with a *core.FencedError. Without TakeOver, a head that is held gives
 // that error to the caller instead.
 func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
+	defer s.ss.cfg.Observer.claimed(&former, &err)
 	q.Head = headOr(q.Head)
 	writer := q.Writer
 	if writer == "" {

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
@@ -23,12 +26,15 @@ const rebaseTries = 20
 //
 // Where another writer came first, a.OnConflict decides. A *core.FencedError or
 // *core.ConflictError has the lines as they were given, and what came in between.
-func (s *Session) Append(ctx context.Context, a Append) (Receipt, error) {
-	a, err := s.ready(a)
+func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error) {
+	defer s.ss.cfg.Observer.appended(time.Now(), &rec, &err)
+	ctx, end := s.span(ctx, "append", attribute.Int("sess.lines", len(a.Lines)))
+	defer end(&err)
+	a, err = s.ready(a)
 	if err != nil {
 		return Receipt{}, err
 	}
-	rec, err := s.store(ctx, a)
+	rec, err = s.store(ctx, a)
 	if err == nil {
 		rec.Head = s.landed(a, rec)
 		return rec, nil

@@ -10,9 +10,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/jitter"
+	"github.com/sesslog/sesslog/internal/spans"
 )
 
 // Blobs keeps bytes under their digest: bodies too large for a message, images,
@@ -37,7 +39,8 @@ type LogConfig struct {
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    Blobs         // where bodies above SpillSize go; required
 	// Grace is that of the store of Blobs, as in Config. 0 where nobody collects them.
-	Grace time.Duration
+	Grace  time.Duration
+	Tracer trace.Tracer // makes spans of records that are stored; default none
 	// Room says how much of its room the server has taken that keeps the log, in
 	// bytes (limit 0: it does not know), or why it cannot write to a stream at
 	// all. It is asked a few times a second. Optional: without it, a log is as
@@ -72,6 +75,7 @@ func OpenLog(ctx context.Context, nc *nats.Conn, cfg LogConfig) (*Log, error) {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = 1
 	}
+	cfg.Tracer = spans.Or(cfg.Tracer)
 	if cfg.AckWait == 0 {
 		cfg.AckWait = 2 * time.Second
 	}
@@ -112,7 +116,9 @@ func (l *Log) subject(id core.SessionID) string {
 // with a record on its way, a stream without a leader, a full queue) are met
 // with the same record again, until ctx ends. From AppendsFull on, records that
 // add entries are refused.
-func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (_ core.Pos, err error) {
+	ctx, span := l.storing(ctx, id, r)
+	defer func() { spans.End(span, err) }()
 	shard := l.Shard(id)
 	if err := l.admit(ctx, shard, r.Kind); err != nil {
 		return 0, err
@@ -128,6 +134,9 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 		}
 	}
 	m := f.message(l.subject(id))
+	if text := spans.Text(ctx); text != "" {
+		m.Header.Set(hdrTrace, text)
+	}
 	opts := []jetstream.PublishOpt{
 		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
 		jetstream.WithExpectLastSequencePerSubject(uint64(after)),

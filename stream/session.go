@@ -278,6 +278,7 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 				return true, nil // an earlier try, whose answer was lost; others may be behind it
 			}
 			if s.end != before {
+				s.ss.cfg.Observer.passed()
 				return false, nil
 			}
 			// The server refused for a record that is not there: its own read

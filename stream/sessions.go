@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/internal/spans"
 )
 
 // Snapshots fetches what checkpoints name.
@@ -44,6 +46,8 @@ type Config struct {
 	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
 	// for before every answer. Until then a power cut makes them forget it.
 	FlushEvery time.Duration
+	Observer   Observer         // told what becomes of writes; optional
+	Tracer     trace.Tracer     // makes spans of appends; default none
 	Now        func() time.Time // default time.Now
 	NewID      func() string    // default a new ULID
 	Logger     *slog.Logger     // default slog.Default()
@@ -74,6 +78,7 @@ func NewSessions(cfg Config) *Sessions {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	cfg.Tracer = spans.Or(cfg.Tracer)
 	return &Sessions{cfg: cfg}
 }
 

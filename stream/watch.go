@@ -26,6 +26,7 @@ type Change struct {
 	Subject core.SessionID
 	Base    core.Pos // of the record
 	Bytes   int64    // that the message takes in the stream, roughly
+	Trace   string   // that it was stored in, see package internal/spans; mostly empty
 }
 
 // Watch yields a Change for every message of a shard behind after, in order, and
@@ -98,6 +99,7 @@ func change(m jetstream.Msg) Change {
 	if base, err := strconv.ParseUint(h.Get(hdrBase), 10, 64); err == nil {
 		ch.Base = core.Pos(base)
 	}
+	ch.Trace = h.Get(hdrTrace)
 	ch.Session, ch.Kind, ch.Seq, ch.Chain = id, core.Kind(h.Get(hdrKind)), seq, chain
 	return ch
 }

@@ -32,9 +32,10 @@ var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
-	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
+	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, topCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
 	watchCmd, runCmd, attachCmd,
+	contextsCmd, completionCmd, manCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.
@@ -45,23 +46,27 @@ type app struct {
 	stderr screen
 	now    func() time.Time
 
-	url     string
-	token   string
-	format  format
-	timeout time.Duration
-	demand  demandFlags // of the verbs that read
+	url string
+	// contextName is the context that --context names.
+	contextName string
+	token       string
+	format      format
+	wide        bool // tables are not cut and have more columns
+	yaml        bool // what is JSON by format is printed as YAML
+	timeout     time.Duration
+	demand      demandFlags // of the verbs that read
 
 	maxFile int64 // bytes of a session file that are read at most
 	started bool  // arguments were fine: what fails from here on is no misuse
 }
 
 func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *app {
-	errs := newScreen(stderr)
+	errs := newScreen(stderr, env)
 	errs.Writer = &oneByOne{w: stderr} // some verbs do several things at a time
 	return &app{
 		env:     env,
 		stdin:   stdin,
-		stdout:  newScreen(stdout),
+		stdout:  newScreen(stdout, env),
 		stderr:  errs,
 		now:     time.Now,
 		format:  table,
@@ -89,21 +94,28 @@ func (a *app) root() *cobra.Command {
 			}
 			return usagef("there is no verb %.128q", args[0])
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.started = true
+			if a.wide {
+				a.stdout.width = 0
+			}
+		},
 	}
 	cmd.SetIn(a.stdin)
 	cmd.SetOut(a.stdout)
 	cmd.SetErr(a.stderr)
-	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.CompletionOptions.DisableDefaultCmd = true // there is completionCmd
 	cmd.SuggestionsMinimumDistance = 2
 	f := cmd.PersistentFlags()
 	f.StringVar(&a.url, "url", "", "the node's `URL`, or those of several nodes, with commas between: where one cannot be reached the next is asked (SESS_URL; default "+defaultURL+")")
+	f.StringVar(&a.contextName, "context", "", "ask the cluster of this `NAME`, see: sessctl contexts (SESS_CONTEXT; default the current one)")
 	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
-	f.VarP(&a.format, "output", "o", "`FORMAT`: table, for people, or json, for programs")
+	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table, for people; wide, a table that is not cut, with more columns; json or yaml, for programs")
 	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
 	for _, verb := range verbs {
 		cmd.AddCommand(verb(a))
 	}
+	a.complete(cmd)
 	return cmd
 }
 
@@ -120,19 +132,36 @@ func (a *app) within(cmd *cobra.Command, limit time.Duration) (context.Context, 
 
 // client returns the client for the node that flags and environment name.
 func (a *app) client() (*api.Client, error) {
-	base, err := a.base()
+	at, err := a.cluster()
 	if err != nil {
 		return nil, err
 	}
-	urls := strings.Split(base, ",")
-	token := cmp.Or(a.token, a.env("SESS_TOKEN"))
-	return api.ClientOf(urls, strings.TrimSpace(token)), nil
+	base, err := checkURLs(at.URL)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := at.secret()
+	if err != nil {
+		return nil, err
+	}
+	// A context's token is for its own nodes, and so is nobody else's for them.
+	token := cmp.Or(a.token, secret, a.env("SESS_TOKEN"))
+	return api.ClientOf(strings.Split(base, ","), strings.TrimSpace(token)), nil
 }
 
 // base is the URL of the node that flags and environment name, or of several,
 // with commas between.
 func (a *app) base() (string, error) {
-	bases := strings.Split(cmp.Or(a.url, a.env("SESS_URL"), defaultURL), ",")
+	at, err := a.cluster()
+	if err != nil {
+		return "", err
+	}
+	return checkURLs(at.URL)
+}
+
+// checkURLs returns the URLs of nodes, with commas between, without white space.
+func checkURLs(list string) (string, error) {
+	bases := strings.Split(list, ",")
 	for i, base := range bases {
 		bases[i] = strings.TrimSpace(base)
 		u, err := url.Parse(bases[i])

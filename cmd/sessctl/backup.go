@@ -65,8 +65,10 @@ func (a *app) backup(ctx context.Context, to string, f targetFlags, anew bool) e
 	}
 	defer repo.Close()
 	by, host := a.whoami()
-	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.now, Anew: anew}
+	bar := a.meter("backing up")
+	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.now, Anew: anew, Progress: bar.step}
 	taken, err := taker.Take(ctx)
+	bar.end()
 	if err != nil {
 		return hintf(err, "run the same again: what was written is not written twice")
 	}

@@ -166,7 +166,10 @@ func (a *app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 // verifyPages verifies the sample, a page of the listing after the other.
 func (a *app) verifyPages(ctx context.Context, node *api.Client, f blobsVerifyFlags, t *blobsTally) error {
 	after := f.from.after
+	bar := a.meter("verifying blobs")
+	defer bar.end()
 	for {
+		bar.step(t.Verified, 0)
 		page, err := node.Blobs(ctx, after, pageSize)
 		if err == nil {
 			var chosen []core.Digest

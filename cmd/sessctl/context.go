@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
 )
 
 func contextCmd(a *app) *cobra.Command {
@@ -40,6 +44,9 @@ With -o json: exactly the object that the agent's own context builder returns
 
 func (a *app) context(ctx context.Context, arg string, v viewFlags, p profileFlag) error {
 	src, err := a.find(ctx, arg)
+	if errors.Is(err, core.ErrNotFound) && slices.Contains([]string{"ls", "add", "use", "rm"}, arg) {
+		return hintf(err, "clusters are kept by: sessctl contexts %s", arg)
+	}
 	if err != nil {
 		return err
 	}

@@ -90,14 +90,21 @@ type lineWriter struct {
 	w    *bufio.Writer
 	tty  bool
 	list bool
+	yaml bool
 	some bool
 }
 
 func (a *app) newLineWriter() *lineWriter {
-	return &lineWriter{w: bufio.NewWriterSize(a.stdout, 64<<10), tty: a.stdout.tty, list: a.format == asJSON}
+	return &lineWriter{w: bufio.NewWriterSize(a.stdout, 64<<10), tty: a.stdout.tty, list: a.format == asJSON, yaml: a.yaml}
 }
 
 func (l *lineWriter) add(line []byte) error {
+	if l.yaml {
+		l.some = true
+		item, err := yamlItem(line, l.tty)
+		_, _ = l.w.Write(item)
+		return err
+	}
 	if l.tty {
 		line = escapeJSON(line)
 	}
@@ -114,6 +121,12 @@ func (l *lineWriter) add(line []byte) error {
 }
 
 func (l *lineWriter) end() error {
+	if l.yaml {
+		if !l.some {
+			_, _ = io.WriteString(l.w, "[]\n")
+		}
+		return l.w.Flush()
+	}
 	if l.list && !l.some {
 		_, _ = io.WriteString(l.w, "[")
 	}

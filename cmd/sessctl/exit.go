@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -204,13 +205,18 @@ func (a *app) show(cmd *cobra.Command, err error) int {
 	}
 	if a.format == asJSON {
 		b, _ := json.Marshal(r)
+		if a.yaml {
+			if y, err := yamlOf(b, a.stderr.tty); err == nil {
+				b = bytes.TrimSuffix(y, []byte("\n"))
+			}
+		}
 		fmt.Fprintf(a.stderr, "%s\n", b)
 		return r.Exit
 	}
 	if verb != "" {
 		verb += ": "
 	}
-	fmt.Fprintf(a.stderr, "sessctl: %s%s\n", verb, plain(r.Detail))
+	fmt.Fprintf(a.stderr, "%s %s%s\n", a.stderr.paint(bad, "sessctl:"), verb, plain(r.Detail))
 	if r.Next != "" {
 		fmt.Fprintf(a.stderr, "next: %s\n", plain(r.Next))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -132,6 +133,9 @@ func allSessions(ctx context.Context, node *api.Client, o api.ListOptions) (rows
 }
 
 func (a *app) printRows(rows []api.Row) error {
+	if a.wide {
+		return a.printWideRows(rows)
+	}
 	g := a.newGrid()
 	g.add("ID", "AGENT", "MODIFIED", "ENTRIES", "STATE", "TITLE")
 	for _, r := range rows {
@@ -146,6 +150,23 @@ func (a *app) printRows(rows []api.Row) error {
 		g.add(string(r.ID), r.Dialect, a.whenText(modified), strconv.Itoa(r.Entries), stateOf(r), title)
 	}
 	return g.flush()
+}
+
+func (a *app) printWideRows(rows []api.Row) error {
+	g := a.newGrid()
+	g.add("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
+	for _, r := range rows {
+		g.add(string(r.ID), r.Dialect, a.whenText(r.Created), a.whenText(r.Modified), strconv.Itoa(r.Entries), uintText(r.Seq), bytesText(r.Size),
+			stateOf(r), orDash(strings.Join(r.Tags, ",")), orDash(r.Name), orDash(r.CWD), r.First)
+	}
+	return g.flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }
 
 // stateOf says in a word or two what else one would want to know of r.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -14,60 +15,106 @@ import (
 	"golang.org/x/term"
 )
 
-// A format is how results are printed; it is a flag.
+// A format is for whom results are printed: for people, or for programs.
 type format string
 
 const (
 	table  format = "table"
-	asJSON format = "json"
+	asJSON format = "json" // also where YAML is made of it, see app.yaml
 )
 
-func (f *format) String() string { return string(*f) }
-func (*format) Type() string     { return "format" }
+// formats are what -o takes.
+var formats = []string{"table", "wide", "json", "yaml"}
 
-func (f *format) Set(s string) error {
-	switch format(s) {
-	case table, asJSON:
-		*f = format(s)
-		return nil
+// outputFlag is -o. wide is a table that is not cut and has more columns; yaml
+// is what json is, written otherwise.
+type outputFlag struct{ a *app }
+
+func (f outputFlag) String() string {
+	switch {
+	case f.a == nil: // pflag asks a zero value what the default is
+		return string(table)
+	case f.a.yaml:
+		return "yaml"
+	case f.a.wide:
+		return "wide"
 	}
-	return fmt.Errorf("%.128q is neither table nor json", s)
+	return string(f.a.format)
 }
 
-// wantsJSON reports whether args ask for JSON.
-func wantsJSON(args []string) bool {
+func (outputFlag) Type() string { return "format" }
+
+func (f outputFlag) Set(s string) error {
+	if !slices.Contains(formats, s) {
+		return fmt.Errorf("%.128q is none of %s", s, strings.Join(formats, ", "))
+	}
+	f.a.format, f.a.wide, f.a.yaml = table, s == "wide", s == "yaml"
+	if s == "json" || s == "yaml" {
+		f.a.format = asJSON
+	}
+	return nil
+}
+
+// wanted is the format that args ask for, "" for none.
+func wanted(args []string) (format string) {
 	for i, arg := range args {
 		switch arg {
 		case "--":
-			return false
-		case "-ojson", "-o=json", "--output=json":
-			return true
+			return format
 		case "-o", "--output":
-			if i+1 < len(args) && args[i+1] == "json" {
-				return true
+			if i+1 < len(args) {
+				format = args[i+1]
+			}
+			continue
+		}
+		for _, prefix := range []string{"--output=", "-o=", "-o"} {
+			if v, ok := strings.CutPrefix(arg, prefix); ok {
+				format = v
+				break
 			}
 		}
 	}
-	return false
+	return format
 }
 
-// A screen is where output goes. Nothing is coloured, whatever it is.
+// A screen is where output goes.
 type screen struct {
 	io.Writer
-	tty   bool
-	width int // columns, 0 where lines are not to be cut
+	tty    bool
+	colour bool
+	width  int // columns, 0 where lines are not to be cut
+	height int // lines, 0 where nobody counts them
 }
 
-func newScreen(w io.Writer) screen {
+// newScreen returns the screen that w is. It is coloured where it is a terminal
+// that knows colours, and nobody asked not to (NO_COLOR).
+func newScreen(w io.Writer, env func(string) string) screen {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return screen{Writer: w}
 	}
-	s := screen{Writer: w, tty: true, width: 80}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		s.width = width
+	s := screen{Writer: w, tty: true, width: 80, height: 24, colour: env("NO_COLOR") == "" && env("TERM") != "dumb"}
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
+		s.width, s.height = width, height
 	}
 	return s
+}
+
+// A colour is what is said with one.
+type colour string
+
+const (
+	good    colour = "32" // green
+	warning colour = "33" // yellow
+	bad     colour = "31" // red
+)
+
+// paint returns text, which is plain, in a colour.
+func (s screen) paint(c colour, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
 // oneByOne takes what several goroutines write, each Write whole.
@@ -110,11 +157,16 @@ func (a *app) printJSON(v any) error {
 
 // printRaw prints JSON lines as they are; on a terminal, with what it would
 // take for a command written as an escape, which means the same.
-func (a *app) printRaw(b []byte) error {
-	if a.stdout.tty {
+func (a *app) printRaw(b []byte) (err error) {
+	switch {
+	case a.yaml:
+		if b, err = yamlOf(b, a.stdout.tty); err != nil {
+			return err
+		}
+	case a.stdout.tty:
 		b = escapeJSON(b)
 	}
-	_, err := a.stdout.Write(b)
+	_, err = a.stdout.Write(b)
 	return err
 }
 

@@ -106,8 +106,11 @@ func (a *app) restore(ctx context.Context, cmd *cobra.Command, args []string, f 
 	}
 	a.warnOfOldWriters(ctx, node, run)
 	r := backup.Restorer{Node: node, Repo: repo.Repo, Run: run, Dry: f.dry}
+	bar := a.meter("restoring")
+	defer bar.end()
 	failed := 0
-	for _, s := range sessions {
+	for i, s := range sessions {
+		bar.step(i, len(sessions))
 		err := a.restoreOne(ctx, &r, s, erased[s.ID] && !f.erased)
 		if ctx.Err() != nil || err != nil && unanswered(err) {
 			return hintf(err, "run the same again: what is there is not stored twice")

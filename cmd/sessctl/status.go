@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -60,12 +61,40 @@ func (a *app) status(ctx context.Context) error {
 	return nil
 }
 
-// mostShards is how many shards fit on a screen.
+// mostShards is how many shards are shown, where the screen has room for so many.
 const mostShards = 12
 
+// shardsFor is how many lines for shards fit below those that are used.
+func (a *app) shardsFor(used int) int {
+	switch {
+	case a.wide:
+		return math.MaxInt
+	case a.stdout.height == 0:
+		return mostShards
+	}
+	return min(max(a.stdout.height-used-3, 1), mostShards) // heading, what is left out, and the prompt
+}
+
+// health is the colour of a node's state.
+func health(s api.Status) colour {
+	switch {
+	case !s.Healthy:
+		return bad
+	case s.Summary != allIsWell:
+		return warning
+	}
+	return good
+}
+
+// allIsWell is the summary of a node that nothing is to be said of.
+const allIsWell = "all is well"
+
 func (a *app) printStatus(s api.Status) error {
+	const stateWidth = len("state") + gap
+	if err := a.printf("state  %s", a.stdout.paint(health(s), a.stdout.fit(plain(s.Summary), stateWidth))); err != nil {
+		return err
+	}
 	g := a.newGrid()
-	g.add("state", s.Summary)
 	g.add("node", join(", ", s.Node, "version "+s.Version, "up "+(time.Duration(s.Uptime)*time.Second).String()))
 	g.add("log", fmt.Sprintf("%s, %s", s.Log, count(s.Sessions, "session", "sessions")))
 	g.add("cache", fmt.Sprintf("%s, %s of %s", count(s.Cache.Sessions, "session", "sessions"), bytesText(s.Cache.Bytes), bytesText(s.Cache.Limit)))
@@ -92,19 +121,38 @@ func (a *app) printStatus(s api.Status) error {
 	if err := g.flush(); err != nil {
 		return err
 	}
-	if len(s.Shards) == 0 {
+	return a.printShards(s.Shards, a.shardsFor(len(g.rows)+1))
+}
+
+func (a *app) printShards(shards []api.ShardStatus, most int) error {
+	if len(shards) == 0 {
 		return nil
 	}
-	g = a.newGrid()
-	g.add("STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "FULL", "SESSIONS", "LAG")
-	for i, sh := range s.Shards {
-		if i == mostShards && len(s.Shards) > mostShards+1 {
-			g.add(fmt.Sprintf("and %d more, see: -o json", len(s.Shards)-i))
+	g := a.newGrid()
+	cells := []string{"STREAM", "LEADER", "REPLICAS", "MESSAGES", "SIZE", "FULL", "SESSIONS", "LAG"}
+	if a.wide {
+		cells = append(cells, "LIMIT", "GARBAGE", "MINE")
+	}
+	g.add(cells...)
+	for i, sh := range shards {
+		if i >= most && len(shards) > most+1 {
+			g.add(fmt.Sprintf("and %d more, see: -o wide", len(shards)-i))
 			break
 		}
-		g.add(sh.Stream, sh.Leader, strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), fmt.Sprintf("%.0f%%", 100*sh.Full), uintText(sh.Sessions), uintText(sh.Lag))
+		cells = []string{sh.Stream, orDash(sh.Leader), strconv.Itoa(sh.Replicas), uintText(sh.Messages), bytesText(int64(sh.Bytes)), fmt.Sprintf("%.0f%%", 100*sh.Full), uintText(sh.Sessions), uintText(sh.Lag)}
+		if a.wide {
+			cells = append(cells, limitText(sh.Limit), bytesText(sh.Work.Garbage), map[bool]string{true: "yes", false: "no"}[sh.Work.Mine])
+		}
+		g.add(cells...)
 	}
 	return g.flush()
+}
+
+func limitText(n int64) string {
+	if n == 0 {
+		return "none"
+	}
+	return bytesText(n)
 }
 
 func uintText(n uint64) string { return strconv.FormatUint(n, 10) }

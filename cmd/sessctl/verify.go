@@ -65,8 +65,11 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, args []string, f v
 	if err != nil {
 		return err
 	}
+	bar := a.meter("verifying")
+	defer bar.end()
 	var t tally
-	for _, id := range ids {
+	for i, id := range ids {
+		bar.step(i, len(ids))
 		r, err := verifyOne(ctx, node, id, f)
 		switch {
 		case err == nil:

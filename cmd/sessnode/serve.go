@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/api"
@@ -26,9 +27,11 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/metrics"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
+	"github.com/sesslog/sesslog/tracing"
 )
 
 // serve runs a node until ctx ends.
@@ -50,18 +53,26 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	defer store.close()
+	traces, err := tracing.Start(ctx, os.Getenv, tracing.Node{Name: cfg.Node, Version: version()})
+	if err != nil {
+		return err
+	}
+	defer traces.Close(logger)
+	figures := metrics.New(version())
+	bucket := figures.Bucket(store.bucket)
 	grace := time.Duration(cfg.Blobs.Grace)
 	disk := openDisk(cfg, logger)
-	blobs := blobstore.NewCached(store.bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
-	snapshots := materializer.NewSnapshots(store.bucket).WithDisk(disk)
+	blobs := blobstore.NewCached(bucket, int64(cfg.Blobs.Cache)).WithDisk(disk).WithGrace(grace)
+	snapshots := materializer.NewSnapshots(bucket).WithDisk(disk)
 
-	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), logger)
+	log, err := openLog(ctx, cfg, broker, materializer.NewBlobs(blobs), traces.Tracer(), logger)
 	if err != nil {
 		return err
 	}
 	sessions := stream.NewSessions(stream.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
 		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
+		Observer: figures.Stream(), Tracer: traces.Tracer(),
 	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
@@ -81,7 +92,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	collector := gc.New(gc.Config{
-		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket, audit), Logger: logger,
+		Log: log, Sessions: sessions, Bucket: bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(bucket, audit), Logger: logger,
 	})
 	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
@@ -89,6 +100,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
 		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Rebuild: history.drop,
+		Checkpointed: figures.Checkpointed, Tracer: traces.Tracer(),
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
@@ -98,7 +110,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Window: time.Duration(cfg.Trash.Window),
 	}
 	doc := &doctor.Doctor{
-		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: store.bucket, Blobs: blobs, Audit: audit, Presence: presence,
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: bucket, Blobs: blobs, Audit: audit, Presence: presence,
 		Verifier: &verify.Verifier{
 			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
 		},
@@ -110,6 +122,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
+		Metrics: figures.Handler(logger), Observe: figures.Request, Tracer: traces.Tracer(),
+	})
+	figures.Watch(metrics.Node{
+		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Blobs: blobs, Server: server,
+		Store: store.seen, Conn: broker.metrics(), Broker: broker.figures(),
 	})
 
 	fmt.Fprintf(out, "sessnode ready: http://%s (data %s, log %s)\n", ln.Addr(), cfg.Data, log.Name())
@@ -274,13 +291,13 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 const startTime = 2 * time.Minute
 
 // openLog opens the log.
-func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, logger *slog.Logger) (*stream.Log, error) {
+func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, tracer trace.Tracer, logger *slog.Logger) (*stream.Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	lc := stream.LogConfig{
 		Name: cfg.Log.Name, Shards: cfg.Log.Shards, Replicas: replicasOf(cfg), MaxBytes: int64(cfg.Log.MaxBytes), Blobs: blobs,
 		Grace: time.Duration(cfg.Blobs.Grace),
-		First: stream.FirstAt(time.Now()),
+		First: stream.FirstAt(time.Now()), Tracer: tracer,
 	}
 	if b.server != nil {
 		lc.Room = b.server.Room

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+const (
+	completionTime = 2 * time.Second // a shell that hangs is worse than one that knows nothing
+	completionMost = 100
+)
+
+func completionCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what a shell needs to complete sessctl's words",
+		Long: `Prints a script for SHELL: bash, zsh or fish. It completes verbs, flags, ids of
+sessions, names of contexts and of agents. Ids are asked of the node, for two
+seconds at most.
+
+    sessctl completion bash > ~/.local/share/bash-completion/completions/sessctl
+    sessctl completion zsh > "${fpath[1]}/_sessctl"
+    sessctl completion fish > ~/.config/fish/completions/sessctl.fish
+
+-o changes nothing here.`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, true)
+			}
+			return usagef("%.64q is none of bash, zsh, fish", args[0])
+		},
+	}
+}
+
+// complete has the verbs that take sessions complete their ids, and flags their
+// values.
+func (a *app) complete(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		a.complete(cmd)
+	}
+	if cmd := root; cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && strings.Contains(cmd.Use, "SESSION") {
+		cmd.ValidArgsFunction = a.completeSessions
+	}
+	for name, values := range map[string][]string{
+		"output": formats, "dialect": agents(), "agent": agents(), "as": agents(), "sort": {"modified", "created", "name", "size", "cost", "entries"},
+	} {
+		if root.LocalFlags().Lookup(name) != nil {
+			_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it fails where it was done already
+		}
+	}
+	if root.LocalFlags().Lookup("context") != nil {
+		_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
+	}
+}
+
+func agents() (names []string) {
+	for _, d := range dialect.All() {
+		names = append(names, d.Name())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// completeSessions lists the ids that begin with what was typed, the latest used
+// first. What looks like a file is left to the shell.
+func (a *app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if looksLikePath(typed) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	node, err := a.client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	page, err := node.List(ctx, api.ListOptions{Prefix: typed, Limit: completionMost})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var words []string
+	for _, row := range page.Sessions {
+		title := plain(cut(join("  ", row.Name, row.First), 60))
+		words = append(words, cobra.CompletionWithDesc(string(row.ID), title))
+	}
+	return words, cobra.ShellCompDirectiveKeepOrder
+}
+
+func (a *app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	c, err := a.readContexts()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Sorted(maps.Keys(c.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}

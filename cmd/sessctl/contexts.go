@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// contexts are the clusters that whoever runs this program works with, by names
+// of their own.
+type contexts struct {
+	Current  string             `yaml:"current,omitempty"`
+	Contexts map[string]cluster `yaml:"contexts"`
+}
+
+// A cluster is where its nodes are, and what they ask for.
+type cluster struct {
+	URL       string `yaml:"url"`                  // or several, with commas between
+	Token     string `yaml:"token,omitempty"`      // or
+	TokenFile string `yaml:"token_file,omitempty"` // where it is, read each time
+}
+
+func (a *app) contextsPath() string { return filepath.Join(a.configDir(), "contexts.yaml") }
+
+// readContexts reads the file; one that is not there has none.
+func (a *app) readContexts() (contexts, error) {
+	c := contexts{Contexts: map[string]cluster{}}
+	path := a.contextsPath()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil && err != io.EOF {
+		return c, fmt.Errorf("%s: %v: %w", path, err, core.ErrInvalid)
+	}
+	if c.Contexts == nil {
+		c.Contexts = map[string]cluster{}
+	}
+	return c, nil
+}
+
+// writeContexts writes the file, for its owner alone: it may hold tokens.
+func (a *app) writeContexts(c contexts) error {
+	path := a.contextsPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	b, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, true, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// named returns the cluster called name.
+func (c contexts) named(name string) (cluster, error) {
+	t, ok := c.Contexts[name]
+	if ok {
+		return t, nil
+	}
+	err := usagef("there is no context %.64q", name)
+	if len(c.Contexts) == 0 {
+		return t, hintf(err, "sessctl contexts add %.64s --url URL", name)
+	}
+	return t, hintf(err, "choose one of %s, or: sessctl contexts add %.64s --url URL", strings.Join(slices.Sorted(maps.Keys(c.Contexts)), ", "), name)
+}
+
+// cluster is the one that flags, environment and file name, in this order:
+// --url, --context, SESS_URL, SESS_CONTEXT, the current context, this host.
+func (a *app) cluster() (cluster, error) {
+	switch {
+	case a.url != "" && a.contextName != "":
+		return cluster{}, usagef("--url and --context both say which node to ask; give one of them")
+	case a.url != "":
+		return cluster{URL: a.url}, nil
+	case a.contextName == "" && a.env("SESS_URL") != "":
+		return cluster{URL: a.env("SESS_URL")}, nil
+	}
+	c, err := a.readContexts()
+	if err != nil {
+		return cluster{}, err
+	}
+	for _, name := range []string{a.contextName, a.env("SESS_CONTEXT"), c.Current} {
+		if name != "" {
+			return c.named(name)
+		}
+	}
+	return cluster{URL: defaultURL}, nil
+}
+
+// secret is the cluster's token, "" for none.
+func (t cluster) secret() (string, error) {
+	if t.TokenFile == "" {
+		return t.Token, nil
+	}
+	b, err := os.ReadFile(t.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("token of this context: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// keeps says how the token is kept.
+func (t cluster) keeps() string {
+	switch {
+	case t.TokenFile != "":
+		return "file"
+	case t.Token != "":
+		return "kept"
+	}
+	return "none"
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+func contextsCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "contexts",
+		Short: "Keep several clusters by name",
+		Long: `Contexts are names for clusters: where their nodes are, and the token that they
+ask for. One of them is the current one, which every verb asks unless --url,
+--context, SESS_URL or SESS_CONTEXT say otherwise. They are kept in
+~/.config/sesslog/contexts.yaml ($XDG_CONFIG_HOME), for its owner alone.
+
+What an agent would send to its model is another verb: sessctl context.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.listContexts() },
+	}
+	cmd.AddCommand(contextsLsCmd(a), contextsAddCmd(a), contextsUseCmd(a), contextsRmCmd(a))
+	return cmd
+}
+
+func contextsLsCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ls",
+		Short: "List contexts",
+		Long: `Lists the contexts; a star stands at the current one. Tokens are not shown.
+
+With -o json: a list of objects with name, url, current and token: kept (in the
+file), file (in a file of its own) or none.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.listContexts() },
+	}
+}
+
+// listedContext is a context as ls prints it.
+type listedContext struct {
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	Current bool   `json:"current"`
+	Token   string `json:"token"`
+}
+
+func (a *app) listContexts() error {
+	c, err := a.readContexts()
+	if err != nil {
+		return err
+	}
+	list := []listedContext{}
+	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
+		t := c.Contexts[name]
+		list = append(list, listedContext{name, t.URL, name == c.Current, t.keeps()})
+	}
+	return a.print(list, func() error {
+		if len(list) == 0 {
+			a.notef("no contexts; add one with: sessctl contexts add NAME --url URL")
+			return nil
+		}
+		g := a.newGrid()
+		g.add("", "NAME", "TOKEN", "URL")
+		for _, l := range list {
+			g.add(map[bool]string{true: "*"}[l.Current], l.Name, l.Token, l.URL)
+		}
+		return g.flush()
+	})
+}
+
+func contextsAddCmd(a *app) *cobra.Command {
+	var tokenFile string
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Keep a cluster under a name",
+		Long: `Keeps the nodes that --url names under NAME, with the token of --token, or the
+file that --token-file names, which is read each time. The first context is the
+current one from then on. Nobody is asked whether there is a node.
+
+With -o json: the object that ls lists.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.addContext(args[0], cluster{URL: a.url, Token: a.token, TokenFile: tokenFile}, replace)
+		},
+	}
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "the `FILE` that the token is in, by its whole path")
+	cmd.Flags().BoolVar(&replace, "replace", false, "in place of the context that has the name")
+	return cmd
+}
+
+var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (a *app) addContext(name string, t cluster, replace bool) error {
+	switch {
+	case !contextName.MatchString(name):
+		return usagef("%.128q is no name for a context: 1 to 64 of A-Z a-z 0-9 . _ -", name)
+	case t.URL == "":
+		return usagef("--url says where the nodes of %s are", name)
+	case t.Token != "" && t.TokenFile != "":
+		return usagef("--token and --token-file both give the token; give one of them")
+	}
+	var err error
+	if t.URL, err = checkURLs(t.URL); err != nil {
+		return err
+	}
+	c, err := a.readContexts()
+	if err != nil {
+		return err
+	}
+	if _, there := c.Contexts[name]; there && !replace {
+		return hintf(fmt.Errorf("context %s: %w", name, core.ErrExists), "choose another name, or: --replace")
+	}
+	c.Contexts[name] = t
+	if c.Current == "" {
+		c.Current = name
+	}
+	if err := a.writeContexts(c); err != nil {
+		return err
+	}
+	return a.print(listedContext{name, t.URL, name == c.Current, t.keeps()}, func() error {
+		return a.printf("%s  %s", name, t.URL)
+	})
+}
+
+func contextsUseCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "use NAME",
+		Short:             "Make a context the current one",
+		Long:              "Has every verb ask the cluster NAME from now on.\n\nWith -o json: the object that ls lists.",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeContexts,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := a.readContexts()
+			if err != nil {
+				return err
+			}
+			t, err := c.named(args[0])
+			if err != nil {
+				return err
+			}
+			c.Current = args[0]
+			if err := a.writeContexts(c); err != nil {
+				return err
+			}
+			return a.print(listedContext{args[0], t.URL, true, t.keeps()}, func() error {
+				return a.printf("%s  %s", args[0], t.URL)
+			})
+		},
+	}
+}
+
+func contextsRmCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm NAME",
+		Short: "Forget a context",
+		Long: `Forgets where the cluster NAME is, and its token. Nothing is done to the cluster.
+
+With -o json: the object that ls listed.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeContexts,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := a.readContexts()
+			if err != nil {
+				return err
+			}
+			t, err := c.named(args[0])
+			if err != nil {
+				return err
+			}
+			was := args[0] == c.Current
+			delete(c.Contexts, args[0])
+			if was {
+				c.Current = ""
+			}
+			if err := a.writeContexts(c); err != nil {
+				return err
+			}
+			return a.print(listedContext{args[0], t.URL, was, t.keeps()}, func() error {
+				if was {
+					a.notef("it was the current one; choose another with: sessctl contexts use NAME")
+				}
+				return a.printf("%s is forgotten", args[0])
+			})
+		},
+	}
+}

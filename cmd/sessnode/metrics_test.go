@@ -1,0 +1,283 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+var update = flag.Bool("update", false, "write what the tests expect anew")
+
+const (
+	metricsPath  = "../../docs/METRICS.md"
+	metricsBegin = "<!-- metrics: written by: go test ./cmd/sessnode -run TestMetrics -update -->\n"
+	metricsEnd   = "<!-- end of metrics -->\n"
+)
+
+// TestMetricsAreThoseDocumented scrapes a node that has had something to do, and
+// holds docs/METRICS.md to it: nothing is missing, nothing more is there.
+func TestMetricsAreThoseDocumented(t *testing.T) {
+	t.Parallel()
+	url := startNode(t)
+	work(t, url)
+	text, families := scrape(t, url)
+
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "sesslog_") { // the others are the Go library's
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+
+	b, err := os.ReadFile(metricsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), metricsBegin)
+	_, after, ok2 := strings.Cut(rest, metricsEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the marks of its written part", metricsPath)
+	}
+	want := before + metricsBegin + "\n" + metricsTable(families) + "\n" + metricsEnd + after
+	if want == string(b) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not what a node says; run: go test ./cmd/sessnode -run TestMetrics -update\nit should have\n%s", metricsPath, metricsTable(families))
+	}
+	if err := os.WriteFile(metricsPath, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever scrapes must not have to keep a series for each session, writer or
+// head that there ever was.
+func TestNoMetricNamesASession(t *testing.T) {
+	t.Parallel()
+	url := startNode(t)
+	id := work(t, url)
+	text, families := scrape(t, url)
+	for _, word := range []string{string(id), "first-writer-here", "second-writer-here", "image/png"} {
+		if bytes.Contains(text, []byte(word)) {
+			t.Errorf("%s is in the metrics", word)
+		}
+	}
+	for name, f := range families {
+		if n := len(f.Metric); n > 200 {
+			t.Errorf("%s has %d series", name, n)
+		}
+	}
+}
+
+// What was done is what is counted.
+func TestMetricsCountWhatHappened(t *testing.T) {
+	t.Parallel()
+	url := startNode(t)
+	work(t, url)
+	_, families := scrape(t, url)
+	for series, want := range map[string]float64{
+		`sesslog_append_duration_seconds{outcome="stored"}`:                                  3,
+		`sesslog_append_duration_seconds{outcome="fenced"}`:                                  1,
+		`sesslog_append_duration_seconds{outcome="conflict"}`:                                1,
+		`sesslog_append_lines_total`:                                                         3,
+		`sesslog_claims_total{outcome="granted"}`:                                            1,
+		`sesslog_claims_total{outcome="took_over"}`:                                          1,
+		`sesslog_claims_total{outcome="fenced"}`:                                             1,
+		`sesslog_checkpoint_duration_seconds{outcome="stored"}`:                              1,
+		`sesslog_blob_puts_total{result="written"}`:                                          1,
+		`sesslog_http_requests_total{class="2xx",route="POST /v1/sessions/{id}/checkpoint"}`: 1,
+		`sesslog_http_requests_total{class="4xx",route="POST /v1/sessions/{id}/entries"}`:    2,
+		`sesslog_http_requests_total{class="4xx",route="none"}`:                              1,
+		`sesslog_http_request_duration_seconds{route="POST /v1/sessions/{id}/entries"}`:      5,
+		`sesslog_ready`:                     1,
+		`sesslog_nats_up`:                   1,
+		`sesslog_nats_role{role="single"}`:  1,
+		`sesslog_nats_role{role="stopped"}`: 0,
+	} {
+		if got, ok := value(families, series); !ok || got != want {
+			t.Errorf("%s is %v (there: %v), want %v", series, got, ok, want)
+		}
+	}
+}
+
+// startNode runs a node until the test ends, and returns its URL.
+func startNode(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx, append([]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--logging-level", "warn"}, args...), nil, w, t.Output())
+		_ = w.Close()
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	})
+	out := bufio.NewReader(r)
+	ready, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("no word of being ready: %v", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]
+}
+
+// work has the node do something of everything that is counted.
+func work(t *testing.T, url string) core.SessionID {
+	t.Helper()
+	ctx := t.Context()
+	c := api.ClientOf([]string{url}, "")
+	made, err := c.Create(ctx, api.Create{Dialect: "pi", CWD: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := made.ID
+	line := func(content string) string {
+		return `{"type":"message","message":{"role":"user","content":` + content + `}}`
+	}
+	image := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("picture"), 400))
+	post := func(writer, after, line string) error {
+		_, err := c.Append(ctx, string(id), []byte(line), api.AppendOptions{Writer: writer, After: after})
+		return err
+	}
+	claim := func(writer string, takeOver bool) error {
+		_, err := c.Claim(ctx, string(id), api.ClaimRequest{Writer: writer, Agent: "test", TakeOver: takeOver})
+		return err
+	}
+	for _, step := range []struct {
+		what  string
+		do    func() error
+		fails bool
+	}{
+		{"append", func() error { return post("", "", line(`"one"`)) }, false},
+		{"append an image", func() error {
+			return post("", "", line(`[{"type":"image","data":"`+image+`","mimeType":"image/png"}]`))
+		}, false},
+		{"append behind the wrong place", func() error { return post("", made.Cursor.String(), line(`"two"`)) }, true},
+		{"claim", func() error { return claim("first-writer-here", false) }, false},
+		{"claim what is held", func() error { return claim("second-writer-here", false) }, true},
+		{"take over", func() error { return claim("second-writer-here", true) }, false},
+		{"append when fenced", func() error { return post("first-writer-here", "", line(`"three"`)) }, true},
+		{"append as the holder", func() error { return post("second-writer-here", "", line(`"four"`)) }, false},
+		{"checkpoint", func() error { _, err := c.Checkpoint(ctx, string(id)); return err }, false},
+		{"a path that is not there", func() error { return get(url + "/v1/nothing") }, true},
+		{"list blobs", func() error { return get(url + "/v1/blobs") }, false},
+	} {
+		if err := step.do(); (err != nil) != step.fails {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+	}
+	return id
+}
+
+func get(url string) error {
+	res, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	if res.StatusCode >= 300 {
+		return errors.New(res.Status)
+	}
+	return nil
+}
+
+func scrape(t *testing.T, url string) ([]byte, map[string]*dto.MetricFamily) {
+	t.Helper()
+	res, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s, %v\n%s", res.Status, err, text)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, families
+}
+
+// metricsTable is the table of what a node says of itself. What the Go library
+// says beside it is not ours to list.
+func metricsTable(families map[string]*dto.MetricFamily) string {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | |\n|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		if !strings.HasPrefix(name, "sesslog_") {
+			continue
+		}
+		labels := map[string]bool{}
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				labels["`"+l.GetName()+"`"] = true
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(f.GetType().String()),
+			strings.Join(slices.Sorted(maps.Keys(labels)), ", "), f.GetHelp())
+	}
+	return b.String()
+}
+
+// value is that of a series, written as Prometheus does; of a histogram, how
+// often it was observed.
+func value(families map[string]*dto.MetricFamily, series string) (float64, bool) {
+	name, _, _ := strings.Cut(series, "{")
+	f := families[name]
+	if f == nil {
+		return 0, false
+	}
+	for _, m := range f.Metric {
+		var labels []string
+		for _, l := range m.Label {
+			labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+		}
+		slices.Sort(labels)
+		text := name
+		if len(labels) > 0 {
+			text += "{" + strings.Join(labels, ",") + "}"
+		}
+		if text != series {
+			continue
+		}
+		switch {
+		case m.Histogram != nil:
+			return float64(m.Histogram.GetSampleCount()), true
+		case m.Counter != nil:
+			return m.Counter.GetValue(), true
+		default:
+			return m.Gauge.GetValue(), true
+		}
+	}
+	return 0, false
+}

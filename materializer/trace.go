@@ -1,0 +1,33 @@
+package materializer
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/spans"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// takeTraced is take that, where the record was stored in a trace that somebody
+// keeps, is part of it. The snapshot that this record or a later one brings about
+// is, too.
+func (m *Materializer) takeTraced(ctx context.Context, shard int, ch stream.Change) (err error) {
+	if ch.Trace == "" {
+		return m.take(ctx, shard, ch)
+	}
+	ctx, span := m.cfg.Tracer.Start(spans.With(ctx, ch.Trace), "take in", trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
+		spans.Session(ch.Session), attribute.String("sess.kind", string(ch.Kind)), attribute.String("sess.cursor", core.CursorOf(ch.Seq, ch.Chain).String()),
+	))
+	defer func() { spans.End(span, err) }()
+	return m.take(ctx, shard, ch)
+}
+
+// keep is Snapshots.keep with a span of its own.
+func (m *Materializer) keep(ctx context.Context, d *stream.Draft) (err error) {
+	ctx, span := m.cfg.Tracer.Start(ctx, "snapshot", trace.WithAttributes(attribute.String("sess.object", d.Manifest.Object)))
+	defer func() { spans.End(span, err) }()
+	return m.cfg.Snapshots.keep(ctx, d)
+}

@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// Metrics are those of one node. Its methods may be called from several
+// goroutines.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	appends     *prometheus.HistogramVec
+	lines       prometheus.Counter
+	conflicts   prometheus.Counter
+	claims      *prometheus.CounterVec
+	checkpoints *prometheus.HistogramVec
+	store       *prometheus.HistogramVec
+	requests    *prometheus.CounterVec
+	latency     *prometheus.HistogramVec
+}
+
+// buckets are the bounds of all histograms, in seconds: from what a local disk
+// takes to what callers wait for at most.
+var buckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+// New returns the metrics of a node of this version of the program. Nothing is
+// counted yet.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+
+		appends:     histogram("sesslog_append_duration_seconds", "How long appends took until they were answered, by what became of them.", "outcome"),
+		lines:       counter("sesslog_append_lines_total", "Lines that appends stored."),
+		conflicts:   counter("sesslog_write_conflicts_total", "Records of this node that another record came before, and that were checked and made anew. Callers need not have noticed."),
+		claims:      counters("sesslog_claims_total", "Claims that were asked for, by what became of them; took_over fenced another writer.", "outcome"),
+		checkpoints: histogram("sesslog_checkpoint_duration_seconds", "How long it took to write a snapshot and the record that names it, by what became of it.", "outcome"),
+		store:       histogram("sesslog_store_request_duration_seconds", "How long the object store took to answer, by call and by what became of it: a get until its first byte, a list until its first object.", "op", "outcome"),
+		requests:    counters("sesslog_http_requests_total", "HTTP requests that were answered, by route and class of status; broken are answers that ended early.", "route", "class"),
+		latency:     histogram("sesslog_http_request_duration_seconds", "How long HTTP requests took until their answer was whole, by route. Followers do not count.", "route"),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sesslog_build_info", Help: "1, with the version of the program."}, []string{"version"})
+	build.WithLabelValues(version).Set(1)
+	m.registry.MustRegister(
+		m.appends, m.lines, m.conflicts, m.claims, m.checkpoints, m.store, m.requests, m.latency, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	// What alerts look at is there before it happens: a rate needs a first value.
+	for _, outcome := range []string{stored, "fenced", "uncertain", "unavailable", "full", "corrupt"} {
+		m.appends.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{granted, tookOver, "fenced"} {
+		m.claims.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{stored, failed} {
+		m.checkpoints.WithLabelValues(outcome)
+	}
+	return m
+}
+
+func histogram(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// Handler answers a scrape. What cannot be asked just then is left out.
+func (m *Metrics) Handler(logger *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4,
+	})
+}
+
+// Stream is for stream.Config.
+func (m *Metrics) Stream() stream.Observer {
+	return stream.Observer{
+		Appended: func(took time.Duration, stored int, err error) {
+			m.appends.WithLabelValues(outcomeOf(err)).Observe(took.Seconds())
+			m.lines.Add(float64(stored))
+		},
+		Claimed: func(former *core.Claim, err error) {
+			switch {
+			case err != nil:
+				m.claims.WithLabelValues(outcomeOf(err)).Inc()
+			case former != nil:
+				m.claims.WithLabelValues(tookOver).Inc()
+			default:
+				m.claims.WithLabelValues(granted).Inc()
+			}
+		},
+		Passed: m.conflicts.Inc,
+	}
+}
+
+// Checkpointed is for materializer.Config.
+func (m *Metrics) Checkpointed(took time.Duration, err error) {
+	outcome := stored
+	if err != nil {
+		outcome = failed
+	}
+	m.checkpoints.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// Request is for api.Config.
+func (m *Metrics) Request(seen api.Seen) {
+	route := seen.Route
+	if route == "" {
+		route = "none"
+	}
+	m.requests.WithLabelValues(route, classOf(seen.Status)).Inc()
+	if !seen.IsFollower() && seen.Status != 0 {
+		m.latency.WithLabelValues(route).Observe(seen.Took.Seconds())
+	}
+}

@@ -1,0 +1,3 @@
+// Package monitoring holds the dashboard and the alerts in deploy/monitoring to
+// what a node really tells Prometheus, and to PromQL itself. It has tests alone.
+package monitoring

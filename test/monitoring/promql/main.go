@@ -1,0 +1,61 @@
+// Command promql reads a JSON array of PromQL expressions and writes, for each,
+// what it asks for, or what is wrong with it. It is a module of its own, so that
+// the parser is no dependency of the program.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// A Parsed is one expression.
+type Parsed struct {
+	Error   string   `json:"error,omitempty"`
+	Metrics []string `json:"metrics"` // that it names
+	Labels  []string `json:"labels"`  // that it selects or groups by
+}
+
+func main() {
+	var exprs []string
+	if err := json.NewDecoder(os.Stdin).Decode(&exprs); err != nil {
+		fmt.Fprintln(os.Stderr, "promql:", err)
+		os.Exit(1)
+	}
+	out := make([]Parsed, len(exprs))
+	for i, expr := range exprs {
+		out[i] = parse(expr)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
+		fmt.Fprintln(os.Stderr, "promql:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(text string) (p Parsed) {
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
+	if err != nil {
+		return Parsed{Error: err.Error()}
+	}
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		switch n := node.(type) {
+		case *parser.VectorSelector:
+			p.Metrics = append(p.Metrics, n.Name)
+			for _, m := range n.LabelMatchers {
+				if m.Name != "__name__" {
+					p.Labels = append(p.Labels, m.Name)
+				}
+			}
+		case *parser.AggregateExpr:
+			p.Labels = append(p.Labels, n.Grouping...)
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil {
+				p.Labels = append(p.Labels, n.VectorMatching.MatchingLabels...)
+			}
+		}
+		return nil
+	})
+	return p
+}
