@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestEveryAnswerNamesItsRequest(t *testing.T) {
+func TestARequestIdIsKeptWhereItMayStandInALog(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for sent, keeps := range map[string]bool{
