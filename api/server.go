@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -43,7 +43,15 @@ type Config struct {
 
 	Doctor *doctor.Doctor // looks at everything; required for what asks it to
 
-	Token   string // that requests must carry; empty for none
+	// Token is one that may do everything. Where it is empty and Closed is false,
+	// nobody is asked for a token, and everybody may do everything.
+	Token  string
+	Closed bool
+	// AnyHost has a node that asks nobody for a token answer under any name, not
+	// to localhost alone.
+	AnyHost bool
+	Tokens  *access.Book // the log's tokens; nil where the node knows none
+
 	Node    string // this node's name
 	Version string // of the program
 	BlobsAt string // where blobs are kept, for status
@@ -120,10 +128,10 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return ctx.Err()
 }
 
-// Handler returns the server's handler, for use without Run.
-func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, h := range map[string]handler{
+// routes are the calls. What each asks of its caller is in the table of
+// rights.go.
+func (s *Server) routes() map[string]handler {
+	return map[string]handler{
 		"GET /v1/status":                             s.status,
 		"GET /v1/presence":                           s.presence,
 		"PUT /v1/presence/{id}":                      s.beat,
@@ -193,11 +201,22 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
 		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
-	} {
+		"GET /v1/tokens":                             s.tokens,
+		"POST /v1/tokens":                            s.createToken,
+		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
+		"DELETE /v1/tokens/{token}":                  s.revokeToken,
+		"GET /v1/whoami":                             s.whoami,
+	}
+}
+
+// Handler returns the server's handler, for use without Run.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range s.routes() {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		}
-		mux.Handle(pattern, s.serve(h))
+		mux.Handle(pattern, s.serve(pattern, h))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
@@ -213,7 +232,7 @@ func (s *Server) Handler() http.Handler {
 // local keeps web pages out of a node without a token. Loopback alone does not:
 // a browser on the same machine reaches it, under any name that resolves to it.
 func (s *Server) local(h http.Handler) http.Handler {
-	if s.cfg.Token != "" {
+	if !s.openToAll() || s.cfg.AnyHost {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -270,23 +289,23 @@ func (r *refusal) WriteHeader(int)             {}
 // A handler answers a request, or returns the error to answer with.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// serve is what every call has in common: the token, the size of the body, the
-// error as a problem document.
-func (s *Server) serve(h handler) http.Handler {
+// serve is what every call has in common: who asks and whether they may, the size
+// of the body, the error as a problem document.
+func (s *Server) serve(pattern string, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.allowed(r) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeDetail(w, Detail{
-				Type: "urn:sesslog:unauthorized", Code: "unauthorized", Status: http.StatusUnauthorized, Title: "No valid token",
-				Detail: "this node asks for a token", Next: "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN).",
-			})
+		who, err := s.authenticate(r)
+		if err == nil {
+			err = who.may(pattern, r.PathValue("id"))
+		}
+		if err != nil {
+			writeProblem(w, err)
 			return
 		}
+		r = r.WithContext(withCaller(r.Context(), who))
 		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
 		r, cancel := bounded(r)
 		defer cancel()
-		err := h(w, r)
-		if err == nil {
+		if err = h(w, r); err == nil {
 			return
 		}
 		if errors.Is(err, errBroken) {
@@ -297,14 +316,6 @@ func (s *Server) serve(h handler) http.Handler {
 			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
 		}
 	})
-}
-
-func (s *Server) allowed(r *http.Request) bool {
-	if s.cfg.Token == "" {
-		return true
-	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) == 1
 }
 
 // errBroken is a failure after the answer has begun.

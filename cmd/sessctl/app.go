@@ -34,6 +34,7 @@ var verbs = []func(*app) *cobra.Command{
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
+	tokenCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.

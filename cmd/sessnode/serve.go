@@ -17,6 +17,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
@@ -104,7 +105,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		},
 		Node: patient(cfg, broker, store),
 	}
+	tokens := access.NewBook(js, log.Name(), replicas, logger)
 	server := api.New(api.Config{
+		Tokens: tokens,
 		Doctor: doc, Collector: collector,
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
@@ -131,6 +134,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
+	if cfg.Token != "" { // else nobody is asked for one
+		g.Go(func() error { return tokens.Run(work) })
+	}
 	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
 	g.Go(func() error { return store.run(work) })
 	if disk != nil {

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/core"
+)
+
+var (
+	errUnauthorized = errors.New("no valid token")
+	errForbidden    = errors.New("not allowed")
+	// ErrTooMany is a request beyond the limits of its token. Nothing was stored.
+	ErrTooMany = fmt.Errorf("beyond the limits of the token: %w", core.ErrUnavailable)
+)
+
+// A caller is who a request is from, and what they may do.
+type caller struct {
+	access.Grant
+	// name tells it from others, for people; empty where nobody was asked.
+	name string
+}
+
+// anybody is who asks a node that asks nobody for a token.
+var anybody = caller{Grant: access.Grant{Scope: access.Admin}}
+
+// openToAll reports whether nobody is asked who they are.
+func (s *Server) openToAll() bool { return s.cfg.Token == "" && !s.cfg.Closed }
+
+// authenticate finds out who a request is from. Whoever it is not told of hears
+// no more than that.
+func (s *Server) authenticate(r *http.Request) (caller, error) {
+	if s.openToAll() {
+		return anybody, nil
+	}
+	bearer, ok := bearerOf(r)
+	if !ok {
+		return caller{}, fmt.Errorf("this node asks for a token: %w", errUnauthorized)
+	}
+	if s.cfg.Token != "" && access.Same(bearer, s.cfg.Token) {
+		return caller{Grant: access.Grant{Scope: access.Admin}, name: "the node's token"}, nil
+	}
+	if s.cfg.Tokens == nil {
+		return caller{}, fmt.Errorf("this node asks for another token: %w", errUnauthorized)
+	}
+	t, err := s.cfg.Tokens.Check(bearer)
+	switch {
+	case err == nil:
+		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")"}, nil
+	case errors.Is(err, core.ErrUnavailable):
+		return caller{}, err
+	case errors.Is(err, access.ErrExpired): // only who has the secret hears this
+		return caller{}, fmt.Errorf("the token has expired: %w", errUnauthorized)
+	}
+	return caller{}, fmt.Errorf("this node asks for another token: %w", errUnauthorized)
+}
+
+// bearerOf is the token that a request carries.
+func bearerOf(r *http.Request) (string, bool) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
+}
+
+// may returns errForbidden unless c may make a call, about the session called id
+// where its path names one. Whether there is such a session does not count.
+func (c caller) may(pattern, id string) error {
+	right := rightOf(pattern)
+	if !c.Scope.Includes(right.scope) {
+		return fmt.Errorf("%s is for scope %s, this token has %s: %w", pattern, right.scope, c.Scope, errForbidden)
+	}
+	if c.Prefix == "" {
+		return nil
+	}
+	switch right.about {
+	case inPath:
+		return c.reaches(core.SessionID(id))
+	case within, nowhere:
+		return nil
+	}
+	return fmt.Errorf("%s is about the whole log, this token is for sessions %s… alone: %w", pattern, c.Prefix, errForbidden)
+}
+
+// reaches returns errForbidden unless c may do something to the session.
+func (c caller) reaches(id core.SessionID) error {
+	if c.Reaches(string(id)) {
+		return nil
+	}
+	return fmt.Errorf("session %.140q: this token is for sessions whose id begins with %s: %w", id, c.Prefix, errForbidden)
+}
+
+// makes is reaches for a session to be made. Without an id the node makes one,
+// which begins like no other.
+func (c caller) makes(id core.SessionID) error {
+	if id == "" && c.Prefix != "" {
+		return fmt.Errorf("no id is named for the new session, this token is for ids that begin with %s; name one: %w", c.Prefix, errForbidden)
+	}
+	return c.reaches(id)
+}
+
+// asksWithin is reaches for a question about one session, or about all where none
+// is named.
+func (c caller) asksWithin(id core.SessionID) error {
+	if id == "" && c.Prefix != "" {
+		return fmt.Errorf("no session is named, this token is for sessions %s… alone; name one with session=: %w", c.Prefix, errForbidden)
+	}
+	return c.reaches(id)
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, c caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// callerOf is who the request of ctx is from. What the node does by itself is
+// from nobody, who may do everything.
+func callerOf(ctx context.Context) caller {
+	if c, ok := ctx.Value(callerKey{}).(caller); ok {
+		return c
+	}
+	return anybody
+}
