@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/core"
@@ -23,6 +25,7 @@ type caller struct {
 	access.Grant
 	// name tells it from others, for people; empty where nobody was asked.
 	name string
+	id   string // of its token of the log's; empty where it has none
 }
 
 // anybody is who asks a node that asks nobody for a token.
@@ -37,9 +40,13 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 	if s.openToAll() {
 		return anybody, nil
 	}
+	shown := certificateOf(r)
+	if s.cfg.NeedCertificate && shown == nil {
+		return caller{}, fmt.Errorf("this node asks for a client certificate: %w", errUnauthorized)
+	}
 	bearer, ok := bearerOf(r)
 	if !ok {
-		return caller{}, fmt.Errorf("this node asks for a token: %w", errUnauthorized)
+		return s.bySubject(shown)
 	}
 	if s.cfg.Token != "" && access.Same(bearer, s.cfg.Token) {
 		return caller{Grant: access.Grant{Scope: access.Admin}, name: "the node's token"}, nil
@@ -50,13 +57,48 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 	t, err := s.cfg.Tokens.Check(bearer)
 	switch {
 	case err == nil:
-		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")"}, nil
+		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")", id: t.ID}, nil
 	case errors.Is(err, core.ErrUnavailable):
 		return caller{}, err
 	case errors.Is(err, access.ErrExpired): // only who has the secret hears this
 		return caller{}, fmt.Errorf("the token has expired: %w", errUnauthorized)
 	}
 	return caller{}, fmt.Errorf("this node asks for another token: %w", errUnauthorized)
+}
+
+// A Subject is whose certificate stands for a token: those with the common name
+// Name or, where that ends in "*", with one that begins so.
+type Subject struct {
+	Name string
+	access.Grant
+}
+
+func (s Subject) fits(name string) bool {
+	if begin, ok := strings.CutSuffix(s.Name, "*"); ok {
+		return begin != "" && strings.HasPrefix(name, begin)
+	}
+	return name != "" && name == s.Name
+}
+
+// bySubject is who shows a certificate and no token.
+func (s *Server) bySubject(shown *x509.Certificate) (caller, error) {
+	if shown != nil {
+		name := shown.Subject.CommonName
+		for _, sub := range s.cfg.Subjects {
+			if sub.fits(name) {
+				return caller{Grant: sub.Grant, name: "certificate " + clip(name, 128)}, nil
+			}
+		}
+	}
+	return caller{}, fmt.Errorf("this node asks for a token: %w", errUnauthorized)
+}
+
+// certificateOf is what the caller showed and the listener has verified, or nil.
+func certificateOf(r *http.Request) *x509.Certificate {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil
+	}
+	return r.TLS.VerifiedChains[0][0]
 }
 
 // bearerOf is the token that a request carries.
@@ -82,6 +124,14 @@ func (c caller) may(pattern, id string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is about the whole log, this token is for sessions %s… alone: %w", pattern, c.Prefix, errForbidden)
+}
+
+// body is how many bytes a request of c may have, where any may have most.
+func (c caller) body(most int64) int64 {
+	if c.Limits.Body > 0 {
+		return min(c.Limits.Body, most)
+	}
+	return most
 }
 
 // reaches returns errForbidden unless c may do something to the session.
@@ -123,4 +173,30 @@ func callerOf(ctx context.Context) caller {
 		return c
 	}
 	return anybody
+}
+
+// whileGood is the request's context, which ends soon after its caller may not
+// make the call any more: a stream of events would outlive its token by days.
+func (s *Server) whileGood(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	go func() {
+		tick := time.NewTicker(recheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			who, err := s.authenticate(r)
+			if err == nil {
+				err = who.may(r.Pattern, r.PathValue("id"))
+			}
+			if errors.Is(err, errUnauthorized) || errors.Is(err, errForbidden) {
+				cancel()
+				return
+			}
+		}
+	}()
+	return ctx, cancel
 }

@@ -68,6 +68,9 @@ func detailOf(err error) Detail {
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
 			d.Status, d.Code, d.Title, d.Next = p.status, p.code, p.title, p.next
+			if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
+				d.Detail = strings.TrimSuffix(d.Detail, ": "+p.err.Error()) // the title says it
+			}
 			break
 		}
 	}

@@ -51,6 +51,10 @@ type Config struct {
 	// to localhost alone.
 	AnyHost bool
 	Tokens  *access.Book // the log's tokens; nil where the node knows none
+	// NeedCertificate refuses whoever shows no certificate that the listener has
+	// verified. Subjects are whose certificate stands for a token.
+	NeedCertificate bool
+	Subjects        []Subject
 
 	Node    string // this node's name
 	Version string // of the program
@@ -75,8 +79,9 @@ type Server struct {
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
 
-	gates  gates
-	bodies *bodies
+	gates    gates
+	bodies   *bodies
+	spending *spending
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -90,7 +95,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody)}
+	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody), spending: newSpending()}
 	s.bodies = newBodies(s.gates.large)
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
@@ -215,6 +220,8 @@ func (s *Server) Handler() http.Handler {
 	for pattern, h := range s.routes() {
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
+		} else {
+			h = s.following(h)
 		}
 		mux.Handle(pattern, s.serve(pattern, h))
 	}
@@ -295,14 +302,18 @@ func (s *Server) serve(pattern string, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r)
 		if err == nil {
+			err = s.spending.request(who.id, who.Limits)
+		}
+		if err == nil {
 			err = who.may(pattern, r.PathValue("id"))
 		}
 		if err != nil {
+			retryAfter(w, err)
 			writeProblem(w, err)
 			return
 		}
 		r = r.WithContext(withCaller(r.Context(), who))
-		r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, who.body(s.cfg.MaxBody))
 		r, cancel := bounded(r)
 		defer cancel()
 		if err = h(w, r); err == nil {
@@ -311,6 +322,7 @@ func (s *Server) serve(pattern string, h handler) http.Handler {
 		if errors.Is(err, errBroken) {
 			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
 		}
+		retryAfter(w, err)
 		d := writeProblem(w, err)
 		if d.Status >= 500 && r.Context().Err() == nil {
 			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)

@@ -47,6 +47,7 @@ type app struct {
 
 	url     string
 	token   string
+	tls     tlsFlags
 	format  format
 	timeout time.Duration
 	demand  demandFlags // of the verbs that read
@@ -97,6 +98,7 @@ func (a *app) root() *cobra.Command {
 	f := cmd.PersistentFlags()
 	f.StringVar(&a.url, "url", "", "the node's `URL`, or those of several nodes, with commas between: where one cannot be reached the next is asked (SESS_URL; default "+defaultURL+")")
 	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
+	a.tls.add(f)
 	f.VarP(&a.format, "output", "o", "`FORMAT`: table, for people, or json, for programs")
 	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
 	for _, verb := range verbs {
@@ -124,7 +126,8 @@ func (a *app) client() (*api.Client, error) {
 	}
 	urls := strings.Split(base, ",")
 	token := cmp.Or(a.token, a.env("SESS_TOKEN"))
-	return api.ClientOf(urls, strings.TrimSpace(token)), nil
+	c := api.ClientOf(urls, strings.TrimSpace(token))
+	return c, a.secure(c)
 }
 
 // base is the URL of the node that flags and environment name, or of several,
