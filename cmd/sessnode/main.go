@@ -70,6 +70,7 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 			return err
 		},
 	})
+	root.AddCommand(permissionsCmd(&cfg, out))
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)

