@@ -41,7 +41,17 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("grace %q is no time such as 48h: %w", q.Grace, core.ErrInvalid)
 		}
 	}
-	report, err := s.cfg.Collector.Run(r.Context(), run)
+	var report *GCReport
+	collect := func(ctx context.Context) (err error) {
+		report, err = s.cfg.Collector.Run(ctx, run)
+		return err
+	}
+	var err error
+	if q.Apply {
+		err = s.noted(r.Context(), act{"blobs-gc", "", Notice{By: q.By, Host: q.Host, Why: q.Why}}, collect)
+	} else {
+		err = collect(r.Context())
+	}
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,9 @@ type Config struct {
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
 	MaxLine int
-	Logger  *slog.Logger // default slog.Default()
+	// Access has every request logged: who asked for what, and how it went.
+	Access bool
+	Logger *slog.Logger // default slog.Default()
 }
 
 // A Server answers HTTP for one log.
@@ -218,6 +220,9 @@ func (s *Server) routes() map[string]handler {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
+		if name, ok := acts[pattern]; ok {
+			h = s.recorded(name, h)
+		}
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		} else {
@@ -233,7 +238,7 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return s.local(guard.Handler(s.known(mux)))
+	return identified(s.local(guard.Handler(s.known(mux))))
 }
 
 // local keeps web pages out of a node without a token. Loopback alone does not:
@@ -309,7 +314,7 @@ func (s *Server) serve(pattern string, h handler) http.Handler {
 		}
 		if err != nil {
 			retryAfter(w, err)
-			writeProblem(w, err)
+			s.noteAccess(r, who, writeProblem(w, err).Code)
 			return
 		}
 		r = r.WithContext(withCaller(r.Context(), who))
@@ -317,13 +322,16 @@ func (s *Server) serve(pattern string, h handler) http.Handler {
 		r, cancel := bounded(r)
 		defer cancel()
 		if err = h(w, r); err == nil {
+			s.noteAccess(r, who, "")
 			return
 		}
 		if errors.Is(err, errBroken) {
+			s.noteAccess(r, who, "broken")
 			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
 		}
 		retryAfter(w, err)
 		d := writeProblem(w, err)
+		s.noteAccess(r, who, d.Code)
 		if d.Status >= 500 && r.Context().Err() == nil {
 			s.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "status", d.Status, "err", err)
 		}

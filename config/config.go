@@ -110,6 +110,7 @@ type Limits struct {
 type Logging struct {
 	Level  string `yaml:"level" doc:"debug, info, warn or error"`
 	Format string `yaml:"format" doc:"text or json"`
+	Access bool   `yaml:"access" doc:"a line for each request: who asked for what, of which session, and how it went; what sessions hold is never in it"`
 }
 
 // Default returns the configuration of a node that was told nothing: it runs on

@@ -118,7 +118,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
-		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
+		Access: cfg.Logging.Access, MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 	})
 
 	fmt.Fprintf(out, "sessnode ready: %s://%s (data %s, log %s)\n", schemeOf(cfg), ln.Addr(), cfg.Data, log.Name())

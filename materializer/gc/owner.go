@@ -48,18 +48,13 @@ func (c *Collector) signature(ctx context.Context) (string, error) {
 // log has signed it, or has snapshots there, or there are snapshots of sessions
 // that this log does not know.
 func (c *Collector) alone(ctx context.Context) error {
-	own, err := c.signature(ctx)
+	other, err := c.Other(ctx)
 	if err != nil {
 		return err
 	}
-	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
-		if err != nil {
-			return err
-		}
-		if info.Key != own {
-			return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
-				"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, delete that object: %w", info.Key, core.ErrConflict)
-		}
+	if other != "" {
+		return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
+			"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, delete that object: %w", other, core.ErrConflict)
 	}
 	last := ""
 	for info, err := range c.cfg.Bucket.List(ctx, snapshotsPrefix) {
@@ -81,6 +76,21 @@ func (c *Collector) alone(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Other returns the signature of another log that keeps its blobs in the same
+// bucket and prefix, or "" where there is none.
+func (c *Collector) Other(ctx context.Context) (key string, err error) {
+	own, err := c.signature(ctx)
+	if err != nil {
+		return "", err
+	}
+	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
+		if err != nil || info.Key != own {
+			return info.Key, err
+		}
+	}
+	return "", nil
 }
 
 // knows returns core.ErrConflict where the log has nothing of a session that has a
