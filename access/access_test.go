@@ -287,3 +287,52 @@ func TestScopesIncludeThoseBelow(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerOfTheServerIsNoToken has the server send a record of the log, whose
+// content somebody chose, to where tokens are kept. NATS asks for no permission to
+// name where an answer goes.
+func TestAnAnswerOfTheServerIsNoToken(t *testing.T) {
+	t.Parallel()
+	s := embeddedtest.Start(t)
+	js := jetStream(t, s)
+	b := run(t, js, "main")
+	good := make1(t, b, draft("good", access.Read))
+	await(t, b, good.Bearer, nil)
+	kv, err := js.KeyValue(t.Context(), access.BucketName("main"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := kv.Get(t.Context(), "token."+good.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := strings.Replace(string(e.Value()), `"scope":"read"`, `"scope":"admin"`, 1)
+	if forged == string(e.Value()) {
+		t.Fatalf("there is no scope in %s", forged)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "RECORDS", Subjects: []string{"records.>"}, AllowDirect: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "records.x", []byte(forged)); err != nil {
+		t.Fatal(err)
+	}
+	nc, err := s.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.PublishRequest("$JS.API.DIRECT.GET.RECORDS.records.x", "$KV."+access.BucketName("main")+".token."+good.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	// It lands there, and is no token to anybody: not even the one in whose place
+	// it stands.
+	await(t, b, good.Bearer, access.ErrUnknown)
+	if e, err = kv.Get(t.Context(), "token."+good.ID); err != nil || string(e.Value()) != forged {
+		t.Fatalf("the bucket has %v, %v", e, err)
+	}
+	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("the tokens are %+v, %v", list, err)
+	}
+	after := make1(t, b, draft("after", access.Read))
+	await(t, b, after.Bearer, nil)
+}

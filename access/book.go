@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
@@ -51,6 +52,8 @@ type Book struct {
 	tokens map[string]kept      // nil until they were read
 	used   map[string]time.Time // as the bucket has it
 	seen   map[string]time.Time // as this node saw it, since
+	// vouched are the revisions of keys that were looked at, see vouch.
+	vouched map[string]uint64
 }
 
 // NewBook returns the book of a log, whose bucket is made with so many replicas
@@ -59,7 +62,7 @@ type Book struct {
 func NewBook(js jetstream.JetStream, log string, replicas int, logger *slog.Logger) *Book {
 	return &Book{
 		js: js, log: log, replicas: max(replicas, 1), logger: cmp.Or(logger, slog.Default()), now: time.Now,
-		used: map[string]time.Time{}, seen: map[string]time.Time{},
+		used: map[string]time.Time{}, seen: map[string]time.Time{}, vouched: map[string]uint64{},
 	}
 }
 
@@ -109,7 +112,6 @@ func (b *Book) follow(ctx context.Context) error {
 	}
 	defer func() { _ = w.Stop() }() // it ends with its context anyway
 	fresh := snapshot{map[string]kept{}, map[string]time.Time{}}
-	at := fresh
 	for {
 		select {
 		case e, ok := <-w.Updates():
@@ -118,10 +120,13 @@ func (b *Book) follow(ctx context.Context) error {
 				return nil
 			case e == nil: // that was all there is
 				b.learn(fresh)
-				at = snapshot{b.tokens, b.used}
 			default:
+				own, err := b.vouch(ctx, e)
+				if err != nil {
+					return err
+				}
 				b.mu.Lock()
-				at.take(e, b.logger)
+				fresh.take(e, own, b.logger)
 				b.mu.Unlock()
 			}
 		case <-ctx.Done():
@@ -137,7 +142,7 @@ type snapshot struct {
 }
 
 // take notes what became of a key.
-func (s snapshot) take(e jetstream.KeyValueEntry, logger *slog.Logger) {
+func (s snapshot) take(e jetstream.KeyValueEntry, own bool, logger *slog.Logger) {
 	gone := e.Operation() != jetstream.KeyValuePut
 	if id, ok := strings.CutPrefix(e.Key(), usedKeys); ok {
 		t, err := time.Parse(time.RFC3339, string(e.Value()))
@@ -153,6 +158,9 @@ func (s snapshot) take(e jetstream.KeyValueEntry, logger *slog.Logger) {
 		return
 	}
 	k, err := readKept(id, e.Value())
+	if !own {
+		err = errors.New("it was not written by a node")
+	}
 	if gone || err != nil {
 		delete(s.tokens, id) // what cannot be read opens nothing
 	}
@@ -164,6 +172,67 @@ func (s snapshot) take(e jetstream.KeyValueEntry, logger *slog.Logger) {
 		return
 	}
 	s.tokens[id] = k
+}
+
+// vouch reports whether an entry was written into the bucket by somebody who may,
+// rather than put there by the server itself. Whoever may ask a server for a
+// message names where its answer goes, and no permission is asked for that: so the
+// content of any record they may read could become a token. What a server sends
+// by itself says where it is from.
+func (b *Book) vouch(ctx context.Context, e jetstream.KeyValueEntry) (bool, error) {
+	if e.Operation() != jetstream.KeyValuePut || !strings.HasPrefix(e.Key(), tokenKeys) {
+		return true, nil
+	}
+	b.mu.Lock()
+	known := b.vouched[e.Key()] == e.Revision()
+	b.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	h, there, err := b.headerAt(ctx, e.Revision())
+	if err != nil || !there { // another took its place, and is told as well
+		return false, err
+	}
+	for _, of := range []string{jetstream.StreamHeader, jetstream.SubjectHeader, jetstream.SequenceHeader} {
+		if h.Get(of) != "" {
+			return false, nil
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.vouched[e.Key()] = e.Revision()
+	return true, nil
+}
+
+// headerAt is the header of a message of the bucket as it is stored. It is asked of
+// the leader: what is got directly comes with a header of the server's own.
+func (b *Book) headerAt(ctx context.Context, revision uint64) (h nats.Header, there bool, err error) {
+	subject := "$JS.API.STREAM.MSG.GET.KV_" + BucketName(b.log)
+	reply, err := b.js.Conn().RequestWithContext(ctx, subject, mustJSON(map[string]uint64{"seq": revision}))
+	if err != nil {
+		return nil, false, err
+	}
+	var got struct {
+		Message struct {
+			Header []byte `json:"hdrs"`
+		} `json:"message"`
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &got); err != nil {
+		return nil, false, err
+	}
+	switch {
+	case got.Error != nil && got.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return nil, false, nil
+	case got.Error != nil:
+		return nil, false, got.Error
+	case len(got.Message.Header) == 0:
+		return nil, true, nil
+	}
+	h, err = nats.DecodeHeadersMsg(got.Message.Header)
+	return h, err == nil, err
 }
 
 // readKept reads what the bucket has of the token called id.
@@ -272,11 +341,18 @@ func (b *Book) read(ctx context.Context) (snapshot, error) {
 		defer func() { _ = w.Stop() }()
 		for {
 			select {
-			case e := <-w.Updates():
-				if e == nil {
-					return ctx.Err()
+			case e, ok := <-w.Updates():
+				if !ok {
+					return cmp.Or(ctx.Err(), errors.New("the watch ended"))
 				}
-				s.take(e, b.logger)
+				if e == nil {
+					return nil
+				}
+				own, err := b.vouch(ctx, e)
+				if err != nil {
+					return err
+				}
+				s.take(e, own, b.logger)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -387,7 +463,7 @@ func (b *Book) ask(ctx context.Context, f func(context.Context, jetstream.KeyVal
 	switch {
 	case err == nil, errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrCorrupt):
 		return err
-	case errors.Is(err, jetstream.ErrKeyExists): // of an update as well: another was first
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch): // another was first
 		return fmt.Errorf("somebody else changed it at the same time: %w", core.ErrConflict)
 	}
 	return fmt.Errorf("tokens of log %s: %v: %w", b.log, err, core.ErrUnavailable)

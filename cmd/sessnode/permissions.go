@@ -58,6 +58,7 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 	of("STREAM.PURGE", streams...)            // truncation and erasure
 	of("STREAM.LEADER.STEPDOWN", streams...)  // where a leader lacks a record that another has
 	of("STREAM.INFO", audit, here, tokens)
+	of("STREAM.MSG.GET", tokens)
 	of("STREAM.CREATE", here) // it is in memory: servers that all start anew have forgotten it
 	of("STREAM.PURGE", here)
 	for _, bucket := range []string{here, tokens} {
