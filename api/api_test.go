@@ -252,6 +252,7 @@ func TestAMoveThatWasMadeIsAnsweredSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set(undescribed, "profile")
 	r, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -137,7 +138,10 @@ type sessionAct func(*stream.Session, context.Context, core.Notice) error
 
 func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
 	outcome := stream.AuditDone
-	if err != nil {
+	switch {
+	case isRefusal(err):
+		outcome, detail = stream.AuditRefused, err.Error()
+	case err != nil:
 		outcome, detail = stream.AuditFailed, err.Error()
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditWait)
@@ -146,6 +150,25 @@ func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
 		s.cfg.Logger.Error("what was done is not in the audit records", "act", a.name, "session", a.session,
 			"by", a.notice.By, "outcome", outcome, "err", err)
 	}
+}
+
+// isRefusal tells what the log, or its rules, said no to from what went wrong.
+func isRefusal(err error) bool {
+	for _, refusal := range []error{core.ErrHeld, core.ErrConflict, core.ErrFenced, core.ErrDeleted, core.ErrInvalid} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRefusal records that an act was refused before anything was done, and
+// returns err. A session that is not there is no act.
+func (s *Server) noteRefusal(ctx context.Context, a act, err error) error {
+	if s.cfg.Audit != nil && (isRefusal(err) || errors.Is(err, core.ErrCorrupt)) {
+		s.noteEnd(ctx, a, "", err)
+	}
+	return err
 }
 
 // Audit returns a page of the records of what operators did, oldest first.

@@ -115,6 +115,6 @@ func (s *Server) lookAtBlob(ctx context.Context, d core.Digest) (BlobReport, err
 		return BlobReport{}, materializer.BlobError(err)
 	}
 	rep.Detail = err.Error()
-	rep.Next = "import a file again that has it, or bring it from a copy of the object store with: sessctl blobs put FILE"
+	rep.Next = "import a file again that has it (sessctl import --again FILE), or bring it from a copy of the object store with: sessctl blobs put FILE"
 	return rep, nil
 }

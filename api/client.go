@@ -250,6 +250,7 @@ func (o AppendOptions) header() http.Header {
 func (c *Client) Move(ctx context.Context, id, head string, r MoveRequest, writer string) (Info, error) {
 	h := http.Header{}
 	headIf(h, HeaderWriter, writer)
+	headIf(h, "If-Match", r.After)
 	return send[Info](ctx, c, http.MethodPut, c.session(id, "/heads/"+url.PathEscape(head)), h, r)
 }
 

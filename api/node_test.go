@@ -115,6 +115,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	}
 	n := &node{server: api.New(cfg), bucket: bucket, conn: conn, log: log, cache: cache, remover: remover}
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
+	http.DefaultClient.Transport.(*conformity).watch(n.Base)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 4)
 	go func() { _ = cfg.Tokens.Run(work); done <- struct{}{} }()

@@ -24,6 +24,9 @@ type EraseRequest struct {
 	Notice
 	// Now erases a session that is not in the trash, or not for long enough.
 	Now bool `json:"now,omitempty"`
+	// Damaged erases a session that cannot be read, so that nobody can tell what it
+	// holds.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // RedactRequest asks for entries to be replaced for good.
@@ -59,8 +62,8 @@ const (
 	maxWith = 4 << 10
 	// defaultWith stands there where nothing else was asked for.
 	defaultWith = "[redacted]"
-	// removeTime bounds an erasure or a redaction. It goes on when its caller has
-	// gone.
+	// removeTime bounds an erasure or a redaction, besides the time that the brokers
+	// take to flush. It goes on when its caller has gone.
 	removeTime = 10 * time.Minute
 )
 
@@ -111,28 +114,35 @@ func (s *Server) erase(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// eraseNow erases a session, with audit records. What is refused leaves none.
+// eraseNow erases a session, with audit records.
 func (s *Server) eraseNow(ctx context.Context, id core.SessionID, q EraseRequest) (out *Receipt, err error) {
-	if s.cfg.Remover == nil {
-		return nil, errNoRemover
-	}
-	f, err := s.cfg.Remover.Find(ctx, id)
-	if err == nil {
-		err = s.cfg.Remover.May(f, q.Now)
-	}
+	a, how, err := s.mayErase(ctx, id, q)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.flushAnd(removeTime))
 	defer cancel()
-	err = s.audited(ctx, act{"erase", id, q.Notice}, func(ctx context.Context) (string, error) {
-		if out, err = s.cfg.Remover.Erase(ctx, id, q.core(), q.Now); err != nil {
+	err = s.audited(ctx, a, func(ctx context.Context) (string, error) {
+		if out, err = s.cfg.Remover.Erase(ctx, id, q.core(), how); err != nil {
 			return "", err
 		}
 		return fmt.Sprintf("%d records, %d snapshots; it was %d entries, %s; %d sessions came from it",
 			out.Removed.Records, out.Removed.Snapshots, out.Entries, out.SHA256, len(out.Forks)), nil
 	})
 	return out, err
+}
+
+// mayErase refuses, with a record of that, what may not be erased.
+func (s *Server) mayErase(ctx context.Context, id core.SessionID, q EraseRequest) (act, removal.How, error) {
+	a, how := act{"erase", id, q.Notice}, removal.How{Now: q.Now, Damaged: q.Damaged}
+	if s.cfg.Remover == nil {
+		return a, how, errNoRemover
+	}
+	f, err := s.cfg.Remover.Find(ctx, id)
+	if err != nil {
+		return a, how, err
+	}
+	return a, how, s.noteRefusal(ctx, a, s.cfg.Remover.May(f, how))
 }
 
 func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
@@ -155,6 +165,9 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	}
 	red := stream.Redaction{IDs: q.Entries, Text: q.With, Notice: q.core()}
 	es, err := sess.Redacted(red)
+	if err != nil && !q.DryRun {
+		err = s.noteRefusal(r.Context(), act{"redact", sess.ID(), q.Notice}, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,7 +178,7 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 		}
 		return answer(w, http.StatusOK, would)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), removeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(removeTime))
 	defer cancel()
 	var out *removal.Redacted
 	err = s.audited(ctx, act{"redact", sess.ID(), q.Notice}, func(ctx context.Context) (string, error) {
@@ -187,7 +200,7 @@ func (s *Server) wouldRedact(ctx context.Context, sess *stream.Session, q Redact
 		return Redacted{}, err
 	}
 	out := Redacted{Redacted: removal.Redacted{
-		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks,
+		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks, Remains: []string{},
 	}}
 	for i := range es {
 		out.Lines = append(out.Lines, es[i].Line)
@@ -273,3 +286,6 @@ func (c *Client) Unhold(ctx context.Context, id string, n Notice) error {
 func (c *Client) Holds(ctx context.Context) (Holds, error) {
 	return get[Holds](ctx, c, "/v1/holds", nil)
 }
+
+// flushAnd is d and the time in which the brokers flush.
+func (s *Server) flushAnd(d time.Duration) time.Duration { return d + 2*s.cfg.Sessions.FlushEvery() }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // Policy says which sessions go, see package removal.
@@ -75,7 +76,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err := q.Plan.Check(s.cfg.Log.Name()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), applyTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(applyTime))
 	defer cancel()
 	out, err := s.applyNow(ctx, q)
 	if err != nil {
@@ -92,6 +93,7 @@ func (s *Server) applyNow(ctx context.Context, q ApplyRequest) (*Applied, error)
 		return nil, err
 	}
 	return out, s.audited(ctx, act{"retention", "", q.Notice}, func(ctx context.Context) (string, error) {
+		s.sayErased(ctx, q)
 		for _, it := range q.Plan.Items {
 			o := PlanOutcome{Item: it, Done: true}
 			if err := s.applyItem(ctx, q, it); err != nil {
@@ -106,8 +108,7 @@ func (s *Server) applyNow(ctx context.Context, q ApplyRequest) (*Applied, error)
 }
 
 func (s *Server) applyItem(ctx context.Context, q ApplyRequest, it removal.Item) error {
-	n := q.Notice
-	n.Why = fmt.Sprintf("%s (plan %s, %s)", n.Why, q.Plan.ID, it.Why)
+	n := noticeOf(q, it)
 	if it.Do == removal.ToTrash {
 		return s.noted(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
 			return s.cfg.Remover.Trash(ctx, it, n.core())
@@ -121,6 +122,34 @@ func (s *Server) applyItem(ctx context.Context, q ApplyRequest, it removal.Item)
 	}
 	_, err := s.eraseNow(ctx, it.Session, EraseRequest{Notice: n})
 	return err
+}
+
+func noticeOf(q ApplyRequest, it removal.Item) Notice {
+	n := q.Notice
+	n.Why = fmt.Sprintf("%s (plan %s, %s)", n.Why, q.Plan.ID, it.Why)
+	return n
+}
+
+// sayErased says of all sessions that are to be erased that they are, where the
+// brokers have to flush that before anything of them goes: so it is waited for
+// once, and not for each. What it cannot say, applyItem tells.
+func (s *Server) sayErased(ctx context.Context, q ApplyRequest) {
+	if s.cfg.Sessions.FlushEvery() == 0 {
+		return
+	}
+	for _, it := range q.Plan.Items {
+		if it.Do != removal.ToErase || s.cfg.Remover.Unchanged(ctx, it) != nil {
+			continue
+		}
+		n := noticeOf(q, it)
+		a := act{"erase", it.Session, n}
+		if s.record(ctx, a, stream.AuditBegun, "") != nil {
+			return
+		}
+		if _, err := s.cfg.Remover.Say(ctx, it.Session, n.core(), removal.How{}); err != nil {
+			s.noteEnd(ctx, a, "", err)
+		}
+	}
 }
 
 // EmptyTrash erases the sessions whose time in the trash is over, on behalf of

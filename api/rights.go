@@ -33,6 +33,7 @@ var rights = map[string]right{
 	"GET /v1/sessions/{id}/tree":             {access.Read, inPath},
 	"GET /v1/sessions/{id}/context":          {access.Read, inPath},
 	"GET /v1/sessions/{id}/entries":          {access.Read, inPath},
+	"GET /v1/sessions/{id}/digest":           {access.Read, inPath},
 	"GET /v1/sessions/{id}/export":           {access.Read, inPath},
 	"GET /v1/sessions/{id}/file":             {access.Read, inPath},
 	"GET /v1/sessions/{id}/snapshot":         {access.Read, inPath},

@@ -212,7 +212,6 @@ func TestATokenForSomeSessionsSeesNoOthers(t *testing.T) {
 		{"prompts of ours", "GET", "/v1/prompts?q=needle&session=ours-000001", "", ""},
 		{"prompts of the other", "GET", "/v1/prompts?q=needle&session=other-000001", "", ""},
 		{"a session's path that is escaped", "GET", "/v1/sessions/%6fther-000001", "", ""},
-		{"a session's path that goes up", "GET", "/v1/sessions/ours-000001/../other-000001/export", "", ""},
 	}
 	var b strings.Builder
 	for _, a := range attempts {

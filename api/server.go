@@ -135,8 +135,8 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return ctx.Err()
 }
 
-// routes are the calls. What each asks of its caller is in the table of
-// rights.go.
+// routes are the calls, each described in openapi.json. What each asks of its
+// caller is in the table of rights.go.
 func (s *Server) routes() map[string]handler {
 	return map[string]handler{
 		"GET /v1/status":                             s.status,
@@ -148,6 +148,7 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/sessions":                          s.create,
 		"POST /v1/import":                            s.importFile,
 		"GET /v1/sessions/{id}/state":                s.state,
+		"GET /v1/sessions/{id}/digest":               s.digest,
 		"GET /v1/sessions/{id}/children":             s.children,
 		"POST /v1/sessions/{id}/branch":              s.branch,
 		"PATCH /v1/sessions/{id}/entries/{entry}":    s.amend,
@@ -216,6 +217,15 @@ func (s *Server) routes() map[string]handler {
 	}
 }
 
+// open is what anybody may ask, without a token.
+func (s *Server) open() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /healthz":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") },
+		"GET /readyz":       s.readyz,
+		"GET /openapi.json": s.description,
+	}
+}
+
 // Handler returns the server's handler, for use without Run.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -230,10 +240,9 @@ func (s *Server) Handler() http.Handler {
 		}
 		mux.Handle(pattern, s.serve(pattern, h))
 	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "ok\n")
-	})
-	mux.HandleFunc("GET /readyz", s.readyz)
+	for pattern, h := range s.open() {
+		mux.HandleFunc(pattern, h)
+	}
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")

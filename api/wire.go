@@ -118,6 +118,11 @@ type NameRequest struct {
 // MoveRequest makes a head stand at an entry, or before all of them.
 type MoveRequest struct {
 	Leaf core.Leaf `json:"leaf"`
+	// Note says who moves it and why. With a note there is a record also where
+	// the head stands there already.
+	Note *Notice `json:"note,omitempty"`
+	// After is a cursor, sent as If-Match: the head must not have moved since.
+	After string `json:"-"`
 }
 
 // ClaimRequest asks for a head.

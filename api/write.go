@@ -341,7 +341,15 @@ func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := sess.MoveAfter(r.Context(), r.PathValue("head"), r.Header.Get(HeaderWriter), q.Leaf, after); err != nil {
+	m := core.Move{Leaf: q.Leaf}
+	if q.Note != nil {
+		if err := checkText(q.Note.By, q.Note.Host, q.Note.Why); err != nil {
+			return err
+		}
+		n := q.Note.core()
+		m.Note = &n
+	}
+	if err := sess.MoveNoted(r.Context(), r.PathValue("head"), r.Header.Get(HeaderWriter), m, after); err != nil {
 		return err
 	}
 	// What was stored is in memory. To ask the log once more could fail, and the

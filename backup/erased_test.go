@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
@@ -138,8 +140,11 @@ func TestASessionWhoseSnapshotIsLostIsTakenFromItsRecords(t *testing.T) {
 	repo, _ := newRepo(t)
 	take(t, a, repo)
 	bringBack(t, b, repo, "")
-	if a.last(t, id).Chain != b.last(t, id).Chain || b.content(t, id) != want {
-		t.Error("it came back as another")
+	if la, lb := a.last(t, id), b.last(t, id); la.Chain != lb.Chain {
+		t.Errorf("it ends with %s record %d of another chain, want %s record %d", lb.Kind, lb.Seq, la.Kind, la.Seq)
+	}
+	if d := cmp.Diff(want, b.content(t, id)); d != "" {
+		t.Errorf("it came back as another (-want):\n%s", d)
 	}
 }
 

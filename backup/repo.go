@@ -123,6 +123,9 @@ func (r *Repo) read(ctx context.Context, key string, size int64) ([]byte, error)
 
 // away says of an error of the bucket what it means to a caller.
 func away(err error) error {
+	if errors.Is(err, blobstore.ErrRefused) { // by a cause, such as a file, that means something else to a caller
+		return fmt.Errorf("%v: %w", err, core.ErrUnavailable)
+	}
 	if errors.Is(err, blobstore.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 	}

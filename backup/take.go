@@ -53,6 +53,7 @@ type Taker struct {
 	// damaged in the Repo is written again, as far as the log still has it.
 	Anew bool
 
+	note   *note
 	before *Run // what earlier runs have, the unfinished included
 	info   map[core.SessionID]Info
 
@@ -66,7 +67,13 @@ type Taker struct {
 // Take makes a backup. A session that cannot be read, or not all of it, is a
 // problem in the result; the run has it as the run before had it. An error means
 // that there is no new run; what was written by then is not written again.
+// core.ErrConflict while the Repo is pruned.
 func (t *Taker) Take(ctx context.Context) (*Taken, error) {
+	var err error
+	if t.note, err = t.Repo.enter(ctx, takes, prunes, t.Now); err != nil {
+		return nil, err
+	}
+	defer t.note.leave(ctx)
 	ends, err := t.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -254,6 +261,9 @@ func (t *Taker) add(ctx context.Context, s Session, unchanged bool) error {
 	if info, ok := t.info[s.ID]; ok {
 		s.Info = info
 	}
+	if err := t.note.still(ctx); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.run.Sessions = append(t.run.Sessions, s)
@@ -276,6 +286,9 @@ func (t *Taker) finish(ctx context.Context) (*Taken, error) {
 	slices.SortFunc(t.run.Sessions, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(t.run.Problems, func(a, b Problem) int { return cmp.Compare(a.Session, b.Session) })
 	t.run.Ended = t.Now().UTC()
+	if err := t.note.still(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := t.Repo.save(ctx, runPrefix, t.run); err != nil {
 		return nil, err
 	}

@@ -149,6 +149,9 @@ func checkNATS(c Config, bad reporter) {
 }
 
 func checkBlobs(c Config, bad reporter) {
+	if c.Blobs.Collect != 0 && c.Blobs.Collect < Duration(10*time.Minute) {
+		bad("blobs.collect", "%s; use 10m or more, or 0 for never, for each time all sessions are read", c.Blobs.Collect)
+	}
 	if c.Blobs.Grace < Duration(10*time.Minute) {
 		bad("blobs.grace", "%s; use 10m or more, for a write may take minutes to name its blobs", c.Blobs.Grace)
 	}

@@ -66,11 +66,12 @@ type Cluster struct {
 
 // Blobs is where images, large bodies and snapshots are kept.
 type Blobs struct {
-	Store string   `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
-	Cache Size     `yaml:"cache" doc:"memory for blobs read lately"`
-	Disk  Size     `yaml:"disk" doc:"disk for blobs and snapshots of store s3 read lately, below data; 0: none"`
-	Grace Duration `yaml:"grace" doc:"how long a blob that no session names is left alone, and again in the trash; the same on all nodes of a bucket"`
-	S3    S3       `yaml:"s3"`
+	Store   string   `yaml:"store" doc:"fs: below data, on this node alone. s3: a bucket that all nodes share"`
+	Cache   Size     `yaml:"cache" doc:"memory for blobs read lately"`
+	Disk    Size     `yaml:"disk" doc:"disk for blobs and snapshots of store s3 read lately, below data; 0: none"`
+	Grace   Duration `yaml:"grace" doc:"how long a blob that no session names is left alone, and again in the trash; the same on all nodes of a bucket"`
+	Collect Duration `yaml:"collect" doc:"how often one of the nodes collects blobs that no session names, which reads every session; 0: only when it is asked to (sessctl blobs gc)"`
+	S3      S3       `yaml:"s3"`
 }
 
 // S3 is a bucket on any compatible server.

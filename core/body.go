@@ -100,6 +100,9 @@ func (c *Claim) String() string {
 // Leaf from now on.
 type Move struct {
 	Leaf Leaf `json:"leaf"`
+	// Note says who moved it and why, where that is more than a writer going on
+	// elsewhere: lines left the agent's file, for example. Folding ignores it.
+	Note *Notice `json:"note,omitempty"`
 }
 
 // A Notice is the body of release, close, delete, undelete, erase, hold and

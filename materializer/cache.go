@@ -39,7 +39,17 @@ func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*stream.Session, 
 	if s := c.lookup(id); s != nil {
 		return s, s.Refresh(ctx)
 	}
-	return c.load(ctx, id)
+	s, joined, err := c.load(ctx, id)
+	switch {
+	case !joined:
+		return s, err
+	case err == nil: // it was asked for, and perhaps read, before this call
+		return s, s.Refresh(ctx)
+	case ctx.Err() != nil:
+		return nil, err
+	}
+	s, _, err = c.load(ctx, id) // the same of an error: that it is not there, say
+	return s, err
 }
 
 // Get returns the session as it is in memory, loaded where it is not. Its state
@@ -48,7 +58,8 @@ func (c *Cache) Get(ctx context.Context, id core.SessionID) (*stream.Session, er
 	if s := c.lookup(id); s != nil {
 		return s, nil
 	}
-	return c.load(ctx, id)
+	s, _, err := c.load(ctx, id)
+	return s, err
 }
 
 func (c *Cache) lookup(id core.SessionID) *stream.Session {
@@ -70,10 +81,13 @@ const maxLoads = 16
 // store.
 const loadTime = time.Minute
 
-// load opens a session once however many ask for it. Who asked first may go
-// away without harm to the others.
-func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+// load opens a session once however many ask for it, and reports whether it
+// joined others who had asked before. Who asked first may go away without harm to
+// the others.
+func (c *Cache) load(ctx context.Context, id core.SessionID) (s *stream.Session, joined bool, err error) {
+	own := false
 	ch := c.loads.DoChan(string(id), func() (any, error) {
+		own = true
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
 		select {
@@ -91,11 +105,11 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (*stream.Session, e
 	select {
 	case r := <-ch:
 		if r.Err != nil {
-			return nil, r.Err
+			return nil, !own, r.Err
 		}
-		return r.Val.(*stream.Session), nil
+		return r.Val.(*stream.Session), !own, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("session %s does not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
+		return nil, false, fmt.Errorf("session %s does not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 

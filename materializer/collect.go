@@ -64,9 +64,15 @@ func (m *Materializer) collect(ctx context.Context) error {
 // that another took the place of at least grace ago. Only such are deleted as
 // cover less than the one that the session is read from: it is loaded from the
 // leader, its snapshot read and its chain proved first. Sessions that cannot be
-// loaded keep all of theirs. It returns what was deleted, also with an error.
+// loaded keep all of theirs; those that were erased keep none: whoever was killed
+// while one was written could not take it back. It returns what was deleted, also
+// with an error.
 func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (objects int, bytes int64, err error) {
 	prefix := fmt.Sprintf("snapshots/%s/", m.cfg.Log.Name())
+	erased := map[core.SessionID]bool{} // as far as the rows know; the log is asked again
+	for _, id := range m.cfg.Directory.Erased() {
+		erased[id] = true
+	}
 	var batch []old
 	flush := func() error {
 		n, size, err := m.collectBatch(ctx, batch)
@@ -76,7 +82,11 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	var of core.SessionID
 	var group []blobstore.Info
 	end := func() error {
-		if o := superseded(group, time.Now().Add(-grace)); len(o) > 0 && m.owns(m.cfg.Log.Shard(of)) {
+		o := superseded(group, time.Now().Add(-grace))
+		if erased[of] {
+			o = slices.Clone(group)
+		}
+		if len(o) > 0 && m.owns(m.cfg.Log.Shard(of)) {
 			batch = append(batch, old{of, o})
 		}
 		group = group[:0]
@@ -142,15 +152,17 @@ func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects i
 }
 
 // unneeded returns those of the snapshots that cover less than what their
-// session is read from.
+// session is read from, and all of one that was erased.
 func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 	var out []old
 	for _, o := range batch {
 		s, err := m.cfg.Sessions.Open(ctx, o.session)
+		if errors.Is(err, core.ErrDeleted) { // erased: one in the trash can be opened
+			out = append(out, o)
+			continue
+		}
 		if err != nil {
-			if !errors.Is(err, core.ErrDeleted) {
-				m.cfg.Logger.Warn("session keeps its old snapshots, it cannot be loaded", "session", o.session, "err", err)
-			}
+			m.cfg.Logger.Warn("session keeps its old snapshots, it cannot be loaded", "session", o.session, "err", err)
 			continue
 		}
 		begun := s.Begun()

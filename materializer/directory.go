@@ -25,6 +25,8 @@ type Directory interface {
 	Seqs() iter.Seq2[core.SessionID, uint64]
 	// Behind returns the sessions with records that no snapshot covers.
 	Behind() []core.SessionID
+	// Erased returns the sessions that were erased.
+	Erased() []core.SessionID
 	// Forget drops a session's row and text, so that they are made again.
 	Forget(id core.SessionID)
 	// ForgetIf drops those of all sessions that which names.

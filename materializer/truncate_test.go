@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/verify"
@@ -246,6 +248,32 @@ func TestOnlySnapshotsThatALaterOneTookThePlaceOfAreDeleted(t *testing.T) {
 	}
 	if fresh, err := r.sessions.Open(t.Context(), "session-one"); err != nil || !bytes.Equal(rendered(fresh), rendered(s)) {
 		t.Errorf("it cannot be read any more: %v", err)
+	}
+}
+
+// A node that is killed while it writes a snapshot cannot take it back when the
+// session is erased meanwhile.
+func TestWhatIsLeftOfAnErasedSessionIsCollected(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, _, _ := r.runAs(t, manual)
+	s := r.create(t, "session-one")
+	add(t, s, 1000)
+	if err := s.Erase(t.Context(), core.Notice{By: "ada"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := materializer.SnapshotKey("main", "session-one", 2, core.Digest{1})
+	if err := r.bucket.Put(t.Context(), left, bytes.NewReader(nil), 0); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := m.Collect(t.Context(), time.Hour); err != nil || n != 1 {
+		t.Errorf("%d deleted: %v", n, err)
+	}
+	if _, err := r.bucket.Stat(t.Context(), left); !errors.Is(err, blobstore.ErrNotFound) {
+		t.Errorf("it is still there: %v", err)
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 // claims it has. It is a hint for people and for whoever wants to take over;
 // no write depends on it.
 type Presence struct {
-	ID    string    `json:"id"` // of the process; of the characters of a session's id
+	ID    string    `json:"id,omitempty"` // of the process; of the characters of a session's id
 	Agent string    `json:"agent,omitempty"`
 	Host  string    `json:"host,omitempty"`
 	By    string    `json:"by,omitempty"`

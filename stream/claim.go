@@ -110,7 +110,15 @@ func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf)
 // nil; else it is a *core.ConflictError. A head that stands there already is no
 // error.
 func (s *Session) MoveAfter(ctx context.Context, head, writer string, leaf core.Leaf, after *core.Cursor) error {
-	body, err := json.Marshal(core.Move{Leaf: leaf})
+	return s.MoveNoted(ctx, head, writer, core.Move{Leaf: leaf}, after)
+}
+
+// MoveNoted is MoveAfter that says why. With a note there is a record also where
+// the head stands there already, and in a session of one chain, which moves no
+// head.
+func (s *Session) MoveNoted(ctx context.Context, head, writer string, m core.Move, after *core.Cursor) error {
+	leaf := m.Leaf
+	body, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
@@ -129,10 +137,11 @@ func (s *Session) MoveAfter(ctx context.Context, head, writer string, leaf core.
 		if err := onMain(st, head); err != nil {
 			return nil, err
 		}
-		if h := st.Heads[head]; h != nil && h.Leaf == leaf {
+		stands := st.Heads[head] != nil && st.Heads[head].Leaf == leaf
+		if stands && m.Note == nil {
 			return nil, nil
 		}
-		if st.Dialect.Linear() {
+		if st.Dialect.Linear() && !stands {
 			return nil, chainError(st)
 		}
 		if after != nil {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -148,12 +149,22 @@ func (b *Bucket) put(ctx context.Context, object string, src io.Reader, size int
 	}
 	err := send(bytes.NewReader(buf.Bytes()))
 	// A server that keeps objects as files may say this of a directory that a
-	// Delete of the last object in it removed meanwhile. If so, it passes.
-	for n := 1; n < attempts && isCode(err, objectIsDirectory); n++ {
+	// Delete of the last object in it removed meanwhile. If so, it passes, on a busy
+	// server after a moment.
+	for n := 0; n < passing && isCode(err, objectIsDirectory); n++ {
+		select {
+		case <-time.After(time.Millisecond << n):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		err = send(bytes.NewReader(buf.Bytes()))
 	}
 	return err
 }
+
+// passing is how often a put is tried again that met a directory: for a quarter
+// of a second.
+const passing = 8
 
 // Get is as in blobstore.Bucket.
 func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {

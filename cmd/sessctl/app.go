@@ -34,6 +34,7 @@ var verbs = []func(*app) *cobra.Command{
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,
+	runCmd,
 	tokenCmd,
 }
 
@@ -57,11 +58,13 @@ type app struct {
 }
 
 func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	errs := newScreen(stderr)
+	errs.Writer = &oneByOne{w: stderr} // some verbs do several things at a time
 	return &app{
 		env:     env,
 		stdin:   stdin,
 		stdout:  newScreen(stdout),
-		stderr:  newScreen(stderr),
+		stderr:  errs,
 		now:     time.Now,
 		format:  table,
 		maxFile: 512 << 20,

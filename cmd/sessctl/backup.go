@@ -37,7 +37,7 @@ the backup before had and the log has no trace of).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no verb %q, only ls and verify; a backup is made with: sessctl backup --to TARGET", args[0])
+				return usagef("there is no verb %q, only ls, verify and prune; a backup is made with: sessctl backup --to TARGET", args[0])
 			}
 			if to == "" {
 				return usagef("say where to with: --to TARGET")
@@ -50,7 +50,7 @@ the backup before had and the log has no trace of).`,
 	cmd.Flags().StringVar(&to, "to", "", "write to `TARGET`")
 	cmd.Flags().BoolVar(&anew, "anew", false, "read and prove everything as if there were no backup yet: mends what is damaged in TARGET")
 	f.add(cmd)
-	cmd.AddCommand(backupLsCmd(a), backupVerifyCmd(a))
+	cmd.AddCommand(backupLsCmd(a), backupVerifyCmd(a), backupPruneCmd(a))
 	return cmd
 }
 

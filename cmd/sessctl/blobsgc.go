@@ -14,6 +14,7 @@ type gcFlags struct {
 	apply bool
 	grace time.Duration
 	why   string
+	gone  []string
 }
 
 func blobsGCCmd(a *app) *cobra.Command {
@@ -28,7 +29,10 @@ for good, and a record says so; what is named again is put back. So a blob goes
 by two runs, a grace apart. Run it daily, when little else is going on.
 
 One session that cannot be read ends the run, with its name, and nothing is
-touched. So does a bucket that another log keeps its blobs in.
+touched. So does a bucket that another log keeps its blobs in. Where that log is
+gone for good, such as one that was restored from a backup into the same bucket
+under the same name, say so with --gone and what the refusal names; with --apply
+it is then forgotten that the log kept blobs there.
 
 With -o json: one object with run, log, applied, grace, began, ended, sessions
 and erased (how many there are), stored, referenced, unreferenced, young (of the
@@ -41,6 +45,9 @@ nowhere). Where applied is false, moved, putBack and deleted are what would be.`
 			if cmd.Flags().Changed("grace") && f.grace <= 0 {
 				return usagef("--grace %s is not above 0", f.grace)
 			}
+			if len(f.gone) > 0 && f.apply && f.why == "" {
+				return usagef("say with --why TEXT how it is known that the log is gone")
+			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
 			return a.blobsGC(ctx, f)
@@ -49,6 +56,7 @@ nowhere). Where applied is false, moved, putBack and deleted are what would be.`
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "do it, do not only say what would be done")
 	cmd.Flags().DurationVar(&f.grace, "grace", 0, "leave alone what is younger than this `TIME` (default the node's blobs.grace, and not less)")
 	cmd.Flags().StringVar(&f.why, "why", "", "`TEXT` for the record of what is deleted")
+	cmd.Flags().StringArrayVar(&f.gone, "gone", nil, "the log that signed the bucket as `KEY` is gone for good; may be repeated")
 	return cmd
 }
 
@@ -57,7 +65,7 @@ func (a *app) blobsGC(ctx context.Context, f gcFlags) error {
 	if err != nil {
 		return err
 	}
-	q := api.GCRequest{Apply: f.apply, Why: f.why}
+	q := api.GCRequest{Apply: f.apply, Why: f.why, Gone: f.gone}
 	q.By, q.Host = a.whoami()
 	if f.grace > 0 {
 		q.Grace = f.grace.String()

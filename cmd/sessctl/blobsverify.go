@@ -31,7 +31,7 @@ same seed chooses the same ones, and another one others. The seed is printed.
 
 --repair writes a blob again whose bytes the node that is asked has in memory or
 on its disk; ask each node in turn. What no node has comes back when a file is
-imported again that has it, or with sessctl blobs put.
+imported again that has it (import --again), or with sessctl blobs put.
 
 With -o json: an object for each blob that is or was not sound, each on a line
 of its own: digest, state (damaged, missing, or sound where it was mended),
@@ -141,7 +141,7 @@ func (a *app) blobsVerify(ctx context.Context, f blobsVerifyFlags) error {
 	}
 	next := "write again what the node has a copy of, with: --repair"
 	if f.repair {
-		next = "ask the other nodes, too; else import files again that have these blobs, or: sessctl blobs put FILE"
+		next = "ask the other nodes, too; else import files again that have these blobs: sessctl import --again FILE, or: sessctl blobs put FILE"
 	}
 	return hintf(fmt.Errorf("%s not what they should be%w", count(t.Wrong, "blob is", "blobs are"), silent{core.ErrCorrupt}), "%s", next)
 }

@@ -113,10 +113,13 @@ func (a *app) takeClaim(ctx context.Context, node *api.Client, id core.SessionID
 
 // remember keeps a claim for later runs. Failing is no failure of the claim.
 func (a *app) remember(id core.SessionID, c api.Claimed, path string) {
-	h := held{Session: id, Head: c.Head, Writer: c.Writer, Epoch: c.Epoch, Agent: c.Agent, Since: c.Since, Path: path}
-	if err := a.claims().save(h); err != nil {
+	if err := a.claims().save(heldOf(id, c, path)); err != nil {
 		a.notef("the claim could not be remembered (%v), speak from it with: --writer %s", err, c.Writer)
 	}
+}
+
+func heldOf(id core.SessionID, c api.Claimed, path string) held {
+	return held{Session: id, Head: c.Head, Writer: c.Writer, Epoch: c.Epoch, Agent: c.Agent, Since: c.Since, Path: path}
 }
 
 // printFenced tells who lost the head, unless it was this host itself.

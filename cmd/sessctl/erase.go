@@ -21,7 +21,9 @@ for good: records, snapshots, and what nodes keep for listings and searches. Who
 erased it, when and why stays; its id is never used again. A session that was not
 in the trash for as long as the node's setting trash.window says stays, unless
 --now is given; one that is held stays in any case. The SESSION is written in
-full.
+full. A session that cannot be read may yet be brought back (sessctl verify
+--repair, sessctl restore); it is erased, as it is, with --damaged. Where the
+brokers flush late, erasing waits for twice that time.
 
 The receipt says what was removed, and what remains until when: blobs that nobody
 refers to any more go with the collection of blobs, backups with their own time.
@@ -30,7 +32,7 @@ the middle is completed by the same again.
 
 With -o json: one object with session, cursor, sha256 and bytes of what was
 there, entries, records, snapshots, blobs, forks, and deleted, held and erased
-where it is, due; with --yes also log, removed (records, snapshots, rows) and
+where it is, due, damaged (why it cannot be read); with --yes also log, removed (records, snapshots, rows) and
 remains.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +46,7 @@ remains.`,
 	}
 	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove it, do not only show what there is")
+	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also a session that cannot be read, in the trash or not")
 	cmd.Flags().BoolVar(&f.now, "now", false, "also a session that is not in the trash, or not for long enough")
 	return cmd
 }
@@ -52,6 +55,8 @@ type eraseFlags struct {
 	why string
 	yes bool
 	now bool
+
+	damaged bool
 }
 
 func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
@@ -68,12 +73,16 @@ func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
 			if err := a.printErasable(found); err != nil {
 				return err
 			}
+			if found.Damaged != "" {
+				a.notef("it may yet be brought back (sessctl verify --repair, sessctl restore); remove it as it is with: --damaged --yes --why TEXT")
+				return nil
+			}
 			a.notef("nothing was done yet, remove it for good with: --yes --why TEXT")
 			return nil
 		})
 	}
 	by, host := a.whoami()
-	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Now: f.now})
+	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Now: f.now, Damaged: f.damaged})
 	if err != nil {
 		return err
 	}
@@ -103,6 +112,7 @@ func (a *app) printErasable(f api.Erasable) error {
 	g := a.newGrid()
 	g.add("session", string(f.Session))
 	addIf(g, "dialect", f.Dialect)
+	addIf(g, "damaged", f.Damaged)
 	if !f.SHA256.IsZero() {
 		g.add("holds", fmt.Sprintf("%s, %s, %s", count(f.Entries, "entry", "entries"), bytesText(f.Bytes), f.SHA256))
 		g.add("blobs", fmt.Sprint(f.Blobs))

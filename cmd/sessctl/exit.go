@@ -123,6 +123,9 @@ func describe(err error, base string) report {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		r.Code, r.Exit = "usage", exitUsage
 	}
+	if e, ok := errors.AsType[*notStartedError](err); ok {
+		r.Code, r.Exit = "not-started", e.exit
+	}
 	if h, ok := errors.AsType[*hint](err); ok {
 		r.Next = h.next
 	}

@@ -58,19 +58,16 @@ func refsIn(lines io.Reader) ([]core.Digest, error) {
 // maxImage is how large an image of an agent's store may be.
 const maxImage = 64 << 20
 
-// bringImages sends the images that a file refers to ahead of it. From standard
-// input, which cannot be read twice, none are sent.
-func (a *app) bringImages(ctx context.Context, node *api.Client, name, dialectName, given string) error {
-	store, err := a.imageStore(dialectName, given)
+// bringImages sends the images that a file refers to ahead of it, and says which
+// its agent's store has not. From standard input, which cannot be read twice,
+// none are sent.
+func (a *app) bringImages(ctx context.Context, node *api.Client, name, dialectName, given string) (missing []core.Digest, store string, err error) {
+	store, err = a.imageStore(dialectName, given)
 	if err != nil || store == "" || name == "-" {
-		return err
+		return nil, store, err
 	}
-	missing, err := a.sendImages(ctx, node, name, store)
-	if err != nil {
-		return err
-	}
-	a.noteImages(missing, store)
-	return nil
+	missing, err = a.sendImages(ctx, node, name, store)
+	return missing, store, err
 }
 
 // sendImages brings the images that the file at name refers to to the node. It

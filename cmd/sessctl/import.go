@@ -23,9 +23,19 @@ func importCmd(a *app) *cobra.Command {
 		Long: `Brings session files into the log, each whole or not at all; - is standard
 input, a directory stands for the session files in it and below it: those that
 end in .jsonl or .jsonl.__partial__, and in .json in a folder called sessions,
-as Nova's do. A file that is there already adds only the entries that are new.
-A file that contradicts what is there is refused, naming the first line that
-does.
+as Nova's do. Whose file each is, is found out from it, so whole homes of
+several agents may be named at once: sessctl import ~/.pi ~/.omp
+
+A file that is there already adds only the entries that are new. Where it has
+none, that is found out by its digest, and it is not sent: the same command again
+takes up where an earlier one was stopped. --again sends it all the same; then
+images of it that the store has lost are there again. A file that contradicts
+what is there is refused, naming the first line that does.
+
+Several files are sent at a time. One that cannot be imported keeps no other out;
+a node that does not answer ends it all. A line is printed for each that brought
+something, and in the end how many there were, and which failed and why. The exit
+code is then that of the first of those. On a terminal a bar shows how far it is.
 
 Where the session went on otherwise (it has entries on main that the file lacks,
 and the file has some that it lacks, or another holds main), --on-conflict
@@ -40,8 +50,8 @@ of its files (omp: ~/.omp/agent/blobs) are brought along. What a header says of
 where the session came from, sessctl lineage shows; so it does where omp kept
 the file as that of another session's subagent.
 
-With -o json: one object for each file, each on a line of its own: file (as
-given), id (the file's own session id), session (its id in the log), entries
+With -o json: one object for each file, also for those that were there, each on a
+line of its own: file (as given), id (the file's own session id), session (its id in the log), entries
 (those that were new), head (that they are on, where it is not main), blobs,
 skipped (line, error), created (the session was not there before), version (the file's format), seq (the cursor), and original
 (the kept file's digest) where there is one.`,
@@ -63,6 +73,8 @@ skipped (line, error), created (the session was not there before), version (the 
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "whose file it is, a dialect's `NAME` (default: found out from the file)")
 	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent keeps images that its files refer to (default: where the agent has it)")
+	cmd.Flags().BoolVar(&f.again, "again", false, "send also files that are in the log already: images that it has lost come back")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but what failed")
 	f.addClaim(cmd)
 	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "where the session went on otherwise: fail, or branch (put the file's entries on a head of their own)")
 	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
@@ -74,35 +86,8 @@ type importFlags struct {
 	how     conflictFlags
 	dialect string
 	images  string
-}
-
-// imports imports one file after the other. One that cannot be imported does
-// not keep the others out; a node that does not answer does.
-func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f importFlags) error {
-	node, err := a.client()
-	if err != nil {
-		return err
-	}
-	if names, err = sessionFiles(names); err != nil {
-		return err
-	}
-	failed := 0
-	for _, name := range names {
-		err := a.importFile(ctx, node, name, f)
-		switch {
-		case err == nil:
-			continue
-		case len(names) == 1, ctx.Err() != nil, unanswered(err):
-			return err
-		}
-		if exit := a.show(cmd, err); failed == 0 {
-			failed = exit
-		}
-	}
-	if failed != 0 {
-		return reported{failed}
-	}
-	return nil
+	again   bool
+	quiet   bool
 }
 
 // imported is what import says of a file.
@@ -111,40 +96,110 @@ type imported struct {
 	api.Imported
 }
 
-func (a *app) importFile(ctx context.Context, node *api.Client, name string, f importFlags) error {
-	body, size, err := a.openInput(ctx, name)
+// A brought is what became of a file: it was imported, it was there already, or
+// err says why it was not.
+type brought struct {
+	file    foundFile
+	done    api.Imported
+	first   glimpse
+	there   bool          // all of it was in the log, and nothing was sent
+	missing []core.Digest // images that the agent's store has not
+	store   string        // where that is
+	err     error
+}
+
+// importFile brings one file into the log. It prints nothing. What was sent of
+// its bytes is told to sent.
+func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, f importFlags, sent func(int64)) (out brought) {
+	out.file = file
+	if out.err = file.err; out.err != nil {
+		return out
+	}
+	body, size, err := a.openInput(ctx, file.name)
 	if err != nil {
-		return err
+		out.err = err
+		return out
 	}
 	defer body.Close()
-	// The beginning of the file tells the session, and so the claim.
-	start, err := io.ReadAll(io.LimitReader(body, headerWithin))
+	from := io.Reader(body)
+	if size >= 0 { // as it was when it was opened: it may be growing
+		from = io.LimitReader(body, size)
+	}
+	out.err = a.importFrom(ctx, node, from, size, f, &out, sent)
+	return out
+}
+
+func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, size int64, f importFlags, out *brought, sent func(int64)) error {
+	name := out.file.name
+	// The beginning of the file tells the session, and so the claim. A file that
+	// can be held in memory is read whole, and compared with the log.
+	most := int64(headerWithin)
+	if size >= 0 && size <= comparedUpTo {
+		most = size
+	}
+	start, err := io.ReadAll(io.LimitReader(body, most))
 	if err != nil {
 		return fmt.Errorf("%s: %w", title(name), err)
 	}
-	first := peek(f.dialect, start)
-	v, err := a.voice(ctx, node, first.session, f.writerFlags)
+	if size >= 0 && most == size {
+		size = int64(len(start)) // it may have been cut meanwhile
+		if !f.again {
+			if there, err := out.compare(ctx, node, f.dialect, start); there || err != nil {
+				return err
+			}
+		}
+	}
+	out.first = peek(f.dialect, start)
+	v, err := a.voice(ctx, node, out.first.session, f.writerFlags)
 	if err != nil {
 		return err
 	}
-	if err := a.bringImages(ctx, node, name, first.dialect, f.images); err != nil {
+	if out.missing, out.store, err = a.bringImages(ctx, node, name, out.first.dialect, f.images); err != nil {
 		return inFile(name, err)
 	}
 	by, _ := a.whoami()
-	rest := io.Reader(body)
-	if size >= 0 { // as it was when it was opened: it may be growing
-		size = max(size, int64(len(start)))
-		rest = io.LimitReader(body, size-int64(len(start)))
-	}
 	how, _ := api.ParseOnConflict(f.how.how) // it was checked
 	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
-	first.nameParent(name, &o)
-	done, err := node.Import(ctx, io.MultiReader(bytes.NewReader(start), rest), size, o)
-	if err != nil {
-		return inFile(name, contradicted(a.heard(v, err), first))
+	out.first.nameParent(name, &o)
+	whole := io.Reader(bytes.NewReader(start)) // which can be sent again, to another node
+	if int64(len(start)) != size {
+		whole = io.MultiReader(whole, body)
 	}
-	done.Skipped = notNil(done.Skipped)
-	return a.print(imported{name, done}, func() error { return a.printImported(name, done, first) })
+	out.done, err = node.Import(ctx, counting(whole, sent), size, o)
+	out.done.Skipped = notNil(out.done.Skipped)
+	if err != nil {
+		return inFile(name, contradicted(a.heard(v, err), out.first))
+	}
+	return nil
+}
+
+// comparedUpTo is how large a file may be to be compared with the log before it
+// is sent: it is held in memory for that.
+const comparedUpTo = 64 << 20
+
+// compare finds out whether the log has all that data says. Then it is as if it
+// had been imported and nothing was new.
+func (b *brought) compare(ctx context.Context, node *api.Client, name string, data []byte) (there bool, err error) {
+	f, d, err := dialect.Read(name, data)
+	if err != nil {
+		return false, nil // the node says what is wrong with it
+	}
+	id := core.SessionIDFor(d.Name(), f.Header.ID)
+	for i := range f.Entries {
+		f.Entries[i].Line, _ = core.Externalize(f.Entries[i].Line)
+	}
+	has, err := node.Digest(ctx, string(id), len(f.Entries))
+	if err != nil && (unanswered(err) || ctx.Err() != nil) {
+		return false, inFile(b.file.name, err)
+	}
+	if err != nil || has.Deleted || has.Entries != len(f.Entries) || has.SHA256 != api.DigestOf(f.Header, f.Entries) {
+		return false, nil
+	}
+	b.there = true
+	b.done = api.Imported{
+		ID: f.Header.ID, Session: id, Skipped: notNil(f.Skipped), Version: f.Version, Kept: has.Original, Cursor: has.Cursor,
+	}
+	return true, nil
 }
 
 // headerWithin is how much of a file is looked at for its header.

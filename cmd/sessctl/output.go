@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -67,6 +68,18 @@ func newScreen(w io.Writer) screen {
 		s.width = width
 	}
 	return s
+}
+
+// oneByOne takes what several goroutines write, each Write whole.
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneByOne) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
 }
 
 // fit cuts text to the columns that are left behind used ones.

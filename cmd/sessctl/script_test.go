@@ -12,8 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests expect anew")
 
+// programs are what the test binary is when it is called by their names.
+var programs = map[string]func(){"sessctl": main}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sessctl": main})
+	testscript.Main(m, programs)
 }
 
 // TestScripts plays testdata/script. No node answers there. Beside the verbs of

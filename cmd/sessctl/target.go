@@ -81,8 +81,10 @@ func (a *app) openS3(ctx context.Context, where string, f targetFlags) (target, 
 	}
 	if err := b.Ready(ctx); err != nil {
 		_ = b.Close()
-		if errors.Is(err, blobstore.ErrUnavailable) {
-			return target{}, fmt.Errorf("%w%w", err, silent{core.ErrUnavailable})
+		if errors.Is(err, blobstore.ErrUnavailable) || errors.Is(err, blobstore.ErrRefused) {
+			// What is behind it, such as a file of keys that is not there, is no answer of
+			// ours: only the words are kept.
+			return target{}, fmt.Errorf("%v%w", err, silent{core.ErrUnavailable})
 		}
 		return target{}, err
 	}

@@ -7,45 +7,71 @@ import (
 	"strings"
 )
 
+// A foundFile is a file to import, or why it cannot be looked at.
+type foundFile struct {
+	name string
+	size int64 // -1 where it is not known
+	err  error
+}
+
 // sessionFiles returns the files that names stand for: each file itself, and
-// for a directory the session files in it and below it, by name. Links in a
-// directory are not followed, and what begins with a point is passed over: it
+// for a directory the session files in it and below it, by name, each once. Links
+// in a directory are not followed, and what begins with a point is passed over: it
 // is an agent's own, or a file in the making.
-func sessionFiles(names []string) ([]string, error) {
-	var files []string
+func sessionFiles(names []string) ([]foundFile, error) {
+	var files []foundFile
+	seen := map[string]bool{}
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || !info.IsDir() {
-			files = append(files, name) // what is wrong with it is said where it is read
+			size := int64(-1)
+			if err == nil && info.Mode().IsRegular() {
+				size = info.Size()
+			}
+			files = append(files, foundFile{name: name, size: size}) // what is wrong with it is said where it is read
 			continue
 		}
-		found, err := filesBelow(name)
-		if err != nil {
-			return nil, err
-		}
+		found := filesBelow(name)
 		if len(found) == 0 {
 			return nil, hintf(usagef("there is no session file in %s or below it", name), "name the files themselves")
 		}
-		files = append(files, found...)
+		for _, f := range found {
+			if at, err := filepath.Abs(f.name); err == nil {
+				if seen[at] {
+					continue
+				}
+				seen[at] = true
+			}
+			files = append(files, f)
+		}
 	}
 	return files, nil
 }
 
-func filesBelow(dir string) (files []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// filesBelow returns the session files in dir and below it. What cannot be looked
+// into is among them, with the reason.
+func filesBelow(dir string) (files []foundFile) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return noFile(path, err)
+			files = append(files, foundFile{name: path, err: noFile(path, err)})
+			if d != nil && d.IsDir() {
+				return filepath.SkipDir
+			}
 		case path != dir && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
 		case d.Type().IsRegular() && isSessionName(path):
-			files = append(files, path)
+			size := int64(-1)
+			if info, err := d.Info(); err == nil {
+				size = info.Size()
+			}
+			files = append(files, foundFile{name: path, size: size})
 		}
 		return nil
 	})
-	return files, err
+	return files
 }
 
 // isSessionName reports whether agents give their sessions such a name. Nova's

@@ -19,6 +19,7 @@ type history struct {
 	note   func(stream.Change)
 	search func(context.Context, materializer.PromptQuery) (materializer.PromptPage, error)
 	run    func(context.Context) error
+	drop   func(context.Context) error // has it made anew; nil where there is none
 }
 
 func openHistory(ctx context.Context, cfg config.Config, log string, cache *materializer.Cache, logger *slog.Logger) history {
@@ -33,7 +34,7 @@ func openHistory(ctx context.Context, cfg config.Config, log string, cache *mate
 		logger.Error("this run keeps no prompt history", "err", err)
 		return history{run: idle}
 	}
-	return history{note: h.Note, search: h.Search, run: func(ctx context.Context) error {
+	return history{note: h.Note, search: h.Search, drop: h.Rebuild, run: func(ctx context.Context) error {
 		defer h.Close()
 		return h.Run(ctx)
 	}}

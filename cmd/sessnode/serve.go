@@ -70,9 +70,6 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
 		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
 	})
-	collector := gc.New(gc.Config{
-		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket), Logger: logger,
-	})
 	cache := materializer.NewCache(sessions, int64(cfg.Snapshots.Cache))
 	js, err := jetstream.New(broker.conn)
 	if err != nil {
@@ -83,19 +80,22 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
+	defer directory.close()
 	opening, cancel := context.WithTimeout(ctx, startTime)
 	audit, err := stream.OpenAudit(opening, js, log.Name(), replicas)
 	cancel()
 	if err != nil {
 		return err
 	}
-	defer directory.close()
+	collector := gc.New(gc.Config{
+		Log: log, Sessions: sessions, Bucket: store.bucket, Blobs: blobs, Node: cfg.Node, Record: recordIn(store.bucket, audit), Logger: logger,
+	})
 	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Rebuild: history.drop,
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
 		Garbage: orNever(int64(cfg.Log.Garbage)), Grace: time.Duration(orNever(int64(cfg.Snapshots.Grace))),
@@ -144,6 +144,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		g.Go(func() error { return tokens.Run(work) })
 	}
 	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
+	g.Go(func() error {
+		return collectBlobs(ctx, time.Duration(cfg.Blobs.Collect), func() bool { return mat.Shards()[0].Mine }, server.CollectBlobs, logger)
+	})
 	g.Go(func() error { return store.run(work) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })

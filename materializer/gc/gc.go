@@ -50,6 +50,10 @@ type Request struct {
 	By    string
 	Host  string
 	Why   string
+	// Gone are signatures, keys that begin with "logs/", of logs that kept blobs in
+	// the bucket and are gone for good: such as the one that this log was restored in
+	// place of. They are taken away with Apply, and count as none without.
+	Gone []string
 }
 
 // Run marks and sweeps once. core.ErrConflict where the bucket is another log's,
@@ -70,7 +74,7 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	s.report = Report{
 		Run: s.run, Log: c.cfg.Log.Name(), Applied: q.Apply, Grace: q.Grace.String(), Began: began, Missing: []core.Digest{},
 	}
-	if err := c.alone(ctx); err != nil {
+	if err := c.alone(ctx, q); err != nil {
 		return nil, edge(err)
 	}
 	m, err := c.mark(ctx)

@@ -465,6 +465,41 @@ func TestABucketOfAnotherLogIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A log that was restored into the bucket of the lost one finds that one's
+// signature there.
+func TestALogThatIsGoneForGoodIsForgottenByWhoSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.collectorOn(r.bucket)
+	if err := c.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	own := r.objects(t)[0]
+	const lost, alive = "logs/main/20260101T000000.000000000Z", "logs/other/20260101T000000.000000000Z"
+	for _, key := range []string{lost, alive} {
+		if err := r.bucket.Put(t.Context(), key, strings.NewReader("x"), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	garbage := r.put(t, noise(10))
+	r.ahead = 2 * grace
+	for _, bad := range []string{own, "logs/", "logs/main", "snapshots/main/session1", "../" + lost, ""} {
+		if _, err := c.Run(t.Context(), gc.Request{Apply: true, Gone: []string{lost, bad}}); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%q is gone: %v", bad, err)
+		}
+	}
+	if _, err := c.Run(t.Context(), gc.Request{Apply: true, Gone: []string{lost}}); !errors.Is(err, core.ErrConflict) || !strings.Contains(err.Error(), alive) {
+		t.Errorf("with another log that is not gone: %v", err)
+	}
+	if rep := r.run(t, gc.Request{Gone: []string{alive}}); rep.Moved.Blobs != 1 {
+		t.Errorf("a dry run: %+v", rep)
+	}
+	if rep := r.run(t, gc.Request{Apply: true, Gone: []string{alive}}); rep.Moved.Blobs != 1 || r.inPlace(t, garbage) {
+		t.Errorf("%+v", rep)
+	}
+	r.apply(t) // nothing is in the way any more
+}
+
 func TestTheReportCountsWhatSharingSaves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,17 +45,48 @@ func (c *Collector) signature(ctx context.Context) (string, error) {
 	return logsPrefix + c.cfg.Log.Name() + "/" + identity, err
 }
 
+// strike takes the signatures away of logs that are gone for good.
+func (c *Collector) strike(ctx context.Context, q Request, own string) error {
+	for _, key := range q.Gone {
+		log, identity, ok := strings.Cut(strings.TrimPrefix(key, logsPrefix), "/")
+		if !strings.HasPrefix(key, logsPrefix) || !ok || log == "" || identity == "" || blobstore.CheckKey(key) != nil {
+			return fmt.Errorf("%q is no log's signature, which is like %s<log>/<time>: %w", key, logsPrefix, core.ErrInvalid)
+		}
+		if key == own {
+			return fmt.Errorf("%s is the signature of this log: %w", key, core.ErrInvalid)
+		}
+	}
+	for _, key := range q.Gone {
+		if !q.Apply {
+			continue
+		}
+		if err := c.cfg.Bucket.Delete(ctx, key); err != nil {
+			return err
+		}
+		c.cfg.Logger.Warn("a log that kept blobs in the bucket is gone for good, it is said", "signature", key, "by", q.By, "why", q.Why)
+	}
+	return nil
+}
+
 // alone returns core.ErrConflict where the bucket is not this log's alone: another
 // log has signed it, or has snapshots there, or there are snapshots of sessions
 // that this log does not know.
-func (c *Collector) alone(ctx context.Context) error {
-	other, err := c.Other(ctx)
+func (c *Collector) alone(ctx context.Context, q Request) error {
+	own, err := c.signature(ctx)
 	if err != nil {
 		return err
 	}
-	if other != "" {
-		return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
-			"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, delete that object: %w", other, core.ErrConflict)
+	if err := c.strike(ctx, q, own); err != nil {
+		return err
+	}
+	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
+		if err != nil {
+			return err
+		}
+		if info.Key != own && !slices.Contains(q.Gone, info.Key) {
+			return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
+				"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, say so: sessctl blobs gc --gone %s: %w", info.Key, info.Key, core.ErrConflict)
+		}
 	}
 	last := ""
 	for info, err := range c.cfg.Bucket.List(ctx, snapshotsPrefix) {
@@ -102,7 +134,7 @@ func (c *Collector) knows(ctx context.Context, session string) error {
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrInvalid) {
 		return fmt.Errorf("the bucket has snapshots of a session %q that the log knows nothing of: it is lost, or another log's of the same name. "+
-			"No blob is touched: %w", session, core.ErrConflict)
+			"No blob is touched. Restore it from a backup (sessctl restore); where there is none and it is to be given up, delete its objects, %s%s/%s/: %w", session, snapshotsPrefix, c.cfg.Log.Name(), session, core.ErrConflict)
 	}
 	return err
 }

@@ -113,7 +113,9 @@ func TestNoNamedBlobIsEverMissing(t *testing.T) {
 			c := r.collectorOn(r.bucket)
 			for running() {
 				rep, err := c.Run(t.Context(), gc.Request{Apply: true})
-				if errors.Is(err, core.ErrNotFound) { // a session that was just lost stops the run
+				// A session that was just lost stops the run: it is found gone, or what
+				// was listed of it does not come.
+				if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnavailable) {
 					continue
 				}
 				if err != nil {

@@ -264,9 +264,18 @@ func (x *Index) seqsAfter(after string) []idSeq {
 
 // Behind implements materializer.Directory.
 func (x *Index) Behind() []core.SessionID {
+	return x.ids(`SELECT id FROM sessions WHERE snapshot + 1 < seq AND deleted < 2`) // the checkpoint itself is a record
+}
+
+// Erased implements materializer.Directory.
+func (x *Index) Erased() []core.SessionID {
+	return x.ids(`SELECT id FROM sessions WHERE deleted = 2`)
+}
+
+func (x *Index) ids(query string) []core.SessionID {
 	x.file.RLock()
 	defer x.file.RUnlock()
-	rows, err := x.db.r.Query(`SELECT id FROM sessions WHERE snapshot + 1 < seq AND deleted < 2`) // the checkpoint itself is a record
+	rows, err := x.db.r.Query(query)
 	if err != nil {
 		x.report(err)
 		return nil

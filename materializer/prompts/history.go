@@ -37,11 +37,12 @@ type History struct {
 	known   map[core.SessionID]known
 	queue   []*work // in the order they were noted
 	waiting map[core.SessionID]*work
-	noted   uint64        // works that were ever put into the queue
-	done    uint64        // of them, those that are out of hand
-	wake    chan struct{} // has room for one
-	moved   chan struct{} // closed and replaced when done grows
-	damaged bool          // a query found the file so
+	noted   uint64          // works that were ever put into the queue
+	done    uint64          // of them, those that are out of hand
+	wake    chan struct{}   // has room for one
+	moved   chan struct{}   // closed and replaced when done grows
+	damaged bool            // a query found the file so
+	asked   []chan struct{} // closed when the file was made anew, because Rebuild asked for it
 
 	failing bool // the last write did; Run alone looks at it
 }
@@ -175,8 +176,11 @@ const retryAfter = time.Second
 // the next start. The error is never nil.
 func (h *History) Run(ctx context.Context) error {
 	for {
-		if h.takeDamage() {
+		if damaged, asked := h.takeDamage(); damaged {
 			h.rebuild(ctx)
+			for _, done := range asked {
+				close(done)
+			}
 		}
 		w := h.next()
 		if w == nil {
@@ -331,12 +335,32 @@ func (h *History) rebuild(ctx context.Context) {
 	clear(h.known)
 }
 
-func (h *History) takeDamage() bool {
+func (h *History) takeDamage() (damaged bool, asked []chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	d := h.damaged
-	h.damaged = false
-	return d
+	damaged, asked = h.damaged, h.asked
+	h.damaged, h.asked = false, nil
+	return damaged, asked
+}
+
+// Rebuild drops the history, and returns when that is done or with ctx's error.
+// It is made again of the sessions that were known, while searches show what there
+// is; CatchUp tells when. Run must be running.
+func (h *History) Rebuild(ctx context.Context) error {
+	done := make(chan struct{})
+	h.mu.Lock()
+	h.damaged, h.asked = true, append(h.asked, done)
+	h.mu.Unlock()
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("prompt history cannot be dropped now: %w: %w", ctx.Err(), core.ErrUnavailable)
+	}
 }
 
 // report has Run make the file again.

@@ -524,6 +524,22 @@ func TestAFileThatIsDamagedWhileItIsUsedIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A file that is sound and wrong is nothing that a history can see.
+func TestAHistoryIsMadeAnewWhenAskedTo(t *testing.T) {
+	t.Parallel()
+	r, path := newRig(), dbPath(t)
+	k := r.keep(t, path)
+	s := r.create(t, "session-a", "/w", k)
+	r.say(t, s, "a1", 1, "one", k)
+	want(t, k.search(materializer.PromptQuery{}), "session-a/a1: one")
+	execSQL(t, path, `DELETE FROM prompts`)
+	want(t, k.search(materializer.PromptQuery{}))
+	must(t, k.Rebuild(t.Context()))
+	want(t, k.search(materializer.PromptQuery{Text: "one"}), "session-a/a1: one")
+	r.say(t, s, "a2", 2, "two", k)
+	want(t, k.search(materializer.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
+}
+
 func TestSessionsInTheTrashAreNotFound(t *testing.T) {
 	t.Parallel()
 	r := newRig()

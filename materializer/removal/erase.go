@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
@@ -25,7 +26,10 @@ type Remover struct {
 	Window time.Duration
 	Now    func() time.Time // default time.Now
 
-	step func(name string) error // of tests: what stops the work before a step
+	said sync.Map // by session: when Say stored, or found, that it is erased
+
+	step    func(name string) error // of tests: what stops the work before a step
+	waiting func()                  // of tests: told when it waits for the brokers
 }
 
 // A Found is what there is of a session: what Erase would remove.
@@ -43,6 +47,9 @@ type Found struct {
 	Deleted   *core.Notice   `json:"deleted,omitempty"` // when it went to the trash
 	Held      *core.Notice   `json:"held,omitempty"`
 	Erased    *core.Notice   `json:"erased,omitempty"` // it was erased before, perhaps not to the end
+	// Damaged is why the session cannot be read: then nothing is known of what it
+	// holds, and it is erased only by who says so.
+	Damaged string `json:"damaged,omitempty"`
 	// Due is when the session's time in the trash is over. Zero where it is not
 	// in the trash.
 	Due time.Time `json:"due,omitzero"`
@@ -80,6 +87,8 @@ func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
 		if err := r.describeErased(ctx, f); err != nil {
 			return nil, err
 		}
+	case isDamage(err):
+		f.Damaged = err.Error()
 	default:
 		return nil, err
 	}
@@ -92,6 +101,12 @@ func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
 	}
 	f.Records, err = r.records(ctx, id)
 	return f, err
+}
+
+// isDamage tells a session that cannot be read, here or at all, from a log or a
+// store that does not answer.
+func isDamage(err error) bool {
+	return !errors.Is(err, core.ErrUnavailable) && (errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrTooNew))
 }
 
 func (r *Remover) describe(f *Found, s *stream.Session) {
@@ -124,10 +139,11 @@ func erasedIn(s *stream.Session) (erased bool) {
 	return erased
 }
 
-// records counts what the log has of a session.
+// records counts what the log has of a session, up to the first that cannot be
+// read.
 func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
 	last, err := r.Log.Last(ctx, id)
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) || isDamage(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -135,7 +151,7 @@ func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
 	}
 	n := 0
 	for _, err := range r.Log.Scan(ctx, id, 0, last.Pos) {
-		if err != nil {
+		if err != nil && !isDamage(err) {
 			return n, err
 		}
 		n++
@@ -174,14 +190,26 @@ func (r *Remover) Forks(ctx context.Context, id core.SessionID) ([]string, error
 // errTooSoon is a session that is not in the trash, or not long enough.
 var errTooSoon = fmt.Errorf("too soon: %w", core.ErrConflict)
 
-// May returns why f cannot be erased, or nil. now takes a session that is not in
-// the trash, or not for long enough.
-func (r *Remover) May(f *Found, now bool) error {
+// How says what may be erased that an erasure leaves alone by itself.
+type How struct {
+	Now     bool // a session that is not in the trash, or not for long enough
+	Damaged bool // one that cannot be read, of which nobody can tell what it holds
+}
+
+// May returns why f cannot be erased, or nil.
+func (r *Remover) May(f *Found, how How) error {
 	switch {
 	case f.Held != nil:
 		st := core.State{ID: f.Session, Held: f.Held}
 		return st.Removable()
-	case f.Erased != nil || now:
+	case f.Erased != nil:
+		return nil
+	case f.Damaged != "" && how.Damaged:
+		return nil
+	case f.Damaged != "":
+		return fmt.Errorf("session %s cannot be read, and might be brought back (sessctl verify --repair %s, or erase it as it is with --damaged): %s: %w",
+			f.Session, f.Session, f.Damaged, core.ErrCorrupt)
+	case how.Now:
 		return nil
 	case f.Deleted == nil:
 		return fmt.Errorf("session %s is not in the trash (sessctl rm %s, or erase it at once with --now): %w", f.Session, f.Session, errTooSoon)
@@ -200,23 +228,22 @@ func (r *Remover) now() time.Time {
 }
 
 // Erase removes a session: first it is recorded that it is erased, by whom, when
-// and why; then its snapshots and its records go. now takes one that is not in
-// the trash, or not for long enough; where that is not said it is
-// core.ErrConflict. core.ErrHeld while the session is held. After any other
-// error the same again completes it.
-func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, now bool) (*Receipt, error) {
-	f, err := r.Find(ctx, id)
+// and why; then its snapshots and its records go. Where how does not allow that
+// it is core.ErrConflict, or core.ErrCorrupt for a session that cannot be read.
+// core.ErrHeld while the session is held. After any other error the same again
+// completes it.
+//
+// Where the brokers flush only every now and then, they may yet forget that
+// record, but not that others were taken out. So twice that time passes between;
+// who has several to erase says so of all first, see Say.
+func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Receipt, error) {
+	f, err := r.Say(ctx, id, n, how)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.May(f, now); err != nil {
-		return nil, err
-	}
 	out := &Receipt{Found: *f, Log: r.Log.Name()}
-	if f.Erased == nil {
-		if err := r.sayErased(ctx, id, n, f.Cursor, now); err != nil {
-			return nil, err
-		}
+	if err := r.settle(ctx, id); err != nil {
+		return nil, err
 	}
 	last, said, err := r.Sessions.LastErase(ctx, id)
 	if err != nil {
@@ -238,16 +265,66 @@ func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, n
 	r.Cache.Forget(id)
 	out.Removed.Rows = r.Materializer.CatchUp(ctx) == nil
 	out.Remains = remains(f)
+	r.said.Delete(id)
 	return out, nil
+}
+
+// Say is the first step of Erase: it stores the record that says that the session
+// is erased, and returns what there was of it. Its errors are those of Erase.
+func (r *Remover) Say(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Found, error) {
+	f, err := r.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.May(f, how); err != nil {
+		return nil, err
+	}
+	if f.Erased == nil {
+		if err := r.before("record"); err != nil {
+			return nil, err
+		}
+		if err := r.sayErased(ctx, f, n, how.Now); err != nil {
+			return nil, err
+		}
+	}
+	r.said.LoadOrStore(id, time.Now())
+	return f, nil
+}
+
+// settle returns when the brokers have flushed what Say stored.
+func (r *Remover) settle(ctx context.Context, id core.SessionID) error {
+	said, ok := r.said.Load(id)
+	if !ok {
+		said = time.Now()
+	}
+	return r.flushed(ctx, said.(time.Time))
+}
+
+// flushed returns when the brokers have flushed what they acknowledged until
+// since.
+func (r *Remover) flushed(ctx context.Context, since time.Time) error {
+	late := r.Sessions.FlushEvery()
+	if late == 0 {
+		return nil
+	}
+	if r.waiting != nil {
+		r.waiting()
+	}
+	select {
+	case <-time.After(time.Until(since.Add(2 * late))):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the brokers have not flushed yet what was stored, do the same again: %w: %w", ctx.Err(), core.ErrUnavailable)
+	}
 }
 
 // sayErased stores the erase record. Whether the session may be erased is asked
 // once more of what it is then: it may have come out of the trash meanwhile.
-func (r *Remover) sayErased(ctx context.Context, id core.SessionID, n core.Notice, seen core.Cursor, now bool) error {
-	if err := r.before("record"); err != nil {
-		return err
+func (r *Remover) sayErased(ctx context.Context, f *Found, n core.Notice, now bool) error {
+	if f.Damaged != "" {
+		return r.Sessions.EraseUnread(ctx, r.Log, f.Session, n)
 	}
-	s, err := r.Cache.Get(ctx, id)
+	s, err := r.Cache.Get(ctx, f.Session)
 	if err != nil {
 		return err
 	}
@@ -255,7 +332,7 @@ func (r *Remover) sayErased(ctx context.Context, id core.SessionID, n core.Notic
 		if now || st.Deleted != nil && !r.now().Before(st.Deleted.Time.Add(r.Window)) {
 			return nil
 		}
-		return fmt.Errorf("session %s has changed since %s, it is no longer in the trash for long enough: %w", id, seen, errTooSoon)
+		return fmt.Errorf("session %s has changed since %s, it is no longer in the trash for long enough: %w", f.Session, f.Cursor, errTooSoon)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -47,7 +48,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q stream.Redact
 		at = st.Cursor()
 		return nil
 	})
-	m, err := r.cover(ctx, s, q.IDs)
+	m, err := r.coverForGood(ctx, s, q.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -81,28 +82,44 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q stream.Redact
 	return out, nil
 }
 
-// cover sees to it that the latest checkpoint knows ids as redacted, and returns
-// its manifest.
-func (r *Remover) cover(ctx context.Context, s *stream.Session, ids []string) (*core.Manifest, error) {
-	for range redactTries {
-		base, err := r.base(ctx, s.ID())
-		if err != nil {
-			return nil, err
-		}
-		if m, err := manifestOf(base); err != nil || m != nil && knows(m, ids) {
+// coverForGood is cover, proved once more when the brokers have flushed: they may
+// yet forget a checkpoint, but not that what it covers was taken out.
+func (r *Remover) coverForGood(ctx context.Context, s *stream.Session, ids []string) (*core.Manifest, error) {
+	late := r.Sessions.FlushEvery() > 0
+	for flushed := !late; ; flushed = true {
+		m, wrote, err := r.cover(ctx, s, ids)
+		if err != nil || flushed && (!wrote || !late) {
 			return m, err
 		}
-		if err := r.before("checkpoint"); err != nil {
-			return nil, err
-		}
-		if err := s.Refresh(ctx); err != nil {
-			return nil, err
-		}
-		if _, err := r.Materializer.Checkpoint(ctx, s); err != nil {
+		if err := r.flushed(ctx, time.Now()); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("session %s gets no checkpoint that covers its redaction: %w", s.ID(), core.ErrUnavailable)
+}
+
+// cover sees to it that the latest checkpoint knows ids as redacted, and returns
+// its manifest and whether one had to be stored.
+func (r *Remover) cover(ctx context.Context, s *stream.Session, ids []string) (m *core.Manifest, wrote bool, err error) {
+	for range redactTries {
+		base, err := r.base(ctx, s.ID())
+		if err != nil {
+			return nil, wrote, err
+		}
+		if m, err := manifestOf(base); err != nil || m != nil && knows(m, ids) {
+			return m, wrote, err
+		}
+		if err := r.before("checkpoint"); err != nil {
+			return nil, wrote, err
+		}
+		if err := s.Refresh(ctx); err != nil {
+			return nil, wrote, err
+		}
+		if _, err := r.Materializer.Checkpoint(ctx, s); err != nil {
+			return nil, wrote, err
+		}
+		wrote = true
+	}
+	return nil, wrote, fmt.Errorf("session %s gets no checkpoint that covers its redaction: %w", s.ID(), core.ErrUnavailable)
 }
 
 // manifestOf is the manifest that a base carries, nil for an open.

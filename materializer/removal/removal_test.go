@@ -31,6 +31,7 @@ var errKilled = errors.New("killed")
 type place struct {
 	conn   *nats.Conn
 	bucket blobstore.Bucket
+	flush  time.Duration // how late the broker is said to flush
 }
 
 func newPlace(t *testing.T) *place {
@@ -40,7 +41,7 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	return &place{conn, memblob.New()}
+	return &place{conn: conn, bucket: memblob.New()}
 }
 
 // node is a node that has just started: it remembers nothing.
@@ -57,7 +58,7 @@ func (p *place) node(t *testing.T) *Remover {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(p.bucket)
-	sessions := stream.NewSessions(stream.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet})
+	sessions := stream.NewSessions(stream.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Host: "test", FlushEvery: p.flush, Logger: quiet})
 	cache := materializer.NewCache(sessions, 64<<20)
 	mat := materializer.New(materializer.Config{Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -144,7 +145,7 @@ var ada = core.Notice{By: "ada", Why: "asked for"}
 func TestAnErasureThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
 	t.Parallel()
 	erase := func(r *Remover) error {
-		_, err := r.Erase(t.Context(), session, ada, true)
+		_, err := r.Erase(t.Context(), session, ada, How{Now: true})
 		return err
 	}
 	steps := 0
@@ -224,7 +225,7 @@ func TestALateWriterIsToldByWhomTheSessionWasErased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.node(t).Erase(t.Context(), session, ada, true); err != nil {
+	if _, err := p.node(t).Erase(t.Context(), session, ada, How{Now: true}); err != nil {
 		t.Fatal(err)
 	}
 	line := []byte(`{"type":"message","message":{"role":"user","content":"more"}}`)
@@ -273,7 +274,7 @@ func TestASessionIsErasedFromTheTrashWhenItsTimeIsOver(t *testing.T) {
 	p := newPlace(t)
 	p.create(t)
 	r := p.node(t)
-	if _, err := r.Erase(t.Context(), session, ada, false); !errors.Is(err, core.ErrConflict) {
+	if _, err := r.Erase(t.Context(), session, ada, How{}); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("not in the trash: %v", err)
 	}
 	s, err := r.Cache.Fresh(t.Context(), session)
@@ -283,11 +284,11 @@ func TestASessionIsErasedFromTheTrashWhenItsTimeIsOver(t *testing.T) {
 	if err := s.Delete(t.Context(), ada); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Erase(t.Context(), session, ada, false); !errors.Is(err, core.ErrConflict) {
+	if _, err := r.Erase(t.Context(), session, ada, How{}); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("in the trash since a moment ago: %v", err)
 	}
 	r.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
-	got, err := r.Erase(t.Context(), session, ada, false)
+	got, err := r.Erase(t.Context(), session, ada, How{})
 	if err != nil || got.Removed.Snapshots != 3 {
 		t.Errorf("when its time is over: %+v, %v", got, err)
 	}

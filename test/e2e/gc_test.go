@@ -111,4 +111,20 @@ func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
 	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 || !strings.Contains(res.Err, "logs/other/") {
 		t.Errorf("in another log's bucket: %v", res)
 	}
+	gone := "logs/other/20260101T000000.000000000Z"
+	if r := collect("--gone", gone); r.Applied {
+		t.Errorf("a dry run without that log: %+v", r)
+	}
+	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 {
+		t.Errorf("the dry run made the other log forgotten: %v", res)
+	}
+	collect("--apply", "--gone", gone, "--why", "its disks are shredded")
+	collect("--apply")
+
+	res := host.Sessctl(t, "audit")
+	for _, want := range []string{"spring cleaning", "reports/main/gc/", "1 blobs, ", "its disks are shredded", gone, "refused"} {
+		if !strings.Contains(res.Out, want) {
+			t.Errorf("the audit records lack %q: %v", want, res)
+		}
+	}
 }

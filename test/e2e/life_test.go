@@ -133,6 +133,16 @@ func dial(node *harness.Node) (net.Conn, error) {
 	return net.DialTimeout("tcp", u.Host, time.Second)
 }
 
+// expectant sends a request's body once the node has begun to read it. Bytes
+// that were merely sent may lie in a socket that nobody has accepted yet.
+type expectant struct{}
+
+func (expectant) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Expect", "100-continue")
+	return (&http.Transport{ExpectContinueTimeout: harness.Patience, DisableKeepAlives: true}).RoundTrip(req)
+}
+
 func TestAnImportThatHasBegunFinishesAfterSIGTERM(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
@@ -142,6 +152,7 @@ func TestAnImportThatHasBegunFinishesAfterSIGTERM(t *testing.T) {
 		body.gate <- len(file.Bytes) / 2
 		over := make(chan error, 1)
 		client := node.Client()
+		client.HTTP = &http.Client{Transport: expectant{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {

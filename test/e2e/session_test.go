@@ -283,6 +283,7 @@ func allThere(t *testing.T, file []byte, acked map[string]string) {
 
 // A view is all that a node shows of a session.
 type view struct {
+	Cursor  core.Cursor
 	Entries int
 	Info    any // as JSON has it
 	Tree    []core.TreeNode
@@ -290,7 +291,23 @@ type view struct {
 	Export  string
 }
 
+// viewOf is what a node shows of a session between two records: one that is on
+// its way, or a snapshot, may come at any time.
 func viewOf(t *testing.T, c *api.Client, id string) view {
+	t.Helper()
+	for {
+		v := viewOnce(t, c, id)
+		info, err := c.Info(harness.Timeout(t), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Log.Cursor == v.Cursor {
+			return v
+		}
+	}
+}
+
+func viewOnce(t *testing.T, c *api.Client, id string) view {
 	t.Helper()
 	ctx := harness.Timeout(t)
 	info, err := c.Info(ctx, id)
@@ -305,7 +322,7 @@ func viewOf(t *testing.T, c *api.Client, id string) view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view{Entries: info.EntryCount, Info: viaJSON(t, info), Tree: tree, Context: string(built), Export: string(exportOf(t, c, id))}
+	return view{Cursor: info.Log.Cursor, Entries: info.EntryCount, Info: viaJSON(t, info), Tree: tree, Context: string(built), Export: string(exportOf(t, c, id))}
 }
 
 // sameEverywhere fails the test unless every node shows the same of a session,
@@ -315,6 +332,9 @@ func sameEverywhere(t *testing.T, nodes []*harness.Node, id string) view {
 	first := viewOf(t, nodes[0].Client(), id)
 	for i, n := range nodes[1:] {
 		v := viewOf(t, n.Client(), id)
+		for v.Cursor != first.Cursor { // another record came between
+			first, v = viewOf(t, nodes[0].Client(), id), viewOf(t, n.Client(), id)
+		}
 		sameBytes(t, fmt.Sprintf("export through node %d", i+2), []byte(v.Export), []byte(first.Export))
 		v.Export = first.Export
 		if d := cmp.Diff(first, v); d != "" {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sesslog/sesslog/core"
 )
 
 // A weather says how often, of 1, what happens to what is on its way. The zero
@@ -220,15 +222,15 @@ func (w *world) forget() {
 			d.synced = s.last
 		}
 		if w.rng.IntN(400) == 0 {
-			d.copy = &jstream{first: s.first, last: s.last, msgs: slices.Clone(s.msgs)}
+			d.copy, d.copied = &jstream{first: s.first, last: s.last, msgs: slices.Clone(s.msgs)}, w.recordsOf(s)
 		}
 		switch {
 		case s.last > d.synced && w.happens(w.weather.powerCut*4, "power cut that forgets a tail"):
 			n := 1 + w.rng.IntN(min(int(s.last-d.synced), 6))
-			w.rewind(s, &jstream{first: s.first, last: s.last - uint64(n), msgs: s.msgs[:s.view(0).from(s.last-uint64(n)+1)]})
+			w.rewind(s, &jstream{first: s.first, last: s.last - uint64(n), msgs: s.msgs[:s.view(0).from(s.last-uint64(n)+1)]}, w.recordsOf(s))
 		case d.copy != nil && s.last > d.copy.last && w.happens(w.weather.restored, "stream restored from an older copy"):
-			w.rewind(s, d.copy)
-			d.synced, d.copy = s.last, nil
+			w.rewind(s, d.copy, d.copied)
+			d.synced, d.copy, d.copied = s.last, nil, nil
 		}
 	}
 }
@@ -237,17 +239,20 @@ func (w *world) forget() {
 type disk struct {
 	synced uint64
 	copy   *jstream
+	// copied are all records that the log had when the copy was made. What the
+	// copy has may since have been lost, and other records stored in its place.
+	copied map[core.SessionID][]*core.Record
 }
 
-// rewind makes s what it was.
-func (w *world) rewind(s *jstream, was *jstream) {
+// rewind makes s what it was, when the log had these records, and perhaps more.
+func (w *world) rewind(s *jstream, was *jstream, had map[core.SessionID][]*core.Record) {
 	w.note("! %s ends at %d, not %d", s.name, was.last, s.last)
 	w.b.mu.Lock()
 	s.first, s.last, s.msgs = was.first, was.last, slices.Clone(was.msgs)
 	s.consumers = map[string]*consumer{}
 	w.b.mu.Unlock()
 	w.lossAt = append(w.lossAt, w.step)
-	w.lost(s)
+	w.lost(s, had)
 	if w.rng.IntN(2) == 0 { // a server that starts anew has no connections
 		for _, n := range w.nodes {
 			w.cut(n.name)

@@ -180,14 +180,26 @@ func (t *truth) judge(w *world, r *core.Record, holder string) {
 	}
 }
 
-// lost makes the truths of s what the broker has left.
-func (w *world) lost(s *jstream) {
+// recordsOf returns the records of the sessions in s, purged ones included.
+func (w *world) recordsOf(s *jstream) map[core.SessionID][]*core.Record {
+	had := map[core.SessionID][]*core.Record{}
 	for _, id := range w.ids() {
-		t := w.truths[id]
-		if len(t.all) == 0 || !w.lives(s, id) {
+		if w.lives(s, id) {
+			had[id] = slices.Clone(w.truths[id].all)
+		}
+	}
+	return had
+}
+
+// lost makes the truths of s what the broker has left of the records it had.
+func (w *world) lost(s *jstream, had map[core.SessionID][]*core.Record) {
+	for _, id := range w.ids() {
+		all, ok := had[id]
+		if !ok {
 			continue
 		}
-		t.all = slices.DeleteFunc(t.all, func(r *core.Record) bool { return uint64(r.Pos) > s.last })
+		t := w.truths[id]
+		t.all = slices.DeleteFunc(slices.Clone(all), func(r *core.Record) bool { return uint64(r.Pos) > s.last })
 		t.begin()
 		for _, r := range t.all {
 			t.take(w, r, false)
@@ -396,6 +408,10 @@ func (w *world) verdict() {
 			time.Sleep(time.Millisecond)
 		}
 	})
+	// A session in the trash takes nothing, so what it is owed waits.
+	for _, id := range w.ids() {
+		w.run("the emptying of the trash", func() { w.untrash(judge, id) })
+	}
 	for range 3 { // what one puts back, the others have yet to see
 		for _, n := range w.nodes {
 			for _, id := range w.ids() {
@@ -445,6 +461,21 @@ func (w *world) verdict() {
 		}
 	}
 	judge.end()
+}
+
+// untrash takes a session out of the trash, if it is there.
+func (w *world) untrash(judge *node, id core.SessionID) {
+	s, err := judge.ss.Open(context.Background(), id)
+	if err != nil {
+		return // what is judged below
+	}
+	if s.View(func(st *core.State) error { return st.Writable() }) == nil {
+		return
+	}
+	if err := s.Undelete(context.Background(), core.Notice{By: "judge"}); err != nil {
+		w.fail("P1: session %s stays in the trash: %v", id, err)
+	}
+	w.count("sessions taken out of the trash in the end")
 }
 
 func (w *world) refresh(n *node, s *stream.Session) {

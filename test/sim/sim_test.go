@@ -74,6 +74,13 @@ func TestSeedsThatFoundSomething(t *testing.T) {
 	}{
 		{2, false},      // a follower whose place was purged was given record 53 behind 50; an append was tried without a pause
 		{2000007, true}, // a fresh reader ended at a checkpoint of a past that the log has forgotten
+		// The judge forgot that an older copy, restored, brings back records
+		// that a power cut had taken since.
+		{148782833, true},
+		// The judge asked for lines that the trash does not take: a node went on
+		// with what an older copy had forgotten, at the very place where the copy's
+		// own history had got to, and that history ended in the trash.
+		{269421357, true},
 	} {
 		if _, broken := play(t, s.seed, worldSteps, s.forget, nil); broken != "" {
 			t.Error(broken)

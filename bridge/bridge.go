@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+)
+
+// A Config says what to follow and where it goes.
+type Config struct {
+	// Node is a node of the log, or several (api.ClientOf).
+	Node *api.Client
+	// Roots are what is followed. Of roots that overlap the first counts.
+	Roots []Root
+	// State is the directory with what is remembered of files between runs. It is
+	// made where it is absent; one process has it at a time. Empty: nothing is
+	// remembered beyond Close, and a start compares every file with the log.
+	State string
+	// Writer returns the claim that this host has on a head of a session, empty
+	// for none: lines are written in its name. nil: there are no claims.
+	Writer func(id core.SessionID, head string) string
+	// Notify is told what people may want to know, from several goroutines but
+	// never two at once. It must not call the Bridge. nil: nobody is told.
+	Notify func(Notice)
+	// By and Host say in the log who brought the lines in.
+	By, Host string
+	// Rescan is how often all roots are looked at as a whole, for changes of
+	// which the system told nothing; default 30 s.
+	Rescan time.Duration
+	Logger *slog.Logger // default: none
+}
+
+// A Bridge follows files. Its methods may be called from several goroutines.
+type Bridge struct {
+	cfg    Config
+	log    session.Log
+	memory *memory
+	gate   gate
+	scan   *scanner
+	images images
+	told   sync.Mutex // held while Notify runs
+
+	mu    sync.Mutex
+	files map[string]*file // by path
+	dirty []*file          // that a worker is to look at, in order
+	wake  chan struct{}    // has room for one: dirty got longer
+}
+
+// New makes a Bridge and reads what it remembers. It fails where the state
+// directory cannot be used or another process has it; it asks no node anything.
+func New(cfg Config) (*Bridge, error) {
+	if cfg.Node == nil {
+		return nil, errors.New("bridge: no node")
+	}
+	if cfg.Rescan <= 0 {
+		cfg.Rescan = 30 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Roots = slices.Clone(cfg.Roots)
+	for i := range cfg.Roots {
+		path, err := filepath.Abs(cfg.Roots[i].Path)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Roots[i].Path = path
+	}
+	m, err := openMemory(cfg.State)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bridge{cfg: cfg, log: cfg.Node.Log(), memory: m, files: map[string]*file{}, wake: make(chan struct{}, 1)}
+	b.scan = newScanner(b)
+	for path, p := range m.places {
+		if root := b.rootOf(path); root != nil {
+			b.files[path] = &file{path: path, root: root, place: *p, shown: *p}
+		}
+	}
+	return b, nil
+}
+
+// Close gives up the state directory. Run must have returned. It may be called
+// again.
+func (b *Bridge) Close() error { return b.memory.close() }
+
+// Run follows until ctx ends, and returns nil then. Nothing that is wrong with a
+// file or with the log ends it. A Bridge runs once at a time.
+func (b *Bridge) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() { b.work(ctx) })
+	}
+	wg.Go(func() { b.audit(ctx) })
+	b.scan.run(ctx)
+	wg.Wait()
+	return nil
+}
+
+// Flush returns when every line is in the log that was in the files when it was
+// called, also a last line that is whole and lacks its newline. It waits for a
+// node that is away until ctx ends: then the error is ctx's, and tells how many
+// files wait; they are brought in by the next Flush or Run. Files that cannot be
+// brought in (see BadFile, Stopped) do not hold it up. It may be called while Run
+// runs, before, or after it.
+func (b *Bridge) Flush(ctx context.Context) error {
+	b.scan.look()
+	b.mu.Lock()
+	files := make([]*file, 0, len(b.files))
+	for _, f := range b.files {
+		files = append(files, f)
+	}
+	b.mu.Unlock()
+	slices.SortFunc(files, func(x, y *file) int { return cmpString(x.path, y.path) })
+	return b.flush(ctx, files)
+}
+
+// A File is a followed file, as far as it was brought in.
+type File struct {
+	Path    string         `json:"path"`
+	Session core.SessionID `json:"session"`         // empty while it is none
+	Dialect string         `json:"dialect"`         // of the session
+	Head    string         `json:"head"`            // that its lines are on
+	Cursor  core.Cursor    `json:"seq"`             // of the session, when the file was last in step with it
+	Offset  int64          `json:"offset"`          // bytes of it that are in the log
+	Waiting int64          `json:"waiting"`         // bytes behind those when it was last looked at
+	Error   string         `json:"error,omitempty"` // why it is not brought in
+}
+
+// Files returns what is followed, by path: which session each file became, and
+// how far it is in the log. Files without a session yet are among them.
+func (b *Bridge) Files() []File {
+	b.mu.Lock()
+	files := make([]*file, 0, len(b.files))
+	for _, f := range b.files {
+		files = append(files, f)
+	}
+	b.mu.Unlock()
+	out := make([]File, 0, len(files))
+	for _, f := range files {
+		out = append(out, f.status())
+	}
+	slices.SortFunc(out, func(x, y File) int { return cmpString(x.Path, y.Path) })
+	return out
+}
+
+// rootOf is the root that path belongs to, nil for none.
+func (b *Bridge) rootOf(path string) *Root {
+	for i := range b.cfg.Roots {
+		if r := &b.cfg.Roots[i]; r.has(path) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (b *Bridge) notify(n Notice) {
+	b.cfg.Logger.Info(n.Text, "kind", n.Kind, "path", n.Path, "session", n.Session, "err", n.Err)
+	if b.cfg.Notify == nil {
+		return
+	}
+	b.told.Lock()
+	defer b.told.Unlock()
+	b.cfg.Notify(n)
+}

@@ -1,0 +1,311 @@
+package bridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+var binaryOrder = binary.LittleEndian
+
+func cmpString(a, b string) int { return cmp.Compare(a, b) }
+
+// A file is one that is followed.
+type file struct {
+	path string
+	root *Root
+
+	mu      sync.Mutex // held by whoever brings it in
+	place   place
+	digest  *xxhash.Digest // of the bytes that are in the log; nil where it is not known
+	goneAt  time.Time      // when it was first seen to be missing
+	parted  bool           // its lines got a head of their own, which is to be told
+	clashes set            // lines that were told to clash
+
+	queued bool // guarded by Bridge.mu
+
+	// What others may look at while it is brought in.
+	show    sync.Mutex
+	shown   place
+	size    int64
+	err     error     // why it is not brought in
+	retry   time.Time // when to try again, where err is not nil and nothing changed
+	pause   time.Duration
+	force   bool // to be compared although nothing seems to have changed
+	partial bool // its last line may be one that will never get its newline
+}
+
+// A stat is what a file is known by.
+type stat struct {
+	dev, ino uint64
+	size     int64
+	mtime    int64 // nanoseconds
+	seen     int64 // when it was looked at
+}
+
+func (s stat) quietFor() time.Duration { return time.Duration(s.seen - s.mtime) }
+
+// racy is how close to a look a change may come that leaves the file's time as
+// it was: clocks of file systems tick.
+const racy = int64(2 * time.Second)
+
+// same reports whether the file of s is the one that p is of, unchanged.
+func (p *place) same(s stat) bool {
+	return p.Session != "" && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
+}
+
+func (p *place) saw(s stat) {
+	p.Dev, p.Ino, p.Size, p.MTime, p.Seen = s.dev, s.ino, s.size, s.mtime, s.seen
+}
+
+// inStep reports whether the file needs no look, as far as s tells.
+func (f *file) inStep(s stat) bool {
+	f.show.Lock()
+	defer f.show.Unlock()
+	switch {
+	case f.force:
+		return false
+	case f.err != nil:
+		return f.size == s.size && f.shown.MTime == s.mtime && time.Now().Before(f.retry)
+	}
+	return f.shown.same(s)
+}
+
+// publish lets others see how far f is.
+func (f *file) publish(size int64) {
+	f.show.Lock()
+	defer f.show.Unlock()
+	f.shown, f.size = f.place, size
+	f.err, f.pause = nil, 0
+}
+
+// failed notes why f is not brought in, and reports whether that is new.
+func (f *file) failed(err error, s stat) bool {
+	f.show.Lock()
+	defer f.show.Unlock()
+	fresh := f.err == nil || f.err.Error() != err.Error()
+	f.err, f.size = err, s.size
+	f.shown.MTime = s.mtime
+	f.pause = min(max(2*f.pause, time.Minute), time.Hour)
+	f.retry = time.Now().Add(f.pause)
+	return fresh
+}
+
+func (f *file) status() File {
+	f.show.Lock()
+	defer f.show.Unlock()
+	p := f.shown
+	out := File{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Cursor: p.Cursor, Offset: p.Offset, Waiting: max(0, f.size-p.Offset)}
+	if f.err != nil {
+		out.Error = f.err.Error()
+	}
+	return out
+}
+
+func (f *file) take() (force bool) {
+	f.show.Lock()
+	defer f.show.Unlock()
+	force, f.force = f.force, false
+	return force
+}
+
+// quiet is how long a file is left alone before a last line without a newline
+// is taken for one that will get none, and settle before lines are believed to
+// have left it: agents that rewrite a file in place empty it first.
+const (
+	quiet  = time.Second
+	settle = 100 * time.Millisecond
+	// goneFor is how long a file is missing before it is gone: it may be about to
+	// be renamed into place.
+	goneFor = 2 * time.Second
+)
+
+// A refusal is an error that is about one file, and that trying again soon does
+// not mend.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// sync brings f in step with the log. final takes a last line that lacks its
+// newline. again, where it is not 0, is when to look again whatever happens.
+// A *refusal is about this file; any other error is for want of a node, and
+// nothing is decided.
+func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Duration, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	force := f.take()
+	defer func() {
+		if force && err != nil {
+			f.show.Lock()
+			f.force = true
+			f.show.Unlock()
+		}
+	}()
+	for range tries {
+		h, s, err := look(f.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return b.missing(f), nil
+		}
+		if err != nil {
+			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))
+		}
+		f.goneAt = time.Time{}
+		next, err := b.step(ctx, f, h, s, final, force)
+		_ = h.Close()
+		switch {
+		case errors.Is(err, errMoved):
+			continue
+		case err != nil:
+			return 0, err
+		}
+		return next, nil
+	}
+	return settle, nil // it changes all the time
+}
+
+// tries bounds how often one look at a file begins anew because something else
+// happened in between.
+const tries = 5
+
+// errMoved says that the log or the file changed meanwhile.
+var errMoved = errors.New("it changed meanwhile")
+
+// step is one look at an open file.
+func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, force bool) (time.Duration, error) {
+	p := &f.place
+	waits := final && p.Offset < s.size
+	if !force && !waits && p.same(s) {
+		f.publish(s.size)
+		return 0, nil
+	}
+	if !force && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
+		again, ok, err := b.grow(ctx, f, h, s, final)
+		if ok || err != nil {
+			return again, err
+		}
+	}
+	return b.merge(ctx, f, h, s, final)
+}
+
+// isDocument reports whether the file is one object rather than lines: it is
+// looked at as a whole.
+func isDocument(path string) bool { return strings.HasSuffix(path, ".json") }
+
+func look(path string) (*os.File, stat, error) {
+	h, err := os.Open(path)
+	if err != nil {
+		return nil, stat{}, err
+	}
+	info, err := h.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file", path)
+	}
+	if err != nil {
+		_ = h.Close()
+		return nil, stat{}, err
+	}
+	return h, statOf(info), nil
+}
+
+func statOf(info fs.FileInfo) stat {
+	s := stat{size: info.Size(), mtime: info.ModTime().UnixNano(), seen: time.Now().UnixNano()}
+	s.dev, s.ino = identity(info)
+	return s
+}
+
+// missing is what is done with a file that is not there.
+func (b *Bridge) missing(f *file) time.Duration {
+	if f.root != nil && f.root.Path != f.path && !isDir(f.root.Path) {
+		return 0 // the whole root is away
+	}
+	if f.goneAt.IsZero() {
+		f.goneAt = time.Now()
+	}
+	if left := goneFor - time.Since(f.goneAt); left > 0 {
+		return left
+	}
+	session := f.place.Session
+	f.place, f.digest = place{Path: f.path}, nil
+	f.publish(0)
+	if err := b.memory.forget(f.path); err != nil {
+		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
+	}
+	b.mu.Lock()
+	if b.files[f.path] == f {
+		delete(b.files, f.path)
+	}
+	elsewhere := false
+	for _, other := range b.files {
+		elsewhere = elsewhere || other != f && other.session() == session
+	}
+	b.mu.Unlock()
+	if session != "" && !elsewhere {
+		b.notify(Notice{Kind: Gone, Path: f.path, Session: session, Text: fmt.Sprintf("%s is gone; session %s stays in the log, get it back with: sessctl resume %s", f.path, session, session)})
+	}
+	return 0
+}
+
+func (f *file) missing() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.goneAt.IsZero()
+}
+
+func (f *file) session() core.SessionID {
+	f.show.Lock()
+	defer f.show.Unlock()
+	return f.shown.Session
+}
+
+// refuse gives up f until it changes, or for a while, and tells it once.
+func (b *Bridge) refuse(f *file, s stat, kind Kind, err error) error {
+	if f.failed(err, s) {
+		b.notify(Notice{Kind: kind, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf("%s is not brought in: %v", f.path, err)})
+	}
+	return refusal{err}
+}
+
+// transient reports whether err is for want of a node, or of an answer.
+func transient(err error) bool {
+	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrFull) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// save remembers f's place.
+func (b *Bridge) save(f *file, s stat) {
+	f.place.Path = f.path
+	f.place.saw(s)
+	if err := b.memory.save(f.place); err != nil {
+		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", f.path, "err", err)
+	}
+	f.publish(s.size)
+}
+
+// wholeLines cuts data behind its last line that is complete. whole also takes a
+// last line that lacks its newline and is a whole JSON object. rest is what is
+// left, without blanks.
+func wholeLines(data []byte, whole bool) (lines, rest []byte) {
+	n := bytes.LastIndexByte(data, '\n') + 1
+	rest = bytes.TrimSpace(data[n:])
+	if whole && isObject(rest) {
+		return data, nil
+	}
+	return data[:n], rest
+}
+
+func isObject(b []byte) bool {
+	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && json.Valid(b)
+}

@@ -1,0 +1,228 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// How much of a file is sent at once, unless one line is larger, and how large a
+// line may be before the file is looked at as a whole.
+const (
+	batchSize = 4 << 20
+	lineSize  = 256 << 20
+	edgeSize  = 4 << 10
+)
+
+// grow appends what was added to a file that is otherwise as it was. It returns
+// false where the file is to be compared with the log instead: it changed in
+// another way, a line is none that an append takes as it is, or somebody else
+// went on with the head.
+func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final bool) (again time.Duration, ok bool, err error) {
+	p := &f.place
+	d, err := dialect.Named(p.Dialect)
+	if err != nil || s.size < p.Offset {
+		return 0, false, nil
+	}
+	replaced := p.Dev != s.dev || p.Ino != s.ino
+	if begins, err := b.beginsAsBefore(f, h, replaced || s.size == p.Offset || f.digest == nil); err != nil || !begins {
+		return 0, false, b.readError(f, s, err)
+	}
+	take := final || s.quietFor() > quiet
+	for {
+		data, err := readLines(h, p.Offset, s.size)
+		if err != nil {
+			return 0, false, b.readError(f, s, err)
+		}
+		more := p.Offset+int64(len(data)) < s.size
+		data, rest := wholeLines(data, take && !more && d.Name() != unfinishedIsNone)
+		if len(data) == 0 {
+			b.save(f, s)
+			if isObject(rest) && d.Name() != unfinishedIsNone && !take {
+				return quiet, true, nil
+			}
+			return 0, true, nil
+		}
+		if p.Open && data[0] != '\n' && !bytes.HasPrefix(data, []byte("\r\n")) {
+			return 0, false, nil // a line was glued to the last one
+		}
+		if ok, err := b.send(ctx, f, d, data); !ok || err != nil {
+			return 0, false, err
+		}
+		p.advance(f.digest, h, data)
+		b.save(f, s)
+	}
+}
+
+// unfinishedIsNone is the dialect whose agent leaves out a last line without a
+// newline, whatever it is.
+const unfinishedIsNone = "openrath"
+
+func (b *Bridge) readError(f *file, s stat, err error) error {
+	if err == nil {
+		return nil
+	}
+	return b.refuse(f, s, BadFile, fmt.Errorf("it cannot be read: %w", err))
+}
+
+// beginsAsBefore reports whether the bytes that are in the log are those that
+// the file begins with: all of them, or with a quick look the first and the last.
+func (b *Bridge) beginsAsBefore(f *file, h *os.File, all bool) (bool, error) {
+	p := &f.place
+	if !all {
+		edge, err := edges(h, p.Offset)
+		return edge == p.Edge, err
+	}
+	digest := xxhash.New()
+	n, err := io.Copy(digest, io.NewSectionReader(h, 0, p.Offset))
+	if err != nil || n < p.Offset || digest.Sum64() != p.Sum {
+		return false, err
+	}
+	f.digest = digest
+	return true, nil
+}
+
+// edges are the hashes of the first and of the last of the first n bytes of h.
+func edges(h io.ReaderAt, n int64) (edge [2]uint64, err error) {
+	var buf [edgeSize]byte
+	size := min(n, edgeSize)
+	for i, at := range []int64{0, n - size} {
+		if _, err := h.ReadAt(buf[:size], at); err != nil && !errors.Is(err, io.EOF) {
+			return edge, err
+		}
+		edge[i] = xxhash.Sum64(buf[:size])
+	}
+	return edge, nil
+}
+
+// advance moves the place behind data, which is in the log. What cannot be read
+// now is found to differ later, and compared.
+func (p *place) advance(digest *xxhash.Digest, h io.ReaderAt, data []byte) {
+	p.Offset += int64(len(data))
+	_, _ = digest.Write(data)
+	p.Sum = digest.Sum64()
+	p.Edge, _ = edges(h, p.Offset)
+	p.Open = data[len(data)-1] != '\n'
+}
+
+// readLines reads from offset to size, but no more than a batch, or as much as
+// it takes to have a line.
+func readLines(h io.ReaderAt, offset, size int64) ([]byte, error) {
+	for n := int64(batchSize); ; n *= 4 {
+		buf := make([]byte, min(n, size-offset))
+		got, err := h.ReadAt(buf, offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		buf = buf[:got]
+		if int64(got) < n || n > lineSize || bytes.IndexByte(buf, '\n') >= 0 {
+			return buf, nil
+		}
+	}
+}
+
+// send appends the lines in data to the file's head. It returns false where they
+// are not such that an append stores them as they are, or somebody else came
+// first.
+func (b *Bridge) send(ctx context.Context, f *file, d core.Dialect, data []byte) (ok bool, err error) {
+	var es []core.Entry
+	var hs []uint64
+	var bad [][]byte
+	body := data[:0:0]
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if blank(line) {
+			continue
+		}
+		e, err := d.Entry(line)
+		switch {
+		case err != nil && d.Name() == manyLines:
+			return false, nil
+		case err != nil:
+			bad = append(bad, line)
+		case !plain(d, e):
+			return false, nil
+		default:
+			es = append(es, e)
+			body = append(append(body, line...), '\n')
+		}
+		hs = append(hs, hash(line))
+	}
+	if err := b.memory.add(f.path, hs); err != nil {
+		return false, b.refuse(f, stat{}, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	if len(es) > 0 {
+		if ok, err := b.append(ctx, f, d, es, body); !ok || err != nil {
+			return ok, err
+		}
+	}
+	return true, b.tellBad(ctx, f, bad)
+}
+
+// manyLines is the dialect whose agent reads objects that go over several lines.
+const manyLines = "omp"
+
+// plain reports whether an append stores e's line as it is: it has a place in
+// the tree, and all that the log would fill in.
+func plain(d core.Dialect, e core.Entry) bool {
+	if e.ID == "" || e.Aside || len(e.ID) > core.MaxEntryID {
+		return false
+	}
+	filled, err := d.Fill(e.Line, core.Fields{ID: e.ID, Parent: core.LeafAt("parent"), Time: "2026-01-01T00:00:00.000Z", Place: 1})
+	return err == nil && bytes.Equal(filled.Line, e.Line)
+}
+
+func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.Entry, body []byte) (ok bool, err error) {
+	p := &f.place
+	if err := b.bringImages(ctx, f, d, body); err != nil {
+		return false, err
+	}
+	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
+		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+	})
+	if err != nil {
+		return false, b.orElse(f, err)
+	}
+	b.answered()
+	p.Leaf, p.Cursor = d.Leaf(es), done.Cursor
+	if done.Stored == len(es) {
+		return true, nil
+	}
+	// Some were there: an earlier try was stored, and somebody may have come since.
+	return true, b.stand(ctx, f, p.Leaf)
+}
+
+// orElse sorts an error of an append: nil where a comparison will tell more.
+func (b *Bridge) orElse(f *file, err error) error {
+	switch {
+	case transient(err):
+		return err
+	case stops(err):
+		return b.stopped(f, err)
+	}
+	return nil
+}
+
+func (b *Bridge) writer(id core.SessionID, head string) string {
+	if b.cfg.Writer == nil {
+		return ""
+	}
+	return b.cfg.Writer(id, head)
+}
+
+// answered notes that a node took something.
+func (b *Bridge) answered() {
+	if b.gate.open() {
+		b.notify(Notice{Kind: Back, Text: "a node answers again; what waited goes to the log"})
+		b.scan.prove()
+	}
+}

@@ -1,0 +1,517 @@
+package bridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/session"
+)
+
+// firstPart is how much of a file goes into the record that makes its session.
+// The rest is appended.
+const firstPart = 32 << 20
+
+// beginning is how long a file may be no session before that is told: it has
+// only just been made.
+const beginning = 5 * time.Second
+
+// A merging is one comparison of a file with the log.
+type merging struct {
+	b    *Bridge
+	f    *file
+	s    stat
+	raw  []byte // of the file, as far as it is looked at
+	own  *core.File
+	d    core.Dialect
+	id   core.SessionID
+	had  set
+	bad  [][]byte // lines that are no entries and were not told yet
+	made bool     // the session was made by this
+}
+
+// merge compares the file with the log and brings the log in step.
+func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final bool) (time.Duration, error) {
+	raw, rest, cut, err := b.readWhole(f, h, s, final)
+	if err != nil {
+		return 0, b.readError(f, s, err)
+	}
+	m := &merging{b: b, f: f, s: s, raw: raw, had: b.memory.had(f.path)}
+	if err := m.read(); err != nil {
+		return m.noSession(ctx, err)
+	}
+	if err := m.run(ctx); err != nil {
+		if errors.Is(err, errUnsettled) {
+			return settle, nil
+		}
+		return 0, m.failed(err)
+	}
+	switch {
+	case cut:
+		return time.Nanosecond, nil
+	case isObject(rest) && !final:
+		return quiet, nil
+	}
+	return 0, nil
+}
+
+// errUnsettled says that the file may be in the middle of being written anew.
+var errUnsettled = errors.New("it is being written")
+
+// readWhole reads the file as far as its lines are complete. cut says that there
+// is more.
+func (b *Bridge) readWhole(f *file, h *os.File, s stat, final bool) (raw, rest []byte, cut bool, err error) {
+	size := s.size
+	if f.place.Session == "" && size > 2*firstPart && !isDocument(f.path) {
+		size, cut = firstPart, true
+	}
+	raw = make([]byte, size)
+	n, err := h.ReadAt(raw, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, false, err
+	}
+	raw = raw[:n]
+	if isDocument(f.path) {
+		return raw, nil, false, nil
+	}
+	raw, rest = wholeLines(raw, !cut && (final || s.quietFor() > quiet))
+	return raw, rest, cut, nil
+}
+
+// read reads the file as its session's dialect does, or its root's, or as its
+// bytes say.
+func (m *merging) read() error {
+	hint := m.f.place.Dialect
+	if hint == "" && m.f.root != nil {
+		hint = m.f.root.Dialect
+	}
+	var err error
+	m.own, m.d, err = dialect.Read(hint, m.raw)
+	if err != nil && hint != "" {
+		m.own, m.d, err = dialect.Read("", m.raw)
+	}
+	if err != nil {
+		return err
+	}
+	if m.d.Name() == unfinishedIsNone && len(m.raw) > 0 && m.raw[len(m.raw)-1] != '\n' {
+		m.raw = m.raw[:bytes.LastIndexByte(m.raw, '\n')+1]
+		return m.read()
+	}
+	m.id = core.SessionIDFor(m.d.Name(), m.own.Header.ID)
+	if p := &m.f.place; p.Session != "" && p.Session != m.id { // another session has this file now
+		m.b.notify(Notice{Kind: Gone, Path: m.f.path, Session: p.Session, Text: fmt.Sprintf(
+			"%s holds session %s now; session %s, which it held, stays in the log", m.f.path, m.id, p.Session)})
+		m.f.place, m.had = place{Path: m.f.path}, nil
+	}
+	return nil
+}
+
+// noSession is what is done with a file that cannot be read as one.
+func (m *merging) noSession(ctx context.Context, err error) (time.Duration, error) {
+	f := m.f
+	if m.s.quietFor() < beginning {
+		f.publish(m.s.size)
+		if f.place.Session == "" && len(m.raw) == 0 {
+			return 0, nil // it says when it gets more
+		}
+		return time.Second, nil
+	}
+	if f.place.Session == "" {
+		if len(m.raw) == 0 {
+			f.publish(m.s.size)
+			return 0, nil
+		}
+		return 0, m.b.refuse(f, m.s, BadFile, err)
+	}
+	// It was one. Its lines are in the log; where the agent would go on is not
+	// told by a file that is none, so no head moves.
+	if len(m.had) > 0 {
+		why := fmt.Sprintf("%s on %s is no session any more: all lines left it", f.path, cmp.Or(m.b.cfg.Host, "this host"))
+		if err := m.b.record(ctx, f, why); err != nil {
+			return 0, err
+		}
+		if err := m.b.memory.set(f.path, nil); err != nil {
+			return 0, m.b.refuse(f, m.s, BadFile, err)
+		}
+		m.b.notify(Notice{Kind: Vanished, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf(
+			"%s is no session any more; session %s stays in the log as it was, get it back with: sessctl resume --force %s", f.path, f.place.Session, f.place.Session)})
+	}
+	f.place.Offset, f.place.Sum, f.place.Cursor, f.digest = 0, xxhash.Sum64(nil), core.Cursor{}, nil
+	m.b.save(f, m.s)
+	return 0, nil
+}
+
+// failed sorts an error.
+func (m *merging) failed(err error) error {
+	switch {
+	case transient(err), errors.Is(err, errMoved):
+		return err
+	case errors.As(err, new(refusal)):
+		return err
+	case stops(err):
+		return m.b.stopped(m.f, err)
+	}
+	return m.b.refuse(m.f, m.s, BadFile, err)
+}
+
+func (m *merging) run(ctx context.Context) error {
+	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
+		return err
+	}
+	if m.had == nil || isDocument(m.f.path) {
+		_, err := m.bring(ctx, m.raw)
+		if err == nil {
+			return m.finish(ctx)
+		}
+		if !contradicts(err) || isDocument(m.f.path) {
+			return err
+		}
+	}
+	loaded, err := m.b.log.Load(ctx, m.id)
+	if errors.Is(err, core.ErrNotFound) {
+		if _, err := m.bring(ctx, m.raw); err != nil {
+			return err
+		}
+		return m.finish(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return m.with(ctx, loaded)
+}
+
+// contradicts reports whether err says that the file says something else than
+// the log.
+func contradicts(err error) bool {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e.Detail.Line > 0
+	}
+	return false
+}
+
+// with brings the log in step with the file, given the session.
+func (m *merging) with(ctx context.Context, st session.Loaded) error {
+	d, err := dialect.Named(st.Dialect)
+	if err != nil {
+		return fmt.Errorf("%v: %w", err, core.ErrTooNew)
+	}
+	if d.Name() != m.d.Name() {
+		own, err := d.File(m.raw)
+		if err != nil {
+			return fmt.Errorf("session %s is one of %s, and the file is none: %w", m.id, d.Name(), err)
+		}
+		m.own, m.d = own, d
+	}
+	logged := make([]core.Entry, len(st.Lines))
+	for i, line := range st.Lines {
+		if logged[i], err = d.Entry(line); err != nil {
+			return err
+		}
+	}
+	c := compare(d, m.had, logged, m.own)
+	if len(c.vanished) > 0 && m.s.quietFor() < settle {
+		return errUnsettled
+	}
+	for _, e := range c.amends {
+		if err := m.amend(ctx, e, &c); err != nil {
+			return err
+		}
+	}
+	if err := m.leave(ctx, &st, &c); err != nil {
+		return err
+	}
+	if len(c.fresh) > 0 {
+		if err := m.add(ctx, &st, &c); err != nil {
+			return err
+		}
+	}
+	if err := m.tellClashes(ctx, c.clashes); err != nil {
+		return err
+	}
+	return m.finish(ctx)
+}
+
+// amend gives an entry the line that it has in the file. One that the log does
+// not take is a clash.
+func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error {
+	head := m.head()
+	_, err := m.b.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
+	switch {
+	case err == nil:
+		m.b.answered()
+		return nil
+	case transient(err), stops(err):
+		return err
+	}
+	c.clashes = append(c.clashes, clash{e, m.lineOf(e), "it changed in the file, and the log does not take it: " + err.Error()})
+	return nil
+}
+
+func (m *merging) lineOf(e core.Entry) int {
+	for i := range m.own.Entries {
+		if bytes.Equal(m.own.Entries[i].Line, e.Line) {
+			return m.own.Lines[i]
+		}
+	}
+	return 0
+}
+
+func (m *merging) head() string { return cmp.Or(m.f.place.Head, core.MainHead) }
+
+// leave records lines that left the file. Where the head stood at one of them it
+// goes where the agent goes on.
+func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) error {
+	if len(c.vanished) == 0 {
+		return nil
+	}
+	head := m.head()
+	to := st.Heads[head]
+	if id, ok := to.ID(); ok && !m.d.Linear() && hasID(c.vanished, id) {
+		to = m.anchor(st, c)
+	}
+	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
+	_, err := m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
+		Leaf: to, After: st.Cursor.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
+	}, m.b.writer(m.id, head))
+	switch {
+	case err == nil:
+		m.b.answered()
+	case transient(err), stops(err):
+		return err
+	case errors.Is(err, core.ErrFenced), errors.Is(err, core.ErrInvalid):
+		m.b.cfg.Logger.Warn("that lines left a file is not in the log", "path", m.f.path, "err", err)
+	case errors.Is(err, core.ErrConflict):
+		return errMoved
+	default:
+		return err
+	}
+	m.b.notify(Notice{Kind: Vanished, Path: m.f.path, Session: m.id, Head: head, Text: fmt.Sprintf(
+		"%s left %s; session %s keeps them, see them with: sessctl entries %s", count(len(c.vanished), "line"), m.f.path, m.id, m.id)})
+	return nil
+}
+
+// maxWhy bounds the reason in a record, which a node takes up to 4 KiB of.
+const maxWhy = 3 << 10
+
+// anchor is where the file goes on, among what the log has.
+func (m *merging) anchor(st *session.Loaded, c *comparison) core.Leaf {
+	for _, e := range c.fresh {
+		switch {
+		case e.Aside:
+			continue
+		case e.Parent == "":
+			return core.NoLeaf
+		}
+		return core.LeafAt(e.Parent)
+	}
+	return m.want()
+}
+
+// want is where the agent goes on after reading the file.
+func (m *merging) want() core.Leaf {
+	if !core.AnyInTree(m.own.Entries) {
+		return core.NoLeaf
+	}
+	leaf := m.d.Leaf(m.own.Entries)
+	if id, ok := leaf.ID(); ok && !hasID(m.own.Entries, id) {
+		return core.NoLeaf
+	}
+	return leaf
+}
+
+func hasID(es []core.Entry, id string) bool {
+	for i := range es {
+		if es[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// add brings the lines in that the log lacks.
+func (m *merging) add(ctx context.Context, st *session.Loaded, c *comparison) error {
+	hs := make([]uint64, len(c.fresh))
+	for i := range c.fresh {
+		hs[i] = hash(c.fresh[i].Line)
+	}
+	if m.had != nil {
+		if err := m.b.memory.add(m.f.path, hs); err != nil {
+			return err
+		}
+	}
+	if len(c.fresh) == len(m.own.Entries) && len(st.Lines) > 0 {
+		return m.addApart(ctx, st, c)
+	}
+	lines := m.edited(st, c)
+	for range maxClashes {
+		head, err := m.bring(ctx, bytes.Join(lines, []byte("\n")))
+		e, ok := errors.AsType[*api.Error](err)
+		if !ok || e.Detail.Line < 1 || e.Detail.Line > len(lines) {
+			m.part(head)
+			return err
+		}
+		n := e.Detail.Line
+		entry, _ := m.d.Entry(lines[n-1])
+		c.clashes = append(c.clashes, clash{core.Entry{Line: lines[n-1], ID: entry.ID}, n, err.Error()})
+		lines[n-1] = nil
+	}
+	return fmt.Errorf("the log takes %d of its lines not: %w", maxClashes, core.ErrInvalid)
+}
+
+// maxClashes bounds the lines that one comparison leaves out one by one.
+const maxClashes = 100
+
+// edited is the file with the log's lines in place of those that clash or that
+// somebody changed in the log, and the log's header. Line numbers stay.
+func (m *merging) edited(st *session.Loaded, c *comparison) [][]byte {
+	lines := bytes.Split(m.raw, []byte("\n"))
+	logged := map[string][]byte{}
+	for _, line := range st.Lines {
+		if e, err := m.d.Entry(line); err == nil && e.ID != "" {
+			logged[e.ID] = line
+		}
+	}
+	mine := map[string]bool{}
+	for _, es := range [][]core.Entry{c.fresh, c.amends} {
+		for _, e := range es {
+			mine[string(e.Line)] = true
+		}
+	}
+	for _, cl := range c.clashes {
+		delete(mine, string(cl.entry.Line))
+	}
+	for i, e := range m.own.Entries {
+		n := m.own.Lines[i] - 1
+		old, ok := logged[e.ID]
+		if ok && !mine[string(e.Line)] && n < len(lines) && bytes.Equal(lines[n], e.Line) {
+			lines[n] = old
+		}
+	}
+	r, isRewriter := m.d.(core.Rewriter)
+	same := bytes.Equal(m.own.Header.Line, st.Header) || isRewriter && r.SameHeader(st.Header, m.own.Header.Line)
+	for i := range lines {
+		if !same && bytes.Equal(lines[i], m.own.Header.Line) {
+			lines[i] = st.Header
+			c.clashes = append(c.clashes, clash{core.Entry{Line: m.own.Header.Line}, i + 1, "the header is not the one in the log"})
+			break
+		}
+	}
+	return lines
+}
+
+// addApart appends a file that has nothing in common with its session in the
+// log: its agent gave all entries new ids, or it is another's of that name. They
+// go behind nothing, on the file's head where all that it had before left it,
+// else on one of their own.
+func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *comparison) error {
+	if m.d.Linear() {
+		return fmt.Errorf("nothing of it is in session %s in the log, which has %d entries: %w", m.id, len(st.Lines), core.ErrConflict)
+	}
+	head := m.head()
+	if len(c.vanished) == 0 {
+		head = "file-" + strings.TrimPrefix(core.DigestOf(c.fresh[0].Line).String(), "sha256:")[:8]
+	}
+	var body []byte
+	for _, e := range c.fresh {
+		body = append(append(body, e.Line...), '\n')
+	}
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
+	if err != nil {
+		return err
+	}
+	m.b.answered()
+	if head != m.head() {
+		m.part(head)
+	}
+	return nil
+}
+
+// bring has the node import data, and returns the head that it put lines on
+// where that is not main.
+func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
+	o := api.ImportOptions{
+		Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch,
+		Writer: m.b.writer(m.id, core.MainHead),
+	}
+	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
+		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
+	}
+	done, err := m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+	if err != nil {
+		return "", err
+	}
+	m.b.answered()
+	m.made = m.made || done.Created
+	m.part(done.Head)
+	return done.Head, nil
+}
+
+// part notes that the file's lines are on a head of their own.
+func (m *merging) part(head string) {
+	if head != "" && m.f.place.Head != head {
+		m.f.place.Head = head
+		m.f.parted = true
+	}
+}
+
+// finish remembers that the file is in step.
+func (m *merging) finish(ctx context.Context) error {
+	f, p := m.f, &m.f.place
+	first := p.Session == ""
+	p.Session, p.Dialect, p.Head = m.id, m.d.Name(), m.head()
+	if err := m.tellSkipped(ctx); err != nil {
+		return err
+	}
+	if err := m.b.memory.set(f.path, m.hashes()); err != nil {
+		return m.b.refuse(f, m.s, BadFile, fmt.Errorf("its lines cannot be noted: %w", err))
+	}
+	if err := m.b.stand(ctx, f, m.want()); err != nil {
+		return err
+	}
+	f.digest = xxhash.New()
+	p.Offset = 0
+	if len(m.raw) > 0 {
+		p.advance(f.digest, bytes.NewReader(m.raw), m.raw)
+	} else {
+		p.Sum = f.digest.Sum64()
+	}
+	m.b.save(f, m.s)
+	if first {
+		m.b.notify(Notice{Kind: Began, Path: f.path, Session: m.id, Head: p.Head, Text: fmt.Sprintf("%s is session %s", f.path, m.id)})
+	}
+	if f.parted {
+		f.parted = false
+		m.b.tellParted(ctx, f)
+	}
+	return nil
+}
+
+// hashes are of all lines of the file that were seen to.
+func (m *merging) hashes() []uint64 {
+	hs := make([]uint64, 0, len(m.own.Entries)+len(m.own.Skipped))
+	for i := range m.own.Entries {
+		hs = append(hs, hash(m.own.Entries[i].Line))
+	}
+	if len(m.own.Skipped) > 0 {
+		lines := bytes.Split(m.raw, []byte("\n"))
+		for _, bad := range m.own.Skipped {
+			if n := bad.Line - 1; n < len(lines) {
+				hs = append(hs, hash(lines[n]))
+			}
+		}
+	}
+	return hs
+}

@@ -1,0 +1,111 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// stand finds the head that stands where the agent goes on, which is at want, and
+// the cursor at which it stood there: from then on lines can be appended without
+// a comparison. A head that stands where this file left it follows the file.
+func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf) error {
+	p := &f.place
+	hs, err := b.cfg.Node.Heads(ctx, string(p.Session))
+	if err != nil {
+		return err
+	}
+	base := p.Leaf
+	p.Cursor, p.Leaf = core.Cursor{}, want
+	own := core.Leaf{}
+	best := ""
+	for _, h := range hs.Heads {
+		if h.Head == p.Head {
+			own = h.Leaf
+		}
+		if h.Leaf != want {
+			continue
+		}
+		if best == "" || h.Head == p.Head {
+			best = h.Head // main is the first
+		}
+	}
+	if best != "" {
+		p.Head, p.Cursor = best, hs.Cursor
+		return nil
+	}
+	if own.IsDefault() || base.IsDefault() || own != base || want.IsDefault() {
+		return nil // somebody else went on with it
+	}
+	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, b.writer(p.Session, p.Head))
+	switch {
+	case err == nil:
+	case transient(err), stops(err):
+		p.Leaf = base
+		return err
+	case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
+		p.Leaf = base
+		return errMoved
+	default:
+		return nil
+	}
+	if h := info.Log.Heads[p.Head]; h != nil && h.Leaf == want {
+		p.Cursor = info.Log.Cursor
+	}
+	return nil
+}
+
+// record puts why into the session, in a head record that moves nothing. That it
+// cannot be recorded for another reason than want of a node is only logged.
+func (b *Bridge) record(ctx context.Context, f *file, why string) error {
+	p := &f.place
+	hs, err := b.cfg.Node.Heads(ctx, string(p.Session))
+	if err != nil {
+		return err
+	}
+	for _, h := range hs.Heads {
+		if h.Head != p.Head || h.Leaf.IsDefault() {
+			continue
+		}
+		info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{
+			Leaf: h.Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
+		}, b.writer(p.Session, p.Head))
+		switch {
+		case err == nil:
+			b.answered()
+		case transient(err), stops(err):
+			return err
+		default:
+			b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)
+			return nil
+		}
+		if now := info.Log.Heads[p.Head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
+			p.Cursor = info.Log.Cursor
+		}
+	}
+	return nil
+}
+
+// stops reports whether err says that the log takes nothing for the session.
+func stops(err error) bool {
+	return errors.Is(err, core.ErrDeleted) || errors.Is(err, core.ErrTooNew) || errors.Is(err, core.ErrCorrupt)
+}
+
+func (b *Bridge) stopped(f *file, err error) error {
+	return b.refuse(f, stat{size: f.place.Size, mtime: f.place.MTime}, Stopped, err)
+}
+
+// tellParted says that two went on with one session.
+func (b *Bridge) tellParted(ctx context.Context, f *file) {
+	p := &f.place
+	who := "somebody else"
+	if hs, err := b.cfg.Node.Heads(ctx, string(p.Session)); err == nil && len(hs.Heads) > 0 && hs.Heads[0].Claim != nil {
+		who = hs.Heads[0].Claim.Name()
+	}
+	b.notify(Notice{Kind: Parted, Path: f.path, Session: p.Session, Head: p.Head, Text: fmt.Sprintf(
+		"%s went on with session %s too, so what is written in %s is on head %s from here on and both are kept: go on as before, or end the agent and take theirs with: sessctl resume %s",
+		who, p.Session, f.path, p.Head, p.Session)})
+}

@@ -1,0 +1,178 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// workers is how many files are brought in at the same time.
+const workers = 4
+
+// touch has f looked at soon.
+func (b *Bridge) touch(f *file) {
+	b.mu.Lock()
+	if !f.queued {
+		f.queued = true
+		b.dirty = append(b.dirty, f)
+	}
+	b.mu.Unlock()
+	b.kick()
+}
+
+func (b *Bridge) kick() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes a file that is to be looked at. It returns nil when ctx ends.
+func (b *Bridge) next(ctx context.Context) *file {
+	for ctx.Err() == nil {
+		b.mu.Lock()
+		if len(b.dirty) > 0 {
+			f := b.dirty[0]
+			b.dirty[0] = nil
+			b.dirty = b.dirty[1:]
+			f.queued = false
+			more := len(b.dirty) > 0
+			b.mu.Unlock()
+			if more {
+				b.kick()
+			}
+			return f
+		}
+		b.mu.Unlock()
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// work brings in files until ctx ends.
+func (b *Bridge) work(ctx context.Context) {
+	for b.gate.pass(ctx) {
+		f := b.next(ctx)
+		if f == nil {
+			return
+		}
+		again, err := b.sync(ctx, f, false)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return
+		case err != nil && !errors.As(err, new(refusal)):
+			b.shut(err)
+			b.touch(f)
+		case again > 0:
+			time.AfterFunc(again, func() { b.touch(f) })
+		}
+	}
+}
+
+// shut notes that no node takes anything, and tells it once.
+func (b *Bridge) shut(err error) {
+	if b.gate.shut() {
+		b.notify(Notice{Kind: Away, Err: err, Text: fmt.Sprintf("the log takes nothing now, lines wait in their files and go up later: %v", err)})
+	}
+}
+
+// flush brings in files, each until it is in step.
+func (b *Bridge) flush(ctx context.Context, files []*file) error {
+	for i, f := range files {
+		for {
+			again, err := b.sync(ctx, f, true)
+			if err == nil && again == 0 || errors.As(err, new(refusal)) {
+				break
+			}
+			if err != nil && ctx.Err() == nil {
+				b.shut(err)
+				again = firstPause
+			}
+			if f.missing() {
+				break
+			}
+			sleep(ctx, again)
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s not in the log yet, the first is %s: %w", count(len(files)-i, "file"), f.path, errors.Join(ctx.Err(), err))
+			}
+		}
+	}
+	return nil
+}
+
+// proveEvery is how often the log is asked whether it has what is remembered.
+const proveEvery = time.Hour
+
+// audit compares, once when a node answers and then now and then, what is
+// remembered of the files with a listing of the log: a session that the log has
+// not, or has less of, is looked at as a whole. So a log that was begun anew, or
+// lost something, gets it again.
+func (b *Bridge) audit(ctx context.Context) {
+	for {
+		wait := proveEvery
+		if err := b.check(ctx); err != nil {
+			wait = lastPause
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		case <-b.scan.proof:
+			t.Stop()
+		}
+	}
+}
+
+func (b *Bridge) check(ctx context.Context) error {
+	b.mu.Lock()
+	var known []*file
+	for _, f := range b.files {
+		known = append(known, f)
+	}
+	b.mu.Unlock()
+	behind := map[string]*file{}
+	at := map[string]uint64{}
+	for _, f := range known {
+		f.show.Lock()
+		p := f.shown
+		f.show.Unlock()
+		// The listing may lag behind what has only just been stored.
+		if p.Session != "" && p.Cursor.Seq > 0 && time.Since(time.Unix(0, p.Seen)) > time.Minute {
+			behind[f.path], at[f.path] = f, p.Cursor.Seq
+		}
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	seqs := map[string]uint64{}
+	for after := ""; ; {
+		page, err := b.cfg.Node.List(ctx, api.ListOptions{After: after, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Sessions {
+			seqs[string(row.ID)] = row.Seq
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	for path, f := range behind {
+		if seqs[string(f.session())] >= at[path] {
+			continue
+		}
+		f.show.Lock()
+		f.force = true
+		f.show.Unlock()
+		b.touch(f)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/session"
+)
+
+// A following brings what one agent writes into the log while it runs. It says
+// nothing meanwhile: the terminal is the agent's.
+type following struct {
+	a      *app
+	node   *api.Client
+	herald *session.Herald
+	finder *finder
+	runs   runs
+	agent  string // its name, for others to read
+	pid    int
+
+	mu     sync.Mutex // of what follows
+	trails []*trail
+	busy   map[string]agentsFile // others that run here follow them
+
+	wake chan struct{} // has room for one: a head may want to be claimed
+	stop context.CancelFunc
+	wait sync.WaitGroup
+}
+
+// A trail is one session file that is followed.
+type trail struct {
+	file   agentsFile
+	bridge *bridge.Bridge
+	holds  *holds
+	note   runNote
+	old    bool // an earlier run left it; this agent does not write it
+	away   atomic.Bool
+	parted atomic.Bool
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// newFollowing looks at what is there before the agent begins.
+func (a *app) newFollowing(node *api.Client, argv []string, o runOptions) *following {
+	dir := o.dir
+	if dir == "" {
+		dir, _ = os.Getwd() // without one no file is of here
+	}
+	return &following{
+		a: a, node: node, herald: node.Herald(), runs: a.runs(), agent: filepath.Base(argv[0]),
+		finder: newFinder(bridge.AgentRoots(a.env, dir), dir, argv), busy: map[string]agentsFile{},
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// start follows what the process pid writes, what it is known to write, and what
+// earlier runs have left.
+func (f *following) start(ctx context.Context, pid int, o runOptions) {
+	ctx, f.stop = context.WithCancel(ctx)
+	f.pid = pid
+	if o.file != "" {
+		f.finder.found[o.file] = true
+		f.follow(ctx, agentsFile{path: o.file, root: f.fileRoot(o.file, o.dialect), session: o.session, dialect: o.dialect}, o.claim, false)
+	}
+	f.wait.Go(func() {
+		for _, n := range f.runs.left(f.a.now()) {
+			f.follow(ctx, n.file(), nil, true)
+		}
+		f.find(ctx)
+	})
+	f.wait.Go(func() { f.keepClaims(ctx) })
+}
+
+// How often it is looked for files. Looking may take no more than a twentieth of
+// a processor until the first is found, and then, as agents seldom begin
+// another, a hundredth.
+const (
+	lookSoon, lookSoonShare   = 50 * time.Millisecond, 20
+	lookLater, lookLaterShare = 500 * time.Millisecond, 100
+)
+
+func (f *following) find(ctx context.Context) {
+	for {
+		began := time.Now()
+		f.look(ctx, f.pid)
+		took := time.Since(began)
+		pause := max(lookSoon, lookSoonShare*took)
+		if f.any() {
+			pause = max(lookLater, lookLaterShare*took)
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// any reports whether a file of this agent's is followed.
+func (f *following) any() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.trails {
+		if !t.old {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *following) look(ctx context.Context, pid int) {
+	fresh := f.finder.look(pid)
+	f.mu.Lock()
+	for _, file := range f.busy {
+		fresh = append(fresh, file)
+	}
+	f.mu.Unlock()
+	for _, file := range fresh {
+		f.follow(ctx, file, nil, false)
+	}
+}
+
+// follow begins to follow a file. One that another run on this host follows is
+// left to it until it ends.
+func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Claimed, old bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.trails {
+		if t.file.path == file.path {
+			t.old = t.old && old
+			return
+		}
+	}
+	t := &trail{file: file, old: old, done: make(chan struct{})}
+	before, _ := f.runs.load(file.path)
+	t.note = runNote{
+		Path: file.path, Session: file.session, Dialect: file.dialect, Images: f.images(file),
+		Agent: f.pid, Writers: before.Writers, Began: f.a.now(),
+	}
+	if old {
+		t.note.Agent, t.note.Began = before.Agent, before.Began
+	}
+	t.holds = newHolds(f.a, f.node, f.herald, file.session, f.agent, before.Writers, func(mine []string) {
+		t.note.Writers = mine
+		_ = f.runs.save(t.note) // without it they end with somebody else's claim
+	})
+	by, host := f.a.whoami()
+	var err error
+	t.bridge, err = bridge.New(bridge.Config{
+		Node:   f.node,
+		Roots:  []bridge.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
+		State:  f.runs.state(file.path),
+		Writer: t.holds.writer, Notify: func(n bridge.Notice) { f.hear(t, n) },
+		By: by, Host: host,
+	})
+	if errors.Is(err, core.ErrHeld) {
+		if !old {
+			f.busy[file.path] = file
+		}
+		return
+	}
+	if err != nil { // then nothing is remembered
+		t.bridge, err = bridge.New(bridge.Config{
+			Node: f.node, Roots: []bridge.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
+			Writer: t.holds.writer, Notify: func(n bridge.Notice) { f.hear(t, n) }, By: by, Host: host,
+		})
+		if err != nil {
+			return
+		}
+	}
+	delete(f.busy, file.path)
+	_ = f.runs.save(t.note) // without it the lines wait in the file until somebody follows it
+	if claim != nil {
+		t.holds.has(*claim)
+	}
+	ctx, t.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(t.done)
+		_ = t.bridge.Run(ctx) // it is always nil
+	}()
+	f.trails = append(f.trails, t)
+}
+
+// hear takes what the bridge tells.
+func (f *following) hear(t *trail, n bridge.Notice) {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+	switch n.Kind {
+	case bridge.Away:
+		t.away.Store(true)
+	case bridge.Back:
+		t.away.Store(false)
+	case bridge.Parted:
+		t.parted.Store(true)
+	}
+}
+
+// fileRoot is how a file is followed that is known by its path alone.
+func (f *following) fileRoot(path, dialect string) bridge.Root {
+	return bridge.Root{Path: path, Dialect: dialect}
+}
+
+// images is the folder with images that a file's lines refer to, empty where its
+// agent has none.
+func (f *following) images(file agentsFile) string {
+	if file.root.Images != "" {
+		return file.root.Images
+	}
+	d, err := dialect.Named(file.dialect)
+	if err != nil || d.ImageStore() == "" {
+		return ""
+	}
+	if file.root.Path != file.path {
+		return filepath.Join(filepath.Dir(file.root.Path), d.ImageStore())
+	}
+	dir, _ := f.a.imageStore(file.dialect, "") // there is none without a home
+	return dir
+}
+
+// keepClaims has the heads claimed that the agent's lines go to, and finds out
+// when somebody takes one over, until ctx ends.
+func (f *following) keepClaims(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		check := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			check = true
+		case <-f.wake:
+		}
+		f.mu.Lock()
+		trails := f.trails[:len(f.trails):len(f.trails)]
+		f.mu.Unlock()
+		for _, t := range trails {
+			if check {
+				t.holds.check(ctx)
+			}
+			if at := t.status(); !t.old && at.Session != "" {
+				t.holds.writer(at.Session, at.Head)
+			}
+		}
+	}
+}
+
+// status is how far the file is in the log.
+func (t *trail) status() bridge.File {
+	for _, file := range t.bridge.Files() {
+		if file.Path == t.file.path {
+			return file
+		}
+	}
+	return bridge.File{Path: t.file.path}
+}

@@ -1,0 +1,258 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// patience is how long a test waits for what must come.
+const patience = time.Minute
+
+// A terminal is a pseudo terminal with a program in it.
+type terminal struct {
+	t   *testing.T
+	pty *os.File
+	cmd *exec.Cmd
+
+	mu    sync.Mutex
+	grew  *sync.Cond
+	shown bytes.Buffer
+	ended bool
+	read  int // of what is shown, how much was awaited
+}
+
+// inTerminal starts a program in a terminal of its own, with programs called
+// sessctl and agent in its path.
+func inTerminal(t *testing.T, name string, args ...string) *terminal {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"sessctl", "agent"} {
+		if err := os.Symlink(self, filepath.Join(dir, program)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if name == "sessctl" {
+		name = filepath.Join(dir, name)
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + dir, "SESS_URL=http://127.0.0.1:1", "PS1=$ ", "TERM=dumb"}
+	cmd.Dir = dir
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, pty: f, cmd: cmd}
+	term.grew = sync.NewCond(&term.mu)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(term, f) // ends with the terminal
+		term.mu.Lock()
+		defer term.mu.Unlock()
+		term.ended = true
+		term.grew.Broadcast()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = f.Close() // hangs up whatever is left in it
+		<-done
+	})
+	return term
+}
+
+func (x *terminal) Write(b []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	defer x.grew.Broadcast()
+	return x.shown.Write(b)
+}
+
+func (x *terminal) types(keys string) {
+	x.t.Helper()
+	if _, err := io.WriteString(x.pty, keys); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// shows waits until the terminal shows what matches, behind what was awaited
+// before, and returns its groups.
+func (x *terminal) shows(pattern string) []string {
+	x.t.Helper()
+	re := regexp.MustCompile(pattern)
+	over := time.AfterFunc(patience, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.ended = true
+		x.grew.Broadcast()
+	})
+	defer over.Stop()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for {
+		fresh := x.shown.Bytes()[x.read:]
+		if at := re.FindSubmatchIndex(fresh); at != nil {
+			x.read += at[1]
+			var groups []string
+			for i := 2; i < len(at); i += 2 {
+				groups = append(groups, string(fresh[at[i]:at[i+1]]))
+			}
+			return groups
+		}
+		if x.ended {
+			x.t.Fatalf("the terminal does not show %q:\n%s", pattern, x.shown.String())
+		}
+		x.grew.Wait()
+	}
+}
+
+// exit returns the exit code of the program in the terminal.
+func (x *terminal) exit() int {
+	x.t.Helper()
+	if err := x.cmd.Wait(); err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			x.t.Fatal(err)
+		}
+	}
+	return x.cmd.ProcessState.ExitCode()
+}
+
+// said is all that the terminal has shown.
+func (x *terminal) said() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.shown.String()
+}
+
+func inSessctl(t *testing.T) (x *terminal, agent int) {
+	t.Helper()
+	x = inTerminal(t, "sessctl", "run", "--", "agent")
+	pid, err := strconv.Atoi(x.shows(`agent (\d+) is ready`)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, pid
+}
+
+func TestWhatIsTypedReachesTheAgentOnceAndSessctlNot(t *testing.T) {
+	t.Parallel()
+	x, _ := inSessctl(t)
+	x.types("\x03") // Ctrl-C
+	x.shows("heard interrupt")
+	x.types("\x1c") // Ctrl-\
+	x.shows("heard quit")
+	x.types("\x03")
+	x.shows("heard interrupt")
+	x.types("exit 41\r")
+	if code := x.exit(); code != 41 {
+		t.Errorf("exit code %d", code)
+	}
+	if n := strings.Count(x.said(), "heard"); n != 3 {
+		t.Errorf("three keys were heard %d times:\n%s", n, x.said())
+	}
+}
+
+func TestTheAgentHasTheTerminalAndItsSize(t *testing.T) {
+	t.Parallel()
+	x, _ := inSessctl(t)
+	x.types("size\r")
+	x.shows("size is 80 24")
+	if err := pty.Setsize(x.pty, &pty.Winsize{Rows: 50, Cols: 132}); err != nil {
+		t.Fatal(err)
+	}
+	x.types("size\r")
+	x.shows("size is 132 50")
+}
+
+func TestSignalsToSessctlReachTheAgent(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		x, _ := inSessctl(t)
+		if err := x.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		x.shows("heard " + s.String())
+		if code := x.exit(); code != 40 {
+			t.Errorf("%v: exit code %d", s, code)
+		}
+	}
+}
+
+func TestADeathBySignalIsTheExitCodeAndTheTerminalIsAsBefore(t *testing.T) {
+	t.Parallel()
+	x, _ := inSessctl(t)
+	before := settings(t, x.pty)
+	x.types("raw\r")
+	x.shows("raw now <nil>")
+	if settings(t, x.pty) == before {
+		t.Fatal("the agent has changed nothing")
+	}
+	x.types("die 9\n")
+	if code := x.exit(); code != 137 {
+		t.Errorf("exit code %d", code)
+	}
+	if settings(t, x.pty) != before {
+		t.Error("the terminal is left as the dead agent had it")
+	}
+}
+
+// TestAStoppedAgentGivesTheShellItsTerminal types the key that stops to a shell
+// with jobs, and has the agent stop itself.
+func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
+	t.Parallel()
+	x := inTerminal(t, "sh", "-i")
+	x.types("sessctl run -- agent\r")
+	x.shows(`agent \d+ is ready`)
+	x.types("\x1a") // Ctrl-Z
+	x.shows(`\$ $`)
+	x.types("echo the $((40+2)) shell\r")
+	x.shows("the 42 shell")
+	x.types("fg\r")
+	x.shows("sessctl run")
+	x.types("size\r")
+	x.shows("size is 80 24")
+	if stopsAlong {
+		x.types("stop\r")
+		x.shows(`\$ $`)
+		x.types("echo the $((50+2)) shell\r")
+		x.shows("the 52 shell")
+		x.types("fg\r")
+		x.shows("agent is back")
+	}
+	x.types("exit 42\r")
+	x.shows(`\$ $`)
+	x.types("echo it was $?\r")
+	x.shows("it was 42")
+}
+
+func TestWhatCannotBeStartedIsSaidAsAShellSaysIt(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	dir := t.TempDir()
+	wantResult(t, f.run("run", "--", filepath.Join(dir, "nothing")), 127, "", "cannot be started: no such file")
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantResult(t, f.run("run", "--", plain), 126, "", "cannot be started: permission denied")
+	wantResult(t, f.run("run", "agent"), exitUsage, "", "behind two dashes")
+	wantResult(t, f.run("run", "--"), exitUsage, "", "behind two dashes")
+}

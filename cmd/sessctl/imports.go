@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+const (
+	// importers is how many files are brought at a time.
+	importers = 4
+	// importBytes is how many bytes of files are in memory for that.
+	importBytes = 2 * comparedUpTo
+)
+
+// imports brings files into the log, several at a time. One that cannot be
+// imported does not keep the others out; a node that does not answer does.
+func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f importFlags) error {
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	files, err := sessionFiles(names)
+	if err != nil {
+		return err
+	}
+	if len(files) == 1 {
+		out := a.importFile(ctx, node, files[0], f, func(int64) {})
+		if out.err != nil {
+			return out.err
+		}
+		return a.sayBrought(out, f.quiet)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	run := &importRun{a: a, cmd: cmd, quiet: f.quiet, bar: a.newProgress(files, f.quiet), stop: stop}
+	for out := range a.bringAll(ctx, node, files, f, run.bar) {
+		if err := run.take(out); err != nil {
+			return err
+		}
+	}
+	return run.end()
+}
+
+// bringAll brings files, several at a time, and yields what became of them in
+// their order.
+func (a *app) bringAll(ctx context.Context, node *api.Client, files []foundFile, f importFlags, bar *progress) func(func(brought) bool) {
+	results := make([]chan brought, len(files))
+	for i := range results {
+		results[i] = make(chan brought, 1)
+	}
+	var g errgroup.Group
+	g.SetLimit(importers)
+	memory := semaphore.NewWeighted(importBytes)
+	go func() {
+		for i, file := range files {
+			g.Go(func() error {
+				weight := min(max(file.size, headerWithin), importBytes)
+				if file.size > comparedUpTo {
+					weight = headerWithin
+				}
+				if err := memory.Acquire(ctx, weight); err != nil {
+					results[i] <- brought{file: file, err: err}
+					return nil
+				}
+				defer memory.Release(weight)
+				out := a.importFile(ctx, node, file, f, bar.sent)
+				bar.done(out)
+				results[i] <- out
+				return nil
+			})
+		}
+	}()
+	return func(yield func(brought) bool) {
+		for _, result := range results {
+			if !yield(<-result) {
+				return
+			}
+		}
+	}
+}
+
+// An importRun is what became of many files.
+type importRun struct {
+	a     *app
+	cmd   *cobra.Command
+	quiet bool
+	bar   *progress
+	stop  func() // ends the bringing of the others
+
+	made, grown, there int // files: of a new session, with new entries, without
+	entries, skipped   int
+	failed             []brought
+	ended              error // why the others were not brought
+}
+
+// take takes in what became of a file, and says it. An error is one of the
+// output.
+func (r *importRun) take(out brought) error {
+	switch {
+	case r.ended != nil && errors.Is(out.err, context.Canceled):
+		return nil // it was not brought for the same reason
+	case out.err != nil && (unanswered(out.err) || errors.Is(out.err, context.Canceled) || errors.Is(out.err, context.DeadlineExceeded)):
+		if r.ended == nil {
+			r.ended = out.err
+			r.stop()
+		}
+		return nil
+	case out.err != nil:
+		r.failed = append(r.failed, out)
+		if r.a.format == asJSON {
+			r.a.show(r.cmd, out.err)
+		}
+		return nil
+	}
+	r.entries += out.done.Entries
+	r.skipped += len(out.done.Skipped)
+	switch {
+	case out.done.Created:
+		r.made++
+	case out.done.Entries > 0:
+		r.grown++
+	default:
+		r.there++
+		if r.a.format == table && (out.there || len(out.missing)+len(out.done.Skipped) == 0) {
+			return nil // there may be thousands
+		}
+	}
+	r.bar.clear()
+	return r.a.sayBrought(out, r.quiet)
+}
+
+// end says how it went in all.
+func (r *importRun) end() error {
+	r.bar.clear()
+	if !r.quiet {
+		r.a.notef("%s", r.summary())
+	}
+	if r.a.format == table {
+		for _, out := range r.failed {
+			r.a.show(r.cmd, out.err)
+		}
+	}
+	if r.ended != nil {
+		return r.ended
+	}
+	if len(r.failed) > 0 {
+		base, _ := r.a.base()
+		return reported{describe(r.failed[0].err, base).Exit}
+	}
+	return nil
+}
+
+func (r *importRun) summary() string {
+	parts := []string{
+		countIf(r.made, "new session", "new sessions"), countIf(r.grown, "session went on", "sessions went on"),
+		countIf(r.entries, "new entry", "new entries"), countIf(r.there, "there already", "there already"),
+		countIf(r.skipped, "line that is no entry", "lines that are no entries"), countIf(len(r.failed), "failed", "failed"),
+	}
+	done := r.made + r.grown + r.there + len(r.failed)
+	what := join(": ", count(done, "file", "files"), join(", ", parts...))
+	if r.ended != nil {
+		what += "; " + strings.TrimPrefix(count(r.bar.files-done, "was", "were")+" not brought", " ")
+	}
+	return what
+}
+
+// countIf is count, empty for none.
+func countIf(n int, one, many string) string {
+	if n == 0 {
+		return ""
+	}
+	return count(n, one, many)
+}
+
+// sayBrought prints what became of a file that was brought.
+func (a *app) sayBrought(out brought, quiet bool) error {
+	if quiet {
+		return nil
+	}
+	a.noteImages(out.missing, out.store)
+	return a.print(imported{out.file.name, out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
+}
+
+// counting tells sent of what is read of r. It can be read again where r can.
+func counting(r io.Reader, sent func(int64)) io.Reader {
+	c := &watched{r, sent}
+	if s, ok := r.(io.Seeker); ok {
+		return struct {
+			io.Reader
+			io.Seeker
+		}{c, s}
+	}
+	return c
+}
+
+type watched struct {
+	io.Reader
+	sent func(int64)
+}
+
+func (c *watched) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.sent(int64(n))
+	return n, err
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// A keeper is a node that keeps what is imported, and nothing else.
+type keeper struct {
+	*fakeNode
+	mu    sync.Mutex
+	files map[core.SessionID]*core.File
+	sent  []string // the sessions that were sent, in order
+	full  int      // it answers no more once it has so many; 0 for no end
+}
+
+func newKeeper(t *testing.T) *keeper {
+	k := &keeper{fakeNode: newFake(t), files: map[core.SessionID]*core.File{}}
+	k.mux.HandleFunc("GET /v1/sessions/{id}/digest", func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		id := core.SessionID(r.PathValue("id"))
+		f, ok := k.files[id]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(api.Detail{Status: 404, Code: "not-found", Detail: "no session"})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(api.Digested{Session: id, Entries: len(f.Entries), SHA256: api.DigestOf(f.Header, f.Entries), Cursor: core.Cursor{Seq: 1}})
+	})
+	k.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		f, _, err := dialect.Read("", b)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		switch {
+		case err != nil:
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(api.Detail{Status: 400, Code: "invalid", Detail: "not a session file: invalid"})
+		case k.full > 0 && len(k.files) >= k.full:
+			panic(http.ErrAbortHandler)
+		default:
+			id := core.SessionIDFor(f.Dialect, f.Header.ID)
+			_, had := k.files[id]
+			k.files[id] = f
+			k.sent = append(k.sent, string(id))
+			_ = json.NewEncoder(w).Encode(api.Imported{ID: f.Header.ID, Session: id, Created: !had, Entries: len(f.Entries), Version: f.Version})
+		}
+	})
+	return k
+}
+
+// home makes a home with so many sessions in two directories.
+func home(t *testing.T, sessions int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range sessions {
+		writeSession(t, filepath.Join(dir, fmt.Sprintf("cwd-%d", i%2), fmt.Sprintf("s%03d.jsonl", i)), fmt.Sprintf("session-%03d", i), 2)
+	}
+	return dir
+}
+
+func writeSession(t *testing.T, path, id string, entries int) {
+	t.Helper()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"type":"session","version":3,"id":%q,"timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}`+"\n", id)
+	parent := "null"
+	for i := range entries {
+		fmt.Fprintf(&b, `{"type":"message","id":"e%d","parentId":%s,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":"%d","timestamp":1}}`+"\n", i, parent, i)
+		parent = fmt.Sprintf(`"e%d"`, i)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWholeHomeIsImportedAndNotSentAgain(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	dir := home(t, 30)
+	first := k.run("import", dir)
+	wantResult(t, first, 0, "session-000  2 new entries", "sessctl: 30 files: 30 new sessions, 60 new entries\n")
+	if n := strings.Count(first.out, "\n"); n != 30 || len(k.sent) != 30 {
+		t.Errorf("%d lines, %d files sent, want 30 of each:\n%s", n, len(k.sent), first.out)
+	}
+	again := k.run("import", dir, filepath.Join(dir, "cwd-1"))
+	wantResult(t, again, 0, "", "sessctl: 30 files: 30 there already\n")
+	if again.out != "" || len(k.sent) != 30 {
+		t.Errorf("the second time %d files were sent in all, and it prints\n%s", len(k.sent), again.out)
+	}
+	writeSession(t, filepath.Join(dir, "cwd-0", "s000.jsonl"), "session-000", 5)
+	grown := k.run("import", dir)
+	wantResult(t, grown, 0, "session-000  5 new entries", "sessctl: 30 files: 1 session went on, 5 new entries, 29 there already\n")
+	if len(k.sent) != 31 {
+		t.Errorf("%d files were sent in all, want one more", len(k.sent))
+	}
+	wantResult(t, k.run("import", dir, "--again"), 0, "", "30 files")
+	if len(k.sent) != 61 {
+		t.Errorf("--again sent %d files", len(k.sent)-31)
+	}
+	if quiet := k.run("import", dir, "-q"); quiet.out != "" || quiet.err != "" || quiet.code != 0 {
+		t.Errorf("quiet: %+v", quiet)
+	}
+	if n := strings.Count(k.run("import", dir, "-o", "json").out, "\n"); n != 30 {
+		t.Errorf("%d objects, want one for each file", n)
+	}
+}
+
+func TestOneBadFileOfAHomeStopsNoOther(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	dir := home(t, 9)
+	bad := filepath.Join(dir, "cwd-0", "a-bad.jsonl")
+	if err := os.WriteFile(bad, []byte("no session\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(t.TempDir(), "gone.jsonl")
+	got := k.run("import", gone, dir)
+	wantResult(t, got, exitNotFound, "session-008", "sessctl: 11 files: 9 new sessions, 18 new entries, 2 failed\nsessctl: import: no such file: "+gone+"\n")
+	wantResult(t, got, exitNotFound, "", "sessctl: import: "+bad+": not a session file\n")
+	quiet := k.run("import", "-q", dir)
+	wantResult(t, quiet, exitInvalid, "", bad)
+	if strings.Contains(quiet.err, "files") {
+		t.Errorf("quiet prints\n%s", quiet.err)
+	}
+}
+
+func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	dir := home(t, 20)
+	k.full = 7
+	wantResult(t, k.run("import", dir), exitUnavailable, "", "were not brought")
+	k.set(0)
+	wantResult(t, k.run("import", dir), 0, "", "there already")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// What was under way when it ended may have arrived after that, and been sent again.
+	if len(k.files) != 20 || len(k.sent) > 20+importers {
+		t.Errorf("%d sessions are there, %d files were sent", len(k.files), len(k.sent))
+	}
+}
+
+func (k *keeper) set(full int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.full = full
+}
+
+// A bar is drawn over itself, and is gone before a line is printed.
+func TestProgressIsABarOnATerminalAndLinesElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, tty := range []bool{true, false} {
+		var errs bytes.Buffer
+		a := newApp(func(string) string { return "" }, strings.NewReader(""), io.Discard, &errs)
+		a.stderr.tty, a.stderr.width = tty, 0
+		now := time.Unix(0, 0)
+		a.now = func() time.Time { return now }
+		p := a.newProgress([]foundFile{{name: "a", size: 1024}, {name: "b", size: 3072}}, false)
+		p.sent(1024)
+		now = now.Add(lineEvery)
+		p.done(brought{file: foundFile{size: 1024}})
+		p.clear()
+		want := "sessctl: 1 of 2 files, 1 KiB of 4 KiB, 1 KiB sent\n"
+		if tty {
+			line := "[==========          ] 1 of 2 files, 1 KiB of 4 KiB, 1 KiB sent"
+			want = "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\r"
+		}
+		if got := errs.String(); got != want {
+			t.Errorf("on a terminal: %v: %q, want %q", tty, got, want)
+		}
+	}
+}

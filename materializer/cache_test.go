@@ -1,0 +1,76 @@
+package materializer_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A slowLog tells of its first last record when it is allowed to.
+type slowLog struct {
+	core.Log
+	once         sync.Once
+	asked, allow chan struct{}
+}
+
+func (l *slowLog) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	r, err := l.Log.Last(ctx, id)
+	l.once.Do(func() {
+		close(l.asked)
+		<-l.allow
+	})
+	return r, err
+}
+
+// A telling context tells that somebody waits for it.
+type telling struct {
+	context.Context
+	waits func()
+}
+
+func (c telling) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
+// Who asks for a session that others are loading already must not be given what
+// the log had before that.
+func TestWhatIsAskedForFreshIsNoOlderThanTheAsking(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.create(t, "session-one")
+	log := &slowLog{Log: r.log, asked: make(chan struct{}), allow: make(chan struct{})}
+	cache := materializer.NewCache(stream.NewSessions(stream.Config{Log: log, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet}), 64<<20)
+
+	early := make(chan error, 1)
+	go func() {
+		_, err := cache.Get(t.Context(), "session-one")
+		early <- err
+	}()
+	<-log.asked
+	add(t, s, 100)
+	// It is answered once both wait for it.
+	got, err := cache.Fresh(telling{t.Context(), sync.OnceFunc(func() { close(log.allow) })}, "session-one")
+	if err := <-early; err != nil {
+		t.Error(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, want := seqIn(got), seqIn(s); have != want {
+		t.Errorf("it ends at record %d, %d was there before it was asked for", have, want)
+	}
+}
+
+func seqIn(s *stream.Session) (seq uint64) {
+	_ = s.View(func(st *core.State) error {
+		seq = st.Seq
+		return nil
+	})
+	return seq
+}
