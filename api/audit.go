@@ -73,7 +73,7 @@ func (s *Server) record(ctx context.Context, a act, outcome, detail string) erro
 	}
 	return s.cfg.Audit.Write(ctx, AuditRecord{
 		Act: a.name, Session: a.session, By: a.notice.By, Host: a.notice.Host, Why: a.notice.Why,
-		Node: s.cfg.Node, Outcome: outcome, Detail: detail,
+		Node: s.cfg.Node, Outcome: outcome, Detail: detail, Token: callerOf(ctx).name, Request: RequestID(ctx),
 	})
 }
 
@@ -102,6 +102,27 @@ func (s *Server) noted(ctx context.Context, a act, do func(context.Context) erro
 		s.noteEnd(ctx, a, "", err)
 	}
 	return err
+}
+
+// acts are the calls that mend or make anew, by what the audit records call them.
+// The other acts of operators are recorded where they are done. A restore is not:
+// it comes once for each session, and would leave no room for anything else.
+var acts = map[string]string{
+	"POST /v1/sessions/{id}/repair":  "repair",
+	"POST /v1/blobs/{digest}/repair": "repair-blob",
+	"POST /v1/doctor":                "doctor-fix",
+	"POST /v1/rebuild":               "rebuild",
+}
+
+// recorded answers with h, which is an act called name.
+func (s *Server) recorded(name string, h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		a := act{name: name}
+		if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+			a.session = id
+		}
+		return s.noted(r.Context(), a, func(context.Context) error { return h(w, r) })
+	}
 }
 
 // noting is do, recorded as the act called name.

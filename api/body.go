@@ -17,8 +17,9 @@ const bodyWait = 30 * time.Second
 // with it. Memory is taken as bytes arrive: what a sender announces costs
 // nothing, and one that stops sending is given up.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
-	if r.ContentLength > s.cfg.MaxBody {
-		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body): %w", r.ContentLength, s.cfg.MaxBody, core.ErrTooLarge)
+	most := callerOf(r.Context()).body(s.cfg.MaxBody)
+	if r.ContentLength > most {
+		return nil, nil, fmt.Errorf("the body has %d bytes, %d are allowed (limits.body, or the token's): %w", r.ContentLength, most, core.ErrTooLarge)
 	}
 	var held []func()
 	release = func() {
@@ -32,7 +33,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 		if len(b) == cap(b) {
 			// Doubled, up to a little over what is allowed: the last read finds
 			// out whether there is more.
-			more := min(max(int64(cap(b)), 64<<10), s.cfg.MaxBody+4096-int64(cap(b)))
+			more := min(max(int64(cap(b)), 64<<10), most+4096-int64(cap(b)))
 			gate := s.gates.small
 			if int64(cap(b))+more > smallBody {
 				gate = s.gates.large
@@ -65,7 +66,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 
 func bodyError(n int, err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return fmt.Errorf("the body has more than %d bytes (limits.body): %w", n, core.ErrTooLarge)
+		return fmt.Errorf("the body has more than %d bytes (limits.body, or the token's): %w", n, core.ErrTooLarge)
 	}
 	return fmt.Errorf("the body broke off after %d bytes: %v: %w", n, err, core.ErrInvalid)
 }

@@ -66,8 +66,12 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 // sendChanges sends cs and what comes behind them, until ctx ends. changed is
 // closed when there is more than cs.
 func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f materializer.Filter, cs []materializer.Change, after Mark, changed <-chan struct{}) error {
+	mine := callerOf(ctx)
 	for {
 		for _, c := range cs {
+			if !mine.Reaches(string(c.ID)) {
+				continue // that it changed is told with its id
+			}
 			if err := out.change(c); err != nil {
 				return errBroken
 			}

@@ -159,6 +159,15 @@ var calls = map[string]call{
 		query: []param{text("since", "Records stored then or later, RFC 3339."), {"after", "The number of a record: those behind it.", object{"type": "integer", "minimum": 0}, false}},
 	},
 
+	"GET /v1/whoami":                 {tag: "tokens", id: "whoami", sum: "What the caller may do here", out: api.Whoami{}},
+	"GET /v1/tokens":                 {tag: "tokens", id: "tokens", sum: "The log's tokens, without their secrets, the oldest first", out: api.TokenList{}},
+	"POST /v1/tokens":                {tag: "tokens", id: "createToken", sum: "Make a token; its secret is in this answer and nowhere else", in: api.TokenRequest{}, out: api.MadeToken{}, status: 201},
+	"POST /v1/tokens/{token}/rotate": {tag: "tokens", id: "rotateToken", sum: "Give a token a new secret", in: api.RotateRequest{}, out: api.MadeToken{}},
+	"DELETE /v1/tokens/{token}": {
+		tag: "tokens", id: "revokeToken", sum: "End a token, for good", out: api.Token{},
+		query: []param{text("by", "Who ends it."), text("host", "Where they are."), text("why", "Why.")},
+	},
+
 	"GET /v1/sessions": {
 		tag: "sessions", id: "list", sum: "List sessions, the latest modified first", out: api.List{},
 		query: with(filter, order, []param{upTo("limit", "How many.", 10000, 1000), text("after", "The next of the page before, or a session's id.")}),
@@ -345,6 +354,7 @@ var inPath = map[string]param{
 	"name":   {"name", "The claim's writer, or the end of a snapshot's key.", object{"type": "string"}, true},
 	"digest": {"digest", "The SHA-256 of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
 	"shard":  {"shard", "The number of a shard, from 0.", object{"type": "integer", "minimum": 0}, true},
+	"token":  {"token", "The token's id.", object{"type": "string", "pattern": "^[a-z2-7]{12}$"}, true},
 }
 
 // answerHeaders are what answers say beside their bodies.

@@ -57,6 +57,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f.After = q.Get("after")
+	if id, err := core.ParseSessionID(f.After); err == nil { // where it stands tells that it is there
+		if err := callerOf(r.Context()).reaches(id); err != nil {
+			return err
+		}
+	}
 	s.catchUp(r.Context())
 	page, err := s.cfg.Directory.List(r.Context(), f)
 	if err != nil {
@@ -101,7 +106,7 @@ func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filte
 		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
 		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"),
 		State: materializer.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
-		Sort: materializer.Sort(q.Get("sort")),
+		Sort: materializer.Sort(q.Get("sort")), Within: callerOf(ctx).Prefix,
 	}
 	errs := []error{
 		times(q, "createdFrom", "createdTo", &f.Created), times(q, "modifiedFrom", "modifiedTo", &f.Modified),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,7 +45,8 @@ type feed struct {
 	s      *Server
 	out    *eventWriter
 	places places
-	passed int // records since the follower was told how far it is
+	passed int    // records since the follower was told how far it is
+	mine   caller // whose sessions are told of, and no others
 
 	only   map[core.SessionID]bool // the sessions that were named; nil for none
 	filter *materializer.Filter    // nil for all sessions
@@ -106,7 +108,10 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !reflect.ValueOf(filter).IsZero() {
+	f.mine = callerOf(r.Context())
+	asked := filter
+	asked.Within = ""
+	if !reflect.ValueOf(asked).IsZero() {
 		f.filter = &filter
 	}
 	names := q["session"]
@@ -123,6 +128,9 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 	for _, name := range names {
 		id, err := core.ParseSessionID(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.mine.reaches(id); err != nil {
 			return nil, err
 		}
 		f.only[id] = true
@@ -225,7 +233,7 @@ func (f *feed) session(id core.SessionID) *feedSession {
 
 // wants reports whether the follower wants the session of a record.
 func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
-	if ch.Session == "" {
+	if ch.Session == "" || !f.mine.Reaches(string(ch.Session)) {
 		return false, nil
 	}
 	if f.only != nil {
@@ -233,6 +241,9 @@ func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 	}
 	if f.filter == nil {
 		return true, nil
+	}
+	if !strings.HasPrefix(string(ch.Session), f.filter.Prefix) {
+		return false, nil
 	}
 	known := f.session(ch.Session)
 	if time.Since(known.decided) < feedDecided {

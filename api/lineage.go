@@ -140,6 +140,9 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.ID = id
 	}
+	if err := callerOf(r.Context()).makes(m.ID); err != nil {
+		return err
+	}
 	if q.With == "" {
 		return fmt.Errorf(`"with" is missing: the session to merge with: %w`, core.ErrInvalid)
 	}
@@ -234,6 +237,9 @@ func checkKind(word string) error {
 // named returns the session called name, as fresh as the log's leader has it.
 func (s *Server) named(ctx context.Context, name string) (*stream.Session, error) {
 	id, err := core.ParseSessionID(name)
+	if err == nil {
+		err = callerOf(ctx).reaches(id)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -101,6 +102,9 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
 	}
 	n := session.New{Dialect: orPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
+	if err := s.makesWhole(r.Context(), n); err != nil {
+		return err
+	}
 	sess, err := s.cfg.Sessions.CreateStrict(r.Context(), n)
 	if e, ok := errors.AsType[*core.LineError](err); ok {
 		return &core.LineError{Line: numbers[e.Line], ID: e.ID, Err: e.Err}
@@ -110,6 +114,24 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.cfg.Cache.Put(sess)
 	return s.created(w, sess)
+}
+
+// makesWhole returns errForbidden unless the caller may make the session that a
+// header is of. A header that cannot be read is left to who makes the session.
+func (s *Server) makesWhole(ctx context.Context, n session.New) error {
+	c := callerOf(ctx)
+	if c.Prefix == "" {
+		return nil
+	}
+	d, err := dialect.Named(n.Dialect)
+	if err != nil {
+		return err
+	}
+	h, err := d.Header(n.Header)
+	if err != nil {
+		return err
+	}
+	return c.makes(core.SessionIDFor(n.Dialect, h.ID))
 }
 
 func orPi(dialect string) string {

@@ -17,14 +17,18 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/prompts"
 	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -98,6 +102,15 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
+		Tokens: access.NewBook(js, log.Name(), 1, quiet),
+	}
+	cfg.Doctor = &doctor.Doctor{
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: bucket,
+		Presence: stream.NewPresence(js, log.Name(), 1, session.Presence{}),
+		Verifier: &verify.Verifier{
+			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Blobs: blobs,
+		},
+		Node: doctor.Node{Name: "test", Ready: func(context.Context) error { return nil }, Store: func(context.Context) error { return nil }},
 	}
 	for _, o := range opts {
 		o(&cfg)
@@ -110,7 +123,8 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	http.DefaultClient.Transport.(*conformity).watch(n.Base)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{}, 3)
+	done := make(chan struct{}, 4)
+	go func() { _ = cfg.Tokens.Run(work); done <- struct{}{} }()
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
 	go func() { _ = mat.Run(work); _ = directory.Close(); done <- struct{}{} }()
 	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()

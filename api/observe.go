@@ -55,9 +55,9 @@ func unwrapped(w http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// about is what a line of the log says of a request: which it is, and of which
+// told is what a line of the log says of a request: which it is, and of which
 // session.
-func about(r *http.Request) []any {
+func told(r *http.Request) []any {
 	args := []any{"request", RequestID(r.Context()), "method", r.Method, "path", clip(r.URL.Path, 200)}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
 		args = append(args, "session", id)
@@ -86,7 +86,7 @@ func (s *Server) observed(h http.Handler) http.Handler {
 				s.cfg.Observe(Seen{Route: r.Pattern, Status: seen.status, Took: took})
 			}
 			if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
-				s.cfg.Logger.Debug("request", append(about(r), "status", seen.status, "took", took.Round(time.Microsecond))...)
+				s.cfg.Logger.Debug("request", append(told(r), "status", seen.status, "took", took.Round(time.Microsecond))...)
 			}
 		}()
 		h.ServeHTTP(seen, r)

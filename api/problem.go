@@ -44,6 +44,9 @@ var problems = []struct {
 	title  string
 	next   string
 }{
+	{errUnauthorized, "unauthorized", 401, "No valid token", "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN)."},
+	{errForbidden, "forbidden", 403, "Not allowed", "Use a token that is allowed to; an admin makes one with: sessctl token create"},
+	{ErrTooMany, "too-many", 429, "Too many requests", "Wait as long as Retry-After says; then send the same again."},
 	{core.ErrUncertain, "uncertain", 503, "The answer was lost", "Send the same request again, with the same ids or Idempotency-Key: it is stored once."},
 	{core.ErrFenced, "fenced", 409, "Another writer holds the head", "Stop writing to this head; claim it with takeOver, or append to a head of your own."},
 	{core.ErrConflict, "conflict", 409, "The log holds something else there", "Read the session and decide anew."},
@@ -67,6 +70,9 @@ func detailOf(err error) Detail {
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
 			d.Status, d.Code, d.Title, d.Next = p.status, p.code, p.title, p.next
+			if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
+				d.Detail = strings.TrimSuffix(d.Detail, ": "+p.err.Error()) // the title says it
+			}
 			break
 		}
 	}
@@ -102,8 +108,11 @@ func writeDetail(w http.ResponseWriter, d Detail) {
 	d.Request = h.Get(HeaderRequest)
 	h.Del("ETag")
 	h.Set("Content-Type", "application/problem+json")
-	if d.Status == http.StatusServiceUnavailable {
+	switch d.Status {
+	case http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(d.Status)
 	b, err := marshal(d)

@@ -36,6 +36,9 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	q, err := promptQuery(r.URL.Query())
+	if err == nil {
+		err = callerOf(r.Context()).asksWithin(q.Session)
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
@@ -45,7 +45,19 @@ type Config struct {
 
 	Doctor *doctor.Doctor // looks at everything; required for what asks it to
 
-	Token   string // that requests must carry; empty for none
+	// Token is one that may do everything. Where it is empty and Closed is false,
+	// nobody is asked for a token, and everybody may do everything.
+	Token  string
+	Closed bool
+	// AnyHost has a node that asks nobody for a token answer under any name, not
+	// to localhost alone.
+	AnyHost bool
+	Tokens  *access.Book // the log's tokens; nil where the node knows none
+	// NeedCertificate refuses whoever shows no certificate that the listener has
+	// verified. Subjects are whose certificate stands for a token.
+	NeedCertificate bool
+	Subjects        []Subject
+
 	Node    string // this node's name
 	Version string // of the program
 	BlobsAt string // where blobs are kept, for status
@@ -65,7 +77,9 @@ type Config struct {
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
 	MaxLine int
-	Logger  *slog.Logger // default slog.Default()
+	// Access has every request logged: who asked for what, and how it went.
+	Access bool
+	Logger *slog.Logger // default slog.Default()
 }
 
 // A Server answers HTTP for one log.
@@ -75,8 +89,9 @@ type Server struct {
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
 
-	gates  gates
-	bodies *bodies
+	gates    gates
+	bodies   *bodies
+	spending *spending
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -90,7 +105,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody)}
+	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody), spending: newSpending()}
 	s.bodies = newBodies(s.gates.large)
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
@@ -128,7 +143,8 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return ctx.Err()
 }
 
-// routes are the calls, each described in openapi.json.
+// routes are the calls, each described in openapi.json. What each asks of its
+// caller is in the table of rights.go.
 func (s *Server) routes() map[string]handler {
 	return map[string]handler{
 		"GET /v1/status":                             s.status,
@@ -202,6 +218,11 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
 		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
+		"GET /v1/tokens":                             s.tokens,
+		"POST /v1/tokens":                            s.createToken,
+		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
+		"DELETE /v1/tokens/{token}":                  s.revokeToken,
+		"GET /v1/whoami":                             s.whoami,
 	}
 }
 
@@ -218,13 +239,18 @@ func (s *Server) open() map[string]http.HandlerFunc {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
+		if name, ok := acts[pattern]; ok {
+			h = s.recorded(name, h)
+		}
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
+		} else {
+			h = s.following(h)
 		}
-		mux.Handle(pattern, s.observed(s.serve(h)))
+		mux.Handle(pattern, s.observed(s.serve(pattern, h)))
 	}
 	if s.cfg.Metrics != nil { // past all gates: it tells how they are
-		mux.Handle("GET /metrics", s.observed(s.serve(s.metrics)))
+		mux.Handle("GET /metrics", s.observed(s.serve("GET /metrics", s.metrics)))
 	}
 	for pattern, h := range s.open() {
 		mux.HandleFunc(pattern, h)
@@ -239,7 +265,7 @@ func (s *Server) Handler() http.Handler {
 // local keeps web pages out of a node without a token. Loopback alone does not:
 // a browser on the same machine reaches it, under any name that resolves to it.
 func (s *Server) local(h http.Handler) http.Handler {
-	if s.cfg.Token != "" {
+	if !s.openToAll() || s.cfg.AnyHost {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -304,41 +330,41 @@ func (r *refusal) WriteHeader(int)             {}
 // A handler answers a request, or returns the error to answer with.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// serve is what every call has in common: the token, the size of the body, the
-// error as a problem document.
-func (s *Server) serve(h handler) http.Handler {
+// serve is what every call has in common: who asks and whether they may, the size
+// of the body, the error as a problem document.
+func (s *Server) serve(pattern string, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.allowed(r) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeDetail(w, Detail{
-				Type: "urn:sesslog:unauthorized", Code: "unauthorized", Status: http.StatusUnauthorized, Title: "No valid token",
-				Detail: "this node asks for a token", Next: "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN).",
-			})
+		who, err := s.authenticate(r)
+		if err == nil {
+			err = s.spending.request(who.id, who.Limits)
+		}
+		if err == nil {
+			err = who.may(pattern, r.PathValue("id"))
+		}
+		if err != nil {
+			retryAfter(w, err)
+			s.noteAccess(r, who, writeProblem(w, err).Code)
 			return
 		}
-		r.Body = http.MaxBytesReader(unwrapped(w), r.Body, s.cfg.MaxBody)
+		r = r.WithContext(withCaller(r.Context(), who))
+		r.Body = http.MaxBytesReader(unwrapped(w), r.Body, who.body(s.cfg.MaxBody))
 		r, cancel := bounded(r)
 		defer cancel()
-		err := h(w, r)
-		if err == nil {
+		if err = h(w, r); err == nil {
+			s.noteAccess(r, who, "")
 			return
 		}
 		if errors.Is(err, errBroken) {
+			s.noteAccess(r, who, "broken")
 			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
 		}
+		retryAfter(w, err)
 		d := writeProblem(w, err)
+		s.noteAccess(r, who, d.Code)
 		if d.Status >= 500 && r.Context().Err() == nil {
-			s.cfg.Logger.Warn("request failed", append(about(r), "status", d.Status, "code", d.Code, "err", err)...)
+			s.cfg.Logger.Warn("request failed", append(told(r), "status", d.Status, "code", d.Code, "err", err)...)
 		}
 	})
-}
-
-func (s *Server) allowed(r *http.Request) bool {
-	if s.cfg.Token == "" {
-		return true
-	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) == 1
 }
 
 // errBroken is a failure after the answer has begun.

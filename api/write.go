@@ -39,6 +39,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
 	id, err := core.ParseSessionID(q.ID)
+	if err == nil {
+		err = callerOf(r.Context()).makes(id)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,6 +106,9 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, _, err := dialect.Read(q.Get("dialect"), raw)
 	if err != nil {
+		return err
+	}
+	if err := callerOf(r.Context()).makes(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
 		return err
 	}
 	who := core.Origin{By: q.Get("by")}
@@ -419,6 +425,9 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		f.ID = id
+	}
+	if err := callerOf(r.Context()).makes(f.ID); err != nil {
+		return err
 	}
 	src, err := s.session(r)
 	if err != nil {

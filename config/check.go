@@ -21,10 +21,7 @@ func Check(c Config) error {
 	if c.Data == "" {
 		bad("data", "it is empty; name a directory")
 	}
-	host := checkAddr(c.Listen, "listen", bad)
-	if host != "" && !isLoopback(host) && c.Token == "" {
-		bad("token", "listen is %s, which others can reach; set a token (or listen on 127.0.0.1)", c.Listen)
-	}
+	checkAccess(c, bad)
 	if c.Node == "" {
 		bad("node", "it is empty")
 	}
@@ -54,6 +51,45 @@ func Check(c Config) error {
 	return errors.Join(errs...)
 }
 
+// checkAccess refuses a node that strangers could use, unless that is asked for
+// in so many words.
+func checkAccess(c Config, bad reporter) {
+	host := checkAddr(c.Listen, "listen", bad)
+	switch {
+	case c.Open && c.Token != "":
+		bad("open", "it lets everybody in, and a token is set; take one of them out")
+	case c.Open && c.TLS.ClientCA != "":
+		bad("open", "it lets everybody in, and tls.client_ca does not; take one of them out")
+	case host != "" && !isLoopback(host) && !c.Closed() && !c.Open:
+		bad("token", "listen is %s, which others can reach; set a token (or tls.client_ca, or listen on 127.0.0.1; "+
+			"open: true lets everybody do everything)", c.Listen)
+	}
+	t := c.TLS
+	pair(t.Cert, t.Key, "tls", bad)
+	if t.ClientCA != "" && t.Cert == "" {
+		bad("tls.client_ca", "callers show certificates over TLS alone; set tls.cert and tls.key")
+	}
+	if t.ClientCA != "" && c.Token == "" && len(t.Subjects) == 0 {
+		bad("tls.subjects", "there is no token either, so nobody could do anything; name at least one admin, or set token")
+	}
+	if len(t.Subjects) > 0 && t.ClientCA == "" {
+		bad("tls.subjects", "without tls.client_ca anybody could have made such a certificate")
+	}
+	for _, s := range t.Subjects {
+		name, scope, ok := strings.Cut(s, "=")
+		if !ok || name == "" || name == "*" || strings.Contains(strings.TrimSuffix(name, "*"), "*") || !slices.Contains([]string{"read", "write", "admin"}, scope) {
+			bad("tls.subjects", "%q; write NAME=SCOPE, such as agent-*=write, with read, write or admin", s)
+		}
+	}
+}
+
+// pair reports a certificate without its key, or a key without its certificate.
+func pair(cert, key, section string, bad reporter) {
+	if (cert == "") != (key == "") {
+		bad(section, "cert and key go together: one is %q, the other %q", cert, key)
+	}
+}
+
 type reporter func(key, format string, args ...any)
 
 func checkLog(c Config, bad reporter) {
@@ -71,8 +107,13 @@ func checkLog(c Config, bad reporter) {
 func checkNATS(c Config, bad reporter) {
 	n := c.NATS
 	if n.URL == "" {
-		if n.Creds != "" {
-			bad("nats.creds", "it is for nats.url, which is empty")
+		for _, of := range [][2]string{{"creds", n.Creds}, {"nkey", n.NKey}, {"ca", n.CA}} {
+			if of[1] != "" {
+				bad("nats."+of[0], "it is for nats.url, which is empty")
+			}
+		}
+		if n.Cert != "" && n.Listen == "" {
+			bad("nats.cert", "it is for nats.url or nats.listen, which are empty")
 		}
 	} else {
 		if n.Listen != "" || c.Cluster.Name != "" {
@@ -84,11 +125,19 @@ func checkNATS(c Config, bad reporter) {
 			}
 		}
 	}
+	pair(n.Cert, n.Key, "nats", bad)
+	if n.Creds != "" && n.NKey != "" {
+		bad("nats.nkey", "nats.creds is set, too; a node shows one of them")
+	}
 	if n.Listen != "" {
 		checkAddr(n.Listen, "nats.listen", bad)
 	}
+	pair(c.Cluster.Cert, c.Cluster.Key, "cluster", bad)
+	if (c.Cluster.Cert == "") != (c.Cluster.CA == "") {
+		bad("cluster.ca", "cluster.cert and cluster.ca go together: a node shows one and checks the others by the other")
+	}
 	if c.Cluster.Name == "" {
-		if c.Cluster.Listen != "" || len(c.Cluster.Routes) > 0 {
+		if c.Cluster.Listen != "" || len(c.Cluster.Routes) > 0 || c.Cluster.Cert != "" {
 			bad("cluster.name", "it is empty, but other settings of the cluster are not")
 		}
 		return

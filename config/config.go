@@ -7,7 +7,9 @@ import "time"
 type Config struct {
 	Data   string `yaml:"data" doc:"directory of everything this node keeps on its own disk"`
 	Listen string `yaml:"listen" doc:"HOST:PORT of the HTTP API; port 0 picks a free one. Beyond loopback a token is required"`
-	Token  string `yaml:"token" doc:"token that every request must carry; empty for none" secret:"true"`
+	Token  string `yaml:"token" doc:"token that may do everything, and makes the first of the log's own; with it, every request must carry one" secret:"true"`
+	Open   bool   `yaml:"open" doc:"let everybody do everything who can reach listen, beyond loopback too; without it, a node that asks for no token starts on loopback alone"`
+	TLS    TLS    `yaml:"tls"`
 	Node   string `yaml:"node" doc:"this node's name, unique in its cluster; default the host's name"`
 
 	Log       Log       `yaml:"log"`
@@ -19,6 +21,14 @@ type Config struct {
 	Limits    Limits    `yaml:"limits"`
 	Watch     Watch     `yaml:"watch"`
 	Logging   Logging   `yaml:"logging"`
+}
+
+// TLS is how the HTTP API is encrypted, and whose certificates stand for a token.
+type TLS struct {
+	Cert     string `yaml:"cert" doc:"file of the API's certificate, its chain behind it; it is read anew when it changes; empty: no TLS"`
+	Key      string `yaml:"key" doc:"file of the certificate's key"`
+	ClientCA string `yaml:"client_ca" doc:"file of certificate authorities: every caller must show a certificate that one of them signed, but those of /healthz and /readyz"`
+	Subjects List   `yaml:"subjects" doc:"NAME=SCOPE: callers whose certificate has the common name NAME, or one beginning with it where it ends in *, need no token and may do what SCOPE says (read, write, admin); the first that fits counts"`
 }
 
 // Log is the log that the node serves.
@@ -34,7 +44,10 @@ type Log struct {
 type NATS struct {
 	URL      string   `yaml:"url" doc:"an existing NATS server or cluster (nats://…); empty: embed one"`
 	Creds    string   `yaml:"creds" doc:"credentials file for url"`
+	NKey     string   `yaml:"nkey" doc:"file with the seed of an nkey, for url"`
 	CA       string   `yaml:"ca" doc:"file of certificate authorities for url, where they are not the system's"`
+	Cert     string   `yaml:"cert" doc:"certificate file: shown to the server at url, or by the embedded server to clients of nats.listen; read anew when it changes"`
+	Key      string   `yaml:"key" doc:"file of that certificate's key"`
 	Listen   string   `yaml:"listen" doc:"HOST:PORT where the embedded server accepts clients; empty: only this process"`
 	Token    string   `yaml:"token" doc:"token that clients of the embedded server must show; required beyond loopback" secret:"true"`
 	Sync     Duration `yaml:"sync" doc:"how often the embedded server flushes to disk; 0: before every answer. Anything else can lose acknowledged records at a power cut. With url: how often that server does; 0: nobody knows, 2m is assumed"`
@@ -47,6 +60,9 @@ type Cluster struct {
 	Listen string `yaml:"listen" doc:"HOST:PORT where the other nodes of the cluster reach this one"`
 	Routes List   `yaml:"routes" doc:"HOST:PORT of every node of the cluster, this one included"`
 	Secret string `yaml:"secret" doc:"what nodes show each other; required beyond loopback" secret:"true"`
+	Cert   string `yaml:"cert" doc:"certificate file for the links between nodes, for host names of routes, good for servers and clients; read anew when it changes; empty: no TLS"`
+	Key    string `yaml:"key" doc:"file of that certificate's key"`
+	CA     string `yaml:"ca" doc:"file of certificate authorities that every node's certificate must be signed by"`
 }
 
 // Blobs is where images, large bodies and snapshots are kept.
@@ -101,6 +117,7 @@ type Limits struct {
 type Logging struct {
 	Level  string `yaml:"level" doc:"debug, info, warn or error"`
 	Format string `yaml:"format" doc:"text or json"`
+	Access bool   `yaml:"access" doc:"a line for each request: who asked for what, of which session, and how it went; what sessions hold is never in it"`
 }
 
 // Default returns the configuration of a node that was told nothing: it runs on
@@ -118,3 +135,6 @@ func Default(data, host string) Config {
 		Logging:   Logging{Level: "info", Format: "text"},
 	}
 }
+
+// Closed reports whether callers of the API are asked who they are.
+func (c Config) Closed() bool { return c.Token != "" || c.TLS.ClientCA != "" }

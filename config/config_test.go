@@ -19,6 +19,7 @@ func TestWhatIsPrintedReadsBackTheSame(t *testing.T) {
 	c := Default("/data", "host")
 	c.Cluster.Routes = List{"127.0.0.1:1", "127.0.0.1:2"}
 	c.Watch.Roots = List{"/home/me/.pi/agent/sessions", "agents"}
+	c.TLS.Subjects = List{"ops=admin"}
 	c.Limits.Line = 3 << 20
 	c.Blobs.S3.Create = true
 	var back Config
@@ -132,6 +133,55 @@ func TestSizes(t *testing.T) {
 		var s Size
 		if s.UnmarshalText([]byte(text)) == nil {
 			t.Errorf("%q is a size", text)
+		}
+	}
+}
+
+// TestWhoIsLetInWithoutBeingAsked is a table of settings: only loopback, and
+// what says so in so many words, is open.
+func TestWhoIsLetInWithoutBeingAsked(t *testing.T) {
+	t.Parallel()
+	certs := TLS{Cert: "c", Key: "k"}
+	mutual := TLS{Cert: "c", Key: "k", ClientCA: "ca", Subjects: List{"ops=admin"}}
+	for _, c := range []struct {
+		name, listen, token string
+		open                bool
+		tls                 TLS
+		fault               string // the key at fault, "" for none
+		closed              bool
+	}{
+		{"loopback", "127.0.0.1:1", "", false, TLS{}, "", false},
+		{"loopback by name", "localhost:1", "", false, TLS{}, "", false},
+		{"loopback, IPv6", "[::1]:1", "", false, TLS{}, "", false},
+		{"loopback with a token", "127.0.0.1:1", "t", false, TLS{}, "", true},
+		{"every address", ":1", "", false, TLS{}, "token:", false},
+		{"every address, written out", "0.0.0.0:1", "", false, TLS{}, "token:", false},
+		{"every address, IPv6", "[::]:1", "", false, TLS{}, "token:", false},
+		{"a name", "node.example:1", "", false, TLS{}, "token:", false},
+		{"an address with TLS alone", "0.0.0.0:1", "", false, certs, "token:", false},
+		{"an address with a token", "0.0.0.0:1", "t", false, TLS{}, "", true},
+		{"an address with certificates", "0.0.0.0:1", "", false, mutual, "", true},
+		{"said in so many words", "0.0.0.0:1", "", true, TLS{}, "", false},
+		{"said, and a token", "0.0.0.0:1", "t", true, TLS{}, "open:", true},
+		{"said, and certificates", "0.0.0.0:1", "", true, mutual, "open:", true},
+		{"certificates without TLS", "127.0.0.1:1", "t", false, TLS{ClientCA: "ca"}, "tls.client_ca:", true},
+		{"certificates that mean nothing", "127.0.0.1:1", "", false, TLS{Cert: "c", Key: "k", ClientCA: "ca"}, "tls.subjects:", true},
+		{"subjects without an authority", "127.0.0.1:1", "t", false, TLS{Cert: "c", Key: "k", Subjects: List{"a=read"}}, "tls.subjects:", true},
+		{"everybody as a subject", "127.0.0.1:1", "t", false, TLS{Cert: "c", Key: "k", ClientCA: "ca", Subjects: List{"*=read"}}, "tls.subjects:", true},
+		{"an unknown scope", "127.0.0.1:1", "t", false, TLS{Cert: "c", Key: "k", ClientCA: "ca", Subjects: List{"a=root"}}, "tls.subjects:", true},
+		{"a certificate without its key", "127.0.0.1:1", "", false, TLS{Cert: "c"}, "tls:", false},
+	} {
+		cfg := Default("/data", "host")
+		cfg.Listen, cfg.Token, cfg.Open, cfg.TLS = c.listen, c.token, c.open, c.tls
+		err := Check(cfg)
+		switch {
+		case c.fault == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)):
+			t.Errorf("%s: %v, want it to name %s", c.name, err, c.fault)
+		}
+		if cfg.Closed() != c.closed {
+			t.Errorf("%s: closed is %v", c.name, cfg.Closed())
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 // of a field narrows nothing.
 type Filter struct {
 	Prefix  string // of the id, or of the agent's own id
+	Within  string // of the id: what who asks may see of the log
 	CWD     string // the directory that the agent works in, as it wrote it
 	Below   bool   // CWD and the directories below it
 	Dialect string

@@ -48,6 +48,8 @@ type AuditRecord struct {
 	Host    string         `json:"host,omitempty"` // where By was
 	Node    string         `json:"node,omitempty"` // that did it
 	Why     string         `json:"why,omitempty"`
+	Token   string         `json:"token,omitempty"`   // by which it was asked for: its name and id, or whose certificate; By is the caller's own word
+	Request string         `json:"request,omitempty"` // the id of the request, as in the node's log
 	Outcome string         `json:"outcome"`
 	Detail  string         `json:"detail,omitempty"` // counts, names, digests
 }
@@ -115,7 +117,7 @@ func (a *Audit) check(c jetstream.StreamConfig) error {
 // where the answer was lost: a record stored twice is better than none.
 func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 	r.N, r.Time = 0, time.Time{}
-	for _, name := range []*string{&r.Act, &r.By, &r.Host, &r.Node} {
+	for _, name := range []*string{&r.Act, &r.By, &r.Host, &r.Node, &r.Token, &r.Request} {
 		*name = cutText(*name, auditName)
 	}
 	r.Why, r.Detail = cutText(r.Why, auditText), cutText(r.Detail, auditText)

@@ -36,6 +36,7 @@ var verbs = []func(*app) *cobra.Command{
 	backupCmd, restoreCmd,
 	watchCmd, runCmd, attachCmd,
 	contextsCmd, completionCmd, manCmd,
+	tokenCmd,
 }
 
 // An app is one run of the program: its flags and the world around it.
@@ -50,6 +51,7 @@ type app struct {
 	// contextName is the context that --context names.
 	contextName string
 	token       string
+	tls         tlsFlags
 	format      format
 	wide        bool // tables are not cut and have more columns
 	yaml        bool // what is JSON by format is printed as YAML
@@ -110,6 +112,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.url, "url", "", "the node's `URL`, or those of several nodes, with commas between: where one cannot be reached the next is asked (SESS_URL; default "+defaultURL+")")
 	f.StringVar(&a.contextName, "context", "", "ask the cluster of this `NAME`, see: sessctl contexts (SESS_CONTEXT; default the current one)")
 	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
+	a.tls.add(f)
 	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table, for people; wide, a table that is not cut, with more columns; json or yaml, for programs")
 	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
 	for _, verb := range verbs {
@@ -146,7 +149,8 @@ func (a *app) client() (*api.Client, error) {
 	}
 	// A context's token is for its own nodes, and so is nobody else's for them.
 	token := cmp.Or(a.token, secret, a.env("SESS_TOKEN"))
-	return api.ClientOf(strings.Split(base, ","), strings.TrimSpace(token)), nil
+	c := api.ClientOf(strings.Split(base, ","), strings.TrimSpace(token))
+	return c, a.secure(c)
 }
 
 // base is the URL of the node that flags and environment name, or of several,

@@ -18,8 +18,9 @@ func auditCmd(a *app) *cobra.Command {
 them, when and why, the latest last. What sessions hold is not in it.
 
 With -o json: a list with an object for each record: n (its number), time, act,
-session, by, host, node, why, outcome (begun, done, refused or failed), and
-detail.`,
+session, by, host, token, request, node, why, outcome (begun, done, refused or
+failed), and detail. by and host are the caller's own words; token is the one that
+it was let in by.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.sinceTime(since)
@@ -78,13 +79,13 @@ func (a *app) printAudit(rs []api.AuditRecord) error {
 		return nil
 	}
 	g := a.newGrid()
-	g.add("TIME", "ACT", "SESSION", "BY", "OUTCOME", "WHY", "DETAIL")
+	g.add("TIME", "ACT", "SESSION", "BY", "TOKEN", "OUTCOME", "WHY", "DETAIL")
 	for _, r := range rs {
 		who := r.By
 		if r.Host != "" {
 			who += "@" + r.Host
 		}
-		g.add(a.when(r.Time), r.Act, string(r.Session), who, r.Outcome, r.Why, r.Detail)
+		g.add(a.when(r.Time), r.Act, string(r.Session), who, r.Token, r.Outcome, r.Why, r.Detail)
 	}
 	return g.flush()
 }

@@ -52,6 +52,7 @@ var outcomes = []struct {
 	{core.ErrFull, exitUnavailable, "full", ""},
 	{core.ErrInvalid, exitInvalid, "invalid", ""},
 	{core.ErrNotFound, exitNotFound, "not-found", "see what there is with: sessctl ls, or in a session with: sessctl tree SESSION"},
+	{api.ErrTooMany, exitUnavailable, "too-many", "wait a moment, or ask an admin for a token with higher limits"},
 	{fs.ErrNotExist, exitNotFound, "not-found", ""},
 	{fs.ErrExist, exitConflict, "exists", ""},
 	{core.ErrCorrupt, exitDamaged, "corrupt", ""},

@@ -80,6 +80,10 @@ func sign(ctx context.Context, c *gc.Collector, logger *slog.Logger) error {
 	for said := false; ; said = true {
 		err := c.Sign(ctx)
 		if err == nil {
+			if other, err := c.Other(ctx); err == nil && other != "" {
+				logger.Warn("another log keeps its blobs in the same place: who may read one log can read the blobs of both; "+
+					"give each a blobs.s3.prefix of its own where that must not be", "other", other)
+			}
 			return idle(ctx)
 		}
 		if !said && ctx.Err() == nil {

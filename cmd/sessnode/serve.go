@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
@@ -41,6 +43,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return fmt.Errorf("listen (another node may run there; choose with --listen): %w", err)
 	}
 	defer ln.Close()
+	warnOpen(cfg, logger)
+	outside, err := secured(ln, cfg.TLS, logger)
+	if err != nil {
+		return err
+	}
 
 	broker, err := startBroker(ctx, cfg, logger)
 	if err != nil {
@@ -116,12 +123,14 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		},
 		Node: patient(cfg, broker, store),
 	}
+	tokens := access.NewBook(js, log.Name(), replicas, logger)
 	server := api.New(api.Config{
+		Tokens: tokens, Closed: cfg.Closed(), AnyHost: cfg.Open, NeedCertificate: cfg.TLS.ClientCA != "", Subjects: subjectsOf(cfg.TLS),
 		Doctor: doc, Collector: collector,
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
-		MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
+		Access: cfg.Logging.Access, MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 		Metrics: figures.Handler(logger), Observe: figures.Request, Tracer: traces.Tracer(),
 	})
 	figures.Watch(metrics.Node{
@@ -129,7 +138,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Store: store.seen, Conn: broker.metrics(), Broker: broker.figures(),
 	})
 
-	fmt.Fprintf(out, "sessnode ready: http://%s (data %s, log %s)\n", ln.Addr(), cfg.Data, log.Name())
+	fmt.Fprintf(out, "sessnode ready: %s://%s (data %s, log %s)\n", schemeOf(cfg), ln.Addr(), cfg.Data, log.Name())
 	if broker.url != "" {
 		fmt.Fprintf(out, "nats: %s\n", broker.url)
 	}
@@ -140,7 +149,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer stopWork()
-		return server.Run(ctx, ln)
+		return server.Run(ctx, outside)
 	})
 	g.Go(func() error {
 		defer func() { _ = presence.LeaveCrew(context.WithoutCancel(work)) }() // others find out in ten seconds
@@ -148,6 +157,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
+	if cfg.Closed() { // else nobody is asked for one
+		g.Go(func() error { return tokens.Run(work) })
+	}
 	g.Go(func() error { return emptyTrash(ctx, cfg, server, logger) })
 	g.Go(func() error {
 		return collectBlobs(ctx, time.Duration(cfg.Blobs.Collect), func() bool { return mat.Shards()[0].Mine }, server.CollectBlobs, logger)
@@ -218,10 +230,21 @@ func startBroker(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 		Dir: filepath.Join(cfg.Data, "nats"), Listen: cfg.NATS.Listen, Token: cfg.NATS.Token,
 		SyncEvery: time.Duration(cfg.NATS.Sync), MaxStore: int64(cfg.NATS.MaxStore), Logger: logger,
 	}
+	if cfg.NATS.Cert != "" {
+		pair, err := keyPair(cfg.NATS.Cert, cfg.NATS.Key, logger)
+		if err != nil {
+			return nil, fmt.Errorf("nats: %w", err)
+		}
+		ec.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: shows(pair)}
+	}
 	if cfg.Cluster.Name != "" {
 		ec.Name = cfg.Node
 		ec.Cluster = &embedded.Cluster{
 			Name: cfg.Cluster.Name, Listen: cfg.Cluster.Listen, Routes: cfg.Cluster.Routes, Secret: cfg.Cluster.Secret,
+		}
+		var err error
+		if ec.Cluster.TLS, err = between(cfg.Cluster, logger); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
 		}
 	}
 	server, err := embedded.Start(ctx, ec)
@@ -262,6 +285,7 @@ func catchUp(ctx context.Context, server *embedded.Server, logger *slog.Logger) 
 func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 	opts := []nats.Option{
 		nats.Name("sessnode " + cfg.Node),
+		nats.CustomInboxPrefix(natsInbox(cfg.Log.Name, "node")),
 		nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1), // what cannot be sent now is refused, not sent when nobody waits for it any more
 		nats.SyncQueueLen(1024),   // a subscription has room for so many messages; the default takes half a megabyte
@@ -273,12 +297,11 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) { logger.Info("NATS connection back", "server", c.ConnectedUrlRedacted()) }),
 	}
-	if cfg.NATS.Creds != "" {
-		opts = append(opts, nats.UserCredentials(cfg.NATS.Creds))
+	more, err := natsAccess(cfg.NATS, logger)
+	if err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
 	}
-	if cfg.NATS.CA != "" {
-		opts = append(opts, nats.RootCAs(cfg.NATS.CA))
-	}
+	opts = append(opts, more...)
 	conn, err := nats.Connect(cfg.NATS.URL, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", cfg.NATS.URL, err)

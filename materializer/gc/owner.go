@@ -110,6 +110,21 @@ func (c *Collector) alone(ctx context.Context, q Request) error {
 	return nil
 }
 
+// Other returns the signature of another log that keeps its blobs in the same
+// bucket and prefix, or "" where there is none.
+func (c *Collector) Other(ctx context.Context) (key string, err error) {
+	own, err := c.signature(ctx)
+	if err != nil {
+		return "", err
+	}
+	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
+		if err != nil || info.Key != own {
+			return info.Key, err
+		}
+	}
+	return "", nil
+}
+
 // knows returns core.ErrConflict where the log has nothing of a session that has a
 // snapshot: it is another log's of the same name, or this one has lost it.
 func (c *Collector) knows(ctx context.Context, session string) error {

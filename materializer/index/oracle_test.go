@@ -70,6 +70,9 @@ func (w *world) filter(o []*materializer.View) materializer.Filter {
 	if w.rng.IntN(12) == 0 {
 		f.Prefix = string(some.Row.ID[:1+w.rng.IntN(4)])
 	}
+	if w.rng.IntN(12) == 0 {
+		f.Within = string(some.Row.ID[:1+w.rng.IntN(4)])
+	}
 	return f
 }
 

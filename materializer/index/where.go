@@ -69,13 +69,14 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 		}
 	}
 	w.prefix(f.Prefix)
+	w.within(f.Within)
 	w.marks(f)
 	w.texts(f, ordered)
 	w.state(f)
 	w.ranges(f, ordered, deleted)
 	switch ordered {
 	case materializer.SortModified:
-		w.narrow = f.Text == "" && f.Name == "" && f.Prefix == ""
+		w.narrow = f.Text == "" && f.Name == "" && f.Prefix == "" && f.Within == ""
 	case materializer.SortName:
 		w.narrow = f.Name != "" && len(w.conds) == 3 // deleted, and two of the name
 	}
@@ -132,6 +133,17 @@ func (w *where) prefix(p string) {
 	w.add("(+s.id >= ? AND +s.id <= ? OR +s.agent_id >= ? AND +s.agent_id <= ?)", p, last, p, last)
 	w.way(`SELECT n FROM sessions WHERE id >= ? AND id <= ?
 		UNION SELECT n FROM sessions WHERE agent_id <> '' AND agent_id >= ? AND agent_id <= ?`, p, last, p, last)
+}
+
+// within asks for the beginning of the log's own id, and of nothing else.
+func (w *where) within(p string) {
+	if p == "" {
+		return
+	}
+	p = words.Clean(p)
+	last := p + "\U0010FFFF"
+	w.add("+s.id >= ? AND +s.id <= ?", p, last)
+	w.way("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
 }
 
 func (w *where) marks(f *materializer.Filter) {

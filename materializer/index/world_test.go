@@ -242,7 +242,7 @@ func matches(v *materializer.View, f *materializer.Filter) bool {
 		})
 	}
 	below := r.CWD == f.CWD || f.Below && strings.HasPrefix(r.CWD, strings.TrimRight(f.CWD, "/")+"/")
-	return r.Deleted == f.Deleted && strings.HasPrefix(string(r.ID), f.Prefix) && (f.CWD == "" || below) &&
+	return r.Deleted == f.Deleted && strings.HasPrefix(string(r.ID), f.Prefix) && strings.HasPrefix(string(r.ID), f.Within) && (f.CWD == "" || below) &&
 		(f.Dialect == "" || r.Dialect == f.Dialect) && (f.Holder == "" || holds) && (f.Label == "" || slices.Contains(labels(v), f.Label)) &&
 		in(r.Name, f.Name) && (in(r.Name, f.Text) || in(r.First, f.Text)) && isAt(v, f.State, silent) &&
 		within(moment(r.Created), f.Created, time.Time.Compare) && within(moment(last(v)), f.Modified, time.Time.Compare) &&

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,14 +35,19 @@ type Config struct {
 	// its parents, readable by this user only. It must be a local disk.
 	Dir string
 
-	// Listen is the host:port on which NATS clients are served over TCP, without
-	// TLS. Port 0 picks a free one, see [Server.ClientURL]. Empty means none:
+	// Listen is the host:port on which NATS clients are served over TCP, with TLS
+	// where that is set. Port 0 picks a free one, see [Server.ClientURL]. Empty means none:
 	// only this process can connect. Any host but loopback needs a Token.
 	Listen string
 
 	// Token is what a TCP client must present. Empty lets anyone in who can
 	// reach Listen, and is refused unless Listen is on loopback.
 	Token string
+
+	// TLS is what TCP clients have to speak: it holds a certificate, or a function
+	// that gives one. Nil means none, and then a Token crosses the wire in the
+	// clear. Connections of this process never use it.
+	TLS *tls.Config
 
 	// Name tells this server from the others of its cluster, where it is
 	// required and must stay the same for the life of Dir. At most 64 of
@@ -91,6 +97,13 @@ type Cluster struct {
 	// Secret is what a member must present to the others. Empty lets in whoever
 	// can reach Listen, and is refused unless Listen is on loopback.
 	Secret string
+
+	// TLS is what members speak to each other. It is for both sides of a
+	// connection: certificates, RootCAs and ClientCAs are needed, or functions
+	// that give them, and ClientAuth should require a verified certificate. The
+	// certificate of a member must be good for the host of its route. Nil means
+	// none: then routes belong in a private network.
+	TLS *tls.Config
 }
 
 func (c Config) withDefaults() Config {
@@ -134,6 +147,9 @@ func (c Config) check() error {
 		}
 	} else if c.Token != "" {
 		fault("Token: is set, but Listen is empty, so nobody could present it")
+	}
+	if c.TLS != nil && c.Listen == "" {
+		fault("TLS: is set, but Listen is empty, so nobody would speak it")
 	}
 	if c.SyncEvery < 0 || c.SyncEvery > 0 && c.SyncEvery < minSyncEvery {
 		fault("SyncEvery: %v is neither 0 (fsync every write) nor at least %v", c.SyncEvery, minSyncEvery)
@@ -253,12 +269,18 @@ func (c Config) options() *server.Options {
 	if c.Listen != "" {
 		o.DontListen = false
 		o.Host, o.Port, _ = parseListen(c.Listen)
+		if c.TLS != nil {
+			o.TLS, o.TLSConfig = true, c.TLS.Clone()
+		}
 	}
 	if c.Cluster == nil {
 		return o
 	}
 	o.Cluster.Name = c.Cluster.Name
 	o.Cluster.Host, o.Cluster.Port, _ = parseListen(c.Cluster.Listen)
+	if c.Cluster.TLS != nil {
+		o.Cluster.TLSConfig = c.Cluster.TLS.Clone()
+	}
 	for _, route := range c.Cluster.Routes {
 		u, _ := parseRoute(route)
 		if c.Cluster.Secret != "" {

@@ -23,8 +23,8 @@
 //
 // # What it does not do
 //
-// It makes no streams and knows no sessions. It does not encrypt: there is no
-// TLS on its listeners, and a Token or Secret crosses the wire in the clear, so
-// ports other than loopback belong inside a private network. It does not add or
+// It makes no streams and knows no sessions. It encrypts only where it is given
+// certificates (Config.TLS, Cluster.TLS): else a Token or Secret crosses the wire
+// in the clear, and ports other than loopback belong inside a private network. It does not add or
 // remove cluster members, and it handles no signals.
 package embedded

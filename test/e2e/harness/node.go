@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type Node struct {
 	URL   string // where it answers, while it runs and after
 	Data  string
 	Token string // that its clients show
+	// TLS is what its clients need to speak to it over https.
+	TLS *tls.Config
 
 	// ReadyIn is how long the last start took until the node said it is ready.
 	ReadyIn time.Duration
@@ -160,8 +163,10 @@ func (n *Node) awaitReady() error {
 
 // answers returns once the node's own answer is that it is ready.
 func (n *Node) answers() error {
+	look := n.http()
+	defer look.CloseIdleConnections()
 	return awaitFor(Patience, func() error {
-		r, err := http.Get(n.URL + "/readyz")
+		r, err := look.Get(n.URL + "/readyz")
 		if err != nil {
 			return err
 		}
@@ -176,7 +181,14 @@ func (n *Node) answers() error {
 
 // Client speaks to the node over connections of its own.
 func (n *Node) Client() *api.Client {
-	return &api.Client{Base: n.URL, Token: n.Token, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	return &api.Client{Base: n.URL, Token: n.Token, HTTP: n.http()}
+}
+
+func (n *Node) http() *http.Client {
+	if n.TLS == nil {
+		return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	}
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8, TLSClientConfig: n.TLS.Clone()}}
 }
 
 // Pid is the running node's process id.

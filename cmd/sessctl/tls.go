@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// tlsFlags are the files that a connection to a node over https needs, where the
+// system's authorities will not do or the node asks for a certificate.
+type tlsFlags struct{ ca, cert, key string }
+
+func (f *tlsFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.ca, "ca", "", "`FILE` of the certificate authorities that the node's certificate is checked by (SESS_CA; default the system's)")
+	fl.StringVar(&f.cert, "client-cert", "", "`FILE` of the certificate to show to the node (SESS_CLIENT_CERT)")
+	fl.StringVar(&f.key, "client-key", "", "`FILE` of that certificate's key (SESS_CLIENT_KEY)")
+}
+
+// secure has c use the files that flags and environment name.
+func (a *app) secure(c *api.Client) error {
+	f := tlsFlags{
+		ca:   cmp.Or(a.tls.ca, a.env("SESS_CA")),
+		cert: cmp.Or(a.tls.cert, a.env("SESS_CLIENT_CERT")),
+		key:  cmp.Or(a.tls.key, a.env("SESS_CLIENT_KEY")),
+	}
+	if f == (tlsFlags{}) {
+		return nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.ca != "" {
+		b, err := os.ReadFile(f.ca)
+		if err != nil {
+			return err
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(b) {
+			return usagef("there is no certificate in %.200q", f.ca)
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return usagef("--client-cert and --client-key go together")
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return usagef("certificate %.200q with key %.200q: %v", f.cert, f.key, err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if c.HTTP != nil {
+		t, ok = c.HTTP.Transport.(*http.Transport)
+	}
+	if !ok {
+		return nil // of a test's own
+	}
+	t = t.Clone()
+	t.TLSClientConfig = cfg
+	c.HTTP = &http.Client{Transport: t}
+	return nil
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func tokenCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Make, list, rotate and revoke the tokens of a log",
+		Long: `Looks after who may ask the nodes of a log, and for what. A token is made with
+a scope: read (see sessions), write (read, and make sessions and write to them)
+or admin (everything, such as erasing, restoring and making tokens). It can be
+for the sessions alone whose ids begin with a prefix, and it can end by itself.
+
+The log keeps a digest of each secret and not the secret: it is printed once,
+when it is made. All nodes of the log know of a new or revoked token within a
+second. Only a token with scope admin, or the node's own one, may do this.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("no verb given: create, ls, rotate, revoke or check")
+		},
+	}
+	cmd.AddCommand(tokenCreateCmd(a), tokenLsCmd(a), tokenRotateCmd(a), tokenRevokeCmd(a), tokenCheckCmd(a))
+	return cmd
+}
+
+type tokenFlags struct {
+	scope     string
+	prefix    string
+	expires   string
+	rate      int
+	body      int64
+	followers int
+	why       string
+}
+
+func tokenCreateCmd(a *app) *cobra.Command {
+	var f tokenFlags
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a token and print its secret, once",
+		Long: `Makes a token called NAME, after who is to carry it, and prints what requests
+carry. It is kept nowhere: put it where it is needed now, as SESS_TOKEN.
+
+With -o json: one object with token (what requests carry), id, name, scope,
+prefix, limits, by, created and expires.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			return a.tokenCreate(ctx, args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.scope, "scope", "read", "what it may do: `SCOPE` read, write or admin")
+	fl.StringVar(&f.prefix, "prefix", "", "only sessions whose ids begin with `PREFIX`")
+	fl.StringVar(&f.expires, "expires", "", "when it ends: a `TIME` such as 2026-12-31T00:00:00Z, a day, or how long from now, such as 720h (default never)")
+	fl.IntVar(&f.rate, "rate", 0, "requests a second that a node takes from it, `N` (default no bound)")
+	fl.Int64Var(&f.body, "body", 0, "bytes of one request, `N` (default what the node takes)")
+	fl.IntVar(&f.followers, "followers", 0, "streams of events that it may have open at a node, `N` (default no bound)")
+	fl.StringVar(&f.why, "why", "", "the reason, a `TEXT` for the audit records")
+	return cmd
+}
+
+func (a *app) tokenCreate(ctx context.Context, name string, f tokenFlags) error {
+	scope, err := access.ParseScope(f.scope)
+	if err != nil {
+		return usagef("--scope %.64q: use read, write or admin", f.scope)
+	}
+	expires, err := a.untilTime(f.expires)
+	if err != nil {
+		return err
+	}
+	node, err := a.client()
+	if err != nil {
+		return err
+	}
+	by, host := a.whoami()
+	made, err := node.CreateToken(ctx, api.TokenRequest{
+		Name: name, Scope: scope, Prefix: f.prefix, Expires: expires,
+		Limits: api.TokenLimits{Rate: f.rate, Body: f.body, Followers: f.followers},
+		Notice: api.Notice{By: by, Host: host, Why: f.why},
+	})
+	if err != nil {
+		return err
+	}
+	return a.printSecret(ctx, node, made)
+}
+
+// untilTime reads a time, a day, or how long from now.
+func (a *app) untilTime(s string) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return a.now().Add(d).UTC(), nil
+	}
+	t, err := a.sinceTime(s)
+	if err != nil {
+		return time.Time{}, usagef("--expires %q: write 2026-12-31T00:00:00Z, 2026-12-31, or 720h", s)
+	}
+	return t.UTC(), nil
+}
+
+// printSecret prints what is seen this once.
+func (a *app) printSecret(ctx context.Context, node *api.Client, made api.MadeToken) error {
+	return a.print(made, func() error {
+		a.notef("this is token %s (%s); its secret is not shown again", made.ID, made.Name)
+		if me, err := node.Whoami(ctx); err == nil && me.Token == "" {
+			a.notef("the node at hand asks nobody for a token: set one for it (token, or SESS_TOKEN), else this one keeps nobody out")
+		}
+		return a.printf("%s", made.Bearer)
+	})
+}
+
+func tokenLsCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ls",
+		Short: "List the tokens of the log, without their secrets",
+		Long: `Lists the tokens of the log, the oldest first. When a token was used last is
+known to the hour.
+
+With -o json: a list with an object for each: id, name, scope, prefix, limits
+(rate, body, followers), by, created, rotated, expires, former (until when the
+secret before is good, too) and used.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			node, err := a.client()
+			if err != nil {
+				return err
+			}
+			list, err := node.Tokens(ctx)
+			if err != nil {
+				return err
+			}
+			return a.print(notNil(list), func() error { return a.printTokens(list) })
+		},
+	}
+}
+
+func (a *app) printTokens(list []api.Token) error {
+	if len(list) == 0 {
+		a.notef("the log has no tokens, make one with: sessctl token create NAME")
+		return nil
+	}
+	g := a.newGrid()
+	g.add("ID", "NAME", "SCOPE", "SESSIONS", "CREATED", "EXPIRES", "USED", "LIMITS")
+	for _, t := range list {
+		sessions := "all"
+		if t.Prefix != "" {
+			sessions = t.Prefix + "*"
+		}
+		expires := cmp.Or(a.when(t.Expires), "never")
+		if !t.Expires.IsZero() && !a.now().Before(t.Expires) {
+			expires = "is over"
+		}
+		g.add(t.ID, t.Name, string(t.Scope), sessions, a.when(t.Created), expires, cmp.Or(a.when(t.Used), "-"), limitsText(t.Limits))
+	}
+	return g.flush()
+}
+
+func limitsText(l api.TokenLimits) string {
+	var parts []string
+	if l.Rate > 0 {
+		parts = append(parts, strconv.Itoa(l.Rate)+"/s")
+	}
+	if l.Body > 0 {
+		parts = append(parts, bytesText(l.Body))
+	}
+	if l.Followers > 0 {
+		parts = append(parts, count(l.Followers, "follower", "followers"))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "none")
+}
+
+func tokenRotateCmd(a *app) *cobra.Command {
+	var keep time.Duration
+	var why string
+	cmd := &cobra.Command{
+		Use:   "rotate TOKEN",
+		Short: "Give a token a new secret and print it, once",
+		Long: `Gives the token with that id or name a new secret. With --keep the former one
+stays good for a while, so that who carries it can be given the new one without
+a refused request in between. No node has to be started anew.
+
+With -o json: the object that create prints.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			node, t, err := a.tokenNamed(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			by, host := a.whoami()
+			made, err := node.RotateToken(ctx, t.ID, api.RotateRequest{Keep: keep.String(), Notice: api.Notice{By: by, Host: host, Why: why}})
+			if err != nil {
+				return err
+			}
+			return a.printSecret(ctx, node, made)
+		},
+	}
+	cmd.Flags().DurationVar(&keep, "keep", 0, "for how much `TIME` the former secret stays good, up to 168h")
+	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` for the audit records")
+	return cmd
+}
+
+func tokenRevokeCmd(a *app) *cobra.Command {
+	var why string
+	cmd := &cobra.Command{
+		Use:   "revoke TOKEN",
+		Short: "End a token, for good",
+		Long: `Ends the token with that id or name, on all nodes of the log, within a second.
+Streams of events that it has open end when they are next opened anew.
+
+With -o json: one object with what the token was.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			node, t, err := a.tokenNamed(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			by, host := a.whoami()
+			gone, err := node.RevokeToken(ctx, t.ID, api.Notice{By: by, Host: host, Why: why})
+			if err != nil {
+				return err
+			}
+			return a.print(gone, func() error { return a.printf("token %s (%s) is revoked", gone.ID, gone.Name) })
+		},
+	}
+	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` for the audit records")
+	return cmd
+}
+
+// tokenNamed finds the token with that id or name.
+func (a *app) tokenNamed(ctx context.Context, arg string) (*api.Client, api.Token, error) {
+	node, err := a.client()
+	if err != nil {
+		return nil, api.Token{}, err
+	}
+	list, err := node.Tokens(ctx)
+	if err != nil {
+		return nil, api.Token{}, err
+	}
+	var found []api.Token
+	for _, t := range list {
+		if t.ID == arg {
+			return node, t, nil
+		}
+		if t.Name == arg {
+			found = append(found, t)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return node, found[0], nil
+	case 0:
+		return nil, api.Token{}, hintf(fmt.Errorf("no token with the id or name %.80q: %w", arg, core.ErrNotFound), "see what there is with: sessctl token ls")
+	}
+	return nil, api.Token{}, hintf(fmt.Errorf("%d tokens are called %.80q: %w", len(found), arg, core.ErrInvalid), "name it by its id, see: sessctl token ls")
+}
+
+func tokenCheckCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Show what the token in use may do",
+		Long: `Asks the node who it takes you for, and what that may do: the token in
+SESS_TOKEN or --token.
+
+With -o json: one object with log, node, token (its name and id, or absent where
+the node asks for none), scope, prefix and limits.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.within(cmd, short)
+			defer cancel()
+			node, err := a.client()
+			if err != nil {
+				return err
+			}
+			me, err := node.Whoami(ctx)
+			if err != nil {
+				return err
+			}
+			return a.print(me, func() error {
+				who := cmp.Or(me.Token, "nobody in particular: this node asks for no token")
+				sessions := "all sessions"
+				if me.Prefix != "" {
+					sessions = "sessions " + me.Prefix + "*"
+				}
+				return a.printf("%s\nscope %s, %s of log %s; limits: %s", who, me.Scope, sessions, me.Log, limitsText(me.Limits))
+			})
+		},
+	}
+}

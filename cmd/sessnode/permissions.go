@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/config"
+)
+
+// natsRoles are who connects to a NATS server that a log is kept on, and what for.
+var natsRoles = []struct{ name, what string }{
+	{"reader", "a Go program that reads and follows sessions through package stream"},
+	{"writer", "a Go program that writes to sessions, too"},
+	{"node", "a sessnode on a log that is there"},
+	{"first", "the first sessnode of a log, which makes its streams and buckets; node does from then on"},
+}
+
+// natsInbox is where the answers to a role go: no other role, and no other log,
+// can listen there.
+func natsInbox(log, role string) string {
+	if role == "first" {
+		role = "node" // the same program
+	}
+	return "_SESSINBOX_" + role + "_" + log
+}
+
+// natsPermissions are the subjects that a role has to publish and to subscribe
+// to, and no others. A test has every role do its work with them and nothing else.
+func natsPermissions(role, log string, shards int) (publish, subscribe []string) {
+	subscribe = []string{natsInbox(log, role) + ".>", "live.sess." + log + ".>"}
+	var streams []string
+	for i := range shards {
+		streams = append(streams, fmt.Sprintf("SESS_%s_%02d", log, i))
+	}
+	of := func(call string, names ...string) {
+		for _, name := range names {
+			publish = append(publish, "$JS.API."+call+"."+name)
+		}
+	}
+	of("STREAM.INFO", streams...)
+	of("STREAM.MSG.GET", streams...)
+	of("DIRECT.GET", streams...)
+	if role == "reader" {
+		return publish, subscribe
+	}
+	publish = append(publish, "sess."+log+".>")
+	if role == "writer" {
+		return publish, subscribe
+	}
+	audit := "SESSAUDIT_" + log
+	here, tokens := "KV_SESSHERE_"+log, "KV_"+access.BucketName(log)
+	publish = append(publish, "$JS.API.INFO") // asked before a bucket is made; it tells the account's limits
+	of("STREAM.PURGE", streams...)            // truncation and erasure
+	of("STREAM.LEADER.STEPDOWN", streams...)  // where a leader lacks a record that another has
+	of("STREAM.INFO", audit, here, tokens)
+	of("STREAM.MSG.GET", tokens)
+	of("STREAM.CREATE", here) // it is in memory: servers that all start anew have forgotten it
+	of("STREAM.PURGE", here)
+	for _, bucket := range []string{here, tokens} {
+		of("DIRECT.GET", bucket+".>")
+		publish = append(publish, "$KV."+strings.TrimPrefix(bucket, "KV_")+".>", "$JS.FC."+bucket+".>")
+	}
+	publish = append(publish, "sessaudit."+log)
+	for _, name := range append(streams, audit, here, tokens) {
+		of("CONSUMER.CREATE", name+".>")
+		of("CONSUMER.MSG.NEXT", name+".*")
+		of("CONSUMER.INFO", name+".*")
+		of("CONSUMER.DELETE", name+".*")
+	}
+	if role == "first" {
+		of("STREAM.CREATE", append(streams, audit, tokens)...)
+	}
+	return publish, subscribe
+}
+
+func permissionsCmd(cfg *config.Config, out io.Writer) *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use:   "nats-permissions",
+		Short: "Print what a NATS user of the log may do, for the server's configuration",
+		Long: `Prints the permissions that a role needs on a NATS server that the log is kept
+on, and no others, as a block for a user or an account in that server's
+configuration. The log is that of the settings: log.name, and log.shards where
+it is not the default.
+
+Roles:
+` + rolesText(),
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, r := range natsRoles {
+				if r.name == role {
+					return printPermissions(out, role, r.what, cfg.Log.Name, shardsOf(*cfg))
+				}
+			}
+			return fmt.Errorf("--role %q: use one of\n%s", role, rolesText())
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "node", "reader, writer, node or first")
+	return cmd
+}
+
+func rolesText() string {
+	var b strings.Builder
+	for _, r := range natsRoles {
+		fmt.Fprintf(&b, "  %-8s %s\n", r.name, r.what)
+	}
+	return b.String()
+}
+
+// shardsOf is over how many streams a log is spread that is made with cfg.
+func shardsOf(cfg config.Config) int {
+	if cfg.Log.Shards == 0 && replicasOf(cfg) > 1 {
+		return 8
+	}
+	return cmp.Or(cfg.Log.Shards, 4)
+}
+
+func printPermissions(out io.Writer, role, what, log string, shards int) error {
+	publish, subscribe := natsPermissions(role, log, shards)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Role %s of log %s, %d shards: %s.\n", role, log, shards, what)
+	if role == "reader" || role == "writer" {
+		fmt.Fprintf(&b, "# It connects with nats.CustomInboxPrefix(%q).\n", natsInbox(log, role))
+	}
+	fmt.Fprintf(&b, "permissions: {\n  publish: {\n    allow: [\n%s    ]\n  }\n  subscribe: {\n    allow: [\n%s    ]\n  }\n}\n",
+		quoted(publish), quoted(subscribe))
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func quoted(subjects []string) string {
+	var b strings.Builder
+	for _, s := range subjects {
+		fmt.Fprintf(&b, "      %q\n", s)
+	}
+	return b.String()
+}
