@@ -72,7 +72,7 @@ func TestLimitsOfATokenAreAnsweredWithWhenToTryAgain(t *testing.T) {
 		t.Errorf("a second stream: %v", err)
 	}
 	cancel()
-	<-ended
+	_ = <-ended
 }
 
 func TestAFollowerEndsWithItsToken(t *testing.T) {
