@@ -105,7 +105,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 		Tokens: access.NewBook(js, log.Name(), 1, quiet),
 	}
 	cfg.Doctor = &doctor.Doctor{
-		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: bucket,
+		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: bucket, Blobs: blobs, Audit: audit,
 		Presence: stream.NewPresence(js, log.Name(), 1, session.Presence{}),
 		Verifier: &verify.Verifier{
 			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Blobs: blobs,

@@ -548,7 +548,7 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
 	o := api.ImportOptions{
 		Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch,
-		Writer: m.b.writer(m.id, core.MainHead),
+		Writer: m.b.writer(m.id, m.head()),
 	}
 	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)

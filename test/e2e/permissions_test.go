@@ -131,7 +131,7 @@ func startNATSUsers(t *testing.T, accounts bool) *natsUsers {
 // blobs below a prefix of its own.
 func (n *natsUsers) node(t *testing.T, bucket *harness.Bucket, log, user string, more ...string) *harness.Node {
 	t.Helper()
-	args := append(bucket.Args(), "--nats-url", n.ClientURL(), "--nats-nkey", n.seeds[user], "--log-name", log, "--node", user, "--blobs-s3-prefix", log,
+	args := append(bucket.Args(), "--nats-url", n.ClientURL(), "--nats-nkey", n.seeds[user], "--nats-sync", "1ms", "--log-name", log, "--node", user, "--blobs-s3-prefix", log,
 		"--snapshots-min-tail", "1KiB", "--snapshots-idle", "100ms")
 	node := harness.StartNode(t, append(args, more...)...)
 	return node
