@@ -1,41 +1,21 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
 )
 
-// lines takes in what a node logs.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-func (l *lines) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 // TestAccessIsLoggedWithoutWhatSessionsHold reads, writes, searches and fails,
 // with words of its own in each place where a caller can put some.
 func TestAccessIsLoggedWithoutWhatSessionsHold(t *testing.T) {
 	t.Parallel()
-	var log lines
+	var log lockedBuffer
 	n := startNode(t, withTokens, func(c *api.Config) {
 		c.Access, c.Logger = true, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -59,12 +39,12 @@ func TestAccessIsLoggedWithoutWhatSessionsHold(t *testing.T) {
 		if res.StatusCode != c.status || res.Header.Get("X-Request-Id") != c.id {
 			t.Errorf("%s: %s, request %q: %s", c.id, res.Status, res.Header.Get("X-Request-Id"), body)
 		}
-		got := accessLine(t, log.text(), c.id)
+		got := accessLine(t, log.String(), c.id)
 		if got["call"] != c.call || got["session"] != c.session || got["outcome"] != c.outcome || got["who"] != c.who || got["from"] == "" {
 			t.Errorf("%s is logged as %v", c.id, got)
 		}
 	}
-	for line := range strings.Lines(strings.ReplaceAll(log.text(), "other-needle", "")) {
+	for line := range strings.Lines(strings.ReplaceAll(log.String(), "other-needle", "")) {
 		if strings.Contains(line, `"msg":"access"`) && strings.Contains(line, "needle") || strings.Contains(line, m.Bearer) || strings.Contains(line, "the-bootstrap-token") {
 			t.Errorf("what nobody should find in a log: %s", line)
 		}

@@ -208,18 +208,11 @@ func (s *Server) renewBlob(r *http.Request, want BlobWant) (bool, error) {
 
 // restoreBlob stores bytes under their digest, also where others are there.
 func (s *Server) restoreBlob(w http.ResponseWriter, r *http.Request) error {
-	d, err := core.ParseDigest(r.PathValue("digest"))
-	if err != nil {
-		return err
-	}
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBlob(w, r)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if got := core.DigestOf(body); got != d {
-		return fmt.Errorf("these %d bytes are %s, not %s: %w", len(body), got, d, core.ErrInvalid)
-	}
 	if _, err := s.cfg.Blobs.Rewrite(r.Context(), body); err != nil {
 		return err
 	}

@@ -48,21 +48,31 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) error {
 	return s.writeBlob(w, r, d)
 }
 
+// readBlob reads a body whose digest the path names.
+func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	d, err := core.ParseDigest(r.PathValue("digest"))
+	if err != nil {
+		return nil, nil, err
+	}
+	body, release, err = s.readBody(w, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if got := core.DigestOf(body); got != d {
+		release()
+		return nil, nil, fmt.Errorf("these %d bytes are %s, not %s: %w", len(body), got, d, core.ErrInvalid)
+	}
+	return body, release, nil
+}
+
 // putBlob stores bytes under the digest that the path names. To store what is
 // there already is no error.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
-	d, err := core.ParseDigest(r.PathValue("digest"))
-	if err != nil {
-		return err
-	}
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBlob(w, r)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if got := core.DigestOf(body); got != d {
-		return fmt.Errorf("these %d bytes are %s, not %s: %w", len(body), got, d, core.ErrInvalid)
-	}
 	if _, err := s.cfg.Blobs.Put(r.Context(), body); err != nil {
 		return materializer.BlobError(err)
 	}

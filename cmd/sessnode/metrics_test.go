@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
 	"flag"
@@ -37,7 +35,7 @@ const (
 // holds docs/METRICS.md to it: nothing is missing, nothing more is there.
 func TestMetricsAreThoseDocumented(t *testing.T) {
 	t.Parallel()
-	url := startNode(t)
+	url := serveIn(t, nil, nil)
 	work(t, url)
 	text, families := scrape(t, url)
 
@@ -76,7 +74,7 @@ func TestMetricsAreThoseDocumented(t *testing.T) {
 // head that there ever was.
 func TestNoMetricNamesASession(t *testing.T) {
 	t.Parallel()
-	url := startNode(t)
+	url := serveIn(t, nil, nil)
 	id := work(t, url)
 	text, families := scrape(t, url)
 	for _, word := range []string{string(id), "first-writer-here", "second-writer-here", "image/png"} {
@@ -94,7 +92,7 @@ func TestNoMetricNamesASession(t *testing.T) {
 // What was done is what is counted.
 func TestMetricsCountWhatHappened(t *testing.T) {
 	t.Parallel()
-	url := startNode(t)
+	url := serveIn(t, nil, nil)
 	work(t, url)
 	_, families := scrape(t, url)
 	for series, want := range map[string]float64{
@@ -120,31 +118,6 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 			t.Errorf("%s is %v (there: %v), want %v", series, got, ok, want)
 		}
 	}
-}
-
-// startNode runs a node until the test ends, and returns its URL.
-func startNode(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- run(ctx, append([]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--logging-level", "warn"}, args...), nil, w, t.Output())
-		_ = w.Close()
-	}()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("stopped with %v", err)
-		}
-	})
-	out := bufio.NewReader(r)
-	ready, err := out.ReadString('\n')
-	if err != nil {
-		t.Fatalf("no word of being ready: %v", err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]
 }
 
 // work has the node do something of everything that is counted.
