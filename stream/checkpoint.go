@@ -71,6 +71,24 @@ func (s *Session) Begun() *core.Manifest {
 	return s.begun
 }
 
+// Manifest returns the manifest of the checkpoint that a session is read from, nil
+// for one that is read from its open. No snapshot is read. core.ErrNotFound when
+// there is no such session, or its base is not there.
+func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Manifest, error) {
+	last, err := ss.lastOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if last.Kind == core.KindErase {
+		return nil, erased(id, last)
+	}
+	base, err := ss.baseOf(ctx, id, last)
+	if err != nil || base.Kind != core.KindCheckpoint {
+		return nil, err
+	}
+	return core.ReadManifest(base)
+}
+
 // Checkpoint stores the record that names d's snapshot, which must be durable
 // by now. Records may have come since the draft was taken. It stores nothing,
 // and that is no error, when a checkpoint is there that covers as much, or when
