@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -240,7 +241,8 @@ func checkParts(m *core.Manifest, parts []core.Part) error {
 	prefix := sessionPrefix(m.Log, m.Session)
 	for i, p := range parts {
 		isInline := p.Object == "" && i == len(parts)-1 && i > 0 && p.Size <= mostInline
-		if p.Size < 0 || !isInline && !strings.HasPrefix(p.Object, prefix) {
+		isObject := strings.HasPrefix(p.Object, prefix) && blobstore.CheckKey(p.Object) == nil
+		if p.Size < 0 || !isInline && !isObject {
 			return fmt.Errorf("snapshot %s has a part %d of %d bytes at %q: %w", m.Object, i+1, p.Size, p.Object, core.ErrCorrupt)
 		}
 	}
