@@ -88,13 +88,13 @@ func TestALineForEachTruncationOfALargeSessionIsNotWrittenManyTimes(t *testing.T
 	m, d, _ := r.runAs(t, manual)
 	s := r.large(t, m, "session-large", 1<<20)
 	rng := rand.New(rand.NewPCG(2, 2))
-	n := 40
+	n := 25
 	if *long {
 		n = 2000
 	}
 	most := 0
 	for range n {
-		grow(t, rng, s, func(rng *rand.Rand) (int, int) { return 1000 + rng.IntN(20_000), 1 })
+		grow(t, rng, s, func(rng *rand.Rand) (int, int) { return 10_000 + rng.IntN(30_000), 1 })
 		r.front(t, m, r.log.Shard(s.ID()))
 		most = max(most, len(r.latest(t, s.ID()).Parts))
 	}
