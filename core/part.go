@@ -46,11 +46,15 @@ func objects(whole string, parts []Part) []string {
 	return slices.Compact(keys)
 }
 
+// RedactedAfter reports whether entries were redacted behind record seq, which is
+// not before the latest checkpoint's.
+func (s *State) RedactedAfter(seq uint64) bool { return s.redacted > seq }
+
 // FormerParts returns what the latest snapshot is made of, for another to rest
 // on. Nothing may rest on one that has what was redacted since.
 func (s *State) FormerParts() []Part {
 	switch {
-	case s.Snapshot.Object == "" || s.redacted > s.Checkpointed:
+	case s.Snapshot.Object == "" || s.RedactedAfter(s.Checkpointed):
 		return nil
 	case len(s.Snapshot.Parts) > 0:
 		return s.Snapshot.Parts

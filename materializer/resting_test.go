@@ -308,6 +308,38 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindALaterOne(t *testing.T) 
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(late)})
 }
 
+// A manifest may carry lines: none with those that were redacted is stored.
+func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindARedaction(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m, d, _ := r.runAs(t, manual)
+	s := r.large(t, m, "session-large", 1<<20)
+	add(t, s, 100)
+	late, err := r.sessions.Open(t.Context(), s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft := late.Draft(func(seq uint64, sum core.Digest) string { return materializer.SnapshotKey("main", s.ID(), seq, sum) })
+	if err := r.snapshots.Keep(t.Context(), draft); err != nil || len(draft.Manifest.Parts) == 0 {
+		t.Fatalf("%+v: %v", draft.Manifest, err)
+	}
+	var id string
+	_ = s.View(func(st *core.State) error { id = st.Entries[len(st.Entries)-1].ID; return nil })
+	if err := s.Redact(t.Context(), stream.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Checkpoint(t.Context(), draft); !errors.Is(err, stream.ErrOvertaken) {
+		t.Errorf("one with what was redacted: %v", err)
+	}
+	if _, err := m.Checkpoint(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	if parts := r.latest(t, s.ID()).Parts; len(parts) > 0 {
+		t.Errorf("it rests on %+v", parts)
+	}
+	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(late)})
+}
+
 // Names of parts in a manifest are somebody's words.
 func TestPartsThatASnapshotCannotHaveAreRefused(t *testing.T) {
 	t.Parallel()

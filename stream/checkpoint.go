@@ -30,16 +30,18 @@ type Draft struct {
 	before core.SnapshotRef // the snapshot before
 }
 
-// ErrOvertaken is a snapshot that rests on another which is no longer the latest:
-// its parts may be deleted at any time. A new draft is to be made.
-var ErrOvertaken = fmt.Errorf("another snapshot took the place of the one that this rests on: %w", core.ErrConflict)
+// ErrOvertaken is a snapshot that rests on another which is no longer the latest,
+// or has lines that were redacted: its parts may be deleted at any time. A new
+// draft is to be made.
+var ErrOvertaken = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
 
-// isOvertaken reports whether parts that the draft rests on may be gone.
+// isOvertaken reports whether parts that the draft rests on may be gone, or its
+// manifest may have lines that were redacted since.
 func (d *Draft) isOvertaken(st *core.State) bool {
 	if len(d.Manifest.Parts) == 0 {
 		return false
 	}
-	return st.Snapshot.Object != d.before.Object || len(st.Snapshot.Parts) != len(d.before.Parts)
+	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.before.Object || len(st.Snapshot.Parts) != len(d.before.Parts)
 }
 
 // Draft takes a snapshot of the session as it is in memory. object names the
