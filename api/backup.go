@@ -125,6 +125,9 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	object, size, err := s.cfg.Snapshots.Object(r.Context(), key)
+	if errors.Is(err, core.ErrNotFound) {
+		return s.objectOfParts(w, r, key, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -133,6 +136,37 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	if _, err := io.Copy(w, object); err != nil {
 		s.cfg.Logger.Warn("snapshot broke off", "object", key, "err", err)
+		return errBroken
+	}
+	return nil
+}
+
+// objectOfParts sends the session's latest snapshot as the one object that it
+// would be. absent is the answer where key is not that one's.
+func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key string, absent error) error {
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	m, err := s.cfg.Sessions.Manifest(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if m == nil || m.Object != key || len(m.Parts) == 0 {
+		return absent
+	}
+	release, err := s.gates.large.take(r.Context(), 2*m.Size)
+	if err != nil {
+		return err
+	}
+	defer release()
+	packed, err := s.cfg.Snapshots.Packed(r.Context(), m)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/zstd")
+	w.Header().Set("Content-Length", strconv.Itoa(len(packed)))
+	if _, err := w.Write(packed); err != nil {
 		return errBroken
 	}
 	return nil

@@ -199,6 +199,7 @@ func (s *State) foldRedact(r *Record) error {
 		s.Redacted[id] = true
 	}
 	s.Origin.Original, s.Origin.OriginalSize = Digest{}, 0
+	s.redacted = r.Seq
 	return nil
 }
 

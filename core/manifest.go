@@ -16,7 +16,9 @@ type Manifest struct {
 	Seq     uint64    `json:"seq"`   // of the last record the snapshot covers
 	Chain   Chain     `json:"chain"` // of that record
 
-	Object string `json:"object"` // the snapshot's key in the object store
+	// Object is the snapshot's key in the object store. Where there are Parts, none
+	// need be there: the snapshot may then be read from either.
+	Object string `json:"object"`
 	Size   int64  `json:"size"`   // bytes of the plain canonical JSONL
 	SHA256 Digest `json:"sha256"` // of the same
 	// Packed is the digest of the object that this snapshot's writer stored. An
@@ -28,9 +30,12 @@ type Manifest struct {
 	// Tidy says that each of those lines is, as Entry.Tidy has it.
 	Tidy  bool  `json:"tidy,omitempty"`
 	Bytes int64 `json:"bytes"` // State.Bytes
-	// Written is the sum of the sizes of all snapshots that were written of the
-	// session, this one included. Manifests that lack it count as the first.
+	// Written is the sum of the sizes of all snapshots, and of all changes that are
+	// objects, that were written of the session, this one included. Manifests that
+	// lack it count as the first.
 	Written int64 `json:"written,omitempty"`
+	// Parts are what the snapshot is made of, in order, where it is not one object.
+	Parts []Part `json:"parts,omitempty"`
 
 	Origin   Origin           `json:"origin"`
 	Heads    map[string]*Head `json:"heads"`
@@ -53,8 +58,7 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 	sum := s.Dialect.Summary(s.Header, s.Entries)
 	heads := make(map[string]*Head, len(s.Heads))
 	maps.Copy(heads, s.Heads)
-	return &Manifest{
-		Fold:     s.foldVersion(),
+	m := &Manifest{
 		Log:      s.Log,
 		Session:  s.ID,
 		Seq:      s.Seq,
@@ -78,6 +82,8 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 		Usage:    sum.Usage,
 		Blobs:    s.Blobs(),
 	}
+	m.SetParts(nil)
+	return m
 }
 
 // Reuse makes m name the snapshot that the latest checkpoint before it names,
@@ -88,19 +94,12 @@ func (m *Manifest) Reuse(s *State) bool {
 		return false
 	}
 	m.Object, m.Packed, m.Written = s.Snapshot.Object, s.Snapshot.Packed, s.Snapshot.Written
+	m.SetParts(s.Snapshot.Parts)
 	return true
 }
 
 func (m *Manifest) ref() SnapshotRef {
-	return SnapshotRef{Object: m.Object, SHA256: m.SHA256, Packed: m.Packed, Written: max(m.Written, m.Size)}
-}
-
-// foldVersion is the version of the rules that a reader of s must know.
-func (s *State) foldVersion() int {
-	if s.Held != nil {
-		return foldHolds
-	}
-	return 1
+	return SnapshotRef{Object: m.Object, SHA256: m.SHA256, Packed: m.Packed, Written: max(m.Written, m.Size), Parts: m.Parts}
 }
 
 // Restore returns the State that a manifest and its snapshot's plain bytes
@@ -114,6 +113,15 @@ func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, erro
 	return RestoreChecked(m, plain, at, dialects)
 }
 
+// Known returns ErrTooNew where m's snapshot is of rules that this version does not
+// know.
+func (m *Manifest) Known() error {
+	if m.Fold <= FoldVersion {
+		return nil
+	}
+	return fmt.Errorf("snapshot %s was folded by rules %d, this version knows %d: %w", m.Object, m.Fold, FoldVersion, ErrTooNew)
+}
+
 func (m *Manifest) otherBytes() error {
 	return fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, ErrCorrupt)
 }
@@ -125,8 +133,8 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	if int64(len(plain)) != m.Size {
 		return nil, m.otherBytes()
 	}
-	if m.Fold > FoldVersion {
-		return nil, fmt.Errorf("snapshot %s was folded by rules %d, this version knows %d: %w", m.Object, m.Fold, FoldVersion, ErrTooNew)
+	if err := m.Known(); err != nil {
+		return nil, err
 	}
 	d, ok := dialects[m.Origin.Dialect]
 	if !ok {

@@ -7,12 +7,15 @@ import (
 
 // FoldVersion names the rules of Apply. It changes when the same records would
 // give another State.
-const FoldVersion = 2
+const FoldVersion = 3
 
 // foldHolds is the first version of the rules that knows holds. A manifest with
 // one names it, so that a node that would not honour the hold refuses to start
-// from there; any other manifest is of version 1.
+// from there; a manifest without either is of version 1.
 const foldHolds = 2
+
+// foldParts is the first version that knows snapshots of several parts.
+const foldParts = 3
 
 // A State is a session as its records left it. Make one with NewState, or with
 // Restore from a snapshot. The zero State is of no use. A State is not safe
@@ -51,6 +54,7 @@ type State struct {
 	// Snapshot is what the latest checkpoint says of its snapshot.
 	Snapshot SnapshotRef
 
+	redacted uint64 // seq of the last redact
 	dialects Dialects
 	byID     map[string]int
 }
@@ -60,7 +64,8 @@ type SnapshotRef struct {
 	Object  string // its key in the object store
 	SHA256  Digest // of its plain bytes
 	Packed  Digest // of the object
-	Written int64  // plain bytes of all snapshots that the session had, this one included
+	Written int64  // plain bytes that were written of all snapshots of the session, this one included
+	Parts   []Part // what it is made of, where it is not one object
 }
 
 // Size is how many bytes Render gives.

@@ -152,7 +152,7 @@ func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects i
 }
 
 // unneeded returns those of the snapshots that cover less than what their
-// session is read from, and all of one that was erased.
+// session is read from and are no part of it, and all of one that was erased.
 func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 	var out []old
 	for _, o := range batch {
@@ -169,8 +169,9 @@ func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 		if begun == nil || s.Strays() > 0 {
 			continue
 		}
+		named := begun.Objects()
 		o.objects = slices.DeleteFunc(slices.Clone(o.objects), func(i blobstore.Info) bool {
-			return strings.Compare(i.Key, begun.Object) >= 0
+			return strings.Compare(i.Key, begun.Object) >= 0 || slices.Contains(named, i.Key)
 		})
 		if len(o.objects) > 0 {
 			out = append(out, o)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -364,7 +365,19 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored; where its snapshot has the same bytes, the record
 // names that.
-func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
+func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (man *core.Manifest, err error) {
+	for range checkpointTries {
+		if man, err = m.checkpointOnce(ctx, s); !errors.Is(err, stream.ErrOvertaken) {
+			return man, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", err, core.ErrUnavailable)
+}
+
+// checkpointTries is how often a snapshot is made that others overtake.
+const checkpointTries = 5
+
+func (m *Materializer) checkpointOnce(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
 	began := time.Now()
 	defer func() { m.cfg.Checkpointed(time.Since(began), err) }()
 	ctx, span := m.cfg.Tracer.Start(ctx, "checkpoint", trace.WithAttributes(spans.Session(s.ID())))
@@ -434,17 +447,30 @@ func (m *Materializer) isForbidden(s *stream.Session, d *stream.Draft) (forbidde
 		return false
 	}
 	_ = s.View(func(st *core.State) error {
-		forbidden = len(st.Redacted) > len(d.Manifest.Redacted) && st.Snapshot.Object != own && st.Checkpointed > d.Manifest.Seq
+		isNamed := slices.Contains(st.Snapshot.Objects(), written(d.Manifest))
+		forbidden = len(st.Redacted) > len(d.Manifest.Redacted) && !isNamed && st.Checkpointed > d.Manifest.Seq
 		return nil
 	})
 	return forbidden
 }
 
+// written is the key of the object that was written for m, "" where none was.
+func written(m *core.Manifest) string {
+	if len(m.Parts) == 0 {
+		return m.Object
+	}
+	return m.Parts[len(m.Parts)-1].Object
+}
+
 // withdraw removes a snapshot that no checkpoint names: what it holds may have
 // been erased or redacted while it was made.
 func (m *Materializer) withdraw(ctx context.Context, d *stream.Draft) {
-	if err := m.cfg.Snapshots.Remove(ctx, d.Manifest.Object); err != nil {
-		m.cfg.Logger.Warn("snapshot that nobody needs is left behind", "object", d.Manifest.Object, "err", err)
+	key := written(d.Manifest)
+	if key == "" {
+		return
+	}
+	if err := m.cfg.Snapshots.Remove(ctx, key); err != nil {
+		m.cfg.Logger.Warn("snapshot that nobody needs is left behind", "object", key, "err", err)
 	}
 }
 

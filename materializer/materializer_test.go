@@ -42,12 +42,18 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return newRigOn(t, memblob.New())
+}
+
+// newRigOn is newRig with a bucket of the caller's.
+func newRigOn(t *testing.T, bucket blobstore.Bucket) *rig {
+	t.Helper()
 	conn, err := embeddedtest.Start(t).Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	r := &rig{conn: conn, bucket: memblob.New(), quiet: slog.New(slog.DiscardHandler), file: filepath.Join(t.TempDir(), "index.db")}
+	r := &rig{conn: conn, bucket: bucket, quiet: slog.New(slog.DiscardHandler), file: filepath.Join(t.TempDir(), "index.db")}
 	r.blobs = blobstore.New(r.bucket)
 	blobs := materializer.NewBlobs(r.blobs)
 	if r.log, err = stream.OpenLog(t.Context(), conn, stream.LogConfig{Blobs: blobs}); err != nil {

@@ -47,6 +47,9 @@ func (p Policy) due(st *core.State, idle time.Duration) bool {
 	return st.Tail >= max(p.MinTail, st.SnapshotSize) || isPaidFor(st)
 }
 
+// isPaid is isPaidFor for a snapshot that is to be written whole: m counts it.
+func isPaid(m *core.Manifest) bool { return m.Written-m.Size <= mostWritten*m.Size }
+
 // isPaidFor reports whether a session has grown enough for one more snapshot. To
 // ask how large a session is takes a look at each entry, so that comes last.
 func isPaidFor(st *core.State) bool {

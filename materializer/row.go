@@ -21,7 +21,8 @@ type Row struct {
 	Erased   bool           `json:"erased,omitempty"`
 	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
-	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower where the lines are those of an earlier one
+	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower where the lines are those of an earlier one, or it rests on one
+	Changes  []uint64       `json:"changes,omitempty"`  // seqs in the names of the changes that it has, where it is of several parts
 	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
 	Size     int64          `json:"size,omitempty"`     // bytes of its lines
 	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
@@ -41,11 +42,11 @@ func rowOf(st *core.State) Row {
 		Erased:   st.Erased != nil,
 		Held:     st.Held,
 		Snapshot: st.Checkpointed,
-		Kept:     SnapshotSeq(st.Snapshot.Object),
 		Size:     int64(len(st.Header.Line)) + 1,
 		Lineage:  lineage.Of(st),
 		Summary:  st.Dialect.Summary(st.Header, st.Entries),
 	}
+	r.Kept, r.Changes = keptOf(&st.Snapshot)
 	if string(st.ID) != st.Header.ID {
 		r.AgentID = clip(st.Header.ID)
 	}
@@ -60,6 +61,19 @@ func rowOf(st *core.State) Row {
 		r.Holder = h.Claim
 	}
 	return r
+}
+
+// keptOf returns the seqs in the names of the objects that a snapshot is read from.
+func keptOf(ref *core.SnapshotRef) (first uint64, changes []uint64) {
+	if len(ref.Parts) == 0 {
+		return SnapshotSeq(ref.Object), nil
+	}
+	for _, p := range ref.Parts[1:] {
+		if p.Object != "" {
+			changes = append(changes, SnapshotSeq(p.Object))
+		}
+	}
+	return SnapshotSeq(ref.Parts[0].Object), changes
 }
 
 // maxText is how many bytes of what an agent wrote go into a row.

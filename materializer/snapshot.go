@@ -68,31 +68,55 @@ func IsSnapshotKey(m *core.Manifest) bool {
 // zstd, and sets m.Packed. It is durable when Save returns nil. Before, it was
 // unpacked again and compared: who reads an object by m.Packed relies on that.
 func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) error {
-	packed, err := packSnapshot(plain)
+	p := m.Whole()
+	packed, err := packPart(&p, plain)
 	if err != nil {
-		return fmt.Errorf("compress snapshot %s: %w", m.Object, err)
+		return err
 	}
-	again, err := unpackFrames(packed, m, nil)
-	if err != nil || !bytes.Equal(again, plain) {
-		return fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", m.Object, errors.Join(err, core.ErrCorrupt))
-	}
-	m.Packed = core.DigestOf(packed)
-	return BlobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+	m.Packed = p.Packed
+	return s.put(ctx, p.Object, packed)
 }
 
-// keep makes d's snapshot durable. One that is there is left there, if it can be
-// read.
-func (s *Snapshots) keep(ctx context.Context, d *stream.Draft) error {
+func (s *Snapshots) put(ctx context.Context, key string, packed []byte) error {
+	return BlobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
+}
+
+// packPart packs plain, which p says the size of, unpacks that again to compare
+// it, and sets p.Packed.
+func packPart(p *core.Part, plain []byte) ([]byte, error) {
+	packed, err := packSnapshot(plain)
+	if err != nil {
+		return nil, fmt.Errorf("compress snapshot %s: %w", p.Object, err)
+	}
+	again, err := unpackFrames(packed, *p, nil)
+	if err != nil || !bytes.Equal(again, plain) {
+		return nil, fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
+	}
+	p.Packed = core.DigestOf(packed)
+	return packed, nil
+}
+
+// Keep makes d's snapshot durable, and has its manifest say where. One that is
+// there is left there, if it can be read. One that the session has not grown
+// enough for rests on the former one, if that can be read.
+func (s *Snapshots) Keep(ctx context.Context, d *stream.Draft) error {
 	if d.Read {
 		return nil
 	}
 	if d.Kept {
 		_, err := s.Read(ctx, d.Manifest)
-		if err == nil || errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
+		if err == nil || !isLost(err) {
+			return err
+		}
+		d.Manifest.SetParts(nil) // it is written over what is damaged, where that is so
+		return s.Save(ctx, d.Manifest, d.Plain)
+	}
+	if len(d.Former) > 0 && !isPaid(d.Manifest) {
+		if rests, err := s.rest(ctx, d); rests || err != nil {
 			return err
 		}
 	}
-	return s.Save(ctx, d.Manifest, d.Plain) // over what is damaged, where that is so
+	return s.Save(ctx, d.Manifest, d.Plain)
 }
 
 func packSnapshot(plain []byte) ([]byte, error) {

@@ -25,9 +25,9 @@ func (m *Materializer) takeTraced(ctx context.Context, shard int, ch stream.Chan
 	return m.take(ctx, shard, ch)
 }
 
-// keep is Snapshots.keep with a span of its own.
+// keep is Snapshots.Keep with a span of its own.
 func (m *Materializer) keep(ctx context.Context, d *stream.Draft) (err error) {
 	ctx, span := m.cfg.Tracer.Start(ctx, "snapshot", trace.WithAttributes(attribute.String("sess.object", d.Manifest.Object)))
 	defer func() { spans.End(span, err) }()
-	return m.cfg.Snapshots.keep(ctx, d)
+	return m.cfg.Snapshots.Keep(ctx, d)
 }

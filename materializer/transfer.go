@@ -1,7 +1,6 @@
 package materializer
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,19 +19,25 @@ func (s *Snapshots) Object(ctx context.Context, key string) (object io.ReadClose
 	return object, info.Size, BlobError(err)
 }
 
+// Packed returns the snapshot of m as one object, as Save would store it.
+// core.ErrNotFound when it is gone.
+func (s *Snapshots) Packed(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	plain, err := s.Read(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return packSnapshot(plain)
+}
+
 // Restore stores an object that somebody kept of the snapshot that m names, once
 // it was unpacked and found to be that. Where an object is there that is sound,
 // it is left alone. Otherwise it is durable when Restore returns nil.
 func (s *Snapshots) Restore(ctx context.Context, m *core.Manifest, packed []byte) error {
-	_, checked, err := unpackUnproved(packed, m)
-	if err == nil {
-		err = checked()
-	}
-	if err != nil {
+	if _, err := unpackProved(packed, m.Whole()); err != nil {
 		return fmt.Errorf("the object that is to be put there is something else: %w", err)
 	}
 	if _, err := s.Read(ctx, m); err == nil {
 		return nil
 	}
-	return BlobError(s.bucket.Put(ctx, m.Object, bytes.NewReader(packed), int64(len(packed))))
+	return s.put(ctx, m.Object, packed)
 }

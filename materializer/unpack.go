@@ -23,89 +23,150 @@ var errOther = errors.New("these are not the bytes its manifest names")
 
 // Load implements stream.Snapshots. An object that is the one its writer stored
 // is checked by then. Of another one the digest of the plain bytes is compared
-// while frames are unpacked, and goes on when Load returns.
+// while frames are unpacked, and goes on when Load returns; so it does for a
+// snapshot of several parts.
 func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
-	if packed, ok := s.disk.Get(blobstore.Ref(m.Packed)); ok {
-		if plain, err = unpackFrames(packed, m, nil); err == nil {
+	if len(m.Parts) == 0 {
+		return s.load(ctx, m.Whole())
+	}
+	plain, err = s.compose(ctx, m)
+	if err == nil {
+		return plain, digestOf(plain, m), nil
+	}
+	if !isLost(err) {
+		return nil, nil, err
+	}
+	if plain, checked, werr := s.load(ctx, m.Whole()); werr == nil {
+		return plain, checked, nil
+	}
+	return nil, nil, err
+}
+
+// isLost tells an object that is gone or damaged from a store that does not answer.
+func isLost(err error) bool {
+	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt)
+}
+
+// digestOf begins to compare the digest of what m's parts came to.
+func digestOf(plain []byte, m *core.Manifest) func() error {
+	sum := make(chan core.Digest, 1)
+	go func() { sum <- core.DigestOf(plain) }()
+	return compared(sum, m.Whole())
+}
+
+// compared is the check of a digest that sum gets.
+func compared(sum <-chan core.Digest, p core.Part) func() error {
+	return sync.OnceValue(func() error {
+		if <-sum != p.SHA256 {
+			return damaged(p, errOther)
+		}
+		return nil
+	})
+}
+
+// load returns the plain bytes of a part that is an object.
+func (s *Snapshots) load(ctx context.Context, p core.Part) (plain []byte, checked func() error, err error) {
+	if packed, ok := s.disk.Get(blobstore.Ref(p.Packed)); ok {
+		if plain, err = unpackFrames(packed, p, nil); err == nil {
 			return plain, proved, nil
 		}
 	}
-	packed, err := s.packed(ctx, m)
+	packed, err := s.packed(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !m.Packed.IsZero() && core.DigestOf(packed) == m.Packed {
-		if plain, err = unpackFrames(packed, m, nil); err == nil {
-			s.disk.Add(blobstore.Ref(m.Packed), packed)
+	if !p.Packed.IsZero() && core.DigestOf(packed) == p.Packed {
+		if plain, err = unpackFrames(packed, p, nil); err == nil {
+			s.disk.Add(blobstore.Ref(p.Packed), packed)
 			return plain, proved, nil
 		}
 	}
-	return unpackUnproved(packed, m)
+	return unpackUnproved(packed, p)
 }
 
 // proved is the check of what is checked already.
 func proved() error { return nil }
 
 // unpackUnproved unpacks an object that may be anything.
-func unpackUnproved(packed []byte, m *core.Manifest) (plain []byte, checked func() error, err error) {
+func unpackUnproved(packed []byte, p core.Part) (plain []byte, checked func() error, err error) {
 	sum := make(chan core.Digest, 1)
-	if plain, err = unpackFrames(packed, m, sum); err != nil {
+	if plain, err = unpackFrames(packed, p, sum); err != nil {
 		// Whoever packed it may not have left a table to go by.
 		sum = make(chan core.Digest, 1)
-		plain, err = unpackStream(packed, m, sum)
+		plain, err = unpackStream(packed, p, sum)
 	}
 	if err != nil {
-		return nil, nil, damaged(m, err)
+		return nil, nil, damaged(p, err)
 	}
-	return plain, sync.OnceValue(func() error {
-		if <-sum != m.SHA256 {
-			return damaged(m, errOther)
-		}
-		return nil
-	}), nil
+	return plain, compared(sum, p), nil
 }
 
-// Read returns the plain bytes of m's snapshot once their digest, which it
-// always takes, was compared.
-func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	packed, err := s.packed(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	plain, checked, err := unpackUnproved(packed, m)
+// unpackProved unpacks packed bytes that may be anything, and compares the digest
+// of what they give.
+func unpackProved(packed []byte, p core.Part) ([]byte, error) {
+	plain, checked, err := unpackUnproved(packed, p)
 	if err != nil {
 		return nil, err
 	}
 	return plain, checked()
 }
 
-func damaged(m *core.Manifest, err error) error {
-	return fmt.Errorf("snapshot %s: %v: %w", m.Object, err, core.ErrCorrupt)
+// Read returns the plain bytes of m's snapshot once their digest, which it
+// always takes, was compared.
+func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	if len(m.Parts) == 0 {
+		return s.read(ctx, m.Whole())
+	}
+	plain, err := s.composeAnew(ctx, m)
+	if err == nil || !isLost(err) {
+		return plain, err
+	}
+	if plain, werr := s.read(ctx, m.Whole()); werr == nil {
+		return plain, nil
+	}
+	return nil, err
+}
+
+// read is Read for a part that is an object.
+func (s *Snapshots) read(ctx context.Context, p core.Part) ([]byte, error) {
+	packed, err := s.packed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return unpackProved(packed, p)
+}
+
+func damaged(p core.Part, err error) error {
+	what := "snapshot " + p.Object
+	if p.Object == "" {
+		what = "change of a snapshot"
+	}
+	return fmt.Errorf("%s: %v: %w", what, err, core.ErrCorrupt)
 }
 
 // packed returns the object as it is stored.
-func (s *Snapshots) packed(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	r, err := s.bucket.Get(ctx, m.Object)
+func (s *Snapshots) packed(ctx context.Context, p core.Part) ([]byte, error) {
+	r, err := s.bucket.Get(ctx, p.Object)
 	if err != nil {
 		return nil, BlobError(err)
 	}
 	defer r.Close()
 	// What compression does not make smaller it makes larger by less than that.
-	most := m.Size + m.Size/64 + 64<<10
+	most := p.Size + p.Size/64 + 64<<10
 	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
 	n, err := io.Copy(buf, io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read snapshot %s: %w", m.Object, BlobError(err))
+		return nil, fmt.Errorf("read snapshot %s: %w", p.Object, BlobError(err))
 	}
-	if m.Size < 0 || n > most {
-		return nil, damaged(m, errOther)
+	if p.Size < 0 || n > most {
+		return nil, damaged(p, errOther)
 	}
 	return buf.Bytes(), nil
 }
 
 // unpackStream unpacks the snapshot from its beginning to its end, and sends
 // sum, which has room for it, the digest of what that gives.
-func unpackStream(packed []byte, m *core.Manifest, sum chan<- core.Digest) ([]byte, error) {
+func unpackStream(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, error) {
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
@@ -113,11 +174,11 @@ func unpackStream(packed []byte, m *core.Manifest, sum chan<- core.Digest) ([]by
 	defer d.Close()
 	var buf bytes.Buffer
 	// One byte more than there may be, to see that there is none.
-	n, err := io.Copy(&buf, io.LimitReader(d, m.Size+1))
+	n, err := io.Copy(&buf, io.LimitReader(d, p.Size+1))
 	if err != nil {
 		return nil, err
 	}
-	if n != m.Size {
+	if n != p.Size {
 		return nil, errOther
 	}
 	sum <- core.DigestOf(buf.Bytes())
@@ -134,8 +195,8 @@ type frame struct {
 // unpackFrames unpacks the frames of the snapshot at the same time. Where sum is
 // not nil, it has room for the digest of what that gives, and is sent it when it
 // is known, which may be later.
-func unpackFrames(packed []byte, m *core.Manifest, sum chan<- core.Digest) ([]byte, error) {
-	plain, frames, err := framesOf(packed, m)
+func unpackFrames(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, error) {
+	plain, frames, err := framesOf(packed, p)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +236,7 @@ func digest(frames []frame, sum chan<- core.Digest) {
 
 // framesOf finds the frames of a snapshot by the table at its end, and makes
 // room for what they hold.
-func framesOf(packed []byte, m *core.Manifest) ([]byte, []frame, error) {
+func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 	r, err := seekable.NewReader(bytes.NewReader(packed), snapshotDecoder())
 	if err != nil {
 		return nil, nil, err
@@ -185,10 +246,10 @@ func framesOf(packed []byte, m *core.Manifest) ([]byte, []frame, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if table.Size() != uint64(m.Size) {
+	if table.Size() != uint64(p.Size) {
 		return nil, nil, errOther
 	}
-	plain := make([]byte, m.Size)
+	plain := make([]byte, p.Size)
 	frames := make([]frame, table.NumFrames())
 	for i := range frames {
 		f, _ := table.EntryByID(int64(i))

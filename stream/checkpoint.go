@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
@@ -20,9 +21,27 @@ type Draft struct {
 	// has the same bytes: they need not be written again. Read says that they were
 	// read from there when this session was loaded.
 	Kept, Read bool
+	// Former is what the snapshot before is made of, which this one may rest on:
+	// its manifest then names those of them that it needs. Empty where it may not.
+	Former []core.Part
 
-	at  core.Pos // of the last record it covers
-	gen uint64
+	at     core.Pos // of the last record it covers
+	gen    uint64
+	before core.SnapshotRef // the snapshot before
+}
+
+// ErrOvertaken is a snapshot that rests on another which is no longer the latest,
+// or has lines that were redacted: its parts may be deleted at any time. A new
+// draft is to be made.
+var ErrOvertaken = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
+
+// isOvertaken reports whether parts that the draft rests on may be gone, or its
+// manifest may have lines that were redacted since.
+func (d *Draft) isOvertaken(st *core.State) bool {
+	if len(d.Manifest.Parts) == 0 {
+		return false
+	}
+	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.before.Object || len(st.Snapshot.Parts) != len(d.before.Parts)
 }
 
 // Draft takes a snapshot of the session as it is in memory. object names the
@@ -38,6 +57,8 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 		Plain:    plain,
 		Kept:     kept,
 		Read:     kept && s.begun != nil && s.begun.Object == m.Object,
+		Former:   s.st.FormerParts(),
+		before:   s.st.Snapshot,
 		at:       s.end.pos,
 		gen:      s.gen.Load(),
 	}
@@ -52,10 +73,28 @@ func (s *Session) Begun() *core.Manifest {
 	return s.begun
 }
 
+// Manifest returns the manifest of the checkpoint that a session is read from, nil
+// for one that is read from its open. No snapshot is read. core.ErrNotFound when
+// there is no such session, or its base is not there.
+func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Manifest, error) {
+	last, err := ss.lastOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if last.Kind == core.KindErase {
+		return nil, erased(id, last)
+	}
+	base, err := ss.baseOf(ctx, id, last)
+	if err != nil || base.Kind != core.KindCheckpoint {
+		return nil, err
+	}
+	return core.ReadManifest(base)
+}
+
 // Checkpoint stores the record that names d's snapshot, which must be durable
 // by now. Records may have come since the draft was taken. It stores nothing,
 // and that is no error, when a checkpoint is there that covers as much, or when
-// the session was loaded anew since.
+// the session was loaded anew since. ErrOvertaken where it may not be named.
 func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	body, err := json.Marshal(d.Manifest)
 	if err != nil {
@@ -72,6 +111,7 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	if err := s.prove(ctx); err != nil {
 		return err
 	}
+	overtaken := false
 	err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
@@ -79,8 +119,14 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		if st.Erased != nil || st.Alien != "" {
 			return nil, st.Writable()
 		}
+		if overtaken = d.isOvertaken(st); overtaken {
+			return nil, nil
+		}
 		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil
 	})
+	if err == nil && overtaken {
+		return fmt.Errorf("session %s: %w", s.id, ErrOvertaken)
+	}
 	if err == nil && s.gen.Load() == d.gen {
 		s.covered(d.at)
 	}

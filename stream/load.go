@@ -196,6 +196,9 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	if m.Session != id || m.Log != ss.cfg.Log.Name() {
 		return nil, nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
 	}
+	if err := m.Known(); err != nil {
+		return nil, nil, err
+	}
 	plain, checked, err := ss.cfg.Snapshots.Load(ctx, m)
 	if err != nil {
 		return nil, nil, fmt.Errorf("snapshot %s: %w", m.Object, err)

@@ -96,6 +96,9 @@ func (s *Session) measure() {
 	for i := range s.st.Entries {
 		n += int64(len(s.st.Entries[i].Line)) + entryOverhead
 	}
+	for i := range s.st.Snapshot.Parts {
+		n += int64(len(s.st.Snapshot.Parts[i].Inline)) + entryOverhead
+	}
 	s.size.Store(n)
 }
 

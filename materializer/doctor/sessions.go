@@ -67,8 +67,20 @@ func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h stre
 
 // kept is what the bucket keeps of one session's snapshots.
 type kept struct {
-	seqs  []uint64
-	bytes int64
+	seqs    []uint64 // of whole ones
+	changes []uint64
+	bytes   int64
+}
+
+// has reports whether a row's snapshot can be read from what is kept, as far as
+// names tell: from its parts, or from one that is whole and covers as much.
+func (k *kept) has(row *materializer.Row) bool {
+	if len(k.seqs) > 0 && slices.Max(k.seqs) >= row.Snapshot {
+		return true
+	}
+	return slices.Contains(k.seqs, row.Kept) && !slices.ContainsFunc(row.Changes, func(seq uint64) bool {
+		return !slices.Contains(k.changes, seq)
+	})
 }
 
 // manySnapshots is how many snapshots of a session are more than the live one,
@@ -89,19 +101,20 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 	}
 	for _, row := range rows {
 		k := all[row.ID]
-		if row.Snapshot > 0 && !row.Erased && (len(k.seqs) == 0 || slices.Max(k.seqs) < row.Kept) {
+		if row.Snapshot > 0 && !row.Erased && !k.has(&row) {
 			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		k := all[id]
 		h, known := held[id]
+		n := len(k.seqs) + len(k.changes)
 		if h.Kind == core.KindErase {
-			f.add(Danger, string(id), fmt.Sprintf("it was erased, and %s of it are left", count(len(k.seqs), "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
+			f.add(Danger, string(id), fmt.Sprintf("it was erased, and %s of it are left", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
 			continue
 		}
 		if !known {
-			f.add(Note, string(id), fmt.Sprintf("%s of a session that the log does not know, %d bytes", count(len(k.seqs), "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; nothing reads them else")
+			f.add(Note, string(id), fmt.Sprintf("%s of a session that the log does not know, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; nothing reads them else")
 		} else if len(k.seqs) > manySnapshots {
 			old += int64(len(k.seqs) - 1)
 			oldBytes += k.bytes
@@ -126,7 +139,13 @@ func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, in
 			continue // somebody else's object
 		}
 		k := all[core.SessionID(id)]
-		all[core.SessionID(id)] = kept{append(k.seqs, seq), k.bytes + o.Size}
+		if materializer.IsChange(name) {
+			k.changes = append(k.changes, seq)
+		} else {
+			k.seqs = append(k.seqs, seq)
+		}
+		k.bytes += o.Size
+		all[core.SessionID(id)] = k
 		objects++
 	}
 	return all, objects, nil

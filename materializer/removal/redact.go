@@ -160,8 +160,9 @@ func (r *Remover) coveredBy(ctx context.Context, id core.SessionID) (core.Pos, e
 	return min(base.Base, base.Pos-1), nil
 }
 
-// older reports whether key is of a snapshot that covers less than m's.
+// older reports whether key is of a snapshot that covers less than m's, and is no
+// part of that.
 func older(key string, m *core.Manifest) bool {
 	prefix := m.Object[:strings.LastIndexByte(m.Object, '/')+1]
-	return strings.HasPrefix(key, prefix) && key != m.Object && key < materializer.SnapshotKey(m.Log, m.Session, m.Seq, core.Digest{})
+	return strings.HasPrefix(key, prefix) && !slices.Contains(m.Objects(), key) && key < materializer.SnapshotKey(m.Log, m.Session, m.Seq, core.Digest{})
 }

@@ -90,6 +90,8 @@ func (a *actor) start() {
 		a.do("follow", a.follow)
 	case n < 97:
 		a.do("truncate", a.truncate)
+	case n < 98:
+		a.do("collect", a.collect)
 	default:
 		a.do("forget in memory", func() { a.node().drop(a.id) })
 	}
@@ -246,18 +248,18 @@ func (a *actor) checkpoint() {
 				return err
 			}
 		}
-		return a.w.checkpoint(ctx, n, s, a.rand.IntN(3) == 0)
+		return a.w.checkpoint(ctx, n, s, a.drawForm(), a.rand.IntN(3) == 0)
 	})
 }
 
-// checkpoint stores a snapshot of s and the record that names it. late lets
+// checkpoint stores a snapshot of s, as f says, and the record that names it. late lets
 // some time pass in between.
-func (w *world) checkpoint(ctx context.Context, n *node, s *stream.Session, late bool) error {
+func (w *world) checkpoint(ctx context.Context, n *node, s *stream.Session, f form, late bool) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return fmt.Sprintf("snapshots/%s/%020d-%s", s.ID(), seq, sum)
 	})
 	w.snapshot(s.ID(), d)
-	if err := (shelf{w, n.name}).put(ctx, d.Manifest.Object, d.Plain); err != nil {
+	if err := w.save(ctx, shelf{w, n.name}, d, f); err != nil {
 		return err
 	}
 	if late {
@@ -340,7 +342,7 @@ func (a *actor) truncate() {
 	st, err := n.log.State(ctx, shard)
 	if err == nil && st.Messages > 10 {
 		err = n.ss.Truncate(ctx, n.log, shard, st.First+core.Pos(a.rand.Uint64N(st.Messages)), func(ctx context.Context, s *stream.Session) error {
-			return a.w.checkpoint(ctx, n, s, false)
+			return a.w.checkpoint(ctx, n, s, a.drawForm(), false)
 		})
 	}
 	a.wait()

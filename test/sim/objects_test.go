@@ -95,7 +95,11 @@ func (s shelf) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 
 // Load implements stream.Snapshots.
 func (s shelf) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
-	plain, err = s.get(ctx, m.Object)
+	if len(m.Parts) > 0 {
+		plain, err = s.compose(ctx, m.Parts)
+	} else {
+		plain, err = s.get(ctx, m.Object)
+	}
 	return plain, func() error {
 		if core.DigestOf(plain) != m.SHA256 {
 			return fmt.Errorf("snapshot %s is damaged: %w", m.Object, core.ErrCorrupt)

@@ -1,0 +1,63 @@
+package core
+
+import "slices"
+
+// A Part is bytes that a snapshot is made of. The first part of a snapshot is an
+// earlier one, whole; each of the others is a change, as Diff gives it, of what
+// those before it come to. Its packed bytes are an object, or they are here.
+type Part struct {
+	Object string `json:"object,omitempty"` // its key in the object store
+	Size   int64  `json:"size"`             // of the plain bytes
+	SHA256 Digest `json:"sha256"`           // of the same
+	Packed Digest `json:"packed,omitzero"`  // of the packed bytes, as Manifest.Packed
+	Inline []byte `json:"inline,omitempty"` // the packed bytes, where there is no object
+}
+
+// Whole is m's snapshot as one part: the object that it is, or that it would be
+// if it had no parts.
+func (m *Manifest) Whole() Part {
+	return Part{Object: m.Object, Size: m.Size, SHA256: m.SHA256, Packed: m.Packed}
+}
+
+// Objects returns the keys of all objects that m's snapshot may be read from.
+func (m *Manifest) Objects() []string { return objects(m.Object, m.Parts) }
+
+// SetParts says what m's snapshot is made of: nil for one object.
+func (m *Manifest) SetParts(parts []Part) {
+	m.Parts, m.Fold = parts, 1
+	if m.Held != nil {
+		m.Fold = foldHolds
+	}
+	if len(parts) > 0 {
+		m.Fold = foldParts
+	}
+}
+
+// Objects returns the keys of all objects that the snapshot may be read from.
+func (r *SnapshotRef) Objects() []string { return objects(r.Object, r.Parts) }
+
+func objects(whole string, parts []Part) []string {
+	keys := []string{whole}
+	for i := range parts {
+		if key := parts[i].Object; key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return slices.Compact(keys)
+}
+
+// RedactedAfter reports whether entries were redacted behind record seq, which is
+// not before the latest checkpoint's.
+func (s *State) RedactedAfter(seq uint64) bool { return s.redacted > seq }
+
+// FormerParts returns what the latest snapshot is made of, for another to rest
+// on. Nothing may rest on one that has what was redacted since.
+func (s *State) FormerParts() []Part {
+	switch {
+	case s.Snapshot.Object == "" || s.RedactedAfter(s.Checkpointed):
+		return nil
+	case len(s.Snapshot.Parts) > 0:
+		return s.Snapshot.Parts
+	}
+	return []Part{{Object: s.Snapshot.Object, Size: s.SnapshotSize, SHA256: s.Snapshot.SHA256, Packed: s.Snapshot.Packed}}
+}

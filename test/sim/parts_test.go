@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A form is how a snapshot is to be stored: whole, or resting on the former one,
+// with a change that its manifest carries or one that is an object.
+type form struct {
+	rests, carries bool
+	again          int // former changes that the new one is to include
+}
+
+// drawForm draws one.
+func (a *actor) drawForm() form {
+	return form{rests: a.rand.IntN(3) > 0, carries: a.rand.IntN(2) == 0, again: a.rand.IntN(3)}
+}
+
+// save stores d's snapshot, as f says where that can be.
+func (w *world) save(ctx context.Context, s shelf, d *stream.Draft, f form) error {
+	if f.rests && len(d.Former) > 0 {
+		rests, err := s.rest(ctx, d, f)
+		if rests || err != nil {
+			return err
+		}
+	}
+	return s.put(ctx, d.Manifest.Object, d.Plain)
+}
+
+// rest stores what has come since the former snapshot. It reports false where that
+// cannot be read.
+func (s shelf) rest(ctx context.Context, d *stream.Draft, f form) (bool, error) {
+	parts := d.Former
+	if last := len(parts) - 1; parts[last].Object == "" {
+		parts = parts[:last]
+	}
+	parts = parts[:max(1, len(parts)-f.again)]
+	old, err := s.compose(ctx, parts)
+	if err != nil {
+		return false, nil
+	}
+	change, ok := core.Diff(old, d.Plain)
+	if !ok {
+		return false, fmt.Errorf("record %d of %s has fewer lines than an earlier one: %w", d.Manifest.Seq, d.Manifest.Session, core.ErrCorrupt)
+	}
+	p := core.Part{Size: int64(len(change)), SHA256: core.DigestOf(change), Inline: change}
+	if !f.carries {
+		p.Inline, p.Object = nil, fmt.Sprintf("snapshots/%s/%020d-%s.change", d.Manifest.Session, d.Manifest.Seq, p.SHA256)
+		if err := s.put(ctx, p.Object, change); err != nil {
+			return false, err
+		}
+	}
+	d.Manifest.SetParts(append(parts[:len(parts):len(parts)], p))
+	s.w.count("snapshots that rest on others")
+	return true, nil
+}
+
+// compose returns what parts come to.
+func (s shelf) compose(ctx context.Context, parts []core.Part) ([]byte, error) {
+	var plain [][]byte
+	for _, p := range parts {
+		b := p.Inline
+		if p.Object != "" {
+			var err error
+			if b, err = s.get(ctx, p.Object); err != nil {
+				return nil, err
+			}
+		}
+		if core.DigestOf(b) != p.SHA256 {
+			return nil, fmt.Errorf("part %s is damaged: %w", p.Object, core.ErrCorrupt)
+		}
+		plain = append(plain, bytes.Clone(b))
+	}
+	return core.Patch(plain[0], plain[1:]...)
+}
+
+// collect deletes snapshots that are older than the one that a session is read
+// from, and no part of it. A broker that forgets may forget the checkpoint that
+// says so: in worlds that forget, nothing is deleted.
+func (a *actor) collect() {
+	if a.w.weather.powerCut > 0 {
+		return
+	}
+	n := a.node()
+	ctx, cancel := n.within(patience)
+	defer cancel()
+	n.mu.Lock()
+	ss := n.ss
+	n.mu.Unlock()
+	s, err := ss.Open(ctx, a.id)
+	a.wait()
+	a.w.heard(a, err)
+	if err != nil || s.Begun() == nil || s.Strays() > 0 {
+		return
+	}
+	named := map[string]bool{}
+	for _, key := range s.Begun().Objects() {
+		named[key] = true
+	}
+	prefix := "snapshots/" + string(a.id) + "/"
+	_ = shelf{a.w, n.name}.call(ctx, "delete old snapshots of "+string(a.id), func(fails, _ bool) {
+		for key := range a.w.objects {
+			if !fails && strings.HasPrefix(key, prefix) && key < s.Begun().Object && !named[key] {
+				delete(a.w.objects, key)
+				a.w.count("old snapshots deleted")
+			}
+		}
+	})
+}
