@@ -187,4 +187,3 @@ const (
 )
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
-
