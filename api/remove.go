@@ -244,11 +244,10 @@ func (s *Server) holds(w http.ResponseWriter, r *http.Request) error {
 		s.cfg.Logger.Debug("listing holds while the materializer lags", "err", err)
 	}
 	out := Holds{Holds: []Hold{}}
-	rows, err := s.cfg.Directory.Rows(r.Context())
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
+	for row, err := range s.cfg.Directory.Rows(r.Context()) {
+		if err != nil {
+			return err
+		}
 		if row.Held != nil {
 			out.Holds = append(out.Holds, Hold{row.ID, *row.Held})
 		}
