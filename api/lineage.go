@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/join"
@@ -49,8 +51,7 @@ func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Gr
 		return nil, fmt.Errorf("direction %.64q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
 	}
 	if id == "" {
-		rows, err := s.cfg.Directory.Rows(ctx)
-		return graphOf(rows).Whole(), err
+		return s.wholeGraph(ctx)
 	}
 	start, err := core.ParseSessionID(id)
 	if err != nil {
@@ -81,6 +82,22 @@ func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Gr
 		wanted = append(wanted, ids...)
 	}
 	return g.Only(wanted), nil
+}
+
+// wholeGraph returns the graph of all sessions, the oldest first. It is as large as
+// the answer, not as the rows.
+func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
+	var nodes []lineage.Node
+	for row, err := range s.cfg.Directory.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, nodeOf(&row))
+	}
+	slices.SortFunc(nodes, func(a, b lineage.Node) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return lineage.New(nodes).Whole(), nil
 }
 
 // graphOf returns the graph of the sessions of rows, the oldest first.

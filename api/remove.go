@@ -42,6 +42,9 @@ type RedactRequest struct {
 type Redacted struct {
 	removal.Redacted
 	Lines []json.RawMessage `json:"lines,omitempty"`
+	// Wait is, in a dry run, how long the redaction waits until the brokers have
+	// flushed what says so.
+	Wait time.Duration `json:"wait,omitempty"`
 }
 
 // Hold is a session that is held.
@@ -201,7 +204,7 @@ func (s *Server) wouldRedact(ctx context.Context, sess *stream.Session, q Redact
 	}
 	out := Redacted{Redacted: removal.Redacted{
 		Session: sess.ID(), Log: s.cfg.Log.Name(), Cursor: cursorOf(sess), Entries: q.Entries, Forks: forks, Remains: []string{},
-	}}
+	}, Wait: s.cfg.Remover.Wait()}
 	for i := range es {
 		out.Lines = append(out.Lines, es[i].Line)
 	}
@@ -244,11 +247,10 @@ func (s *Server) holds(w http.ResponseWriter, r *http.Request) error {
 		s.cfg.Logger.Debug("listing holds while the materializer lags", "err", err)
 	}
 	out := Holds{Holds: []Hold{}}
-	rows, err := s.cfg.Directory.Rows(r.Context())
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
+	for row, err := range s.cfg.Directory.Rows(r.Context()) {
+		if err != nil {
+			return err
+		}
 		if row.Held != nil {
 			out.Holds = append(out.Holds, Hold{row.ID, *row.Held})
 		}

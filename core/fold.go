@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -157,9 +158,7 @@ func (s *State) foldAmend(r *Record) error {
 			return fmt.Errorf("amend record %d names entry %q, which is not there: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
 		}
 	}
-	// A new slice: readers may hold the old one.
-	entries := make([]Entry, len(s.Entries), len(s.Entries)+64)
-	copy(entries, s.Entries)
+	entries := slices.Clone(s.Entries) // readers may hold the old one
 	for i := range es {
 		entries[s.byID[es[i].ID]] = es[i]
 	}
@@ -187,9 +186,8 @@ func (s *State) foldRedact(r *Record) error {
 		}
 		lines[es[i].ID] = &es[i]
 	}
-	entries := make([]Entry, len(s.Entries), len(s.Entries)+64) // readers may hold the old one
+	entries := slices.Clone(s.Entries) // readers may hold the old one
 	for i := range s.Entries {
-		entries[i] = s.Entries[i]
 		if e := lines[s.Entries[i].ID]; e != nil { // every one of that id, where a file had several
 			entries[i] = *e
 		}

@@ -54,9 +54,11 @@ type Directory interface {
 	Changes(ctx context.Context, f Filter, after Mark, limit int) ([]Change, Mark, error)
 	// Changed returns a channel that is closed at the next change.
 	Changed() <-chan struct{}
-	// Rows returns the row of every session, also of those in the trash and
-	// those that were erased, the oldest first.
-	Rows(ctx context.Context) ([]Row, error)
+	// Rows yields the row of every session, also of those in the trash and those
+	// that were erased, by id. They are read a few at a time, whenever there are
+	// none in hand: a row that comes or changes meanwhile may be met or not. An
+	// error is yielded once, last.
+	Rows(ctx context.Context) iter.Seq2[Row, error]
 	// Kin returns the rows of a session, of those that it came from, and of
 	// those that came from it, at any distance, the oldest first.
 	Kin(ctx context.Context, id core.SessionID) ([]Row, error)

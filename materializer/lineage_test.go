@@ -40,8 +40,8 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 		if err := m.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := d.Rows(t.Context())
-		if err != nil || len(rows) != 2 || rows[1].ID != "the-fork" || rows[1].Lineage.Kind != lineage.Fork || rows[1].Lineage.Parents[0].Session != "the-source" {
+		rows, err := allRows(t, d)
+		if err != nil || len(rows) != 2 || rows[0].ID != "the-fork" || rows[0].Lineage.Kind != lineage.Fork || rows[0].Lineage.Parents[0].Session != "the-source" {
 			t.Fatalf("the rows are %+v, %v", rows, err)
 		}
 		stop()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,6 +67,7 @@ type Materializer struct {
 	past  map[int]core.Pos // by shard: up to where messages were met, records or not
 	doubt map[int]core.Pos // by shard that lost records: up to where it is read anew
 	tails map[core.SessionID]*tail
+	due   *dueSessions
 	asked map[int]chan struct{} // by shard that is to be read anew; closed when that begins
 	late  map[*tail]bool        // those whose row is late
 
@@ -95,7 +95,7 @@ type tail struct {
 	rowDue  time.Time // before then its row costs too much to make again
 	late    core.Pos  // of the first record that is not in its row; 0 for none
 	last    core.Pos  // of the last record taken in
-	busy    bool      // a checkpoint is on its way
+	busy    bool      // a checkpoint is due, or on its way
 	retry   time.Time // a checkpoint failed; not again before then
 }
 
@@ -123,6 +123,7 @@ func New(cfg Config) *Materializer {
 		past:  map[int]core.Pos{},
 		doubt: map[int]core.Pos{},
 		tails: map[core.SessionID]*tail{},
+		due:   newDueSessions(),
 		late:  map[*tail]bool{},
 		asked: map[int]chan struct{}{},
 
@@ -159,6 +160,9 @@ func (m *Materializer) Run(ctx context.Context) error {
 	g.Go(func() error { return m.share(ctx) })
 	g.Go(func() error { return m.collect(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	for range maxWriting {
+		g.Go(func() error { return m.write(ctx) })
+	}
 	g.Go(func() error { return m.comeBack(ctx) })
 	g.Go(func() error { return m.cfg.Directory.Run(ctx) })
 	err := g.Wait()
@@ -300,7 +304,8 @@ func (m *Materializer) renew(s *stream.Session) {
 	delete(m.late, t)
 }
 
-// consider starts a checkpoint where one is due and none is on its way.
+// consider sees to it that a checkpoint is written where one is due and none is
+// on its way.
 func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle time.Duration) {
 	due := false
 	_ = s.View(func(st *core.State) error {
@@ -315,32 +320,14 @@ func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle tim
 		return
 	}
 	t.busy = true
-	ctx = spans.With(ctx, t.trace)
-	m.tasks.Go(func() {
-		err := m.checkpoint(ctx, s, idle)
-		m.mu.Lock()
-		t.busy = false
-		if err != nil {
-			t.retry = time.Now().Add(retryAfter)
-		}
-		m.mu.Unlock()
-		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn("snapshot not written; the session stays in the log as it is", "session", s.ID(), "err", err)
-		}
-	})
+	m.enqueue(dueSession{s.ID(), idle, t.trace})
 }
 
 // checkpoint writes a session's snapshot and the record that names it, unless
 // another node has done so meanwhile.
-func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle time.Duration) error {
-	if m.cfg.Spread > 0 && !m.crewKnown.Load() {
-		select {
-		case <-time.After(rand.N(m.cfg.Spread)):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if err := s.Refresh(ctx); err != nil {
+func (m *Materializer) checkpoint(ctx context.Context, id core.SessionID, idle time.Duration) error {
+	s, err := m.cfg.Cache.Fresh(ctx, id)
+	if err != nil {
 		return err
 	}
 	due := false
@@ -357,7 +344,7 @@ func (m *Materializer) checkpoint(ctx context.Context, s *stream.Session, idle t
 	if !due {
 		return nil
 	}
-	_, err := m.Checkpoint(ctx, s)
+	_, err = m.Checkpoint(ctx, s)
 	return err
 }
 

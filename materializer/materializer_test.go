@@ -115,6 +115,18 @@ func (r *rig) create(t *testing.T, id string) *stream.Session {
 	return s
 }
 
+// allRows returns the row of every session, by id.
+func allRows(t *testing.T, d materializer.Directory) (rows []materializer.Row, err error) {
+	t.Helper()
+	for row, err := range d.Rows(t.Context()) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
 // add appends a message of about size bytes.
 func add(t *testing.T, s *stream.Session, size int) {
 	t.Helper()

@@ -334,7 +334,7 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, err := d.Rows(t.Context())
+	before, err := allRows(t, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	if err := m.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	after, err := d.Rows(t.Context())
+	after, err := allRows(t, d)
 	if err != nil {
 		t.Fatal(err)
 	}

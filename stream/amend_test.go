@@ -173,3 +173,22 @@ func TestLinesWithoutAnIDGetOneOfTheAgentsShape(t *testing.T) {
 		}
 	}
 }
+
+// A cache goes by what a session weighs. Lines that others took the place of stay in
+// memory with the records that they came in.
+func TestASessionWeighsWhatItKeepsInMemory(t *testing.T) {
+	l, ss, b := memory()
+	s := create(t, ss, "session1", entry("a", ""))
+	const size, times = 10_000, 20
+	for i := range times {
+		text := strings.Repeat(string(rune('a'+i)), size)
+		if _, err := s.Amend(t.Context(), amend("", other("a", "", text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, s := range map[string]*stream.Session{"written": s, "loaded": open(t, node(l, b), "session1")} {
+		if got := s.Size(); got < times*size || got > 2*times*size {
+			t.Errorf("%s: %d bytes, it keeps %d records of %d", what, got, times, size)
+		}
+	}
+}

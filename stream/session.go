@@ -83,23 +83,33 @@ func (s *Session) fold(r *core.Record) error {
 		return err
 	}
 	s.met = s.met || r.Chain == s.sent
-	s.size.Add(int64(len(r.Body)) + int64(r.Count)*entryOverhead)
+	s.size.Add(int64(len(r.Body)) + recordOverhead + int64(r.Count)*entryOverhead)
 	return nil
 }
 
 // entryOverhead is about what an entry takes in memory besides its line.
 const entryOverhead = 300
 
-// measure sets size from the state.
+// sessionOverhead is about what a session takes in memory besides its entries and
+// records.
+const sessionOverhead = 6 << 10
+
+// measure sets size from the state. A line keeps all the bytes in memory that it
+// was read with: a snapshot, or the body of a record. So lines count that others
+// took the place of.
 func (s *Session) measure() {
-	n := int64(4 << 10)
+	var lines int64
 	for i := range s.st.Entries {
-		n += int64(len(s.st.Entries[i].Line)) + entryOverhead
+		lines += int64(len(s.st.Entries[i].Line))
+	}
+	read := s.mem.size
+	if s.begun != nil {
+		read += s.begun.Size
 	}
 	for i := range s.st.Snapshot.Parts {
-		n += int64(len(s.st.Snapshot.Parts[i].Inline)) + entryOverhead
+		read += int64(len(s.st.Snapshot.Parts[i].Inline)) + entryOverhead
 	}
-	s.size.Store(n)
+	s.size.Store(sessionOverhead + max(lines, read) + int64(len(s.st.Entries))*entryOverhead)
 }
 
 // catchUp folds what the leader has beyond the state. The turn is held. Where

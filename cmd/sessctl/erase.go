@@ -23,7 +23,8 @@ in the trash for as long as the node's setting trash.window says stays, unless
 --now is given; one that is held stays in any case. The SESSION is written in
 full. A session that cannot be read may yet be brought back (sessctl verify
 --repair, sessctl restore); it is erased, as it is, with --damaged. Where the
-brokers flush late, erasing waits for twice that time.
+brokers flush late (the node's setting nats.sync), erasing waits for twice that
+time, and says so.
 
 The receipt says what was removed, and what remains until when: blobs that nobody
 refers to any more go with the collection of blobs, backups with their own time.
@@ -32,7 +33,8 @@ the middle is completed by the same again.
 
 With -o json: one object with session, cursor, sha256 and bytes of what was
 there, entries, records, snapshots, blobs, forks, and deleted, held and erased
-where it is, due, damaged (why it cannot be read); with --yes also log, removed (records, snapshots, rows) and
+where it is, due, damaged (why it cannot be read), wait (nanoseconds, where the
+brokers flush late); with --yes also log, removed (records, snapshots, rows) and
 remains.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,9 +79,14 @@ func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
 				a.notef("it may yet be brought back (sessctl verify --repair, sessctl restore); remove it as it is with: --damaged --yes --why TEXT")
 				return nil
 			}
+			a.noteWait(found.Wait)
 			a.notef("nothing was done yet, remove it for good with: --yes --why TEXT")
 			return nil
 		})
+	}
+	// Said before, by whoever waits; what cannot be found, the erasure tells.
+	if found, err := node.Erasable(ctx, string(id)); err == nil {
+		a.noteWait(found.Wait)
 	}
 	by, host := a.whoami()
 	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Now: f.now, Damaged: f.damaged})

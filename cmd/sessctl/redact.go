@@ -22,10 +22,12 @@ is written in full.
 
 Only the entries that are named are redacted: what others say about them (labels,
 summaries, names) stays, and so do sessions that came from this one, which are
-listed. What was stopped in the middle is completed by the same again.
+listed. What was stopped in the middle is completed by the same again. Where the
+brokers flush late (the node's setting nats.sync), it waits for twice that time,
+and says so.
 
 With -o json: one object with session, log, cursor, entries, forks; without --yes
-lines (as they would be), with --yes sha256, object (the new snapshot), removed
+lines (as they would be) and wait (nanoseconds, where the brokers flush late), with --yes sha256, object (the new snapshot), removed
 (records, snapshots, rows) and remains.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +61,13 @@ func (a *app) redact(ctx context.Context, arg string, entries []string, f redact
 	if q.DryRun && q.Why == "" {
 		q.Why = "dry run"
 	}
+	if f.yes { // said before, by whoever waits; what is wrong, the redaction tells
+		try := q
+		try.DryRun = true
+		if would, err := node.Redact(ctx, string(id), try); err == nil {
+			a.noteWait(would.Wait)
+		}
+	}
 	out, err := node.Redact(ctx, string(id), q)
 	if err != nil {
 		return err
@@ -78,6 +87,7 @@ func (a *app) printRedacted(out api.Redacted, done bool) error {
 		}
 	}
 	if !done {
+		a.noteWait(out.Wait)
 		a.notef("nothing was done yet, redact with: --yes --why TEXT")
 		return nil
 	}

@@ -34,7 +34,7 @@ func TestEveryWorkloadRuns(t *testing.T) {
 		t.Errorf("%+v, %v", openings, err)
 	}
 	histories, err := r.Histories(t.Context(), 50, 3, 100, 200)
-	if err != nil || len(histories) != 2 || histories[1].Records != 200 || histories[1].Ratio <= 0 {
+	if err != nil || len(histories) != 2 || histories[1].Records != 200 || histories[1].Snapshots != 2 || histories[1].Ratio <= 0 {
 		t.Errorf("%+v, %v", histories, err)
 	}
 }
@@ -65,7 +65,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	r := newRig(b)
 	for range b.N {
-		openings, err := r.Openings(b.Context(), 1_000, 10_000, 50_000)
+		openings, err := r.Openings(b.Context(), 1_000, 10_000, 50_000, 200_000)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -94,8 +94,9 @@ func BenchmarkHistory(b *testing.B) {
 			key := fmt.Sprintf("%d-records", h.Records)
 			b.ReportMetric(ms(h.P50), key+"-p50-ms")
 			b.ReportMetric(ms(h.P99), key+"-p99-ms")
-			b.ReportMetric(ms(h.Snapshot), key+"-snapshot-ms")
-			b.ReportMetric(h.Ratio, key+"-to-snapshot")
+			b.ReportMetric(ms(h.Snapshot), key+"-snapshot-p50-ms")
+			b.ReportMetric(ms(h.SnapshotP99), key+"-snapshot-p99-ms")
+			b.ReportMetric(h.Ratio, key+"-p99-to-snapshot-p50")
 		}
 	}
 }

@@ -162,13 +162,9 @@ func filler(i int) string {
 
 // median is the median of openTimes runs of f.
 func median(f func() error) (time.Duration, error) {
-	times := make([]time.Duration, openTimes)
-	for i := range times {
-		t := time.Now()
-		if err := f(); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(t)
+	times, err := timed(openTimes, f)
+	if err != nil {
+		return 0, err
 	}
 	slices.Sort(times)
 	return times[len(times)/2], nil

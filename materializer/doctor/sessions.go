@@ -10,12 +10,17 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // holdings are the last records of the sessions, once a check has read the
-// shards.
-type holdings map[core.SessionID]stream.Change
+// shards: some 100 bytes for each.
+type holdings map[core.SessionID]holding
+
+// A holding is what is remembered of a session's last record.
+type holding struct {
+	Kind core.Kind
+	Seq  uint64
+}
 
 // catchUpTime is how long the listing may take to be as far as the log.
 const catchUpTime = 10 * time.Second
@@ -32,7 +37,7 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 				return "", err
 			}
 			if ch.Session != "" {
-				held[ch.Session] = ch
+				held[ch.Session] = holding{ch.Kind, ch.Seq}
 			}
 		}
 	}
@@ -53,7 +58,7 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 
 // stale looks at a session whose row speaks of less than the log has, or that
 // has none.
-func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h stream.Change) {
+func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h holding) {
 	s, err := d.Sessions.Open(ctx, id)
 	if err != nil {
 		f.add(Danger, string(id), "it cannot be read, so it is not listed as it is: "+err.Error(), "sessctl verify "+string(id))
@@ -95,11 +100,10 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		return "", err
 	}
 	var old, oldBytes int64
-	rows, err := d.Directory.Rows(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, row := range rows {
+	for row, err := range d.Directory.Rows(ctx) {
+		if err != nil {
+			return "", err
+		}
 		k := all[row.ID]
 		if row.Snapshot > 0 && !row.Erased && !k.has(&row) {
 			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))

@@ -237,7 +237,7 @@ func TestAFileThatIsDamagedAtWorkIsMadeAnew(t *testing.T) {
 	}
 	_ = f.Close()
 	for range 20 { // until the damage is met
-		_, _ = x.Rows(t.Context())
+		_, _ = allRows(t, x)
 		_, _ = x.Search(t.Context(), materializer.SearchQuery{Text: "some", Limit: 100})
 		x.Put(view("session-0007", 6, "other"))
 		x.Sync(t.Context())
@@ -327,7 +327,7 @@ func TestHostileText(t *testing.T) {
 		x.Put(v)
 	}
 	x.Sync(t.Context())
-	rows, err := x.Rows(t.Context())
+	rows, err := allRows(t, x)
 	if err != nil || len(rows) != len(hostile) || x.Len() != len(hostile) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(hostile), err)
 	}

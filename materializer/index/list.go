@@ -296,11 +296,6 @@ func rowOf(text []byte) (r materializer.Row, err error) {
 	return r, nil
 }
 
-// Rows implements materializer.Directory.
-func (x *Index) Rows(ctx context.Context) ([]materializer.Row, error) {
-	return x.all(ctx, `SELECT row FROM sessions`)
-}
-
 // Kin implements materializer.Directory.
 func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error) {
 	return x.all(ctx, `WITH RECURSIVE
@@ -313,7 +308,7 @@ func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row,
 // headers say.
 func (x *Index) all(ctx context.Context, query string, args ...any) ([]materializer.Row, error) {
 	var out []materializer.Row
-	err := x.read(ctx, "the listing of all sessions", func(ctx context.Context, tx *sql.Tx) error {
+	err := x.read(ctx, "the listing of a session's kin", func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query+` ORDER BY row ->> 'created', id`, args...)
 		if err != nil {
 			return err

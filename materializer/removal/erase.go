@@ -53,6 +53,9 @@ type Found struct {
 	// Due is when the session's time in the trash is over. Zero where it is not
 	// in the trash.
 	Due time.Time `json:"due,omitzero"`
+	// Wait is how long an erasure waits until the brokers have flushed what says
+	// so, see Remover.Wait.
+	Wait time.Duration `json:"wait,omitempty"`
 }
 
 // A Receipt says what was removed, and what remains.
@@ -78,7 +81,7 @@ func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Session: id, Snapshots: []string{}, Forks: forks}
+	f := &Found{Session: id, Snapshots: []string{}, Forks: forks, Wait: r.Wait()}
 	s, err := r.Cache.Fresh(ctx, id)
 	switch {
 	case err == nil && !erasedIn(s):
@@ -300,21 +303,26 @@ func (r *Remover) settle(ctx context.Context, id core.SessionID) error {
 	return r.flushed(ctx, said.(time.Time))
 }
 
+// Wait is how long an erasure or a redaction waits between saying so and taking
+// anything out: twice the time within which the brokers flush. 0 where they flush
+// before they answer.
+func (r *Remover) Wait() time.Duration { return 2 * r.Sessions.FlushEvery() }
+
 // flushed returns when the brokers have flushed what they acknowledged until
 // since.
 func (r *Remover) flushed(ctx context.Context, since time.Time) error {
-	late := r.Sessions.FlushEvery()
-	if late == 0 {
+	wait := r.Wait()
+	if wait == 0 {
 		return nil
 	}
 	if r.waiting != nil {
 		r.waiting()
 	}
 	select {
-	case <-time.After(time.Until(since.Add(2 * late))):
+	case <-time.After(time.Until(since.Add(wait))):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the brokers have not flushed yet what was stored, do the same again: %w: %w", ctx.Err(), core.ErrUnavailable)
+		return fmt.Errorf("the brokers have not flushed yet what was stored, which takes %s at most (twice nats.sync of the node); do the same again: %w: %w", wait, ctx.Err(), core.ErrUnavailable)
 	}
 }
 

@@ -104,7 +104,9 @@ func (p *Policy) Check() error {
 }
 
 // Plan returns what p comes to now, the sessions first that were not changed for
-// longest. A session that is held, or that a writer has claimed, stays.
+// longest. A session that is held, or that a writer has claimed, stays. The rows
+// are read twice where a rule keeps some, and never are all in memory: but MaxPlan
+// sessions that go, and the times of those that a rule keeps.
 func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -112,44 +114,75 @@ func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	if err := r.Materializer.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	plan := &Plan{Log: r.Log.Name(), Made: r.now().UTC().Truncate(time.Second), Policy: p, Items: []Item{}}
-	rows, err := r.Directory.Rows(ctx)
+	now := r.now()
+	kept, err := r.kept(ctx, p.Rules)
 	if err != nil {
 		return nil, err
 	}
-	var live []materializer.Row
-	for _, row := range rows {
+	goes := oldest{most: MaxPlan}
+	for row, err := range r.Directory.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		it, ok := Item{}, false
 		switch {
 		case row.Erased || row.Held != nil:
 		case !row.Deleted:
-			live = append(live, row)
+			it, ok = p.item(now, &row, kept)
 		case p.EraseTrash:
-			it, ok, err := r.overdue(ctx, row.ID)
-			if err != nil {
+			if it, ok, err = r.overdue(ctx, row.ID); err != nil {
 				return nil, err
 			}
-			if ok {
-				plan.Items = append(plan.Items, it)
-			}
+		}
+		if ok {
+			goes.add(it)
 		}
 	}
-	goes := map[core.SessionID]bool{}
-	for i := range p.Rules {
-		for _, it := range p.Rules[i].items(r.now(), live, fmt.Sprintf("rule %d", i+1)) {
-			if !goes[it.Session] {
-				goes[it.Session] = true
-				plan.Items = append(plan.Items, it)
-			}
-		}
-	}
-	slices.SortFunc(plan.Items, func(a, b Item) int {
-		return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.Session, b.Session))
-	})
-	if len(plan.Items) > MaxPlan {
-		plan.Items, plan.More = plan.Items[:MaxPlan], true
-	}
+	plan := &Plan{Log: r.Log.Name(), Made: now.UTC().Truncate(time.Second), Policy: p, Items: goes.sorted(), More: goes.more}
 	plan.ID = plan.id()
 	return plan, nil
+}
+
+// kept returns the sessions that each rule keeps, read from the rows.
+func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
+	kept := make([]latest, len(rules))
+	if !slices.ContainsFunc(rules, func(l Rule) bool { return l.Keep > 0 }) {
+		return kept, nil
+	}
+	for row, err := range r.Directory.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if row.Erased || row.Held != nil || row.Deleted {
+			continue
+		}
+		for i := range rules {
+			if l := &rules[i]; l.Keep > 0 && l.takes(&row) {
+				kept[i].add(l.group(&row), l.Keep, standingOf(&row))
+			}
+		}
+	}
+	return kept, nil
+}
+
+// item is what p does to a live session: what the first rule says by which it
+// goes. kept are those that each rule keeps.
+func (p *Policy) item(now time.Time, row *materializer.Row, kept []latest) (Item, bool) {
+	if row.Holder != nil {
+		return Item{}, false
+	}
+	for i := range p.Rules {
+		l := &p.Rules[i]
+		if !l.takes(row) {
+			continue
+		}
+		isKept := l.Keep == 0 || kept[i].has(l.group(row), l.Keep, standingOf(row))
+		if why := l.why(now, row, isKept); why != "" {
+			called := cmp.Or(l.Name, fmt.Sprintf("rule %d", i+1))
+			return Item{Session: row.ID, Seq: row.Seq, Do: ToTrash, Why: called + ": " + why, Last: changed(row)}, true
+		}
+	}
+	return Item{}, false
 }
 
 // overdue reports whether a session's time in the trash is over.
@@ -176,32 +209,6 @@ func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok b
 	return it, ok, nil
 }
 
-// items are the sessions that go by rule l.
-func (l *Rule) items(now time.Time, rows []materializer.Row, called string) []Item {
-	if l.Name != "" {
-		called = l.Name
-	}
-	groups := map[string][]materializer.Row{}
-	for _, row := range rows {
-		if l.takes(&row) {
-			groups[l.group(&row)] = append(groups[l.group(&row)], row)
-		}
-	}
-	var items []Item
-	for _, group := range groups {
-		slices.SortFunc(group, func(a, b materializer.Row) int { // the latest first
-			return cmp.Or(changed(&b).Compare(changed(&a)), cmp.Compare(a.ID, b.ID))
-		})
-		for i := range group {
-			row := &group[i]
-			if why := l.why(now, row, i); why != "" && row.Holder == nil {
-				items = append(items, Item{Session: row.ID, Seq: row.Seq, Do: ToTrash, Why: called + ": " + why, Last: changed(row)})
-			}
-		}
-	}
-	return items
-}
-
 func (l *Rule) takes(row *materializer.Row) bool {
 	return (l.CWD == "" || row.CWD == l.CWD) && (l.Dialect == "" || row.Dialect == l.Dialect) &&
 		(l.Tag == "" || slices.Contains(row.Tags, l.Tag)) && (l.UnlessTag == "" || !slices.Contains(row.Tags, l.UnlessTag))
@@ -217,16 +224,16 @@ func (l *Rule) group(row *materializer.Row) string {
 	return ""
 }
 
-// why is why row goes, which is the nth of its group; empty where it stays. One
-// whose last change is not known is not too old.
-func (l *Rule) why(now time.Time, row *materializer.Row, n int) string {
+// why is why row goes, empty where it stays. One whose last change is not known is
+// not too old. isKept says that it is among those that Keep keeps.
+func (l *Rule) why(now time.Time, row *materializer.Row, isKept bool) string {
 	last := changed(row)
 	switch {
 	case l.OlderThan > 0 && !last.IsZero() && now.Sub(last) > l.OlderThan:
 		return fmt.Sprintf("not changed for %s, longer than %s", now.Sub(last).Truncate(time.Second), l.OlderThan)
 	case l.LargerThan > 0 && row.Size > l.LargerThan:
 		return fmt.Sprintf("%d bytes, more than %d", row.Size, l.LargerThan)
-	case l.Keep > 0 && n >= l.Keep:
+	case !isKept:
 		return fmt.Sprintf("more than the %d that are kept", l.Keep)
 	}
 	return ""

@@ -1,0 +1,60 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// rowsAtOnce is how many rows Rows has in memory.
+const rowsAtOnce = 500
+
+// Rows implements materializer.Directory. Between two pages nothing is held: who
+// takes long over a row holds up nobody.
+func (x *Index) Rows(ctx context.Context) iter.Seq2[materializer.Row, error] {
+	return func(yield func(materializer.Row, error) bool) {
+		after := ""
+		for {
+			page, last, err := x.rowsAfter(ctx, after)
+			if err != nil {
+				yield(materializer.Row{}, err)
+				return
+			}
+			for i := range page {
+				if !yield(page[i], nil) {
+					return
+				}
+			}
+			if len(page) < rowsAtOnce {
+				return
+			}
+			after = last
+		}
+	}
+}
+
+// rowsAfter returns the next rows by id, and the id of the last of them.
+func (x *Index) rowsAfter(ctx context.Context, after string) (page []materializer.Row, last string, err error) {
+	err = x.read(ctx, "the listing of all sessions", func(ctx context.Context, tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `SELECT id, row FROM sessions WHERE id > ? ORDER BY id LIMIT ?`, after, rowsAtOnce)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var text sql.RawBytes
+			if err := rows.Scan(&last, &text); err != nil {
+				return err
+			}
+			r, err := rowOf(text)
+			if err != nil {
+				return err
+			}
+			page = append(page, r)
+		}
+		return rows.Err()
+	})
+	return page, last, err
+}

@@ -1,0 +1,59 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
+)
+
+// allRows returns the row of every session, by id.
+func allRows(t *testing.T, x *index.Index) (rows []materializer.Row, err error) {
+	t.Helper()
+	for row, err := range x.Rows(t.Context()) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// What is written while all rows are read takes none of them away, nor brings one
+// twice, and reading holds nobody up.
+func TestAllRowsComeOnceByIDHoweverManyAndWhateverIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	const n = 1203 // more than are read at once, and then some
+	for i := range n {
+		x.Put(view(fmt.Sprintf("session-%04d", i*7%n), 1, "some"))
+	}
+	x.Sync(t.Context())
+	at := 0
+	for row, err := range x.Rows(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("session-%04d", at); string(row.ID) != want {
+			t.Fatalf("row %d is of %s, want %s", at, row.ID, want)
+		}
+		if at++; at%400 == 0 {
+			x.Put(view(fmt.Sprintf("session-%04d", at/2), 2, "some")) // one that was met
+			x.Put(view(fmt.Sprintf("a-session-%d", at), 1, "some"))   // before all of them
+			x.Sync(t.Context())
+		}
+	}
+	if at != n {
+		t.Errorf("%d rows of %d", at, n)
+	}
+	for row, err := range x.Rows(t.Context()) { // who has enough may go
+		if err != nil || row.ID != "a-session-1200" {
+			t.Errorf("the first is %s, %v", row.ID, err)
+		}
+		break
+	}
+	if rows, err := allRows(t, x); err != nil || len(rows) != n+3 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
