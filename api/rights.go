@@ -76,6 +76,13 @@ var rights = map[string]right{
 	"POST /v1/sessions/{id}/delete":              {access.Write, inPath}, // to the trash
 	"POST /v1/sessions/{id}/undelete":            {access.Write, inPath},
 	"PUT /v1/blobs/{digest}":                     {access.Write, nowhere}, // stores what the caller has
+	"OPTIONS /v1/uploads":                        {access.Write, nowhere},
+	"POST /v1/uploads":                           {access.Write, nowhere}, // bytes that only the caller sees
+	"HEAD /v1/uploads/{upload}":                  {access.Write, nowhere},
+	"PATCH /v1/uploads/{upload}":                 {access.Write, nowhere},
+	"DELETE /v1/uploads/{upload}":                {access.Write, nowhere},
+	"POST /v1/uploads/{upload}/import":           {access.Write, within},
+	"POST /v1/uploads/{upload}/blob":             {access.Write, nowhere}, // as PUT of a blob
 	"PUT /v1/presence/{id}":                      {access.Write, nowhere}, // a hint about a process
 	"DELETE /v1/presence/{id}":                   {access.Write, nowhere},
 

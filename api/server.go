@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/upload"
 )
 
 // Config is what a Server needs to know.
@@ -52,7 +53,8 @@ type Config struct {
 	// AnyHost has a node that asks nobody for a token answer under any name, not
 	// to localhost alone.
 	AnyHost bool
-	Tokens  *access.Book // the log's tokens; nil where the node knows none
+	Tokens  *access.Book  // the log's tokens; nil where the node knows none
+	Uploads *upload.Store // of bodies that come in parts; nil where the node takes none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.
 	NeedCertificate bool
@@ -223,6 +225,13 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
 		"DELETE /v1/tokens/{token}":                  s.revokeToken,
 		"GET /v1/whoami":                             s.whoami,
+		"OPTIONS /v1/uploads":                        s.tus(s.uploading),
+		"POST /v1/uploads":                           s.tus(s.beginUpload),
+		"HEAD /v1/uploads/{upload}":                  s.tus(s.uploadState),
+		"PATCH /v1/uploads/{upload}":                 s.tus(s.uploadPart),
+		"DELETE /v1/uploads/{upload}":                s.tus(s.dropUpload),
+		"POST /v1/uploads/{upload}/import":           s.importUpload,
+		"POST /v1/uploads/{upload}/blob":             s.uploadedBlob,
 	}
 }
 

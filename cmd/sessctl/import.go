@@ -166,11 +166,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	how, _ := api.ParseOnConflict(f.how.how) // it was checked
 	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
 	out.first.nameParent(name, &o)
-	whole := io.Reader(bytes.NewReader(start)) // which can be sent again, to another node
-	if int64(len(start)) != size {
-		whole = io.MultiReader(whole, body)
-	}
-	out.done, err = node.Import(ctx, counting(whole, sent), size, o)
+	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, sent)
 	out.done.Skipped = notNil(out.done.Skipped)
 	if err != nil {
 		return inFile(name, contradicted(a.heard(v, err), out.first))
