@@ -20,8 +20,8 @@ const (
 	// partSize is how much the client sends at a time.
 	partSize = 4 << 20
 	// mostFailures is how often in a row the client tries in vain, waiting longer
-	// each time, up to longestPause: about a minute in all.
-	mostFailures = 20
+	// each time, up to longestPause: about two minutes in all.
+	mostFailures = 40
 	longestPause = 3 * time.Second
 	// mostStarts is how often it begins an upload: behind something that sends
 	// each request to another node none would ever be whole.
