@@ -94,6 +94,7 @@ type Server struct {
 	gates    gates
 	bodies   *bodies
 	spending *spending
+	restores *restores
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -109,6 +110,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody), spending: newSpending()}
 	s.bodies = newBodies(s.gates.large)
+	s.restores = &restores{server: s, pause: restorePause, running: map[string]*restoring{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -134,6 +136,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.stop() // followers end now, the others have drainTime
+	defer s.restores.end()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := srv.Shutdown(last); err != nil {
@@ -175,9 +178,9 @@ func (s *Server) routes() map[string]handler {
 		"GET /v1/events":                             one(s.gates.feeds, s.feed),
 		"GET /v1/verify":                             one(s.gates.heavy, s.verifyLog),
 		"GET /v1/doctor":                             one(s.gates.heavy, s.examine),
-		"POST /v1/doctor":                            one(s.gates.heavy, s.treat),
+		"POST /v1/doctor":                            s.recorded(one(s.gates.heavy, s.treat)),
 		"GET /v1/sessions/{id}/verify":               one(s.gates.heavy, s.verify),
-		"POST /v1/sessions/{id}/repair":              one(s.gates.heavy, s.repair),
+		"POST /v1/sessions/{id}/repair":              s.recorded(one(s.gates.heavy, s.repair)),
 		"POST /v1/sessions/{id}/entries":             s.append,
 		"POST /v1/sessions/{id}/labels":              s.label,
 		"POST /v1/sessions/{id}/name":                s.name,
@@ -201,7 +204,7 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
 		"GET /v1/audit":                              s.audit,
 		"GET /v1/rebuild":                            s.rebuild,
-		"POST /v1/rebuild":                           one(s.gates.heavy, s.rebuild),
+		"POST /v1/rebuild":                           s.recorded(one(s.gates.heavy, s.rebuild)),
 		"GET /v1/prompts":                            s.prompts,
 		"GET /v1/search":                             s.search,
 		"GET /v1/sessions/changes":                   one(s.gates.followers, s.changes),
@@ -210,16 +213,16 @@ func (s *Server) routes() map[string]handler {
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
 		"GET /v1/blobs/{digest}/info":                one(s.gates.heavy, s.blobInfo),
 		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
-		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
+		"POST /v1/blobs/{digest}/repair":             s.recorded(s.repairBlob),
 		"POST /v1/blobs/gc":                          one(s.gates.heavy, s.collect),
 		"GET /v1/ends/{shard}":                       one(s.gates.heavy, s.ends),
 		"GET /v1/sessions/{id}/records":              s.records,
 		"GET /v1/sessions/{id}/snapshots/{name}":     s.object,
-		"PUT /v1/sessions/{id}/snapshots/{name}":     one(s.gates.heavy, s.restoreSnapshot),
+		"PUT /v1/sessions/{id}/snapshots/{name}":     s.restores.part("snapshot", "snapshots", one(s.gates.heavy, s.restoreSnapshot)),
 		"POST /v1/sessions/{id}/restore/plan":        one(s.gates.heavy, s.planRestore),
-		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
+		"POST /v1/sessions/{id}/restore":             s.restores.part("session", "sessions", one(s.gates.heavy, s.restore)),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
-		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
+		"PUT /v1/restore/blobs/{digest}":             s.restores.part("blob", "blobs", s.restoreBlob),
 		"GET /v1/tokens":                             s.tokens,
 		"POST /v1/tokens":                            s.createToken,
 		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
@@ -248,9 +251,6 @@ func (s *Server) open() map[string]http.HandlerFunc {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
-		if name, ok := acts[pattern]; ok {
-			h = s.recorded(name, h)
-		}
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		} else {
