@@ -25,6 +25,7 @@ type Client struct {
 	HTTP  *http.Client
 
 	demand Demand // of reads
+	dry    bool   // see DryRun
 	nodes  *nodes // to ask in turn; nil for the one at Base
 }
 

@@ -395,6 +395,7 @@ var answerHeaders = map[string]string{
 	api.HeaderLost:     "What that agent's files have no place for: a JSON list of what and count.",
 	api.HeaderSnapshot: "The snapshot's key in the object store.",
 	"Cache-Control":    "no-store.",
+	api.HeaderDryRun:   "true, of a dry run: nothing was stored.",
 
 	api.HeaderTus:           "1.0.0.",
 	"Tus-Version":           "1.0.0.",
@@ -408,6 +409,8 @@ var answerHeaders = map[string]string{
 var requestName = text(api.HeaderRequest, "A name for the request, of up to 128 letters, digits and ._:-; default one that the node makes.")
 
 var ifNoneMatch = text("If-None-Match", "An ETag: 304 where the answer is still that.")
+
+var dryRun = oneOf(api.HeaderDryRun, "Have the call be checked and answered, and nothing stored.", "true")
 
 var prefer = text("Prefer", "wait=SECONDS: how long the caller will wait.")
 
@@ -429,7 +432,7 @@ func describe(root string) ([]byte, error) {
 			at = object{}
 			paths[path] = at
 		}
-		at[strings.ToLower(method)] = s.operation(path, c)
+		at[strings.ToLower(method)] = s.operation(pattern, c)
 	}
 	problem := s.of(reflect.TypeFor[api.Detail]())
 	doc := object{
@@ -449,7 +452,7 @@ func describe(root string) ([]byte, error) {
 			"responses": object{"Problem": object{
 				"description": "An error. Nothing was changed, unless its code is uncertain.",
 				"content":     object{"application/problem+json": object{"schema": problem}},
-				"headers":     object{api.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor])},
+				"headers":     object{api.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor]), api.HeaderDryRun: saying(answerHeaders[api.HeaderDryRun])},
 			}},
 		},
 	}
@@ -463,7 +466,8 @@ func saying(said string) object {
 	return object{"description": said, "schema": object{"type": "string"}}
 }
 
-func (s *schemas) operation(path string, c call) object {
+func (s *schemas) operation(pattern string, c call) object {
+	_, path, _ := strings.Cut(pattern, " ")
 	var params []any
 	for part := range strings.SplitSeq(path, "/") {
 		if name := strings.Trim(part, "{}"); name != part {
@@ -479,11 +483,14 @@ func (s *schemas) operation(path string, c call) object {
 	if c.tagged {
 		params = append(params, s.parameter("header", ifNoneMatch))
 	}
+	if slices.Contains(api.DryRuns(), pattern) {
+		params = append(params, s.parameter("header", dryRun))
+	}
 	params = append(params, s.parameter("header", requestName))
 	if !c.open {
 		params = append(params, s.parameter("header", prefer))
 	}
-	op := object{"operationId": c.id, "tags": []string{c.tag}, "summary": c.sum, "responses": s.responses(c)}
+	op := object{"operationId": c.id, "tags": []string{c.tag}, "summary": c.sum, "responses": s.responses(pattern, c)}
 	if params != nil {
 		op["parameters"] = params
 	}
@@ -510,7 +517,7 @@ func (s *schemas) parameter(in string, p param) object {
 	return object{"$ref": "#/components/parameters/" + key}
 }
 
-func (s *schemas) responses(c call) object {
+func (s *schemas) responses(pattern string, c call) object {
 	status, good := c.status, object{"description": c.sum + "."}
 	if c.out == nil {
 		good["description"] = "It is done."
@@ -526,6 +533,9 @@ func (s *schemas) responses(c call) object {
 	headers := object{api.HeaderRequest: ref1("headers", "Request")}
 	if c.tagged {
 		headers["ETag"] = saying(answerHeaders["ETag"])
+	}
+	if slices.Contains(api.DryRuns(), pattern) {
+		headers[api.HeaderDryRun] = saying(answerHeaders[api.HeaderDryRun])
 	}
 	for _, name := range c.back {
 		headers[name] = saying(answerHeaders[name])

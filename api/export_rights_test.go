@@ -41,3 +41,6 @@ func (s *Server) PauseOfRestores(d time.Duration) { s.restores.pause = d }
 
 // EndRestores records what restores came to, as when the server stops.
 func (s *Server) EndRestores() { s.restores.end() }
+
+// DryRuns are the calls that have a dry run.
+func DryRuns() []string { return slices.Collect(maps.Keys(dryRuns)) }

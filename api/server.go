@@ -251,6 +251,7 @@ func (s *Server) open() map[string]http.HandlerFunc {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
+		h = s.orDry(pattern, h)
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		} else {

@@ -64,6 +64,9 @@ func (c *Client) PutLargeBlob(ctx context.Context, b Large) error {
 
 // inParts sends what, has the node do something with it, and ends the upload.
 func (c *Client) inParts(ctx context.Context, what Large, finish func(ctx context.Context, node *Client, path string) error) error {
+	if c.dry { // the node would keep the parts
+		return ErrNoParts
+	}
 	t := &transfer{Large: what, client: c}
 	for {
 		err := t.step(ctx, finish)

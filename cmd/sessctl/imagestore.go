@@ -63,7 +63,7 @@ const maxImage = 64 << 20
 // none are sent.
 func (a *app) bringImages(ctx context.Context, node *api.Client, name, dialectName, given string) (missing []core.Digest, store string, err error) {
 	store, err = a.imageStore(dialectName, given)
-	if err != nil || store == "" || name == "-" {
+	if err != nil || store == "" || name == "-" || a.dry {
 		return nil, store, err
 	}
 	missing, err = a.sendImages(ctx, node, name, store)

@@ -87,6 +87,7 @@ the session is in the trash or was erased, and the file brought nothing.`,
 	f.addClaim(cmd)
 	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "where the session went on otherwise: fail, or branch (put the file's entries on a head of their own)")
 	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
+	a.dryFlag(cmd)
 	return cmd
 }
 
