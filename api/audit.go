@@ -104,25 +104,22 @@ func (s *Server) noted(ctx context.Context, a act, do func(context.Context) erro
 	return err
 }
 
-// acts are the calls that mend or make anew, by what the audit records call them.
-// The other acts of operators are recorded where they are done. A restore is not:
-// it comes once for each session, and would leave no room for anything else.
-var acts = map[string]string{
-	"POST /v1/sessions/{id}/repair":  "repair",
-	"POST /v1/blobs/{digest}/repair": "repair-blob",
-	"POST /v1/doctor":                "doctor-fix",
-	"POST /v1/rebuild":               "rebuild",
+// recorded answers with h, which mends or makes anew, and records it under the
+// call's name in the table of rights. The other acts of operators are recorded
+// where they are done.
+func (s *Server) recorded(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return s.noted(r.Context(), actOf(r), func(context.Context) error { return h(w, r) })
+	}
 }
 
-// recorded answers with h, which is an act called name.
-func (s *Server) recorded(name string, h handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		a := act{name: name}
-		if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
-			a.session = id
-		}
-		return s.noted(r.Context(), a, func(context.Context) error { return h(w, r) })
+// actOf is what a request is in the audit records, without who asks.
+func actOf(r *http.Request) act {
+	a := act{name: rights[r.Pattern].act}
+	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+		a.session = id
 	}
+	return a
 }
 
 // noting is do, recorded as the act called name.

@@ -260,19 +260,12 @@ func (s *Server) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := s.readBody(w, r)
+	var m core.Manifest
+	packed, release, err := s.readHeaded(w, r, &m)
 	if err != nil {
 		return err
 	}
 	defer release()
-	head, packed, err := cutLine(body)
-	if err != nil {
-		return err
-	}
-	var m core.Manifest
-	if err := json.Unmarshal(head, &m); err != nil {
-		return fmt.Errorf("the first line is no manifest: %v: %w", err, core.ErrInvalid)
-	}
 	if m.Object != key || !materializer.IsSnapshotKey(&m) {
 		return fmt.Errorf("manifest of %q in log %q, record %d, is not that of %s: %w", m.Session, m.Log, m.Seq, key, core.ErrInvalid)
 	}
@@ -347,19 +340,12 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := s.readBody(w, r)
+	var in RestoreHead
+	rest, release, err := s.readHeaded(w, r, &in)
 	if err != nil {
 		return err
 	}
 	defer release()
-	head, rest, err := cutLine(body)
-	if err != nil {
-		return err
-	}
-	var in RestoreHead
-	if err := json.Unmarshal(head, &in); err != nil {
-		return fmt.Errorf("the first line is not what a restore begins with: %v: %w", err, core.ErrInvalid)
-	}
 	if err := s.sameLog(in.Log); err != nil {
 		return err
 	}
@@ -453,11 +439,23 @@ func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest
 	return nil
 }
 
-// cutLine returns the first line of b, and what is behind it.
-func cutLine(b []byte) (line, rest []byte, err error) {
-	line, rest, found := bytes.Cut(b, []byte("\n"))
-	if !found {
-		return nil, nil, fmt.Errorf("the body has no first line: %w", core.ErrInvalid)
+// readHeaded reads a body whose first line is JSON, which goes into head, and
+// returns what is behind that line. The caller calls release when it is done with
+// it.
+func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (rest []byte, release func(), err error) {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return nil, nil, err
 	}
-	return line, rest, nil
+	line, rest, found := bytes.Cut(body, []byte("\n"))
+	if !found {
+		err = errors.New("it has no end")
+	} else {
+		err = json.Unmarshal(line, head)
+	}
+	if err != nil {
+		release()
+		return nil, nil, fmt.Errorf("the first line is not what %s %s begins with: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
+	}
+	return rest, release, nil
 }

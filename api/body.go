@@ -55,10 +55,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 		if err == nil {
 			continue
 		}
-		_ = rc.SetReadDeadline(time.Time{}) // it was set a moment ago
 		if err == io.EOF {
+			_ = rc.SetReadDeadline(time.Time{}) // it was set a moment ago
 			return b, release, nil
 		}
+		// The deadline stays: before it answers, the server waits for what is
+		// missing of the body.
 		release()
 		return nil, nil, bodyError(len(b), err)
 	}

@@ -25,6 +25,7 @@ type Client struct {
 	HTTP  *http.Client
 
 	demand Demand // of reads
+	dry    bool   // see DryRun
 	nodes  *nodes // to ask in turn; nil for the one at Base
 }
 
@@ -63,18 +64,24 @@ type ImportOptions struct {
 // Import brings a session file into the log; size is its length, or -1 where it
 // is not known.
 func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o ImportOptions) (Imported, error) {
-	q := url.Values{}
+	q, h := o.request()
+	h.Set("Content-Type", "application/x-ndjson")
+	var out Imported
+	err := c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
+	return out, err
+}
+
+// request is what o adds to a request.
+func (o ImportOptions) request() (url.Values, http.Header) {
+	q, h := url.Values{}, http.Header{}
 	setIf(q, "dialect", o.Dialect)
 	setIf(q, "by", o.By)
 	setIf(q, "parent", o.Parent)
 	setIf(q, "kind", o.Kind)
 	setIf(q, "onConflict", string(o.OnConflict))
 	setIf(q, "branch", o.Branch)
-	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, HeaderWriter, o.Writer)
-	var out Imported
-	err := c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
-	return out, err
+	return q, h
 }
 
 // Info returns a session at a glance.

@@ -127,6 +127,19 @@ var (
 	}
 )
 
+// Of uploads, which speak tus.
+var (
+	tusResumable = must(text(api.HeaderTus, "1.0.0."))
+	upToNow      = []string{api.HeaderTus, api.HeaderUploadOffset, api.HeaderUploadExpires}
+
+	importQuery = []param{
+		text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
+		text("parent", "The session in the log that a new one is from, where more is known than its header says."),
+		text("kind", "How it is from that parent."),
+		oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
+	}
+)
+
 func words[T ~string](names []T) (out []string) {
 	for _, n := range names {
 		out = append(out, string(n))
@@ -199,12 +212,7 @@ var calls = map[string]call{
 	},
 	"POST /v1/import": {
 		tag: "sessions", id: "import", sum: "Bring in a session file", in: fileBytes, out: api.Imported{}, header: []param{asWriter},
-		query: []param{
-			text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
-			text("parent", "The session in the log that a new one is from, where more is known than its header says."),
-			text("kind", "How it is from that parent."),
-			oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
-		},
+		query: importQuery,
 	},
 	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},
 	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "The entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
@@ -333,6 +341,23 @@ var calls = map[string]call{
 	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Write a blob again that is not sound, if its bytes are at hand", out: api.BlobReport{}},
 	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Look for blobs that no session names", in: api.GCRequest{}, out: api.GCReport{}},
 
+	"OPTIONS /v1/uploads": {tag: "uploads", id: "uploading", sum: "What the node takes in parts, as tus 1.0.0 has it", back: []string{api.HeaderTus, "Tus-Version", "Tus-Extension", "Tus-Max-Size"}},
+	"POST /v1/uploads": {
+		tag: "uploads", id: "beginUpload", sum: "Begin an upload, or find the one of the same bytes that the caller began before", status: 201,
+		header: []param{tusResumable, must(text(api.HeaderUploadLength, "How many bytes the whole has.")), must(text(api.HeaderUploadMetadata, "sha256 and a blank and, in base64, the 64 hexadecimal digits of the whole's SHA-256. Other keys are left alone."))},
+		back:   slices.Concat(upToNow, []string{"Location"}),
+	},
+	"HEAD /v1/uploads/{upload}": {tag: "uploads", id: "uploadState", sum: "How far an upload is", status: 200, header: []param{tusResumable}, back: slices.Concat(upToNow, []string{api.HeaderUploadLength, "Cache-Control"})},
+	"PATCH /v1/uploads/{upload}": {
+		tag: "uploads", id: "uploadPart", sum: "Send the next bytes of an upload", in: media{"application/offset+octet-stream", "Bytes.", nil, nil}, back: upToNow,
+		header: []param{tusResumable, must(text(api.HeaderUploadOffset, "Where these bytes begin: where the upload ends."))},
+	},
+	"DELETE /v1/uploads/{upload}": {tag: "uploads", id: "dropUpload", sum: "End an upload", header: []param{tusResumable}, back: []string{api.HeaderTus}},
+	"POST /v1/uploads/{upload}/import": {
+		tag: "uploads", id: "importUpload", sum: "Bring in the session file that was uploaded", out: api.Imported{}, header: []param{asWriter}, query: importQuery,
+	},
+	"POST /v1/uploads/{upload}/blob": {tag: "uploads", id: "uploadedBlob", sum: "Store what was uploaded as a blob"},
+
 	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "Where all sessions of a shard end", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {
 		tag: "backup", id: "records", sum: "A session's records as they are stored", out: media{octets, "A RecordsHead in JSON, a newline, and records.", nil, api.RecordsHead{}},
@@ -354,12 +379,13 @@ var inPath = map[string]param{
 	"name":   {"name", "The claim's writer, or the end of a snapshot's key.", object{"type": "string"}, true},
 	"digest": {"digest", "The SHA-256 of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
 	"shard":  {"shard", "The number of a shard, from 0.", object{"type": "integer", "minimum": 0}, true},
+	"upload": {"upload", "The upload's id, as Location ends.", object{"type": "string", "pattern": "^[0-9a-f]{32}$"}, true},
 	"token":  {"token", "The token's id.", object{"type": "string", "pattern": "^[a-z2-7]{12}$"}, true},
 }
 
 // answerHeaders are what answers say beside their bodies.
 var answerHeaders = map[string]string{
-	"Location":         "The session that was made.",
+	"Location":         "The session that was made, or the upload.",
 	"ETag":             "What the answer is a version of.",
 	"Content-Length":   "Bytes.",
 	api.HeaderCursor:   "The cursor where the session stood.",
@@ -368,11 +394,23 @@ var answerHeaders = map[string]string{
 	api.HeaderFile:     "What the file is called there.",
 	api.HeaderLost:     "What that agent's files have no place for: a JSON list of what and count.",
 	api.HeaderSnapshot: "The snapshot's key in the object store.",
+	"Cache-Control":    "no-store.",
+	api.HeaderDryRun:   "true, of a dry run: nothing was stored.",
+
+	api.HeaderTus:           "1.0.0.",
+	"Tus-Version":           "1.0.0.",
+	"Tus-Extension":         "creation,expiration,termination.",
+	"Tus-Max-Size":          "How many bytes an upload of this caller may have.",
+	api.HeaderUploadOffset:  "How many bytes are there.",
+	api.HeaderUploadLength:  "How many bytes the whole has.",
+	api.HeaderUploadExpires: "When the upload goes, used or not.",
 }
 
 var requestName = text(api.HeaderRequest, "A name for the request, of up to 128 letters, digits and ._:-; default one that the node makes.")
 
 var ifNoneMatch = text("If-None-Match", "An ETag: 304 where the answer is still that.")
+
+var dryRun = oneOf(api.HeaderDryRun, "Have the call be checked and answered, and nothing stored.", "true")
 
 var prefer = text("Prefer", "wait=SECONDS: how long the caller will wait.")
 
@@ -394,7 +432,7 @@ func describe(root string) ([]byte, error) {
 			at = object{}
 			paths[path] = at
 		}
-		at[strings.ToLower(method)] = s.operation(path, c)
+		at[strings.ToLower(method)] = s.operation(pattern, c)
 	}
 	problem := s.of(reflect.TypeFor[api.Detail]())
 	doc := object{
@@ -414,7 +452,7 @@ func describe(root string) ([]byte, error) {
 			"responses": object{"Problem": object{
 				"description": "An error. Nothing was changed, unless its code is uncertain.",
 				"content":     object{"application/problem+json": object{"schema": problem}},
-				"headers":     object{api.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor])},
+				"headers":     object{api.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor]), api.HeaderDryRun: saying(answerHeaders[api.HeaderDryRun])},
 			}},
 		},
 	}
@@ -428,7 +466,8 @@ func saying(said string) object {
 	return object{"description": said, "schema": object{"type": "string"}}
 }
 
-func (s *schemas) operation(path string, c call) object {
+func (s *schemas) operation(pattern string, c call) object {
+	_, path, _ := strings.Cut(pattern, " ")
 	var params []any
 	for part := range strings.SplitSeq(path, "/") {
 		if name := strings.Trim(part, "{}"); name != part {
@@ -444,11 +483,14 @@ func (s *schemas) operation(path string, c call) object {
 	if c.tagged {
 		params = append(params, s.parameter("header", ifNoneMatch))
 	}
+	if slices.Contains(api.DryRuns(), pattern) {
+		params = append(params, s.parameter("header", dryRun))
+	}
 	params = append(params, s.parameter("header", requestName))
 	if !c.open {
 		params = append(params, s.parameter("header", prefer))
 	}
-	op := object{"operationId": c.id, "tags": []string{c.tag}, "summary": c.sum, "responses": s.responses(c)}
+	op := object{"operationId": c.id, "tags": []string{c.tag}, "summary": c.sum, "responses": s.responses(pattern, c)}
 	if params != nil {
 		op["parameters"] = params
 	}
@@ -475,12 +517,15 @@ func (s *schemas) parameter(in string, p param) object {
 	return object{"$ref": "#/components/parameters/" + key}
 }
 
-func (s *schemas) responses(c call) object {
+func (s *schemas) responses(pattern string, c call) object {
 	status, good := c.status, object{"description": c.sum + "."}
 	if c.out == nil {
-		status, good["description"] = 204, "It is done."
+		good["description"] = "It is done."
 	} else {
 		good["content"] = s.content(c.out)
+	}
+	if c.out == nil && status == 0 {
+		status = 204
 	}
 	if status == 0 {
 		status = 200
@@ -488,6 +533,9 @@ func (s *schemas) responses(c call) object {
 	headers := object{api.HeaderRequest: ref1("headers", "Request")}
 	if c.tagged {
 		headers["ETag"] = saying(answerHeaders["ETag"])
+	}
+	if slices.Contains(api.DryRuns(), pattern) {
+		headers[api.HeaderDryRun] = saying(answerHeaders[api.HeaderDryRun])
 	}
 	for _, name := range c.back {
 		headers[name] = saying(answerHeaders[name])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/upload"
 )
 
 // A Detail is an error as it crosses the wire: a problem document of RFC 9457.
@@ -47,6 +48,11 @@ var problems = []struct {
 	{errUnauthorized, "unauthorized", 401, "No valid token", "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN)."},
 	{errForbidden, "forbidden", 403, "Not allowed", "Use a token that is allowed to; an admin makes one with: sessctl token create"},
 	{ErrTooMany, "too-many", 429, "Too many requests", "Wait as long as Retry-After says; then send the same again."},
+	{errNoUploads, "no-uploads", 501, "No uploads in parts", "Send the whole at once: POST /v1/import, or PUT /v1/blobs/{digest}."},
+	{upload.ErrGone, "no-upload", 404, "No such upload", "Begin it again with POST /v1/uploads. An upload is on the node that took it, for a day at most."},
+	{upload.ErrNoRoom, "no-room", 507, "No room for another upload", "Send the whole at once, end an upload that is not needed with DELETE, or wait until one expires."},
+	{upload.ErrOffset, "offset", 409, "The upload ends elsewhere", "Ask with HEAD where it ends, and go on from there."},
+	{upload.ErrDigest, "digest", 409, "The bytes are other ones", "Begin the upload again, after a look at whether the file has changed."},
 	{core.ErrUncertain, "uncertain", 503, "The answer was lost", "Send the same request again, with the same ids or Idempotency-Key: it is stored once."},
 	{core.ErrFenced, "fenced", 409, "Another writer holds the head", "Stop writing to this head; claim it with takeOver, or append to a head of your own."},
 	{core.ErrConflict, "conflict", 409, "The log holds something else there", "Read the session and decide anew."},
@@ -166,6 +172,9 @@ func readProblem(r *http.Response) error {
 	if json.Unmarshal(b, &d) == nil && d.Code != "" {
 		return &Error{Detail: d}
 	}
+	if r.Request != nil && r.Request.Method == http.MethodHead { // then the status says all
+		return problemOf(r.StatusCode)
+	}
 	text := strings.TrimSpace(string(b))
 	if len(text) > 200 {
 		text = text[:200] + "…"
@@ -175,4 +184,14 @@ func readProblem(r *http.Response) error {
 		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 	}
 	return err
+}
+
+// problemOf makes an error of a status alone.
+func problemOf(status int) error {
+	for _, p := range problems {
+		if p.status == status && p.err != core.ErrUncertain { // nothing was to be changed
+			return &Error{Detail: Detail{Type: "urn:sesslog:" + p.code, Code: p.code, Status: status, Title: p.title, Next: p.next}}
+		}
+	}
+	return fmt.Errorf("the node answered %d: %w", status, core.ErrUnavailable)
 }

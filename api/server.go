@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/upload"
 )
 
 // Config is what a Server needs to know.
@@ -52,7 +53,8 @@ type Config struct {
 	// AnyHost has a node that asks nobody for a token answer under any name, not
 	// to localhost alone.
 	AnyHost bool
-	Tokens  *access.Book // the log's tokens; nil where the node knows none
+	Tokens  *access.Book  // the log's tokens; nil where the node knows none
+	Uploads *upload.Store // of bodies that come in parts; nil where the node takes none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.
 	NeedCertificate bool
@@ -92,6 +94,7 @@ type Server struct {
 	gates    gates
 	bodies   *bodies
 	spending *spending
+	restores *restores
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -107,6 +110,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody), spending: newSpending()}
 	s.bodies = newBodies(s.gates.large)
+	s.restores = &restores{server: s, pause: restorePause, running: map[string]*restoring{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -132,6 +136,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.stop() // followers end now, the others have drainTime
+	defer s.restores.end()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := srv.Shutdown(last); err != nil {
@@ -173,9 +178,9 @@ func (s *Server) routes() map[string]handler {
 		"GET /v1/events":                             one(s.gates.feeds, s.feed),
 		"GET /v1/verify":                             one(s.gates.heavy, s.verifyLog),
 		"GET /v1/doctor":                             one(s.gates.heavy, s.examine),
-		"POST /v1/doctor":                            one(s.gates.heavy, s.treat),
+		"POST /v1/doctor":                            s.recorded(one(s.gates.heavy, s.treat)),
 		"GET /v1/sessions/{id}/verify":               one(s.gates.heavy, s.verify),
-		"POST /v1/sessions/{id}/repair":              one(s.gates.heavy, s.repair),
+		"POST /v1/sessions/{id}/repair":              s.recorded(one(s.gates.heavy, s.repair)),
 		"POST /v1/sessions/{id}/entries":             s.append,
 		"POST /v1/sessions/{id}/labels":              s.label,
 		"POST /v1/sessions/{id}/name":                s.name,
@@ -199,7 +204,7 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/sessions/{id}/checkpoint":          s.checkpoint,
 		"GET /v1/audit":                              s.audit,
 		"GET /v1/rebuild":                            s.rebuild,
-		"POST /v1/rebuild":                           one(s.gates.heavy, s.rebuild),
+		"POST /v1/rebuild":                           s.recorded(one(s.gates.heavy, s.rebuild)),
 		"GET /v1/prompts":                            s.prompts,
 		"GET /v1/search":                             s.search,
 		"GET /v1/sessions/changes":                   one(s.gates.followers, s.changes),
@@ -208,21 +213,28 @@ func (s *Server) routes() map[string]handler {
 		"PUT /v1/blobs/{digest}":                     s.putBlob,
 		"GET /v1/blobs/{digest}/info":                one(s.gates.heavy, s.blobInfo),
 		"GET /v1/blobs/{digest}/verify":              s.verifyBlob,
-		"POST /v1/blobs/{digest}/repair":             s.repairBlob,
+		"POST /v1/blobs/{digest}/repair":             s.recorded(s.repairBlob),
 		"POST /v1/blobs/gc":                          one(s.gates.heavy, s.collect),
 		"GET /v1/ends/{shard}":                       one(s.gates.heavy, s.ends),
 		"GET /v1/sessions/{id}/records":              s.records,
 		"GET /v1/sessions/{id}/snapshots/{name}":     s.object,
-		"PUT /v1/sessions/{id}/snapshots/{name}":     one(s.gates.heavy, s.restoreSnapshot),
+		"PUT /v1/sessions/{id}/snapshots/{name}":     s.restores.part("snapshot", "snapshots", one(s.gates.heavy, s.restoreSnapshot)),
 		"POST /v1/sessions/{id}/restore/plan":        one(s.gates.heavy, s.planRestore),
-		"POST /v1/sessions/{id}/restore":             one(s.gates.heavy, s.restore),
+		"POST /v1/sessions/{id}/restore":             s.restores.part("session", "sessions", one(s.gates.heavy, s.restore)),
 		"POST /v1/restore/blobs":                     s.wantBlobs,
-		"PUT /v1/restore/blobs/{digest}":             s.restoreBlob,
+		"PUT /v1/restore/blobs/{digest}":             s.restores.part("blob", "blobs", s.restoreBlob),
 		"GET /v1/tokens":                             s.tokens,
 		"POST /v1/tokens":                            s.createToken,
 		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
 		"DELETE /v1/tokens/{token}":                  s.revokeToken,
 		"GET /v1/whoami":                             s.whoami,
+		"OPTIONS /v1/uploads":                        s.tus(s.uploading),
+		"POST /v1/uploads":                           s.tus(s.beginUpload),
+		"HEAD /v1/uploads/{upload}":                  s.tus(s.uploadState),
+		"PATCH /v1/uploads/{upload}":                 s.tus(s.uploadPart),
+		"DELETE /v1/uploads/{upload}":                s.tus(s.dropUpload),
+		"POST /v1/uploads/{upload}/import":           s.importUpload,
+		"POST /v1/uploads/{upload}/blob":             s.uploadedBlob,
 	}
 }
 
@@ -239,9 +251,7 @@ func (s *Server) open() map[string]http.HandlerFunc {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
-		if name, ok := acts[pattern]; ok {
-			h = s.recorded(name, h)
-		}
+		h = s.orDry(pattern, h)
 		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
 			h = one(s.gates.requests, paced(h))
 		} else {

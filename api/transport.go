@@ -108,6 +108,9 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 		req.Header[k] = v
 	}
 	preferWait(ctx, req.Header)
+	if c.dry && method != http.MethodGet {
+		req.Header.Set(HeaderDryRun, "true")
+	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}

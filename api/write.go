@@ -97,6 +97,11 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
+	return s.importBytes(w, r, raw)
+}
+
+// importBytes imports a file as the request's query asks for.
+func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte) error {
 	q := r.URL.Query()
 	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(HeaderWriter)); err != nil {
 		return err

@@ -57,6 +57,8 @@ type app struct {
 	yaml        bool // what is JSON by format is printed as YAML
 	timeout     time.Duration
 	demand      demandFlags // of the verbs that read
+	dry         bool        // of the verbs that write, see dryFlag
+	saidDry     bool
 
 	maxFile int64 // bytes of a session file that are read at most
 	started bool  // arguments were fine: what fails from here on is no misuse
@@ -150,6 +152,10 @@ func (a *app) client() (*api.Client, error) {
 	// A context's token is for its own nodes, and so is nobody else's for them.
 	token := cmp.Or(a.token, secret, a.env("SESS_TOKEN"))
 	c := api.ClientOf(strings.Split(base, ","), strings.TrimSpace(token))
+	if a.dry {
+		a.sayDry()
+		c = c.DryRun()
+	}
 	return c, a.secure(c)
 }
 

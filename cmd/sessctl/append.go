@@ -63,6 +63,9 @@ journal) and seq (the last known).`,
 			if f.journal = cmp.Or(f.journal, a.env("SESS_JOURNAL")); f.journal == "" {
 				return a.append(cmd, args[0], f)
 			}
+			if a.dry {
+				return usagef("--journal and --dry-run exclude each other: a journal keeps lines whatever the node says")
+			}
 			if f.key != "" {
 				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
 			}
@@ -79,6 +82,7 @@ journal) and seq (the last known).`,
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
 	cmd.Flags().StringVar(&f.journal, "journal", "", journalUsage)
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -42,6 +42,7 @@ and seq (the cursor).`,
 	cmd.Flags().StringVar(&f.summary, "summary", "", "the `TEXT` that sums up the branch that is left")
 	cmd.Flags().StringVar(&f.details, "details", "", "what the agent adds to the summary, one `JSON` value")
 	f.add(cmd)
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -33,6 +33,9 @@ by, since, and former: the claim that this one ended.`,
 			if err := core.CheckHead(f.head); err != nil {
 				return err
 			}
+			if f.hold && a.dry {
+				return usagef("--hold and --dry-run exclude each other")
+			}
 			limit := short
 			if f.hold {
 				limit = forever
@@ -45,6 +48,7 @@ by, since, and former: the claim that this one ended.`,
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "claim it also from another who holds it")
 	cmd.Flags().BoolVar(&f.hold, "hold", false, "stay, and be seen, until interrupted; then release the claim")
+	a.dryFlag(cmd)
 	return cmd
 }
 

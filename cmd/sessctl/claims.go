@@ -17,7 +17,10 @@ import (
 // claims is the memory of the claims that this host was granted, one file for
 // each head. It lets later runs write to a head that an earlier one claimed.
 // It decides nothing: the log does.
-type claims struct{ dir string }
+type claims struct {
+	dir string
+	dry bool // nothing is remembered and nothing forgotten
+}
 
 // A held is a claim that this host was granted.
 type held struct {
@@ -41,7 +44,7 @@ func (a *app) claims() claims {
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return claims{filepath.Join(state, "sesslog", "claims")}
+	return claims{filepath.Join(state, "sesslog", "claims"), a.dry}
 }
 
 // path is where the claim on head is remembered. Ids have no dot, so that no
@@ -75,6 +78,9 @@ func (c claims) load(id core.SessionID, head string) (held, bool, error) {
 
 // save remembers h.
 func (c claims) save(h held) error {
+	if c.dry {
+		return nil
+	}
 	if c.dir == "" {
 		return errors.New("neither HOME nor XDG_STATE_HOME is set")
 	}
@@ -104,7 +110,7 @@ func (c claims) save(h held) error {
 // forget drops the claim on head if writer was granted it: a newer one stays.
 func (c claims) forget(id core.SessionID, head, writer string) error {
 	h, ok, err := c.load(id, head)
-	if err != nil || !ok || h.Writer != writer {
+	if err != nil || !ok || h.Writer != writer || c.dry {
 		return err
 	}
 	if err := os.Remove(c.path(id, head)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -38,6 +38,7 @@ With -o json: one object with id and seq (the cursor).`,
 	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
 	cmd.Flags().StringVar(&r.Kind, "kind", "", "`HOW` the new session tells of this one: fork, branch, or detach, which hides it (default fork)")
 	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default as before)")
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -63,7 +63,7 @@ const maxImage = 64 << 20
 // none are sent.
 func (a *app) bringImages(ctx context.Context, node *api.Client, name, dialectName, given string) (missing []core.Digest, store string, err error) {
 	store, err = a.imageStore(dialectName, given)
-	if err != nil || store == "" || name == "-" {
+	if err != nil || store == "" || name == "-" || a.dry {
 		return nil, store, err
 	}
 	missing, err = a.sendImages(ctx, node, name, store)
@@ -88,11 +88,20 @@ func (a *app) sendImages(ctx context.Context, node *api.Client, name, store stri
 			missing = append(missing, d)
 			continue
 		}
-		if err := node.PutBlob(ctx, b); err != nil {
+		if err := sendBlob(ctx, node, b); err != nil {
 			return missing, err
 		}
 	}
 	return missing, nil
+}
+
+func sendBlob(ctx context.Context, node *api.Client, b []byte) error {
+	if len(b) >= inPartsFrom {
+		if err := node.PutLargeBlob(ctx, api.LargeBytes(b)); !errors.Is(err, api.ErrNoParts) {
+			return err
+		}
+	}
+	return node.PutBlob(ctx, b)
 }
 
 func readImage(store string, d core.Digest) ([]byte, error) {

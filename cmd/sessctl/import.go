@@ -33,6 +33,13 @@ takes up where an earlier one was stopped. --again sends it all the same; then
 images of it that the store has lost are there again. A file that contradicts
 what is there is refused, naming the first line that does.
 
+A file of 8 MiB or more is sent in parts: over a line that breaks it goes on where
+it was, also when sessctl or the node was started anew meanwhile; for that the node
+keeps what it has of the file for a day.
+
+The file of a session that is in the trash, or was erased, brings nothing: of one
+file that is an error, of several it is said how many there were.
+
 Several files are sent at a time. One that cannot be imported keeps no other out;
 a node that does not answer ends it all. A line is printed for each that brought
 something, and in the end how many there were, and which failed and why. The exit
@@ -55,7 +62,8 @@ With -o json: one object for each file, also for those that were there, each on 
 line of its own: file (as given), id (the file's own session id), session (its id in the log), entries
 (those that were new), head (that they are on, where it is not main), blobs,
 skipped (line, error), created (the session was not there before), version (the file's format), seq (the cursor), and original
-(the kept file's digest) where there is one.`,
+(the kept file's digest) where there is one. Of several files, deleted is true where
+the session is in the trash or was erased, and the file brought nothing.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -79,6 +87,7 @@ skipped (line, error), created (the session was not there before), version (the 
 	f.addClaim(cmd)
 	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "where the session went on otherwise: fail, or branch (put the file's entries on a head of their own)")
 	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
+	a.dryFlag(cmd)
 	return cmd
 }
 
@@ -95,6 +104,7 @@ type importFlags struct {
 type imported struct {
 	File string `json:"file"`
 	api.Imported
+	Deleted bool `json:"deleted,omitempty"` // the session is in the trash, or was erased: nothing was brought
 }
 
 // A brought is what became of a file: it was imported, it was there already, or
@@ -146,6 +156,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 		size = int64(len(start)) // it may have been cut meanwhile
 		if !f.again {
 			if there, err := out.compare(ctx, node, f.dialect, start); there || err != nil {
+				out.first = peek(f.dialect, start)
 				return err
 			}
 		}
@@ -166,13 +177,12 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	how, _ := api.ParseOnConflict(f.how.how) // it was checked
 	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
 	out.first.nameParent(name, &o)
-	whole := io.Reader(bytes.NewReader(start)) // which can be sent again, to another node
-	if int64(len(start)) != size {
-		whole = io.MultiReader(whole, body)
-	}
-	out.done, err = node.Import(ctx, counting(whole, sent), size, o)
+	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, sent)
 	out.done.Skipped = notNil(out.done.Skipped)
 	if err != nil {
+		if errors.Is(err, core.ErrDeleted) && out.first.session != "" {
+			return fmt.Errorf("%s: %w", title(name), deletedSession(out.first.session))
+		}
 		return inFile(name, contradicted(a.heard(v, err), out.first))
 	}
 	return nil
@@ -197,7 +207,10 @@ func (b *brought) compare(ctx context.Context, node *api.Client, name string, da
 	if err != nil && (unanswered(err) || ctx.Err() != nil) {
 		return false, inFile(b.file.name, err)
 	}
-	if err != nil || has.Deleted || has.Entries != len(f.Entries) || has.SHA256 != api.DigestOf(f.Header, f.Entries) {
+	if err == nil && has.Deleted {
+		return false, fmt.Errorf("%s: %w", title(b.file.name), deletedSession(id))
+	}
+	if err != nil || has.Entries != len(f.Entries) || has.SHA256 != api.DigestOf(f.Header, f.Entries) {
 		return false, nil
 	}
 	b.there = true
@@ -205,6 +218,13 @@ func (b *brought) compare(ctx context.Context, node *api.Client, name string, da
 		ID: f.Header.ID, Session: id, Skipped: notNil(f.Skipped), Version: f.Version, Kept: has.Original, Cursor: has.Cursor,
 	}
 	return true, nil
+}
+
+// deletedSession says of a session that nothing can be brought into it, and what
+// to do about that.
+func deletedSession(id core.SessionID) error {
+	return hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, silent{core.ErrDeleted}),
+		"if it is in the trash, take it out and import the file again: sessctl rm --undo %s", id)
 }
 
 // headerWithin is how much of a file is looked at for its header.

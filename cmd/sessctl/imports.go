@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 )
 
 const (
@@ -96,6 +97,7 @@ type importRun struct {
 	stop  func() // ends the bringing of the others
 
 	made, grown, there int // files: of a new session, with new entries, without
+	deleted            int // files of sessions in the trash, and of erased ones
 	entries, skipped   int
 	failed             []brought
 	ended              error // why the others were not brought
@@ -113,6 +115,12 @@ func (r *importRun) take(out brought) error {
 			r.stop()
 		}
 		return nil
+	case errors.Is(out.err, core.ErrDeleted):
+		r.deleted++
+		if r.a.format != asJSON || r.quiet {
+			return nil // there may be hundreds, each time
+		}
+		return r.a.print(imported{File: out.file.name, Imported: api.Imported{Session: out.first.session, Skipped: []core.BadLine{}}, Deleted: true}, nil)
 	case out.err != nil:
 		r.failed = append(r.failed, out)
 		if r.a.format == asJSON {
@@ -142,6 +150,9 @@ func (r *importRun) end() error {
 	r.bar.clear()
 	if !r.quiet {
 		r.a.notef("%s", r.summary())
+		if r.deleted > 0 {
+			r.a.notef("see what is in the trash with: sessctl ls --deleted, and take a session out with: sessctl rm --undo SESSION")
+		}
 	}
 	if r.a.format == table {
 		for _, out := range r.failed {
@@ -162,9 +173,10 @@ func (r *importRun) summary() string {
 	parts := []string{
 		countIf(r.made, "new session", "new sessions"), countIf(r.grown, "session went on", "sessions went on"),
 		countIf(r.entries, "new entry", "new entries"), countIf(r.there, "there already", "there already"),
-		countIf(r.skipped, "line that is no entry", "lines that are no entries"), countIf(len(r.failed), "failed", "failed"),
+		countIf(r.skipped, "line that is no entry", "lines that are no entries"), countIf(r.deleted, "of a session in the trash or erased", "of sessions in the trash or erased"),
+		countIf(len(r.failed), "failed", "failed"),
 	}
-	done := r.made + r.grown + r.there + len(r.failed)
+	done := r.made + r.grown + r.there + r.deleted + len(r.failed)
 	what := join(": ", count(done, "file", "files"), join(", ", parts...))
 	if r.ended != nil {
 		what += "; " + strings.TrimPrefix(count(r.bar.files-done, "was", "were")+" not brought", " ")
@@ -186,7 +198,7 @@ func (a *app) sayBrought(out brought, quiet bool) error {
 		return nil
 	}
 	a.noteImages(out.missing, out.store)
-	return a.print(imported{out.file.name, out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
+	return a.print(imported{File: out.file.name, Imported: out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
 }
 
 // counting tells sent of what is read of r. It can be read again where r can.

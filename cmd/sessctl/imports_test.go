@@ -24,7 +24,8 @@ type keeper struct {
 	mu    sync.Mutex
 	files map[core.SessionID]*core.File
 	sent  []string // the sessions that were sent, in order
-	full  int      // it answers no more once it has so many; 0 for no end
+	trash map[core.SessionID]bool
+	full  int // it answers no more once it has so many; 0 for no end
 }
 
 func newKeeper(t *testing.T) *keeper {
@@ -39,7 +40,7 @@ func newKeeper(t *testing.T) *keeper {
 			_ = json.NewEncoder(w).Encode(api.Detail{Status: 404, Code: "not-found", Detail: "no session"})
 			return
 		}
-		_ = json.NewEncoder(w).Encode(api.Digested{Session: id, Entries: len(f.Entries), SHA256: api.DigestOf(f.Header, f.Entries), Cursor: core.Cursor{Seq: 1}})
+		_ = json.NewEncoder(w).Encode(api.Digested{Session: id, Entries: len(f.Entries), SHA256: api.DigestOf(f.Header, f.Entries), Cursor: core.Cursor{Seq: 1}, Deleted: k.trash[id]})
 	})
 	k.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -50,6 +51,9 @@ func newKeeper(t *testing.T) *keeper {
 		case err != nil:
 			w.WriteHeader(http.StatusBadRequest)
 			_ = json.NewEncoder(w).Encode(api.Detail{Status: 400, Code: "invalid", Detail: "not a session file: invalid"})
+		case k.trash[core.SessionIDFor(f.Dialect, f.Header.ID)]:
+			w.WriteHeader(http.StatusGone)
+			_ = json.NewEncoder(w).Encode(api.Detail{Status: 410, Code: "deleted", Detail: "it was deleted"})
 		case k.full > 0 && len(k.files) >= k.full:
 			panic(http.ErrAbortHandler)
 		default:
@@ -154,6 +158,26 @@ func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
 	// What was under way when it ended may have arrived after that, and been sent again.
 	if len(k.files) != 20 || len(k.sent) > 20+importers {
 		t.Errorf("%d sessions are there, %d files were sent", len(k.files), len(k.sent))
+	}
+}
+
+// A session in the trash is not brought back by a file that is still there, and
+// its file is no failure each time.
+func TestFilesOfDeletedSessionsAreCountedAndKeepNothingOut(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	dir := home(t, 9)
+	wantResult(t, k.run("import", dir), 0, "", "9 new sessions")
+	k.mu.Lock()
+	k.trash = map[core.SessionID]bool{"session-003": true, "session-004": true}
+	k.mu.Unlock()
+	want := "sessctl: 9 files: 7 there already, 2 of sessions in the trash or erased\nsessctl: see what is in the trash with: sessctl ls --deleted, and take a session out with: sessctl rm --undo SESSION\n"
+	wantResult(t, k.run("import", dir), 0, "", want)
+	wantResult(t, k.run("import", "--again", dir), 0, "", "2 of sessions in the trash or erased")
+	wantResult(t, k.run("import", "-o", "json", dir), 0, `"session":"session-003","created":false,"entries":0,"blobs":0,"skipped":[],"version":"","seq":"0","deleted":true}`, "")
+	for _, again := range []string{"--again", "--again=false"} {
+		wantResult(t, k.run("import", again, filepath.Join(dir, "cwd-1", "s003.jsonl")), exitDeleted, "",
+			"s003.jsonl: session session-003 is in the trash, or was erased\nnext: if it is in the trash, take it out and import the file again: sessctl rm --undo session-003\n")
 	}
 }
 

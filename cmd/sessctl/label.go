@@ -34,6 +34,7 @@ With -o json: as for append.`,
 	cmd.Flags().BoolVar(&remove, "clear", false, "take the label away")
 	w.add(cmd)
 	f.add(cmd)
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -39,6 +39,7 @@ object for each session with session and held (by, host, time, why).`,
 	}
 	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
 	cmd.Flags().BoolVar(&f.release, "release", false, "end the hold")
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -36,6 +36,7 @@ compacted, hidden.`,
 	}
 	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
 	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default SESSION's)")
+	a.dryFlag(cmd)
 	return cmd
 }
 

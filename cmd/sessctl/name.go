@@ -33,5 +33,6 @@ With -o json: as for append.`,
 	cmd.Flags().BoolVar(&remove, "clear", false, "take the name away")
 	w.add(cmd)
 	f.add(cmd)
+	a.dryFlag(cmd)
 	return cmd
 }

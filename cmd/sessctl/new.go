@@ -47,6 +47,7 @@ With -o json: one object with id and seq (the cursor).`,
 	cmd.Flags().StringArrayVar(&parents, "parent", nil, "the `SESSION` that it comes from; may be given again, in order")
 	cmd.Flags().StringVar(&kind, "kind", "", "`HOW` it comes from its parents, such as subagent or compress")
 	cmd.Flags().BoolVar(&goOn, "continue", false, "go on with the session of that directory and dialect that was changed last, if there is one")
+	a.dryFlag(cmd)
 	return cmd
 }
 

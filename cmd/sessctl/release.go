@@ -32,6 +32,7 @@ holds the head.`,
 	}
 	cmd.Flags().StringVar(&w.head, "head", core.MainHead, "release the head `NAME`")
 	cmd.Flags().StringVar(&w.writer, "writer", "", "give up the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
+	a.dryFlag(cmd)
 	return cmd
 }
 

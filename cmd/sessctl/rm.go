@@ -28,6 +28,7 @@ With -o json: one object with id and deleted (true or false).`,
 	}
 	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` that the log keeps")
 	cmd.Flags().BoolVar(&undo, "undo", false, "take the session out of the trash")
+	a.dryFlag(cmd)
 	return cmd
 }
 

@@ -123,9 +123,13 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		},
 		Node: patient(cfg, broker, store),
 	}
+	uploads, err := openUploads(cfg, logger)
+	if err != nil {
+		return err
+	}
 	tokens := access.NewBook(js, log.Name(), replicas, logger)
 	server := api.New(api.Config{
-		Tokens: tokens, Closed: cfg.Closed(), AnyHost: cfg.Open, NeedCertificate: cfg.TLS.ClientCA != "", Subjects: subjectsOf(cfg.TLS),
+		Tokens: tokens, Uploads: uploads, Closed: cfg.Closed(), AnyHost: cfg.Open, NeedCertificate: cfg.TLS.ClientCA != "", Subjects: subjectsOf(cfg.TLS),
 		Doctor: doc, Collector: collector,
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
 		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
@@ -168,6 +172,9 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	g.Go(func() error { return follow(ctx, cfg, ln.Addr(), logger) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })
+	}
+	if uploads != nil {
+		g.Go(func() error { return uploads.Run(work) })
 	}
 	g.Go(func() error { return sign(work, collector, logger) })
 	err = stopped(ctx, g.Wait())

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/upload"
+)
+
+const (
+	// partSize is how much the client sends at a time.
+	partSize = 4 << 20
+	// mostFailures is how often in a row the client tries in vain, waiting longer
+	// each time, up to longestPause: about two minutes in all.
+	mostFailures = 40
+	longestPause = 3 * time.Second
+	// mostStarts is how often it begins an upload: behind something that sends
+	// each request to another node none would ever be whole.
+	mostStarts = 4
+)
+
+// ErrNoParts says that a node takes no upload in parts, or has no room for one
+// now. Whoever gets it sends the whole at once.
+var ErrNoParts = errors.New("the node takes no upload in parts")
+
+// Large is what is to be sent in parts.
+type Large struct {
+	Bytes  io.ReaderAt
+	Size   int64       // in bytes
+	SHA256 core.Digest // of all of them
+	// Sent is told how many more bytes the node has: also at once of those that it
+	// had from an earlier try. Optional.
+	Sent func(int64)
+}
+
+// ImportLarge is Import of a file that is sent in parts: where the connection
+// breaks, or the node is started anew, it goes on where it was, and so does a
+// later call for the same bytes within a day, from any process with the same
+// token. ErrNoParts where the node does not do that; nothing was imported then.
+func (c *Client) ImportLarge(ctx context.Context, file Large, o ImportOptions) (Imported, error) {
+	var out Imported
+	err := c.inParts(ctx, file, func(ctx context.Context, node *Client, path string) error {
+		q, h := o.request()
+		return node.do(ctx, http.MethodPost, path+"/import", q, h, nil, 0, &out)
+	})
+	return out, err
+}
+
+// PutLargeBlob is PutBlob of what is sent in parts, as ImportLarge does it.
+func (c *Client) PutLargeBlob(ctx context.Context, b Large) error {
+	return c.inParts(ctx, b, func(ctx context.Context, node *Client, path string) error {
+		return node.do(ctx, http.MethodPost, path+"/blob", nil, nil, nil, 0, nil)
+	})
+}
+
+// inParts sends what, has the node do something with it, and ends the upload.
+func (c *Client) inParts(ctx context.Context, what Large, finish func(ctx context.Context, node *Client, path string) error) error {
+	if c.dry { // the node would keep the parts
+		return ErrNoParts
+	}
+	t := &transfer{Large: what, client: c}
+	for {
+		err := t.step(ctx, finish)
+		if err == nil && !t.finished {
+			continue
+		}
+		if err == nil {
+			t.end(ctx)
+			return nil
+		}
+		if err := t.mend(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// A transfer is an upload as its sender sees it.
+type transfer struct {
+	Large
+	client *Client
+
+	node     *Client // the one that has the upload
+	path     string  // of the upload there; empty before it is begun
+	offset   int64
+	unsure   bool // whether offset is where it ends
+	finished bool
+
+	told             int64 // to Sent
+	starts, failures int
+}
+
+// step does the next thing that is to be done.
+func (t *transfer) step(ctx context.Context, finish func(context.Context, *Client, string) error) error {
+	switch {
+	case t.path == "":
+		return t.begin(ctx)
+	case t.unsure:
+		return t.look(ctx)
+	case t.offset < t.Size:
+		return t.sendPart(ctx)
+	}
+	err := finish(ctx, t.node, t.path)
+	t.finished = err == nil
+	return err
+}
+
+// mend returns nil where it is of use to go on after err, once that is so.
+func (t *transfer) mend(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case t.path == "" && refusedToBegin(err):
+		return fmt.Errorf("%w: %w", ErrNoParts, err)
+	case t.path == "" && t.starts == 0 && (answered(err) || unsent(err)): // another try is for the caller to make
+		return err
+	case errors.Is(err, upload.ErrGone) && t.starts < mostStarts: // expired, or another node answered
+		t.path = ""
+		return nil
+	case errors.Is(err, upload.ErrGone):
+		return fmt.Errorf("%w: %w", ErrNoParts, err)
+	case errors.Is(err, upload.ErrOffset):
+	case errors.Is(err, upload.ErrDigest) && t.starts == 1: // what the node had of it may be damaged
+		t.path = ""
+		return nil
+	case !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain):
+		return err
+	}
+	t.unsure = true
+	if t.failures++; t.failures > mostFailures {
+		return err
+	}
+	return sleep(ctx, min(longestPause, 50*time.Millisecond<<min(t.failures, 10)))
+}
+
+// refusedToBegin reports whether a node said that it takes no upload in parts.
+func refusedToBegin(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains([]string{"no-uploads", "no-room", "not-found", "method-not-allowed", "tus-version"}, e.Detail.Code)
+}
+
+func answered(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}
+
+func (t *transfer) begin(ctx context.Context) error {
+	h := t.header()
+	h.Set(HeaderUploadLength, strconv.FormatInt(t.Size, 10))
+	h.Set(HeaderUploadMetadata, announcing(t.SHA256))
+	r, err := t.client.sendPinned(ctx, http.MethodPost, "/v1/uploads", h, &t.node)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	at, err := url.Parse(r.Header.Get("Location"))
+	if err != nil || at.Path == "" {
+		return fmt.Errorf("the node began an upload and did not say where: %w", core.ErrInvalid)
+	}
+	t.path, t.offset = at.Path, 0
+	t.starts++
+	return t.stands(r)
+}
+
+func (t *transfer) look(ctx context.Context) error {
+	r, err := t.node.send(ctx, http.MethodHead, t.path, nil, t.header(), nil, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return t.stands(r)
+}
+
+func (t *transfer) sendPart(ctx context.Context) error {
+	n := min(partSize, t.Size-t.offset)
+	h := t.header()
+	h.Set("Content-Type", partType)
+	h.Set(HeaderUploadOffset, strconv.FormatInt(t.offset, 10))
+	r, err := t.node.send(ctx, http.MethodPatch, t.path, nil, h, io.NewSectionReader(t.Bytes, t.offset, n), n)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return t.stands(r)
+}
+
+func (t *transfer) header() http.Header { return http.Header{HeaderTus: {tusVersion}} }
+
+// stands takes in where the node says that the upload ends.
+func (t *transfer) stands(r *http.Response) error {
+	at, err := strconv.ParseInt(r.Header.Get(HeaderUploadOffset), 10, 64)
+	if err != nil || at < 0 || at > t.Size {
+		return fmt.Errorf("the node says that the upload ends at %.40q: %w", r.Header.Get(HeaderUploadOffset), core.ErrInvalid)
+	}
+	if at > t.offset {
+		t.failures = 0
+	}
+	t.offset, t.unsure = at, false
+	if at > t.told && t.Sent != nil {
+		t.Sent(at - t.told)
+	}
+	t.told = max(t.told, at)
+	return nil
+}
+
+// end has the node forget the upload. Where that fails, it expires.
+func (t *transfer) end(ctx context.Context) {
+	_ = t.node.do(ctx, http.MethodDelete, t.path, nil, t.header(), nil, 0, nil)
+}
+
+// sendPinned sends a request without a body that may be repeated, and sets node
+// to a client for the one node that answered it.
+func (c *Client) sendPinned(ctx context.Context, method, path string, h http.Header, node **Client) (*http.Response, error) {
+	if c.nodes == nil {
+		*node = c
+		return c.send(ctx, method, path, nil, h, nil, 0)
+	}
+	for left := len(c.nodes.urls); ; left-- {
+		at := c.nodes.at.Load()
+		one := *c
+		one.Base, one.nodes = c.nodes.urls[int(at)%len(c.nodes.urls)], nil
+		r, err := one.send(ctx, method, path, nil, h, nil, 0)
+		if err == nil {
+			*node = &one
+			return r, nil
+		}
+		if left == 1 || !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
+			return nil, err
+		}
+		c.nodes.leave(at)
+	}
+}
+
+// LargeBytes is b, to be sent in parts.
+func LargeBytes(b []byte) Large {
+	return Large{Bytes: bytes.NewReader(b), Size: int64(len(b)), SHA256: core.DigestOf(b)}
+}

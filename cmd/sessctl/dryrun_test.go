@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// onlyShow are the verbs that change nothing, but for a file that they are told to
+// write.
+var onlyShow = []string{
+	"attach", "audit", "backup ls", "backup verify", "backup check", "bench", "blobs get", "blobs ls", "blobs stat", "children", "completion", "context",
+	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "journal", "journal ls", "lineage", "ls", "man", "ps", "retention check", "retention plan",
+	"search", "status", "tail", "token check", "token ls", "top", "tree", "version", "blobs", "retention", "token",
+}
+
+// noDryRun are the verbs that change something and have no dry run, and why.
+var noDryRun = map[string]string{
+	"doctor":          "changes nothing without --fix, and says what that would mend",
+	"verify":          "changes nothing without --repair, and says what is to be mended",
+	"blobs verify":    "changes nothing without --repair, and says what is to be mended",
+	"backup":          "writes to a target of its own alone",
+	"blobs put":       "adds bytes under their digest, which no session names yet",
+	"checkpoint":      "writes what the log says already",
+	"journal send":    "sends what was promised to be sent; journal ls shows it",
+	"retention apply": "does what a plan says, which retention plan made and shows",
+	"contexts add":    "a file of this host's, which contexts shows",
+	"contexts use":    "a file of this host's, which contexts shows",
+	"contexts rm":     "a file of this host's, which contexts shows",
+	"token create":    "shows a secret, which a dry run cannot",
+	"token rotate":    "shows a secret, which a dry run cannot",
+	"token revoke":    "ends one token, by its id",
+	"run":             "starts an agent",
+	"watch":           "follows files until it is ended; import --dry-run says what is in them",
+}
+
+// TestWhatChangesSomethingHasADryRun walks the verbs: one that is in no list here
+// must have --dry-run, or do nothing unless it is told --apply or --yes.
+func TestWhatChangesSomethingHasADryRun(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	var walk func(cmd *cobra.Command, path string)
+	walk = func(cmd *cobra.Command, path string) {
+		for _, sub := range cmd.Commands() {
+			name := sub.Name()
+			if path != "" {
+				name = path + " " + name
+			}
+			walk(sub, name)
+			if !sub.Runnable() || name == "help" {
+				continue
+			}
+			known[name] = true
+			dry := slices.ContainsFunc([]string{"dry-run", "apply", "yes"}, func(flag string) bool { return sub.Flags().Lookup(flag) != nil })
+			shows, says := slices.Contains(onlyShow, name), noDryRun[name] != ""
+			if dry && (shows || says) {
+				t.Errorf("%s has a dry run, and is said to need none", name)
+			}
+			if !dry && !shows && !says {
+				t.Errorf("%s has no dry run: give it one (dryFlag), or say here why it needs none", name)
+			}
+		}
+	}
+	walk(testApp(nil).root(), "")
+	for name := range noDryRun {
+		if !known[name] {
+			t.Errorf("there is no verb %s", name)
+		}
+	}
+}
+
+func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.has([]string{testID})
+	var asked []string
+	take := func(answer any) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			asked = append(asked, r.Header.Get(api.HeaderDryRun))
+			_ = json.NewEncoder(w).Encode(answer)
+		}
+	}
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
+	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
+	const said = "sessctl: a dry run: nothing is stored, here is what it would come to\n"
+	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
+	wantFiles(t, f.home, nil)
+	f.stdin = "{}"
+	wantResult(t, f.run("append", "--dry-run", testID), 0, "1 line stored", said)
+	wantResult(t, f.run("append", testID), 0, "1 line stored", "")
+	if !slices.Equal(asked, []string{"true", "true", ""}) {
+		t.Errorf("asked for are %q", asked)
+	}
+	wantResult(t, f.run("claim", "--dry-run", "--hold", testID), exitUsage, "", "exclude each other")
+	wantResult(t, f.run("append", "--dry-run", "--journal", f.home, testID), exitUsage, "", "exclude each other")
+}
