@@ -6,74 +6,76 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"debug/buildinfo"
+	"errors"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// unversioned is what the go command calls a build without a tag. The versions
-// of the walk are as long, and are written over it: anything else would take
-// another build for each.
-const unversioned = "(devel)"
+// programs are what an archive holds.
+var programs = []string{"sessnode", "sessctl"}
 
-// A release is an archive as deploy/release names and fills it.
-type release struct {
-	version string
-	archive []byte
-}
-
-func (r release) name() string { return "sesslog-" + r.version + "-linux-amd64.tar.gz" }
-
-// releases builds the programs once, and stamps them with each of versions.
-func releases(t *testing.T, versions ...string) []release {
+// archive packs the programs as deploy/release does, stamped with a version, and
+// returns where. The stamp is written over the build's own: that spares a build.
+func archive(t *testing.T, version string) string {
 	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "../../cmd/sessnode", "../../cmd/sessctl")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path := filepath.Join(t.TempDir(), "sesslog-"+version+"-linux-amd64.tar.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var all []release
-	for _, v := range versions {
-		if len(v) != len(unversioned) {
-			t.Fatalf("version %s of the walk has not as many characters as %s", v, unversioned)
-		}
-		all = append(all, release{v, pack(t, dir, v)})
-	}
-	return all
-}
-
-func pack(t *testing.T, dir, version string) []byte {
-	t.Helper()
-	const module = "mod\tgithub.com/sesslog/sesslog\t"
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.NoCompression)
+	defer f.Close()
+	z, err := gzip.NewWriterLevel(f, gzip.NoCompression)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := tar.NewWriter(z)
-	for _, program := range []string{"sessnode", "sessctl"} {
-		b, err := os.ReadFile(filepath.Join(dir, program))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Contains(b, []byte(module+unversioned)) {
-			t.Fatalf("%s does not say that it is %s", program, unversioned)
-		}
-		b = bytes.ReplaceAll(b, []byte(module+unversioned), []byte(module+version))
-		h := tar.Header{Name: "sesslog-" + version + "-linux-amd64/" + program, Mode: 0o755, Size: int64(len(b)), Typeflag: tar.TypeReg}
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(b); err != nil {
+	for _, program := range programs {
+		if err := pack(w, "sesslog-"+version+"-linux-amd64/"+program, stamped(t, program, version)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.Close(), z.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
+	return path
+}
+
+func pack(w *tar.Writer, name string, program []byte) error {
+	err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, bytes.NewReader(program))
+	return err
+}
+
+// stamped is a program that says it is of that version. What the go command gave
+// it may be longer.
+func stamped(t *testing.T, program, version string) []byte {
+	t.Helper()
+	path := harness.Binary(t, program)
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	more := len(info.Main.Version) - len(version)
+	if more < 0 {
+		t.Fatalf("version %s does not fit over %s", version, info.Main.Version)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := "mod\t" + info.Main.Path + "\t"
+	old, stamp := mark+info.Main.Version, mark+version+strings.Repeat("+", more)
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("%s does not hold its version", program)
+	}
+	return bytes.ReplaceAll(b, []byte(old), []byte(stamp))
 }
