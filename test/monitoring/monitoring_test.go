@@ -46,6 +46,9 @@ type dashboard struct {
 	}
 }
 
+// command is what an operator at a prompt can begin with.
+var command = regexp.MustCompile("`(sessctl|curl|systemctl|journalctl) ")
+
 func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
 	t.Parallel()
 	book := string(read(t, "../../docs/RUNBOOK.md"))
@@ -67,8 +70,18 @@ func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
 		if want := "docs/RUNBOOK.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
 			t.Errorf("%s names %q, not %s", r.Alert, r.Annotations["runbook"], want)
 		}
-		if !strings.Contains(book, "\n### "+r.Alert+"\n") {
+		_, entry, found := strings.Cut(book, "\n### "+r.Alert+"\n")
+		entry, _, _ = strings.Cut(entry, "\n##")
+		if !found {
 			t.Errorf("%s is not in the runbook", r.Alert)
+		}
+		for _, part := range []string{"* **Means**: ", "* **Look**: ", "* **Do**: "} {
+			if !strings.Contains(entry, part) {
+				t.Errorf("of %s the runbook does not say: %s", r.Alert, part)
+			}
+		}
+		if !command.MatchString(entry) {
+			t.Errorf("of %s the runbook names no command", r.Alert)
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Sesslog\w+)$`).FindAllStringSubmatch(book, -1) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // A Server is a running S3 server and how to reach it. Its methods are not safe
@@ -128,8 +127,11 @@ func (s *Server) Restart(ctx context.Context) error {
 		return err
 	}
 	defer out.Close() // the child has its own
-	cmd := exec.Command(s.binary, "--port", s.addr, "--region", s.Region, "--cert", s.CAFile, "--key", s.keyFile(),
-		"--keep-alive", "--quiet", "posix", s.dataDir())
+	args := []string{"--port", s.addr, "--region", s.Region, "--cert", s.CAFile, "--key", s.keyFile(), "--keep-alive", "--quiet"}
+	if _, err := os.Stat(s.iamDir()); err == nil {
+		args = append(args, "--iam-dir", s.iamDir())
+	}
+	cmd := exec.Command(s.binary, append(args, "posix", s.dataDir())...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s.AccessKey, "ROOT_SECRET_KEY="+s.SecretKey)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -195,17 +197,7 @@ func (s *Server) Log() string {
 
 // MakeBucket makes an empty bucket.
 func (s *Server) MakeBucket(ctx context.Context, name string) error {
-	client, err := s.httpClient()
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdleConnections()
-	c, err := minio.New(s.addr, &minio.Options{
-		Creds:     credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""),
-		Secure:    true,
-		Transport: client.Transport,
-		Region:    s.Region,
-	})
+	c, err := s.Client(s.AccessKey, s.SecretKey)
 	if err != nil {
 		return err
 	}

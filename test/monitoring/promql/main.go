@@ -1,6 +1,8 @@
 // Command promql reads a JSON array of PromQL expressions and writes, for each,
-// what it asks for, or what is wrong with it. It is a module of its own, so that
-// the parser is no dependency of the program.
+// what it asks for, or what is wrong with it. With the path of a file of tests,
+// such as promtool reads, it writes what alerts do otherwise than they should. It
+// is a module of its own, so that neither parser nor engine is a dependency of
+// the program.
 package main
 
 import (
@@ -19,6 +21,19 @@ type Parsed struct {
 }
 
 func main() {
+	if len(os.Args) > 1 {
+		wrong, err := testRules(os.Args[1])
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+		for _, what := range wrong {
+			fmt.Println(what)
+		}
+		if len(wrong) > 0 {
+			os.Exit(1)
+		}
+		return
+	}
 	var exprs []string
 	if err := json.NewDecoder(os.Stdin).Decode(&exprs); err != nil {
 		fmt.Fprintln(os.Stderr, "promql:", err)

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/operations/blocks"
+)
+
+// TestEveryCommandOfTheDocumentsIsOne holds what operators are told to type to
+// the program: the flags are there, and take those values.
+func TestEveryCommandOfTheDocumentsIsOne(t *testing.T) {
+	t.Parallel()
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/OPERATIONS.md", "docs/RUNBOOK.md", "docs/SECURITY.md", "docs/CLI.md", "docs/METRICS.md", "deploy/k8s/README.md", "deploy/monitoring/README.md"} {
+		calls, err := blocks.Calls("../../"+doc, "sessnode")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, call := range calls {
+			if err := accepted(t, call.Args); err != nil {
+				t.Errorf("%s, %s: %v", doc, call, err)
+			}
+		}
+		t.Logf("%s: %d commands", doc, len(calls))
+	}
+}
+
+func TestACommandThatIsNoneIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"serve"}, {"--listem", "x"}, {"--nats-sync", "often"}, {"--blobs-store", "tape"}} {
+		if accepted(t, args) == nil {
+			t.Errorf("sessnode %q passes for a command", args)
+		}
+	}
+}
+
+// accepted says why the program would refuse args, before it does anything: it
+// is asked for its configuration in place of serving.
+func accepted(t *testing.T, args []string) error {
+	if i := slices.Index(args, "--config"); i >= 0 { // the reader's own file
+		args = slices.Delete(slices.Clone(args), i, min(i+2, len(args)))
+	}
+	if len(args) == 0 || strings.HasPrefix(args[len(args)-1], "-") || len(args) > 1 && strings.HasPrefix(args[len(args)-2], "--") {
+		args = append(slices.Clone(args), "config")
+	}
+	return run(t.Context(), args, []string{"SESS_TOKEN=a-token-of-the-documents"}, io.Discard, io.Discard)
+}

@@ -1,0 +1,81 @@
+//go:build linux
+
+package operations_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+// programs are what an archive holds.
+var programs = []string{"sessnode", "sessctl"}
+
+// archive packs the programs as deploy/release does, stamped with a version, and
+// returns where. The stamp is written over the build's own: that spares a build.
+func archive(t *testing.T, version string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sesslog-"+version+"-linux-amd64.tar.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewWriterLevel(f, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(z)
+	for _, program := range programs {
+		if err := pack(w, "sesslog-"+version+"-linux-amd64/"+program, stamped(t, program, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func pack(w *tar.Writer, name string, program []byte) error {
+	err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, bytes.NewReader(program))
+	return err
+}
+
+// stamped is a program that says it is of that version. What the go command gave
+// it may be longer.
+func stamped(t *testing.T, program, version string) []byte {
+	t.Helper()
+	path := harness.Binary(t, program)
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := len(info.Main.Version) - len(version)
+	if more < 0 {
+		t.Fatalf("version %s does not fit over %s", version, info.Main.Version)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := "mod\t" + info.Main.Path + "\t"
+	old, stamp := mark+info.Main.Version, mark+version+strings.Repeat("+", more)
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("%s does not hold its version", program)
+	}
+	return bytes.ReplaceAll(b, []byte(old), []byte(stamp))
+}
