@@ -137,13 +137,29 @@ type step struct {
 	prompts []prompt
 }
 
-// write takes s in, whole or not at all.
-func write(ctx context.Context, db *sql.DB, s step) error {
+// write takes steps in, all of them or none.
+func write(ctx context.Context, db *sql.DB, steps []step) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	scrub := false
+	for _, s := range steps {
+		if err := put(ctx, tx, s); err != nil {
+			return err
+		}
+		scrub = scrub || s.scrub
+	}
+	if err := tx.Commit(); err != nil || !scrub {
+		return err
+	}
+	// The write-ahead log still has the pages as they were.
+	_, err = db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return err
+}
+
+func put(ctx context.Context, tx *sql.Tx, s step) error {
 	if s.whole {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM prompts WHERE session = ?`, string(s.session)); err != nil {
 			return err
@@ -153,14 +169,7 @@ func write(ctx context.Context, db *sql.DB, s step) error {
 		return err
 	}
 	const seq = `INSERT INTO sessions(session, seq) VALUES(?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq`
-	if _, err := tx.ExecContext(ctx, seq, string(s.session), int64(s.seq)); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil || !s.scrub {
-		return err
-	}
-	// The write-ahead log still has the pages as they were.
-	_, err = db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	_, err := tx.ExecContext(ctx, seq, string(s.session), int64(s.seq))
 	return err
 }
 
