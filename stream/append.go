@@ -191,6 +191,7 @@ func (s *Session) enqueue(q *request) error {
 // is seen through even when its caller has gone.
 func (s *Session) serve() {
 	for {
+		s.letOthers()
 		batch := s.take()
 		if batch == nil {
 			return

@@ -4,11 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -37,13 +36,9 @@ func (p *Presence) Crew(ctx context.Context) ([]string, error) {
 	if err := p.put(ctx, p.crewKey(), beat{Presence: p.me}); err != nil {
 		return nil, err
 	}
-	var list []Present
-	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
-		list, err = readPresence(ctx, kv, kindCrew)
-		return err
-	})
+	list, err := p.readCrew(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("presence of log %s: %w", p.log, err)
 	}
 	var now time.Time // our own word is the clock
 	for i := range list {
@@ -62,6 +57,31 @@ func (p *Presence) Crew(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// mostCrew bounds the nodes that are asked for.
+const mostCrew = 1000
+
+// readCrew reads what nodes said last, in one request: every node does so each
+// second, and to watch the bucket would have the cluster agree on a consumer first.
+func (p *Presence) readCrew(ctx context.Context) ([]Present, error) {
+	ask, err := json.Marshal(map[string]any{"multi_last": []string{"$KV." + p.bucketName() + "." + kindCrew + ".*"}, "batch": mostCrew})
+	if err != nil {
+		return nil, err
+	}
+	msgs, _, err := directGet(ctx, p.js.Conn(), "KV_"+p.bucketName(), ask, crewWait)
+	if err != nil {
+		return nil, err
+	}
+	var list []Present
+	for _, m := range msgs {
+		seen, terr := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
+		var b beat
+		if terr == nil && m.Header.Get("KV-Operation") == "" && json.Unmarshal(m.Data, &b) == nil {
+			list = append(list, Present{Presence: b.Presence, Kind: kindCrew, Seen: seen.UTC()})
+		}
+	}
+	return list, nil
 }
 
 // LeaveCrew says that this node stops work, so that others take it over at once.

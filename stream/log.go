@@ -151,7 +151,7 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 		if !errors.Is(err, errBusy) {
 			return pos, err
 		}
-		if pause(ctx) != nil {
+		if pauseSince(ctx, began) != nil {
 			return 0, err
 		}
 	}
@@ -182,16 +182,23 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 	return core.Pos(ack.Sequence), nil
 }
 
+const (
+	leastPause = 2 * time.Millisecond
+	mostPause  = 50 * time.Millisecond
+	// longPause is the most between tries that have been going on for a second.
+	longPause = 250 * time.Millisecond
+)
+
 // pause waits 2 to 50 ms before the next try.
 func pause(ctx context.Context) error {
-	t := time.NewTimer(jitter.Between(2*time.Millisecond, 50*time.Millisecond))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return wait(ctx, jitter.Between(leastPause, mostPause))
+}
+
+// pauseSince is pause for one of many who may be waiting for the same server: the
+// longer it has been trying, since began, the longer it waits, up to a quarter of
+// a second. Else their tries keep the server from what they wait for.
+func pauseSince(ctx context.Context, began time.Time) error {
+	return wait(ctx, jitter.Between(leastPause, min(max(time.Since(began)/4, mostPause), longPause)))
 }
 
 // Last implements core.Log: it asks the stream's leader.
@@ -248,12 +255,13 @@ func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*
 		return nil, err
 	}
 	subject := "$JS.API.STREAM.MSG.GET." + streamName(l.cfg.Name, l.Shard(id))
+	began := time.Now()
 	for {
 		z, err := l.getOnce(ctx, id, subject, body)
 		if err == nil || !errors.Is(err, errBusy) {
 			return z, err
 		}
-		if pause(ctx) != nil {
+		if pauseSince(ctx, began) != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -97,46 +98,55 @@ func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size
 	if err != nil {
 		return nil, false, err
 	}
-	inbox := l.nc.NewRespInbox()
-	sub, err := l.nc.SubscribeSync(inbox)
+	msgs, pending, err := directGet(ctx, l.nc, streamName(l.cfg.Name, l.Shard(id)), ask, l.cfg.AckWait)
 	if err != nil {
-		return nil, false, readEdge(err)
+		return nil, false, err
+	}
+	before := "0" // the first of a batch says that none was before it
+	for _, m := range msgs {
+		if m.Header.Get("Nats-Last-Sequence") != before {
+			return nil, false, fmt.Errorf("%w: a message was lost on its way: %w", errBusy, core.ErrUnavailable)
+		}
+		before = m.Header.Get("Nats-Sequence")
+	}
+	return msgs, pending > 0, nil
+}
+
+// directGet asks any copy of a stream for a batch of messages, and returns what it
+// has of them and how many it has besides. It waits for each at most so long.
+func directGet(ctx context.Context, nc *nats.Conn, stream string, ask []byte, each time.Duration) (msgs []*nats.Msg, pending int, err error) {
+	inbox := nc.NewRespInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, 0, readEdge(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
-	subject := "$JS.API.DIRECT.GET." + streamName(l.cfg.Name, l.Shard(id))
-	if err := l.nc.PublishRequest(subject, inbox, ask); err != nil {
-		return nil, false, readEdge(err)
+	if err := nc.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, ask); err != nil {
+		return nil, 0, readEdge(err)
 	}
 	for {
-		m, err := l.next(ctx, sub)
+		m, err := next(ctx, sub, each)
 		if err != nil {
-			return nil, false, readEdge(err)
+			return nil, 0, readEdge(err)
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
-			before := "0" // the first of a batch says that none was before it
-			if n := len(msgs); n > 0 {
-				before = msgs[n-1].Header.Get("Nats-Sequence")
-			}
-			if m.Header.Get("Nats-Last-Sequence") != before {
-				return nil, false, fmt.Errorf("%w: a message was lost on its way: %w", errBusy, core.ErrUnavailable)
-			}
 			msgs = append(msgs, m)
 		case "204": // end of batch
 			pending, _ := strconv.Atoi(m.Header.Get("Nats-Num-Pending"))
-			return msgs, pending > 0, nil
+			return msgs, pending, nil
 		case "404":
-			return msgs, false, nil
+			return msgs, 0, nil
 		case "408": // the request is wrong
-			return nil, false, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
+			return nil, 0, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
 		default:
-			return nil, false, fmt.Errorf("%w: the server answered %s %s: %w", errBusy, status, m.Header.Get("Description"), core.ErrUnavailable)
+			return nil, 0, fmt.Errorf("%w: the server answered %s %s: %w", errBusy, status, m.Header.Get("Description"), core.ErrUnavailable)
 		}
 	}
 }
 
-func (l *Log) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+func next(ctx context.Context, sub *nats.Subscription, wait time.Duration) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return sub.NextMsgWithContext(ctx)
 }

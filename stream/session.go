@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -33,9 +34,10 @@ type Session struct {
 	owing []core.Entry
 	owes  atomic.Bool // there are such lines
 
-	qmu     sync.Mutex
-	queue   []*request
-	serving bool
+	qmu      sync.Mutex // guards what follows, and is held across no wait
+	queue    []*request
+	serving  bool
+	courtesy courtesy
 
 	barriers rounds // of strict reads
 }
@@ -131,6 +133,8 @@ func (s *Session) readUp(ctx context.Context) error {
 		return err
 	case last.Pos == s.end.pos && last.Chain == s.end.chain:
 		return nil
+	case s.follows(last):
+		return s.fold(last)
 	case last.Pos > s.end.pos:
 		err := s.ss.readOn(ctx, &s.view, last, s.fold)
 		if !errors.Is(err, core.ErrStray) {
@@ -138,6 +142,12 @@ func (s *Session) readUp(ctx context.Context) error {
 		}
 	}
 	return s.reload(ctx, nil)
+}
+
+// follows reports whether r, with its body, is the one record that the state
+// lacks: then there is nothing more to read.
+func (s *Session) follows(r *core.Record) bool {
+	return r.After == s.end.pos && s.end.chain == s.st.Chain && r.Seq == s.st.Seq+1 && s.st.Chain.Next(r) == r.Chain
 }
 
 // lostTries is how often a log must say that it has nothing of a session that
@@ -277,10 +287,11 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 	s.sent, s.met = r.Chain, false
 	doubt := false // an earlier try may have been stored
 	for {
-		before := s.end
+		before, began := s.end, time.Now()
 		pos, err := s.ss.cfg.Log.Append(soon, s.id, s.end.pos, r)
 		switch {
 		case err == nil:
+			s.noteStored(began)
 			r.Pos, r.After = pos, s.end.pos
 			return true, s.fold(r)
 		case errors.Is(err, core.ErrConflict):
@@ -291,7 +302,7 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 				return true, nil // an earlier try, whose answer was lost; others may be behind it
 			}
 			if s.end != before {
-				s.ss.cfg.Observer.passed()
+				s.notePassed()
 				return false, nil
 			}
 			// The server refused for a record that is not there: its own read

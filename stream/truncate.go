@@ -62,6 +62,7 @@ func (ss *Sessions) Truncate(ctx context.Context, l Prefix, shard int, upTo core
 	}
 }
 
+// wait returns after d, or ctx's error once that has ended.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -62,7 +62,7 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 	of("STREAM.CREATE", here) // it is in memory: servers that all start anew have forgotten it
 	of("STREAM.PURGE", here)
 	for _, bucket := range []string{here, tokens} {
-		of("DIRECT.GET", bucket+".>")
+		of("DIRECT.GET", bucket, bucket+".>")
 		publish = append(publish, "$KV."+strings.TrimPrefix(bucket, "KV_")+".>", "$JS.FC."+bucket+".>")
 	}
 	publish = append(publish, "sessaudit."+log)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
@@ -137,26 +139,24 @@ type step struct {
 	prompts []prompt
 }
 
-// write takes s in, whole or not at all.
-func write(ctx context.Context, db *sql.DB, s step) error {
+// write takes steps in, all of them or none.
+func write(ctx context.Context, db *sql.DB, steps []step) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	if s.whole {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM prompts WHERE session = ?`, string(s.session)); err != nil {
+	scrub := false
+	for _, s := range steps {
+		if err := begin(ctx, tx, s); err != nil {
 			return err
 		}
+		scrub = scrub || s.scrub
 	}
-	if err := insert(ctx, tx, s); err != nil {
+	if err := insert(ctx, tx, steps); err != nil {
 		return err
 	}
-	const seq = `INSERT INTO sessions(session, seq) VALUES(?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq`
-	if _, err := tx.ExecContext(ctx, seq, string(s.session), int64(s.seq)); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil || !s.scrub {
+	if err := tx.Commit(); err != nil || !scrub {
 		return err
 	}
 	// The write-ahead log still has the pages as they were.
@@ -164,23 +164,42 @@ func write(ctx context.Context, db *sql.DB, s step) error {
 	return err
 }
 
-func insert(ctx context.Context, tx *sql.Tx, s step) error {
-	if len(s.prompts) == 0 {
-		return nil
+// begin does what a step asks for besides its prompts.
+func begin(ctx context.Context, tx *sql.Tx, s step) error {
+	if s.whole {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM prompts WHERE session = ?`, string(s.session)); err != nil {
+			return err
+		}
 	}
-	in, err := tx.PrepareContext(ctx, `INSERT INTO prompts
-		(session, place, part, entry, dialect, host, cwd, created_at, prompt, cut)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
-	if err != nil {
-		return err
+	const seq = `INSERT INTO sessions(session, seq) VALUES(?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq`
+	_, err := tx.ExecContext(ctx, seq, string(s.session), int64(s.seq))
+	return err
+}
+
+// rowsAtOnce is how many prompts one statement inserts: behind each, the index of
+// words goes to the file.
+const rowsAtOnce = 100
+
+func insert(ctx context.Context, tx *sql.Tx, steps []step) error {
+	var rows []any
+	for _, s := range steps {
+		for _, p := range s.prompts {
+			rows = append(rows, string(s.session), p.place, p.part, bound(p.entry),
+				s.dialect, s.host, s.cwd, p.created, p.text, p.cut)
+		}
 	}
-	defer in.Close()
-	for _, p := range s.prompts {
-		_, err := in.ExecContext(ctx, string(s.session), p.place, p.part, bound(p.entry),
-			s.dialect, s.host, s.cwd, p.created, p.text, p.cut)
+	for part := range slices.Chunk(rows, rowsAtOnce*columns) {
+		const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), "
+		values := strings.Repeat(row, len(part)/columns)
+		_, err := tx.ExecContext(ctx, `INSERT INTO prompts
+			(session, place, part, entry, dialect, host, cwd, created_at, prompt, cut)
+			VALUES `+strings.TrimSuffix(values, ", ")+` ON CONFLICT DO NOTHING`, part...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// columns is how many a prompt has that are written.
+const columns = 10

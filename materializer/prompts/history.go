@@ -41,6 +41,7 @@ type History struct {
 	done    uint64          // of them, those that are out of hand
 	wake    chan struct{}   // has room for one
 	moved   chan struct{}   // closed and replaced when done grows
+	hurry   chan struct{}   // has room for one: somebody waits for what is noted
 	damaged bool            // a query found the file so
 	asked   []chan struct{} // closed when the file was made anew, because Rebuild asked for it
 
@@ -76,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*History, error) {
 		return nil, fmt.Errorf("prompt history: %w", err)
 	}
 	cfg.Path = path
-	h := &History{cfg: cfg, waiting: map[core.SessionID]*work{}, wake: make(chan struct{}, 1), moved: make(chan struct{})}
+	h := &History{cfg: cfg, waiting: map[core.SessionID]*work{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), moved: make(chan struct{})}
 	var seqs map[core.SessionID]uint64
 	h.db, seqs, err = openFile(ctx, path, cfg.Log)
 	if sqlitefile.IsUnusable(err) {
@@ -141,17 +142,17 @@ func (h *History) enqueue(w *work) {
 	}
 }
 
-// next takes the oldest work from the queue, or nil.
-func (h *History) next() *work {
+// next takes the oldest works from the queue, or none.
+func (h *History) next() []*work {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.queue) == 0 {
-		return nil
+	n := min(len(h.queue), mostAtOnce)
+	ws := h.queue[:n:n]
+	h.queue = h.queue[n:]
+	for _, w := range ws {
+		delete(h.waiting, w.id)
 	}
-	w := h.queue[0]
-	h.queue = h.queue[1:]
-	delete(h.waiting, w.id)
-	return w
+	return ws
 }
 
 // finish says that a work is out of hand. Where again is set, it goes back to
@@ -169,8 +170,18 @@ func (h *History) finish(w *work, again bool) {
 	h.moved = make(chan struct{})
 }
 
-// retryAfter is how long what failed is left alone.
-const retryAfter = time.Second
+const (
+	// retryAfter is how long what failed is left alone.
+	retryAfter = time.Second
+	// mostAtOnce is how many sessions go into the file together: most of what it
+	// costs to write one is the same for many.
+	mostAtOnce = 64
+	// batchBytes is how much of their prompts is in memory for that, or a little
+	// more: what one session has anew.
+	batchBytes = 4 << 20
+	// gatherFor is how long changes are gathered that nobody waits for.
+	gatherFor = 200 * time.Millisecond
+)
 
 // Run reads changed sessions until ctx ends. What is left then is found out at
 // the next start. The error is never nil.
@@ -182,8 +193,8 @@ func (h *History) Run(ctx context.Context) error {
 				close(done)
 			}
 		}
-		w := h.next()
-		if w == nil {
+		ws := h.next()
+		if len(ws) == 0 {
 			select {
 			case <-h.wake:
 				continue
@@ -191,38 +202,97 @@ func (h *History) Run(ctx context.Context) error {
 				return ctx.Err()
 			}
 		}
-		again := h.handle(ctx, w)
-		h.finish(w, again)
-		if !again {
-			continue
-		}
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-			return ctx.Err()
+		failed := h.handle(ctx, ws)
+		if err := h.rest(ctx, failed); err != nil {
+			return err
 		}
 	}
 }
 
-// handle takes a session in and reports whether that must be tried again.
-func (h *History) handle(ctx context.Context, w *work) (again bool) {
-	st, k, err := h.read(ctx, w)
-	if err != nil {
-		// The materializer names sessions that cannot be read.
-		h.cfg.Logger.Debug("session is not in the prompt history", "session", w.id, "err", err)
-		return errors.Is(err, core.ErrUnavailable)
+// rest waits after a write: long where it failed, and else as long as nobody waits
+// for the next one.
+func (h *History) rest(ctx context.Context, failed bool) error {
+	long, hurry := gatherFor, h.hurry
+	if failed {
+		long, hurry = retryAfter, nil
 	}
-	if err := write(ctx, h.db, st); err != nil {
-		return h.failed(ctx, err)
+	t := time.NewTimer(long)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-hurry:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+}
+
+// A batch is what goes into the file together.
+type batch struct {
+	works []*work
+	steps []step
+	known []known
+	bytes int // of the prompts
+}
+
+func (b *batch) add(w *work, st step, k known) {
+	b.works, b.steps, b.known = append(b.works, w), append(b.steps, st), append(b.known, k)
+	for _, p := range st.prompts {
+		b.bytes += len(p.text)
+	}
+}
+
+// handle takes sessions in, and puts those back that must be tried again. It
+// reports whether there are any.
+func (h *History) handle(ctx context.Context, ws []*work) (failed bool) {
+	var b batch
+	for _, w := range ws {
+		st, k, err := h.read(ctx, w)
+		if err != nil {
+			// The materializer names sessions that cannot be read.
+			h.cfg.Logger.Debug("session is not in the prompt history", "session", w.id, "err", err)
+			again := errors.Is(err, core.ErrUnavailable)
+			h.finish(w, again)
+			failed = failed || again
+			continue
+		}
+		b.add(w, st, k)
+		if b.bytes >= batchBytes {
+			failed = h.store(ctx, b) || failed
+			b = batch{}
+		}
+	}
+	return h.store(ctx, b) || failed
+}
+
+// store writes a batch, whole or not at all.
+func (h *History) store(ctx context.Context, b batch) (failed bool) {
+	if len(b.works) == 0 {
+		return false
+	}
+	if err := write(ctx, h.db, b.steps); err != nil {
+		failed = h.failed(ctx, err)
+	} else {
+		h.learn(b)
+	}
+	for _, w := range b.works {
+		h.finish(w, failed)
+	}
+	return failed
+}
+
+// learn notes that a batch is in the file.
+func (h *History) learn(b batch) {
 	if h.failing {
 		h.failing = false
 		h.cfg.Logger.Info("prompt history is written again", "file", h.cfg.Path)
 	}
 	h.mu.Lock()
-	h.known[w.id] = k
-	h.mu.Unlock()
-	return false
+	defer h.mu.Unlock()
+	for i, w := range b.works {
+		h.known[w.id] = b.known[i]
+	}
 }
 
 // failed says what became of a write that failed. The work is done again.
@@ -396,6 +466,10 @@ func (h *History) CatchUp(ctx context.Context) error {
 		h.mu.Unlock()
 		if done {
 			return nil
+		}
+		select {
+		case h.hurry <- struct{}{}:
+		default:
 		}
 		select {
 		case <-moved:

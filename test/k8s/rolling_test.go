@@ -18,14 +18,14 @@ import (
 )
 
 // All nodes are replaced, one after the other, as a StatefulSet does it, while
-// callers write and follow through the Service. It prints how long they had to
-// wait.
+// callers write and follow through the Service, several to each session and
+// through any node. It prints what they had, and how long they had to wait.
 func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	t.Parallel()
-	rate, followers, sessions, settled := 50, 10, 20, 1
+	o, settled := demand{rate: 50, sessions: 10, writers: 2, followers: 10}, 1
 	w := newWorld(t, "cluster")
 	if *long {
-		rate, followers, sessions, settled = 500, 100, 200, w.manifest.minReady
+		o, settled = demand{rate: *rate, sessions: 50, writers: 10, followers: 100}, w.manifest.minReady
 	}
 	pods := startPods(t, w)
 	t.Cleanup(func() { explain(t, pods) })
@@ -35,19 +35,22 @@ func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	}
 	c := &api.Client{
 		Base: front.url(), Token: w.secret["token"],
-		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: sessions + followers}},
+		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.sessions*o.writers + o.followers}},
 	}
-	l := startLoad(t, c, rate, sessions, followers)
-	l.await(t, rate) // a second's worth
+	l := startLoad(t, c, o)
+	l.await(t, o.rate) // a second's worth
 	began := time.Now()
 	for i := len(pods) - 1; i >= 0; i-- {
-		roll(t, pods[i], front, func() { l.await(t, rate) })
-		l.await(t, rate*settled) // what callers do in that time
+		from := time.Now()
+		roll(t, pods[i], front, func() { l.await(t, o.rate) })
+		l.await(t, o.rate*settled) // what callers do in that time
+		l.restarts = append(l.restarts, span{pods[i].name, from, time.Now()})
 	}
 	took := time.Since(began)
 	l.finish(t)
 	l.check(t)
-	t.Logf("three nodes replaced in %v, at %d appends/s and %d followers", took.Round(time.Millisecond), rate, followers)
+	t.Logf("three nodes replaced in %v; %d appends/s were asked for, by %d writers to each of %d sessions with %d followers",
+		took.Round(time.Millisecond), o.rate, o.writers, o.sessions, o.followers)
 	l.report(t)
 }
 
@@ -89,20 +92,35 @@ func roll(t *testing.T, p *pod, front *service, preStop func()) {
 		ended.Sub(signalled).Round(time.Millisecond), time.Since(ended).Round(time.Millisecond))
 }
 
+// A demand is how much callers want.
+type demand struct {
+	rate      int // appends in a second, by all writers
+	sessions  int
+	writers   int // of each session
+	followers int // of all sessions together
+}
+
 // A load is callers that write and follow until they are told to end.
 type load struct {
+	demand
 	client   *api.Client
-	rate     int
-	sessions []string
+	ids      []string // of the sessions
 	stop     context.CancelFunc
-	writers  sync.WaitGroup
-	ended    []chan struct{} // one for each follower
+	callers  sync.WaitGroup
+	restarts []span
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	acks    []ack
 	retries int
+	failed  int
 	events  []*seen // of each follower
+}
+
+// A span is the time that the restart of a node took, until callers had settled.
+type span struct {
+	node     string
+	from, to time.Time
 }
 
 type ack struct {
@@ -113,43 +131,47 @@ type ack struct {
 
 // seen is what a follower was sent.
 type seen struct {
-	session string
-	last    core.Cursor
-	records int
-	at      time.Time
-	silence time.Duration // the longest
+	session  string
+	last     core.Cursor
+	records  int
+	lost     int // records that it should have had before others
+	repeated int
+	at       time.Time
+	silence  time.Duration // the longest
 }
 
-func startLoad(t *testing.T, c *api.Client, rate, sessions, followers int) *load {
+func startLoad(t *testing.T, c *api.Client, o demand) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	l := &load{client: c, rate: rate, stop: stop}
+	l := &load{demand: o, client: c, stop: stop}
 	l.changed = sync.NewCond(&l.mu)
-	for i := range sessions {
+	for i := range o.sessions {
 		id := fmt.Sprintf("rolling-session-%d", i)
 		if _, err := c.Create(harness.Timeout(t), api.Create{ID: id, CWD: "/w"}); err != nil {
 			t.Fatal(err)
 		}
-		l.sessions = append(l.sessions, id)
+		l.ids = append(l.ids, id)
 	}
-	for i := range followers {
-		s, ended := &seen{session: l.sessions[i%sessions]}, make(chan struct{})
-		l.events, l.ended = append(l.events, s), append(l.ended, ended)
-		go l.follow(t, s, ended)
+	for i := range o.followers {
+		s := &seen{session: l.ids[i%o.sessions]}
+		l.events = append(l.events, s)
+		go l.follow(t, s)
 	}
-	for _, id := range l.sessions {
-		l.writers.Go(func() { l.write(ctx, t, id) })
+	for _, id := range l.ids {
+		for n := range o.writers {
+			l.callers.Go(func() { l.write(ctx, t, id, n) })
+		}
 	}
 	t.Cleanup(func() {
 		stop()
-		l.writers.Wait()
+		l.callers.Wait()
 	})
 	return l
 }
 
 // write is an agent: it appends to its session, at its share of the rate, until ctx ends.
-func (l *load) write(ctx context.Context, t *testing.T, id string) {
-	tick := time.NewTicker(time.Second * time.Duration(len(l.sessions)) / time.Duration(l.rate))
+func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
+	tick := time.NewTicker(time.Second * time.Duration(len(l.ids)*l.writers) / time.Duration(l.rate))
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -157,16 +179,21 @@ func (l *load) write(ctx context.Context, t *testing.T, id string) {
 		case <-ctx.Done():
 			return
 		}
-		key := fmt.Sprintf("%s/%d.", id, n)
+		key := fmt.Sprintf("%s/%d-%d.", id, who, n)
 		began := time.Now()
-		if err := l.append(t, id, key); err != nil {
-			t.Errorf("append %s: %v", key, err)
-			return
-		}
+		err := l.append(t, id, key)
 		l.mu.Lock()
-		l.acks = append(l.acks, ack{id, key, time.Now(), time.Since(began)})
+		if err != nil {
+			l.failed++
+		} else {
+			l.acks = append(l.acks, ack{id, key, time.Now(), time.Since(began)})
+		}
 		l.mu.Unlock()
 		l.changed.Broadcast()
+		if err != nil {
+			t.Errorf("append %s, after %v: %v", key, time.Since(began), err)
+			return
+		}
 	}
 }
 
@@ -195,13 +222,15 @@ func (l *load) append(t *testing.T, id, key string) error {
 }
 
 // follow notes what a follower of a session is sent, and what it should not be.
-func (l *load) follow(t *testing.T, s *seen, ended chan struct{}) {
-	defer close(ended)
+func (l *load) follow(t *testing.T, s *seen) {
 	err := l.client.Follow(t.Context(), s.session, core.Cursor{}, true, func(ev api.Event) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if ev.Seq != s.last.Seq+1 {
-			return fmt.Errorf("record %d came after record %d", ev.Seq, s.last.Seq)
+		switch next := s.last.Seq + 1; {
+		case ev.Seq > next:
+			s.lost += int(ev.Seq - next)
+		case ev.Seq < next:
+			s.repeated++
 		}
 		if !s.at.IsZero() {
 			s.silence = max(s.silence, time.Since(s.at))
@@ -244,9 +273,9 @@ func (l *load) until(t *testing.T, what string, begin func() func() bool) {
 func (l *load) finish(t *testing.T) {
 	t.Helper()
 	l.stop()
-	l.writers.Wait()
+	l.callers.Wait()
 	ends := map[string]core.Cursor{}
-	for _, id := range l.sessions {
+	for _, id := range l.ids {
 		info, err := l.client.Info(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
@@ -262,13 +291,16 @@ func (l *load) finish(t *testing.T) {
 		if s.last != ends[s.session] {
 			t.Errorf("a follower of %s is at %s, and its end is %s", s.session, s.last, ends[s.session])
 		}
+		if s.lost+s.repeated > 0 {
+			t.Errorf("a follower of %s was not sent %d records, and %d again", s.session, s.lost, s.repeated)
+		}
 	}
 }
 
 // check holds the sessions to what was answered: each line once.
 func (l *load) check(t *testing.T) {
 	t.Helper()
-	for _, id := range l.sessions {
+	for _, id := range l.ids {
 		file := export(t, l.client, id)
 		acked := 0
 		for _, a := range l.acks {
@@ -286,28 +318,42 @@ func (l *load) check(t *testing.T) {
 	}
 }
 
-// report prints how long callers had to wait.
+// report prints what callers had, and how long they had to wait.
 func (l *load) report(t *testing.T) {
 	t.Helper()
 	slices.SortFunc(l.acks, func(a, b ack) int { return a.at.Compare(b.at) })
-	var pause, silence time.Duration
-	var took []time.Duration
-	for i, a := range l.acks {
-		took = append(took, a.took)
-		if i > 0 {
-			pause = max(pause, a.at.Sub(l.acks[i-1].at))
-		}
+	whole := span{"all the time", l.acks[0].at, l.acks[len(l.acks)-1].at}
+	t.Logf("%d appends in %v, %.0f/s; %d requests sent again, %d failed after that", len(l.acks), ms(whole.to.Sub(whole.from)),
+		float64(len(l.acks))/whole.to.Sub(whole.from).Seconds(), l.retries, l.failed)
+	for _, r := range append(l.restarts, whole) {
+		t.Logf("%s: %s", r.node, l.during(r))
 	}
-	records := 0
+	records, lost, repeated := 0, 0, 0
+	var silence time.Duration
 	for _, s := range l.events {
-		silence = max(silence, s.silence)
-		records += s.records
+		records, lost, repeated, silence = records+s.records, lost+s.lost, repeated+s.repeated, max(silence, s.silence)
+	}
+	t.Logf("%d followers: %d records, %d lost, %d sent twice; one heard nothing for %v", len(l.events), records, lost, repeated, ms(silence))
+}
+
+// during says how long callers had to wait in r. The appends are in order of
+// their answers.
+func (l *load) during(r span) string {
+	var took []time.Duration
+	var pause time.Duration
+	last := r.from
+	for _, a := range l.acks {
+		if a.at.Before(r.from) || a.at.After(r.to) {
+			continue
+		}
+		took, pause, last = append(took, a.took), max(pause, a.at.Sub(last)), a.at
+	}
+	if len(took) == 0 {
+		return "no append was answered"
 	}
 	slices.Sort(took)
-	whole := l.acks[len(l.acks)-1].at.Sub(l.acks[0].at)
-	t.Logf("%d appends in %v, %.0f/s, %d requests sent again; %d records to followers", len(l.acks), whole.Round(time.Millisecond),
-		float64(len(l.acks))/whole.Seconds(), l.retries, records)
-	t.Logf("longest pause: %v in which no append was answered; an append took %v (p50), %v (p99), %v at most; a follower heard nothing for %v",
-		pause.Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
-		took[len(took)-1].Round(time.Millisecond), silence.Round(time.Millisecond))
+	return fmt.Sprintf("longest pause %v in which no append was answered; an append took %v (p50), %v (p99), %v at most",
+		ms(max(pause, r.to.Sub(last))), ms(took[len(took)/2]), ms(took[len(took)*99/100]), ms(took[len(took)-1]))
 }
+
+func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

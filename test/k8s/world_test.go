@@ -17,7 +17,10 @@ import (
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
-var long = flag.Bool("long", false, "the rolling restart at its full rate")
+var (
+	long = flag.Bool("long", false, "the rolling restart at its full rate")
+	rate = flag.Int("rate", 500, "appends/s of the long rolling restart")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
