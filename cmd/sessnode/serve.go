@@ -165,7 +165,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return collectBlobs(ctx, time.Duration(cfg.Blobs.Collect), func() bool { return mat.Shards()[0].Mine }, server.CollectBlobs, logger)
 	})
 	g.Go(func() error { return store.run(work) })
-	g.Go(func() error { return follow(ctx, cfg, ln.Addr(), logger) })
+	g.Go(func() error { return follow(ctx, cfg, server.Inside(), logger) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })
 	}
