@@ -275,10 +275,7 @@ func (b *Bridge) orElse(f *file, err error) error {
 }
 
 func (b *Bridge) writer(id core.SessionID, head string) string {
-	if b.cfg.Writer == nil {
-		return ""
-	}
-	return b.cfg.Writer(id, head)
+	return b.claims.writer(headOf{id, head})
 }
 
 // answered notes that a node took something.

@@ -148,10 +148,10 @@ func (m *merging) adopt() error {
 	old := b.files[p.Path]
 	b.mu.Unlock()
 	if old != nil {
-		if !old.mu.TryLock() { // it was opened under its old name, and is being brought in
+		if !old.mu.try() { // it was opened under its old name, and is being brought in
 			return errUnsettled
 		}
-		defer old.mu.Unlock()
+		defer old.mu.unlock()
 		p = old.place
 		old.place, old.digest = place{Path: old.path}, nil
 		old.publish(0)
@@ -213,6 +213,9 @@ func (m *merging) failed(err error) error {
 }
 
 func (m *merging) run(ctx context.Context) error {
+	if err := m.b.claims.prove(ctx, m.f); err != nil {
+		return err
+	}
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}

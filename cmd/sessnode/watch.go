@@ -20,11 +20,15 @@ const agentRoots = "agents"
 // if the configuration names any. node is this one.
 func follow(ctx context.Context, cfg config.Config, node *api.Client, logger *slog.Logger) error {
 	roots, err := watchRoots(cfg.Watch.Roots)
-	if err != nil || len(roots) == 0 {
+	if err != nil {
 		return err
 	}
+	if len(roots) == 0 {
+		<-ctx.Done()
+		return nil
+	}
 	b, err := bridge.New(bridge.Config{
-		Node: node, Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Logger: logger,
+		Node: node, Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Claims: true, Logger: logger,
 	})
 	if err != nil {
 		return err
