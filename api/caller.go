@@ -37,6 +37,9 @@ func (s *Server) openToAll() bool { return s.cfg.Token == "" && !s.cfg.Closed }
 // authenticate finds out who a request is from. Whoever it is not told of hears
 // no more than that.
 func (s *Server) authenticate(r *http.Request) (caller, error) {
+	if isInside(r.Context()) {
+		return inside, nil
+	}
 	if s.openToAll() {
 		return anybody, nil
 	}

@@ -90,6 +90,7 @@ type Server struct {
 	started time.Time
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
+	inner   *innerListener
 
 	gates    gates
 	bodies   *bodies
@@ -108,7 +109,7 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), gates: newGates(cfg.MaxBody), spending: newSpending()}
+	s := &Server{cfg: cfg, started: time.Now(), inner: newInnerListener(), gates: newGates(cfg.MaxBody), spending: newSpending()}
 	s.bodies = newBodies(s.gates.large)
 	s.restores = &restores{server: s, pause: restorePause, running: map[string]*restoring{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
@@ -118,18 +119,21 @@ func New(cfg Config) *Server {
 // drainTime is how long requests may take to finish once the server stops.
 const drainTime = 10 * time.Second
 
-// Run answers on ln until ctx ends, then lets requests finish. It closes ln.
-// The error is never nil.
+// Run answers on ln, and to the clients that Inside returned, until ctx ends, then
+// lets requests finish. It closes ln. The error is never nil. A Server runs once.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		IdleTimeout:       2 * time.Minute,
+		ConnContext:       withInside,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
+	go func() { _ = srv.Serve(s.inner) }() // it ends with srv
+	defer s.inner.Close()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("http server on %s: %w", ln.Addr(), err)

@@ -25,8 +25,20 @@ type Config struct {
 	// remembered beyond Close, and a start compares every file with the log.
 	State string
 	// Writer returns the claim that this host has on a head of a session, empty
-	// for none: lines are written in its name. nil: there are no claims.
+	// for none: lines are written in its name. nil: it has none.
 	Writer func(id core.SessionID, head string) string
+	// Claims has the heads claimed that lines come for, after the first of them,
+	// while Run runs: in the name of the session's agent on Host, for others to
+	// see. A head that another host holds who is there is left to them, and the
+	// lines get one of their own; a claim of Host's own is shared. Claims are
+	// released when no line has come for Idle (default 2 min), when the lines go
+	// to another head, and when Run ends.
+	Claims bool
+	Idle   time.Duration
+	// Claimed is told of each claim that is made, and Over when it is released or
+	// lost; optional. They must not call the Bridge.
+	Claimed func(id core.SessionID, c api.Claimed)
+	Over    func(id core.SessionID, head, writer string)
 	// Notify is told what people may want to know, from several goroutines but
 	// never two at once. It must not call the Bridge. nil: nobody is told.
 	Notify func(Notice)
@@ -46,6 +58,7 @@ type Bridge struct {
 	gate     gate
 	scan     *scanner
 	images   images
+	claims   *claims
 	told     sync.Mutex // held while Notify runs
 	adopting sync.Mutex // held while a file takes over what is remembered of another
 
@@ -64,6 +77,9 @@ func New(cfg Config) (*Bridge, error) {
 	if cfg.Rescan <= 0 {
 		cfg.Rescan = 30 * time.Second
 	}
+	if cfg.Idle <= 0 {
+		cfg.Idle = idleAfter
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -81,9 +97,10 @@ func New(cfg Config) (*Bridge, error) {
 	}
 	b := &Bridge{cfg: cfg, log: cfg.Node.Log(), memory: m, files: map[string]*file{}, wake: make(chan struct{}, 1)}
 	b.scan = newScanner(b)
+	b.claims = newClaims(b)
 	for path, p := range m.places {
 		if root := b.rootOf(path); root != nil && !p.Left {
-			b.files[path] = &file{path: path, root: root, place: *p, shown: *p}
+			b.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p}
 		}
 	}
 	return b, nil
@@ -93,14 +110,18 @@ func New(cfg Config) (*Bridge, error) {
 // again.
 func (b *Bridge) Close() error { return b.memory.close() }
 
-// Run follows until ctx ends, and returns nil then. Nothing that is wrong with a
-// file or with the log ends it. A Bridge runs once at a time.
+// Run follows until ctx ends, and returns nil then, after five seconds at most
+// for the claims that are to be released. Nothing that is wrong with a file or
+// with the log ends it. A Bridge runs once at a time.
 func (b *Bridge) Run(ctx context.Context) error {
+	b.claims.begin()
+	defer b.claims.end(ctx)
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() { b.work(ctx) })
 	}
 	wg.Go(func() { b.audit(ctx) })
+	wg.Go(func() { b.claims.run(ctx) })
 	b.scan.run(ctx)
 	wg.Wait()
 	return nil

@@ -28,7 +28,7 @@ type file struct {
 	path string
 	root *Root
 
-	mu      sync.Mutex // held by whoever brings it in
+	mu      lock // held by whoever brings it in
 	place   place
 	digest  *xxhash.Digest // of the bytes that are in the log; nil where it is not known
 	goneAt  time.Time      // when it was first seen to be missing
@@ -60,7 +60,16 @@ type stat struct {
 // nowhere is the stat of a file that is to be looked at again, whatever it is.
 func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
 
-func (s stat) quietFor() time.Duration { return time.Duration(s.seen - s.mtime) }
+// quietFor is how long the file has not changed. Of one whose time is still to
+// come nobody knows; it would never be quiet.
+func (s stat) quietFor() time.Duration {
+	if s.mtime > s.seen+int64(racy) {
+		return longAgo
+	}
+	return time.Duration(s.seen - s.mtime)
+}
+
+const longAgo = 24 * time.Hour
 
 // racy is how close to a look a change may come that leaves the file's time as
 // it was: clocks of file systems tick.
@@ -160,8 +169,10 @@ func (r refusal) Unwrap() error { return r.error }
 // A *refusal is about this file; any other error is for want of a node, and
 // nothing is decided.
 func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Duration, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.mu.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer f.mu.unlock()
 	force := f.take()
 	defer func() {
 		if force && err != nil {
@@ -170,16 +181,19 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 			f.show.Unlock()
 		}
 	}()
+	before := f.place.Cursor
 	for range tries {
 		h, s, err := look(f.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return b.missing(f), nil
+			return b.missing(ctx, f)
 		}
 		if err != nil {
 			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))
 		}
-		f.goneAt = time.Time{}
-		next, err := b.step(ctx, f, h, s, final, force)
+		f.goneAt, f.place.Telling = time.Time{}, core.Cursor{}
+		one, cancel := context.WithTimeout(ctx, patience(s.size))
+		next, err := b.step(one, f, h, s, final, force)
+		cancel()
 		_ = h.Close()
 		switch {
 		case errors.Is(err, errMoved):
@@ -187,9 +201,19 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		case err != nil:
 			return 0, err
 		}
+		if now := f.place.Cursor; now != before && now != (core.Cursor{}) && s.quietFor() < b.cfg.Idle {
+			b.claims.want(ctx, f)
+		}
 		return next, nil
 	}
 	return settle, nil // it changes all the time
+}
+
+// patience is how long a node has to take a file in. One that takes requests and
+// does not answer them counts as away then, and holds nobody up for ever.
+func patience(size int64) time.Duration {
+	const slowest = 64 << 10 // bytes a second
+	return 2*time.Minute + time.Duration(size/slowest)*time.Second
 }
 
 // tries bounds how often one look at a file begins anew because something else
@@ -244,39 +268,6 @@ func statOf(info fs.FileInfo) stat {
 	return s
 }
 
-// missing is what is done with a file that is not there.
-func (b *Bridge) missing(f *file) time.Duration {
-	if f.root != nil && f.root.Path != f.path && !isDir(f.root.Path) {
-		return 0 // the whole root is away
-	}
-	if f.goneAt.IsZero() {
-		f.goneAt = time.Now()
-	}
-	if left := goneFor - time.Since(f.goneAt); left > 0 {
-		return left
-	}
-	session := f.place.Session
-	f.digest = nil
-	if session == "" {
-		f.place.Gone = true
-	}
-	f.place.Left = true
-	b.save(f, nowhere())
-	b.mu.Lock()
-	if b.files[f.path] == f {
-		delete(b.files, f.path)
-	}
-	elsewhere := false
-	for _, other := range b.files {
-		elsewhere = elsewhere || other != f && other.session() == session
-	}
-	b.mu.Unlock()
-	if session != "" && !elsewhere {
-		b.notify(Notice{Kind: Gone, Path: f.path, Session: session, Text: fmt.Sprintf("%s is gone; session %s stays in the log, get it back with: sessctl resume %s", f.path, session, session)})
-	}
-	return 0
-}
-
 // isQuick reports whether the file grew and all that was there before was not
 // looked at since: an agent may have changed some of it at the same time.
 func (f *file) isQuick() bool {
@@ -293,12 +284,6 @@ func (f *file) prove(all bool) {
 	f.show.Lock()
 	defer f.show.Unlock()
 	f.quick = !all
-}
-
-func (f *file) missing() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.goneAt.IsZero()
 }
 
 func (f *file) session() core.SessionID {

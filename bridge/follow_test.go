@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -91,6 +92,8 @@ type setup struct {
 	node  *api.Client
 	line  *line
 	told  *told
+	host  string        // who claims; empty for no claims
+	idle  time.Duration // with host
 }
 
 // follow makes a bridge on a directory of its own, with n on its way to node.
@@ -105,7 +108,8 @@ func follow(t testing.TB, node *api.Client, state string) *setup {
 func (s *setup) open(t testing.TB) {
 	t.Helper()
 	b, err := bridge.New(bridge.Config{
-		Node: s.line.through(s.node), Roots: []bridge.Root{{Path: s.dir}}, State: s.state, Notify: s.told.note, By: "tester", Host: "here",
+		Node: s.line.through(s.node), Roots: []bridge.Root{{Path: s.dir}}, State: s.state, Notify: s.told.note,
+		By: "tester", Host: cmp.Or(s.host, "here"), Claims: s.host != "", Idle: s.idle,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,9 @@ func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, p
 		if err != nil {
 			return 0, false, b.readError(f, s, err)
 		}
+		if steady, err := p.isSteady(h, data); err != nil || !steady {
+			return 0, false, b.readError(f, s, err)
+		}
 		more := p.Offset+int64(len(data)) < s.size
 		data, rest := wholeLines(data, take && !more && d.Name() != unfinishedIsNone)
 		if len(data) == 0 {
@@ -92,6 +95,27 @@ func (b *Bridge) beginsAsBefore(f *file, h *os.File, all bool) (bool, error) {
 	}
 	f.digest = digest
 	return true, nil
+}
+
+// isSteady reports whether the file still begins as before, and has data behind
+// that: it may be written anew at the very moment when it is read, and then data
+// begins in the middle of some line, or has something of both.
+func (p *place) isSteady(h io.ReaderAt, data []byte) (bool, error) {
+	edge, err := edges(h, p.Offset)
+	if err != nil || edge != p.Edge {
+		return false, err
+	}
+	return readsAgain(h, p.Offset, data)
+}
+
+// readsAgain reports whether h has data at offset.
+func readsAgain(h io.ReaderAt, offset int64, data []byte) (bool, error) {
+	again := make([]byte, len(data))
+	n, err := h.ReadAt(again, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return bytes.Equal(again[:n], data), err
 }
 
 // edges are the hashes of the first and of the last of the first n bytes of h.
@@ -251,10 +275,7 @@ func (b *Bridge) orElse(f *file, err error) error {
 }
 
 func (b *Bridge) writer(id core.SessionID, head string) string {
-	if b.cfg.Writer == nil {
-		return ""
-	}
-	return b.cfg.Writer(id, head)
+	return b.claims.writer(headOf{id, head})
 }
 
 // answered notes that a node took something.

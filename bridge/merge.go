@@ -47,6 +47,9 @@ type merging struct {
 // merge compares the file with the log and brings the log in step.
 func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final bool) (time.Duration, error) {
 	raw, rest, cut, err := b.readWhole(f, h, s, final)
+	if errors.Is(err, errMoved) {
+		return 0, err
+	}
 	if err != nil {
 		return 0, b.readError(f, s, err)
 	}
@@ -76,7 +79,7 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 var errUnsettled = errors.New("it is being written")
 
 // readWhole reads the file as far as its lines are complete. cut says that there
-// is more.
+// is more. A file that is written anew while it is read is errMoved.
 func (b *Bridge) readWhole(f *file, h *os.File, s stat, final bool) (raw, rest []byte, cut bool, err error) {
 	size := s.size
 	if f.place.Dialect == "" && size > 2*firstPart && !isDocument(f.path) {
@@ -88,6 +91,11 @@ func (b *Bridge) readWhole(f *file, h *os.File, s stat, final bool) (raw, rest [
 		return nil, nil, false, err
 	}
 	raw = raw[:n]
+	if int64(s.quietFor()) < racy {
+		if steady, err := readsAgain(h, 0, raw); err != nil || !steady {
+			return nil, nil, false, cmp.Or(err, errMoved)
+		}
+	}
 	if isDocument(f.path) {
 		return raw, nil, false, nil
 	}
@@ -140,10 +148,10 @@ func (m *merging) adopt() error {
 	old := b.files[p.Path]
 	b.mu.Unlock()
 	if old != nil {
-		if !old.mu.TryLock() { // it was opened under its old name, and is being brought in
+		if !old.mu.try() { // it was opened under its old name, and is being brought in
 			return errUnsettled
 		}
-		defer old.mu.Unlock()
+		defer old.mu.unlock()
 		p = old.place
 		old.place, old.digest = place{Path: old.path}, nil
 		old.publish(0)
@@ -205,6 +213,9 @@ func (m *merging) failed(err error) error {
 }
 
 func (m *merging) run(ctx context.Context) error {
+	if err := m.b.claims.prove(ctx, m.f); err != nil {
+		return err
+	}
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
 		return err
 	}

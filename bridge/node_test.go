@@ -16,6 +16,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
@@ -23,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -78,8 +80,10 @@ func (c *cluster) node(t testing.TB) *api.Client {
 	mat := materializer.New(materializer.Config{
 		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
 	})
+	presence := stream.NewPresence(js, log.Name(), 1, session.Presence{ID: ulid.Make().String(), Agent: "test"})
 	server := api.New(api.Config{
-		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Presence: presence,
+		Log:      log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Audit: audit, Node: "test", Version: "test", Logger: quiet,
 	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,6 +93,7 @@ func (c *cluster) node(t testing.TB) *api.Client {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Run(work, ln) })
+	wg.Go(func() { _ = presence.Run(work) })
 	wg.Go(func() { _ = mat.Run(work); _ = directory.Close() })
 	t.Cleanup(func() { cancel(); wg.Wait() })
 	return &api.Client{Base: "http://" + ln.Addr().String()}
@@ -98,6 +103,8 @@ func (c *cluster) node(t testing.TB) *api.Client {
 type line struct {
 	down atomic.Bool
 	lose atomic.Int64 // so many answers of writes are lost
+	hang atomic.Bool  // requests are taken and not answered
+	hung atomic.Int64 // so many of them, each of which will not wait for ever
 	sent atomic.Int64 // bytes of requests
 }
 
@@ -112,6 +119,13 @@ var errCut = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	if l.down.Load() {
 		return nil, errCut
+	}
+	if l.hang.Load() {
+		if _, ok := r.Context().Deadline(); ok {
+			l.hung.Add(1)
+		}
+		<-r.Context().Done()
+		return nil, r.Context().Err()
 	}
 	l.sent.Add(r.ContentLength)
 	resp, err := http.DefaultTransport.RoundTrip(r)

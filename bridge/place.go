@@ -45,6 +45,9 @@ type place struct {
 	Edge   [2]uint64 `json:"edge,omitempty"`
 	// Open: the last of those bytes is no newline.
 	Open bool `json:"open,omitempty"`
+	// Telling is where the session stood before it was told that the file is gone;
+	// the zero cursor while that is not to be told.
+	Telling core.Cursor `json:"telling,omitzero"`
 	// Left: the file is not there. What it had is remembered for a while: it may
 	// come back, here or under another name.
 	Left bool `json:"left,omitempty"`
@@ -326,6 +329,35 @@ func (m *memory) set(path string, hs []uint64) error {
 		return err
 	}
 	return os.Rename(tmp, m.linesPath(path))
+}
+
+// claims returns the claims that were held when it was last written. What cannot
+// be read is none: then others' word counts.
+func (m *memory) claims() (all []claim) {
+	if m.dir == "" {
+		return nil
+	}
+	b, err := os.ReadFile(filepath.Join(m.dir, "claims"))
+	if err != nil || json.Unmarshal(b, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// saveClaims remembers the claims that are held.
+func (m *memory) saveClaims(all []claim) error {
+	if m.dir == "" {
+		return nil
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(m.dir, "claims.new")
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(m.dir, "claims"))
 }
 
 // forget drops all that is known of a path.

@@ -193,7 +193,12 @@ func (a *agent) check(node *api.Client) {
 	}
 	order = slices.DeleteFunc(order, func(id string) bool { return !slices.Contains(a.ids, id) })
 	if !slices.Equal(order, a.ids) {
-		a.t.Errorf("the file has %v\nthe log has %v", a.ids, order)
+		at := 0
+		for at < min(len(order), len(a.ids)) && order[at] == a.ids[at] {
+			at++
+		}
+		near := func(ids []string) []string { return ids[max(0, min(at, len(ids))-3):min(len(ids), at+10)] }
+		a.t.Errorf("from entry %d on the file has %v, the log has %v", at, near(a.ids), near(order))
 	}
 	if at := headAt(a.t, node, core.MainHead); len(a.ids) > 0 && at != a.ids[len(a.ids)-1] {
 		a.t.Errorf("main stands at %s, the file ends with %s", at, a.ids[len(a.ids)-1])
@@ -267,7 +272,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 			if t.Failed() {
 				t.Log(s.told.all)
 			}
-			for _, k := range []bridge.Kind{bridge.Parted, bridge.BadFile, bridge.Stopped, bridge.Unseen} {
+			for _, k := range []bridge.Kind{bridge.Parted, bridge.BadFile, bridge.BadLine, bridge.Stopped, bridge.Unseen} {
 				if s.told.count(k) > 0 {
 					t.Error(s.told.first(k))
 				}

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,74 +38,6 @@ func (r *Root) has(path string) bool {
 		}
 	}
 	return true
-}
-
-// AgentRoots returns where the agents known here keep their sessions on this
-// host, whether the directories are there or not. env is the environment, such
-// as os.Getenv. What is relative (OpenRath's and Nova's folders of a project)
-// is below dir.
-func AgentRoots(env func(string) string, dir string) []Root {
-	home := env("HOME")
-	at := func(path string) string {
-		rest, ok := strings.CutPrefix(path, "~")
-		if !ok || rest != "" && rest[0] != '/' {
-			return path
-		}
-		return home + rest
-	}
-	var roots []Root
-	add := func(dialect, path string) {
-		if path = at(path); filepath.IsAbs(path) {
-			roots = append(roots, Root{Path: filepath.Clean(path), Dialect: dialect})
-		}
-	}
-	own := env("PI_CODING_AGENT_DIR") // pi's and omp's: whose a file is, it says itself
-	switch {
-	case env("PI_CODING_AGENT_SESSION_DIR") != "":
-		add("pi", env("PI_CODING_AGENT_SESSION_DIR"))
-	case own == "":
-		add("pi", "~/.pi/agent/sessions")
-	}
-	switch data := env("XDG_DATA_HOME"); {
-	case own != "":
-		add("", filepath.Join(own, "sessions"))
-	case filepath.IsAbs(data) && isDir(filepath.Join(data, "omp")):
-		add("omp", filepath.Join(data, "omp", "sessions"))
-	default:
-		agent := "~/" + cmp.Or(env("PI_CONFIG_DIR"), ".omp")
-		add("omp", agent+"/agent/sessions")
-	}
-	for _, profile := range below(at("~/" + cmp.Or(env("PI_CONFIG_DIR"), ".omp") + "/profiles")) {
-		add("omp", filepath.Join(profile, "agent", "sessions"))
-	}
-	add("operator", "~/.operator/sessions")
-	for _, profile := range below(at("~/.operator/profiles")) {
-		add("operator", filepath.Join(profile, "sessions"))
-	}
-	switch {
-	case env("OPENRATH_HOME") != "":
-		add("openrath", filepath.Join(at(env("OPENRATH_HOME")), "sessions"))
-	case isDir(filepath.Join(dir, ".openrath")):
-		add("openrath", filepath.Join(dir, ".openrath", "sessions"))
-	default:
-		add("openrath", "~/.openrath/sessions")
-	}
-	add("nova", filepath.Join(dir, ".nova", "sessions"))
-	return roots
-}
-
-// below returns the directories in dir.
-func below(dir string) (dirs []string) {
-	es, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	for _, e := range es {
-		if e.IsDir() {
-			dirs = append(dirs, filepath.Join(dir, e.Name()))
-		}
-	}
-	return dirs
 }
 
 func isDir(path string) bool {

@@ -241,7 +241,7 @@ func (s *scanner) found(path string, r *Root, info fs.FileInfo) {
 
 // newFile makes a file that is followed from now on. b.mu is held.
 func (b *Bridge) newFile(path string, r *Root) *file {
-	f := &file{path: path, root: r, place: b.memory.at(path)}
+	f := &file{path: path, root: r, mu: newLock(), place: b.memory.at(path)}
 	f.place.Left = false
 	f.shown = f.place
 	b.files[path] = f

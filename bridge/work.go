@@ -122,7 +122,7 @@ func (b *Bridge) flushFile(ctx context.Context, f *file) error {
 	for {
 		again, err := b.sync(ctx, f, true)
 		switch {
-		case err == nil && again == 0, errors.As(err, new(refusal)), f.missing():
+		case err == nil && again == 0, errors.As(err, new(refusal)), err == nil && f.isMissing(ctx):
 			return nil
 		case err != nil && ctx.Err() == nil:
 			b.shut(err)
@@ -145,9 +145,11 @@ const proveEvery = time.Hour
 func (b *Bridge) audit(ctx context.Context) {
 	for {
 		wait := proveEvery
-		if err := b.check(ctx); err != nil {
+		one, cancel := context.WithTimeout(ctx, patience(0))
+		if err := b.check(one); err != nil {
 			wait = lastPause
 		}
+		cancel()
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,8 +98,7 @@ func (h *holds) claim(ctx context.Context, head string) (api.Claimed, error) {
 	if holder == nil {
 		return c, err
 	}
-	before, _, bad := h.a.claims().load(h.id, head)
-	if slices.Contains(h.mine, holder.Writer) || bad == nil && before.Writer == holder.Writer {
+	if h.isOwn(ctx, head, holder) {
 		h.own(holder.Writer)
 		return api.Claimed{Claim: *holder, Head: head}, nil
 	}
@@ -108,6 +108,29 @@ func (h *holds) claim(ctx context.Context, head string) (api.Claimed, error) {
 	}
 	r.TakeOver, r.From = f.takeOver, f.from
 	return h.node.Claim(ctx, string(h.id), r)
+}
+
+// justNow is how young a claim is that somebody else on this host may be about to
+// note: sessctl watch sees the same first line.
+const justNow = 2 * time.Second
+
+// isOwn reports whether a claim is one of this run's, one that this host
+// remembers, or one of a node on this host that follows agents' files itself.
+func (h *holds) isOwn(ctx context.Context, head string, holder *core.Claim) bool {
+	_, host := h.a.whoami()
+	for {
+		before, _, err := h.a.claims().load(h.id, head)
+		if slices.Contains(h.mine, holder.Writer) || err == nil && before.Writer == holder.Writer {
+			return true
+		}
+		if holder.Host == host && strings.HasPrefix(holder.By, "sessnode ") {
+			return true
+		}
+		if holder.Host != host || time.Since(holder.Since) > justNow || ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(justNow / 40)
+	}
 }
 
 // own notes a writer as this host's. h.mu is held.

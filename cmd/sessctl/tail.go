@@ -131,7 +131,8 @@ func (a *app) printEventLine(ev api.Event, kind, text string) error {
 	return a.printf("%s", a.stdout.fit(line, 0))
 }
 
-// eventText says who did it, and of a claim, for whom.
+// eventText says who did it, and of a claim, for whom; of a head, where it stands,
+// and what happened to an agent's file where that is why.
 func eventText(ev api.Event) string {
 	var body struct {
 		Agent string    `json:"agent"`
@@ -139,8 +140,14 @@ func eventText(ev api.Event) string {
 		Host  string    `json:"host"`
 		Why   string    `json:"why"`
 		Leaf  core.Leaf `json:"leaf"`
+		Note  *struct {
+			Why string `json:"why"`
+		} `json:"note"`
 	}
 	_ = json.Unmarshal(ev.Body, &body) // what is not there is not shown
+	if ev.Kind == core.KindHead && body.Note != nil {
+		return "at " + leafText(body.Leaf) + ": " + body.Note.Why
+	}
 	if ev.Kind == core.KindHead {
 		return "at " + leafText(body.Leaf)
 	}

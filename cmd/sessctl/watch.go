@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/bridge"
 	"github.com/sesslog/sesslog/core"
 )
@@ -32,8 +33,13 @@ Lines that changed in a file are amended in the log. Lines that left it stay in
 the log, and a record says that they left. A line that is no entry, or that the
 log has otherwise, is told and recorded, and stops nothing. Where somebody else
 went on with a session, the file's own lines are on a head of their own. Files
-that are gone leave their sessions in the log. While no node answers, lines wait
-in their files.
+that are gone leave their sessions in the log, with a record that they are gone.
+While no node answers, lines wait in their files.
+
+While lines come, their head is claimed in the name of the agent, as sessctl run
+does it, so that others see who is at work there (sessctl ps). Two minutes after
+the last line, and at the end, it is released. A head that another host holds is
+left to it.
 
 What it remembers between runs is in --state; should that be lost, files are
 compared with the log. One process has a state directory at a time.
@@ -122,6 +128,19 @@ func (a *app) remembered(id core.SessionID, head string) string {
 	return h.Writer
 }
 
+// rememberWatched and forgetWatched have the claims that a bridge makes be those of
+// this host, for other verbs to speak from. A claim is one without them, too.
+func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
+	before, _, _ := a.claims().load(id, c.Head)
+	if err := a.claims().save(heldOf(id, c, before.Path)); err != nil {
+		a.notef("the claim on head %q of %s could not be remembered: %v", c.Head, id, err)
+	}
+}
+
+func (a *app) forgetWatched(id core.SessionID, head, writer string) {
+	_ = a.claims().forget(id, head, writer) // a memory that is wrong is found out
+}
+
 func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) error {
 	node, err := a.client()
 	if err != nil {
@@ -133,7 +152,8 @@ func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) erro
 	}
 	by, host := a.whoami()
 	b, err := bridge.New(bridge.Config{
-		Node: node, Roots: roots, State: state, Writer: a.remembered, By: by, Host: host,
+		Node: node, Roots: roots, State: state, By: by, Host: host,
+		Claims: !f.once, Writer: a.remembered, Claimed: a.rememberWatched, Over: a.forgetWatched,
 		Notify: func(n bridge.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
 	})
 	if err != nil {

@@ -151,9 +151,14 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	g, ctx := errgroup.WithContext(ctx)
+	serving, stopServing := context.WithCancel(work) // who follows files gives its claims up first
 	g.Go(func() error {
 		defer stopWork()
-		return server.Run(ctx, outside)
+		return server.Run(serving, outside)
+	})
+	g.Go(func() error {
+		defer stopServing()
+		return follow(ctx, cfg, server.Inside(), logger)
 	})
 	g.Go(func() error {
 		defer func() { _ = presence.LeaveCrew(context.WithoutCancel(work)) }() // others find out in ten seconds
@@ -169,7 +174,6 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return collectBlobs(ctx, time.Duration(cfg.Blobs.Collect), func() bool { return mat.Shards()[0].Mine }, server.CollectBlobs, logger)
 	})
 	g.Go(func() error { return store.run(work) })
-	g.Go(func() error { return follow(ctx, cfg, ln.Addr(), logger) })
 	if disk != nil {
 		g.Go(func() error { return disk.Run(work) })
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,16 +16,19 @@ import (
 // sessions.
 const agentRoots = "agents"
 
-// follow brings agents' session files of this host into the log, if the
-// configuration names any. It speaks to this node's own API at addr.
-func follow(ctx context.Context, cfg config.Config, addr net.Addr, logger *slog.Logger) error {
+// follow brings agents' session files of this host into the log until ctx ends,
+// if the configuration names any. node is this one.
+func follow(ctx context.Context, cfg config.Config, node *api.Client, logger *slog.Logger) error {
 	roots, err := watchRoots(cfg.Watch.Roots)
-	if err != nil || len(roots) == 0 {
+	if err != nil {
 		return err
 	}
+	if len(roots) == 0 {
+		<-ctx.Done()
+		return nil
+	}
 	b, err := bridge.New(bridge.Config{
-		Node:  &api.Client{Base: "http://" + reachable(addr), Token: cfg.Token},
-		Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Logger: logger,
+		Node: node, Roots: roots, State: filepath.Join(cfg.Data, "watch"), By: "sessnode " + cfg.Node, Host: hostname(), Claims: true, Logger: logger,
 	})
 	if err != nil {
 		return err
@@ -54,18 +56,4 @@ func watchRoots(names config.List) ([]bridge.Root, error) {
 		roots = append(roots, root)
 	}
 	return roots, nil
-}
-
-// reachable is addr as this process reaches it.
-func reachable(addr net.Addr) string {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return addr.String()
-	}
-	local := *tcp
-	local.IP = net.IPv4(127, 0, 0, 1)
-	if tcp.IP.To4() == nil {
-		local.IP = net.IPv6loopback
-	}
-	return local.String()
 }
