@@ -11,11 +11,11 @@ import (
 // that has all there is to look at, and within which number of rows it is decided
 // that few are few.
 const (
-	lookup   = 5
+	lookup   = 10
 	minWorth = 500
 	maxWorth = 20_000
 	// fewEnough is below what cost no text is looked for to find fewer.
-	fewEnough = 500
+	fewEnough = 1000
 )
 
 // choose finds the cheapest way: through the sessions that one of the filter's
@@ -24,6 +24,14 @@ const (
 // statistics that would tell; each way is counted as far as it is worth it.
 func (l *listing) choose() error {
 	l.from = "sessions s INDEXED BY by_" + string(l.order.sort)
+	ordered := -1
+	if l.order.sort == materializer.SortModified {
+		ordered = slices.IndexFunc(l.where.ways, func(c way) bool { return c.ordered })
+	}
+	if ordered == 0 && len(l.where.ways) == 1 {
+		l.take(l.where.ways[0], "")
+		return nil
+	}
 	var total int
 	if err := l.tx.QueryRowContext(l.ctx, `SELECT coalesce(max(n), 0) FROM sessions`).Scan(&total); err != nil {
 		return err
@@ -49,12 +57,9 @@ func (l *listing) choose() error {
 		least = n * cost
 		l.take(c, these)
 	}
-	if least < math.MaxInt || l.order.sort != materializer.SortModified {
-		return nil
-	}
 	// Part of the order's index, in the same order, is never longer than all of it.
-	if i := slices.IndexFunc(l.where.ways, func(c way) bool { return c.ordered }); i >= 0 {
-		l.take(l.where.ways[i], "")
+	if least == math.MaxInt && ordered >= 0 {
+		l.take(l.where.ways[ordered], "")
 	}
 	return nil
 }

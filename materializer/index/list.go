@@ -191,21 +191,28 @@ func (l *listing) start(after string) (place, error) {
 	return p, err
 }
 
-// read reads rows until the page is full.
-func (l *listing) read(more string, args []any) error {
+// query is the SQL of which sessions come next on the page, in its order: their
+// n, id and key.
+func (l *listing) query(more string, args []any, room int) (string, []any) {
 	cond := l.where.String()
 	if more != "" {
 		cond += " AND " + more
 	}
+	column := "s." + string(l.order.sort)
+	q := `SELECT s.n AS n, s.id AS id, ` + column + ` AS key FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by(column, "s.id") + ` LIMIT ?`
+	return q, slices.Concat(l.first, l.where.args, args, []any{room})
+}
+
+// read reads rows until the page is full.
+func (l *listing) read(more string, args []any) error {
 	room := -1
 	if l.limit > 0 {
 		room = l.limit - len(l.rows) + 1 // one more, to know whether there is
 	}
 	// Which rows they are first, the rows themselves then.
-	q := `SELECT p.id, p.key, d.row FROM (
-		SELECT s.n AS n, s.id AS id, s.` + string(l.order.sort) + ` AS key FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by("s."+string(l.order.sort), "s.id") + ` LIMIT ?
-		) AS p CROSS JOIN details d ON d.n = p.n ORDER BY ` + l.order.by("p.key", "p.id")
-	rows, err := l.tx.QueryContext(l.ctx, q, slices.Concat(l.first, l.where.args, args, []any{room})...)
+	these, args := l.query(more, args, room)
+	q := `SELECT p.id, p.key, d.row FROM (` + these + `) AS p CROSS JOIN details d ON d.n = p.n ORDER BY ` + l.order.by("p.key", "p.id")
+	rows, err := l.tx.QueryContext(l.ctx, q, args...)
 	if err != nil {
 		return err
 	}
