@@ -56,7 +56,7 @@ func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materi
 			return err
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT change, id, row FROM (
-			SELECT s.change AS change, s.id AS id, CASE WHEN `+w.String()+` THEN s.row END AS row FROM sessions s WHERE s.change > ?
+			SELECT s.change AS change, s.id AS id, CASE WHEN `+w.String()+` THEN (SELECT d.row FROM details d WHERE d.n = s.n) END AS row FROM sessions s WHERE s.change > ?
 			UNION ALL SELECT g.change, g.id, NULL FROM gone g WHERE g.change > ?)
 			ORDER BY change LIMIT ?`, slices.Concat(w.args, []any{from, from, limit})...)
 		if err != nil {

@@ -14,12 +14,14 @@ import (
 
 // version is that of the schema and of what is read from sessions. A file with
 // another one is made again.
-const version = 1
+const version = 2
 
-// A session's row is JSON in the column row; the other columns are what it is
-// found and ordered by. Each order has an index that begins with deleted, which
-// every listing asks for; that of the usual order has what most filters look at, so
-// that going along it reads no rows.
+// What a session is found and ordered by is in sessions, which has nothing else, so
+// that many rows are on a page; its row, as JSON, and what only writing looks at are
+// in details. Each order has an index that begins with deleted, which every
+// listing asks for. That of the usual order has what filters look at, and so, but
+// for names and first messages, have those of directories and of marks: going along
+// one of them reads no rows.
 //
 // words and looks refer to rows of docs and sessions and keep no text of their
 // own: they are told what to delete. words.scope holds what session, directory,
@@ -37,25 +39,34 @@ CREATE TABLE sessions(
 	created INTEGER NOT NULL, modified INTEGER NOT NULL,
 	size INTEGER NOT NULL, entries INTEGER NOT NULL, cost REAL NOT NULL,
 	agent_id TEXT NOT NULL, dialect TEXT NOT NULL, cwd TEXT NOT NULL,
-	name TEXT NOT NULL, look TEXT NOT NULL,
+	name TEXT NOT NULL, look TEXT NOT NULL
+);
+CREATE TABLE details(
+	n INTEGER PRIMARY KEY,
 	texts INTEGER NOT NULL, digest INTEGER NOT NULL, kept INTEGER NOT NULL,
 	marks TEXT NOT NULL, claims TEXT NOT NULL, labels TEXT NOT NULL,
 	row TEXT NOT NULL
 );
-CREATE INDEX by_modified ON sessions(deleted, modified DESC, id, cwd, dialect, closed, held, created, size, cost, entries);
+CREATE INDEX by_modified ON sessions(deleted, modified DESC, id, cwd, dialect, closed, held, created, size, cost, entries, look);
 CREATE INDEX by_created ON sessions(deleted, created DESC, id);
 CREATE INDEX by_name ON sessions(deleted, name, id);
 CREATE INDEX by_size ON sessions(deleted, size DESC, id);
 CREATE INDEX by_cost ON sessions(deleted, cost DESC, id);
 CREATE INDEX by_entries ON sessions(deleted, entries DESC, id);
-CREATE INDEX by_cwd ON sessions(deleted, cwd, modified DESC, id);
+CREATE INDEX by_cwd ON sessions(deleted, cwd, modified DESC, id, dialect, closed, held, created, size, cost, entries);
 CREATE INDEX by_dialect ON sessions(deleted, dialect, modified DESC, id);
 CREATE INDEX by_change ON sessions(change);
 CREATE INDEX by_agent_id ON sessions(agent_id) WHERE agent_id <> '';
 CREATE INDEX those_held ON sessions(n) WHERE held = 1;
 CREATE INDEX those_behind ON sessions(id) WHERE snapshot + 1 < seq AND deleted < 2;
 CREATE TABLE gone(change INTEGER PRIMARY KEY, id TEXT NOT NULL);
-CREATE TABLE marks(mark TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(mark, n)) WITHOUT ROWID;
+CREATE TABLE marks(
+	mark TEXT NOT NULL,
+	deleted INTEGER NOT NULL, modified INTEGER NOT NULL, id TEXT NOT NULL, n INTEGER NOT NULL,
+	cwd TEXT NOT NULL, dialect TEXT NOT NULL, closed INTEGER NOT NULL, held INTEGER NOT NULL,
+	created INTEGER NOT NULL, size INTEGER NOT NULL, cost REAL NOT NULL, entries INTEGER NOT NULL,
+	PRIMARY KEY(mark, deleted, modified DESC, id)
+) WITHOUT ROWID;
 CREATE TABLE holders(n INTEGER NOT NULL, head TEXT NOT NULL, writer TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(n, head)) WITHOUT ROWID;
 CREATE TABLE links(child TEXT NOT NULL, parent TEXT NOT NULL, PRIMARY KEY(child, parent)) WITHOUT ROWID;
 CREATE INDEX links_down ON links(parent, child);
@@ -160,7 +171,7 @@ func (f *file) readMeta(ctx context.Context, log string) error {
 	if of != log {
 		return fmt.Errorf("log %q: %w", of, sqlitefile.ErrOther)
 	}
-	err := f.w.QueryRowContext(ctx, `SELECT value, (SELECT count(*) FROM sessions WHERE deleted = 0),
+	err := f.w.QueryRowContext(ctx, `SELECT value, (SELECT count(*) FROM sessions INDEXED BY by_entries WHERE deleted = 0),
 		max((SELECT coalesce(max(change), 0) FROM sessions), (SELECT coalesce(max(change), 0) FROM gone))
 		FROM meta WHERE key = 'epoch'`).Scan(&f.epoch, &f.live, &f.change)
 	if err != nil {

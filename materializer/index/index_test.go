@@ -438,3 +438,26 @@ func TestChangesTellWhatCameBehindAMark(t *testing.T) {
 		t.Errorf("%q, want %s", got, want)
 	}
 }
+
+// What was erased is known as such, and can be told again, or forgotten.
+func TestErasedSessionsAreToldAgainAndForgotten(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t)
+	x.Put(view("session-1", 1, "one"))
+	x.Sync(t.Context())
+	for seq := range uint64(2) {
+		v := view("session-1", 2+seq)
+		v.Row.Deleted, v.Row.Erased = true, true
+		x.Put(v)
+		x.Sync(t.Context())
+		if x.Seq("session-1") != 2+seq || len(x.Erased()) != 1 || x.Len() != 0 {
+			t.Fatalf("seq %d, %v erased, %d live", x.Seq("session-1"), x.Erased(), x.Len())
+		}
+	}
+	x.Forget("session-1")
+	x.Put(view("session-2", 1, "two"))
+	x.Sync(t.Context())
+	if len(x.Erased()) != 0 || x.Len() != 1 || len(find(t, x, "two")) != 1 {
+		t.Errorf("%v erased, %d live", x.Erased(), x.Len())
+	}
+}

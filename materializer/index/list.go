@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,17 +57,15 @@ func orderOf(f *materializer.Filter) order {
 	return o
 }
 
-// by is what follows ORDER BY. With a plus, the engine sorts and looks for no
-// index.
-func (o order) by(plus string) string {
-	column, id := " DESC", ""
-	if !o.down {
-		column = ""
+// by is what follows ORDER BY.
+func (o order) by(column, id string) string {
+	if o.down {
+		column += " DESC"
 	}
 	if o.reversed {
-		id = " DESC"
+		id += " DESC"
 	}
-	return plus + "s." + string(o.sort) + column + ", " + plus + "s.id" + id
+	return column + ", " + id
 }
 
 // A place is where a page ended.
@@ -194,78 +191,28 @@ func (l *listing) start(after string) (place, error) {
 	return p, err
 }
 
-// choose finds the shortest way: through the sessions that one of the filter's
-// conditions leaves, where these are few, or else through all in the listing's
-// order until the page is full.
-func (l *listing) choose() error {
-	l.from = "sessions s"
-	if len(l.where.ways) == 0 {
-		return nil
+// query is the SQL of which sessions come next on the page, in its order: their
+// n, id and key.
+func (l *listing) query(more string, args []any, room int) (string, []any) {
+	cond := l.where.String()
+	if more != "" {
+		cond += " AND " + more
 	}
-	best := l.worth()
-	for _, c := range l.where.ways {
-		var n int
-		var these string
-		list := `count(*), ''`
-		if c.dear {
-			list = `count(*), json_group_array(n)`
-		}
-		q := `SELECT ` + list + ` FROM (SELECT n FROM (` + c.query + `) LIMIT ?)`
-		if err := l.tx.QueryRowContext(l.ctx, q, append(slices.Clone(c.args), best)...).Scan(&n, &these); err != nil {
-			return err
-		}
-		if n >= best {
-			continue
-		}
-		best = n
-		if c.dear {
-			c = way{query: `SELECT value AS n FROM json_each(?)`, args: []any{these}}
-		}
-		l.from, l.first = "("+c.query+") AS c CROSS JOIN sessions s ON s.n = c.n", c.args
-	}
-	return nil
-}
-
-// Bounds of what is worth sorting, and by how much less it is where the order's
-// index has all that is looked at: the root of what a row costs beside that.
-const (
-	minWorth = 500
-	maxWorth = 20_000
-	cheap    = 5
-)
-
-// worth is how many rows it takes no longer to sort than it takes to meet a page
-// of as rare ones among all.
-func (l *listing) worth() int {
-	var n int
-	if err := l.tx.QueryRowContext(l.ctx, `SELECT coalesce(max(n), 0) FROM sessions`).Scan(&n); err != nil || l.limit == 0 {
-		return math.MaxInt32
-	}
-	worth := math.Sqrt(float64(n) * float64(l.limit))
-	if l.where.narrow {
-		worth /= cheap
-	}
-	return min(max(int(worth), minWorth), maxWorth)
+	column := "s." + string(l.order.sort)
+	q := `SELECT s.n AS n, s.id AS id, ` + column + ` AS key FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by(column, "s.id") + ` LIMIT ?`
+	return q, slices.Concat(l.first, l.where.args, args, []any{room})
 }
 
 // read reads rows until the page is full.
 func (l *listing) read(more string, args []any) error {
-	cond, plus := l.where.String(), ""
-	if more != "" {
-		cond += " AND " + more
-	}
-	if l.first != nil {
-		plus = "+"
-	}
 	room := -1
 	if l.limit > 0 {
 		room = l.limit - len(l.rows) + 1 // one more, to know whether there is
 	}
 	// Which rows they are first, the rows themselves then.
-	q := `SELECT s.id, s.` + string(l.order.sort) + `, s.row FROM (
-		SELECT s.n AS n FROM ` + l.from + ` WHERE ` + cond + ` ORDER BY ` + l.order.by(plus) + ` LIMIT ?
-		) AS p CROSS JOIN sessions s ON s.n = p.n ORDER BY ` + l.order.by("+")
-	rows, err := l.tx.QueryContext(l.ctx, q, slices.Concat(l.first, l.where.args, args, []any{room})...)
+	these, args := l.query(more, args, room)
+	q := `SELECT p.id, p.key, d.row FROM (` + these + `) AS p CROSS JOIN details d ON d.n = p.n ORDER BY ` + l.order.by("p.key", "p.id")
+	rows, err := l.tx.QueryContext(l.ctx, q, args...)
 	if err != nil {
 		return err
 	}
@@ -301,7 +248,7 @@ func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row,
 	return x.all(ctx, `WITH RECURSIVE
 		up(id) AS (SELECT ?1 UNION SELECT l.parent FROM up JOIN links l ON l.child = up.id),
 		down(id) AS (SELECT ?1 UNION SELECT l.child FROM down JOIN links l ON l.parent = down.id)
-		SELECT row FROM sessions WHERE id IN (SELECT id FROM up UNION SELECT id FROM down)`, string(id))
+		SELECT d.row AS row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id IN (SELECT id FROM up UNION SELECT id FROM down)`, string(id))
 }
 
 // all returns the rows that a query gives, the oldest first, by what their
@@ -309,7 +256,7 @@ func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row,
 func (x *Index) all(ctx context.Context, query string, args ...any) ([]materializer.Row, error) {
 	var out []materializer.Row
 	err := x.read(ctx, "the listing of a session's kin", func(ctx context.Context, tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, query+` ORDER BY row ->> 'created', id`, args...)
+		rows, err := tx.QueryContext(ctx, query+` ORDER BY d.row ->> 'created', s.id`, args...)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package index_test
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 var (
 	rows    = flag.Int("rows", 0, "measure a directory of so many rows")
 	keep    = flag.String("keep", "", "keep that directory in this file, and go on with it where it is there")
+	cold    = flag.Bool("cold", false, "leave it to the machine how much of a kept file is in its memory; else the file is read once")
 	queries = flag.Int("queries", 400, "measure so many listings and searches of each kind")
 )
 
@@ -36,6 +38,9 @@ func TestFigures(t *testing.T) {
 	if x.Len() == 0 {
 		build(t, x, w, path)
 	}
+	if !*cold {
+		readThrough(t, path)
+	}
 	samples := make([]*materializer.View, 200)
 	for i := range samples {
 		samples[i] = w.session(i)
@@ -46,43 +51,43 @@ func TestFigures(t *testing.T) {
 	_ = again.Close()
 
 	kinds := filters(w, samples)
-	var every []time.Duration
+	var every asked
 	for _, k := range kinds {
-		var took []time.Duration
+		var took asked
 		hits := 0
 		for range *queries / len(kinds) * 4 {
 			f := k.make()
 			f.Limit = 100
-			begin := time.Now()
+			begin, read := time.Now(), pagesRead()
 			page, err := x.List(t.Context(), f)
-			took = append(took, time.Since(begin))
+			took.add(time.Since(begin), pagesRead()-read)
 			if err != nil {
 				t.Fatal(err)
 			}
 			hits += len(page.Rows)
 		}
 		report(t, "list "+k.name, took, hits)
-		every = append(every, took...)
+		every.times, every.pages = append(every.times, took.times...), append(every.pages, took.pages...)
 	}
 	report(t, "all listings", every, 0)
-	every = nil
+	every = asked{}
 	searches := searchKinds(w, samples)
 	for _, k := range searches {
-		var took []time.Duration
+		var took asked
 		hits := 0
 		for range *queries / len(searches) * 4 {
 			q := k.make()
 			q.Limit = 50
-			begin := time.Now()
+			begin, read := time.Now(), pagesRead()
 			page, err := x.Search(t.Context(), q)
-			took = append(took, time.Since(begin))
+			took.add(time.Since(begin), pagesRead()-read)
 			if err != nil {
 				t.Fatal(err)
 			}
 			hits += len(page.Hits)
 		}
 		report(t, "search "+k.name, took, hits)
-		every = append(every, took...)
+		every.times, every.pages = append(every.times, took.times...), append(every.pages, took.pages...)
 	}
 	report(t, "all searches", every, 0)
 	var m runtime.MemStats
@@ -91,11 +96,26 @@ func TestFigures(t *testing.T) {
 	t.Logf("memory: %d MiB of Go's heap in use, %d MiB resident", m.HeapInuse>>20, resident())
 }
 
+// readThrough reads a file once, so that what is measured is a node that has been
+// running, not the disk.
+func readThrough(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.Copy(io.Discard, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func build(t *testing.T, x interface {
 	Put(materializer.View)
 }, w *world, path string,
 ) {
 	begin, size := time.Now(), int64(0)
+	_, before := transferred()
 	for i := range *rows {
 		v := w.session(i)
 		size += v.Row.Size
@@ -103,13 +123,14 @@ func build(t *testing.T, x interface {
 	}
 	x.(materializer.Directory).Sync(t.Context())
 	took := time.Since(begin)
+	_, after := transferred()
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d rows with %d MiB of lines are taken in within %v: %.0f a second; the file has %d MiB",
-		*rows, size>>20, took.Round(time.Second), float64(*rows)/took.Seconds(), info.Size()>>20)
-	begin = time.Now()
+	t.Logf("%d rows with %d MiB of lines are taken in within %v: %.0f a second; the file has %d MiB, %d MiB were written",
+		*rows, size>>20, took.Round(time.Second), float64(*rows)/took.Seconds(), info.Size()>>20, (after-before)>>20)
+	begin, before = time.Now(), after
 	const changes = 20_000
 	views := make([]*materializer.View, 1000)
 	for i := range views {
@@ -123,7 +144,9 @@ func build(t *testing.T, x interface {
 		x.Put(*v)
 	}
 	x.(materializer.Directory).Sync(t.Context())
-	t.Logf("then %d changes of %d sessions, each an entry more: %.0f a second", changes, len(views), changes/time.Since(begin).Seconds())
+	took = time.Since(begin)
+	_, after = transferred()
+	t.Logf("then %d changes of %d sessions, each an entry more: %.0f a second, %d KiB written for each", changes, len(views), changes/took.Seconds(), (after-before)/changes>>10)
 }
 
 type listKind struct {
@@ -228,14 +251,45 @@ func searchKinds(w *world, some []*materializer.View) []searchKind {
 	}
 }
 
-// report prints how long queries took.
-func report(t *testing.T, what string, took []time.Duration, rows int) {
+// asked is how long queries of a kind took, and how many pages they read that were
+// not in the engine's own cache.
+type asked struct {
+	times []time.Duration
+	pages []int
+}
+
+func (a *asked) add(took time.Duration, pages int) {
+	a.times, a.pages = append(a.times, took), append(a.pages, pages)
+}
+
+// report prints how long queries took. The number of pages does not depend on what
+// else the machine does.
+func report(t *testing.T, what string, took asked, rows int) {
 	t.Helper()
-	slices.Sort(took)
-	at := func(share float64) time.Duration {
-		return took[min(len(took)-1, int(share*float64(len(took))))].Round(100 * time.Microsecond)
+	slices.Sort(took.times)
+	slices.Sort(took.pages)
+	n := len(took.times)
+	place := func(share float64) int { return min(n-1, int(share*float64(n))) }
+	at := func(share float64) time.Duration { return took.times[place(share)].Round(100 * time.Microsecond) }
+	t.Logf("%-30s p50 %7v  p95 %7v  p99 %7v  longest %8v  pages p50 %5d  p95 %5d  rows %5.1f",
+		what, at(.5), at(.95), at(.99), at(1), took.pages[place(.5)], took.pages[place(.95)], float64(rows)/float64(n))
+}
+
+// pagesRead is how many pages of 4 KiB the process has read from files; 0 where
+// nobody tells.
+func pagesRead() int {
+	read, _ := transferred()
+	return read / 4096
+}
+
+// transferred is how many bytes the process has read from files, and written.
+func transferred() (read, written int) {
+	b, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0, 0
 	}
-	t.Logf("%-40s p50 %8v  p95 %8v  p99 %8v  longest %8v  rows %6.1f", what, at(.5), at(.95), at(.99), took[len(took)-1].Round(100*time.Microsecond), float64(rows)/float64(len(took)))
+	_, _ = fmt.Sscanf(string(b), "rchar: %d\nwchar: %d", &read, &written)
+	return read, written
 }
 
 // resident is how much memory the process has, in MiB; 0 where nobody tells.

@@ -20,6 +20,9 @@ import (
 
 type hold = session.Hold
 
+// frequent is a tag of half of the sessions.
+const frequent = "frequent"
+
 // filter makes a filter that some of the sessions pass.
 func (w *world) filter(o []*materializer.View) materializer.Filter {
 	some := o[w.rng.IntN(len(o))]
@@ -38,7 +41,7 @@ func (w *world) filter(o []*materializer.View) materializer.Filter {
 		case 2:
 			f.Dialect = some.Row.Dialect
 		case 3:
-			f.Tags = append(f.Tags, fmt.Sprintf("tag-%d", w.rng.IntN(300)))
+			f.Tags = append(f.Tags, []string{fmt.Sprintf("tag-%d", w.rng.IntN(300)), frequent}[w.rng.IntN(2)])
 		case 4:
 			f.Holder = []string{"host-1", "ann", fmt.Sprintf("host-%d", w.rng.IntN(200))}[w.rng.IntN(3)]
 		case 5:
@@ -138,6 +141,9 @@ func TestListingsAndSearchesAreThoseOfANaiveLook(t *testing.T) {
 	var all []*materializer.View
 	for i := range rows {
 		v := w.session(i)
+		if w.rng.IntN(2) == 0 {
+			v.Row.Tags = append(v.Row.Tags, frequent)
+		}
 		known[v.Row.ID] = v
 		all = append(all, v)
 		x.Put(*v)

@@ -90,8 +90,8 @@ func searchOf(q *materializer.SearchQuery, w *where, terms []words.Term, scope s
 	if q.Session != "" {
 		w.add("+s.id = ?", string(q.Session))
 	}
-	return `SELECT d.id, s.id, d.entry, d.kind, d.text, s.dialect, s.cwd, coalesce(s.row ->> 'name', '')
-		FROM words CROSS JOIN docs d ON d.id = words.rowid CROSS JOIN sessions s ON s.n = d.n
+	return `SELECT d.id, s.id, d.entry, d.kind, d.text, s.dialect, s.cwd, coalesce(r.row ->> 'name', '')
+		FROM words CROSS JOIN docs d ON d.id = words.rowid CROSS JOIN sessions s NOT INDEXED ON s.n = d.n CROSS JOIN details r ON r.n = d.n
 		WHERE ` + strings.Join(first, " AND ") + ` AND ` + w.String() + ` ORDER BY words.rowid DESC LIMIT ?`,
 		append(append(args, w.args...), q.Limit+1), nil
 }

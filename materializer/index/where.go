@@ -12,22 +12,32 @@ import (
 	"github.com/sesslog/sesslog/materializer/words"
 )
 
+// narrow are the columns that the index of the usual order, that of directories
+// and the marks have beside their keys, and all that most conditions look at.
+const narrow = "deleted, modified, id, cwd, dialect, closed, held, created, size, cost, entries"
+
 // A where is what a filter asks of a session, as SQL.
 type where struct {
 	conds []string // of a row s, all of which must hold
 	args  []any
-	// ways are what gives the sessions that could be asked for without looking at
-	// all of them: a query of their n each.
-	ways []way
-	// narrow says that the index of the listing's order has all that the
-	// conditions look at.
-	narrow bool
+	ways  []way // to the sessions that could be asked for, without looking at all of them
+	wide  bool  // the conditions look at more than the narrow columns
+	// walks says that the index of the listing's order has all that the conditions
+	// look at.
+	walks bool
 }
 
+// A way gives the sessions that one of the conditions leaves.
 type way struct {
-	query string
+	query string // of their n
 	args  []any
-	dear  bool // asking for it twice costs more than keeping the answer
+	// from is the same as a table s that has what the conditions look at; where it
+	// is empty, rows are looked up by n.
+	from    string
+	covers  bool   // from has the narrow columns without looking up rows
+	ordered bool   // and the usual order
+	text    string // to be found in the column of looks, or in both: see sharpen
+	column  string
 }
 
 func (w *where) add(cond string, args ...any) {
@@ -35,50 +45,49 @@ func (w *where) add(cond string, args ...any) {
 	w.args = append(w.args, args...)
 }
 
+// way adds a way to sessions whose rows must be looked up.
 func (w *where) way(query string, args ...any) {
 	w.ways = append(w.ways, way{query: query, args: args})
+}
+
+// along adds a way along a range of an index.
+func (w *where) along(index, cond string, args ...any) {
+	table := "sessions INDEXED BY " + index + " WHERE " + cond
+	w.ways = append(w.ways, way{query: "SELECT n FROM " + table, from: "(SELECT * FROM " + table + ") AS s", args: args, covers: index == "by_cwd" || index == "by_modified"})
 }
 
 // String is what follows WHERE.
 func (w *where) String() string { return strings.Join(w.conds, " AND ") }
 
-// whereOf makes the SQL of a filter. Columns stand behind a +, which keeps the
-// engine from choosing an index by guess; ordered names what the listing is
-// ordered by, empty where it is not a listing.
+// whereOf makes the SQL of a filter; ordered names what the listing is ordered by,
+// empty where it is not a listing.
 func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}
-	w := &where{}
+	w := &where{wide: f.Text != "" || f.Name != "" || f.Prefix != "" || ordered == materializer.SortName}
 	deleted := 0
 	if f.Deleted {
 		deleted = 1
 	}
-	if ordered == "" {
-		w.add("+s.deleted = ?", deleted)
-	} else {
-		w.add("s.deleted = ?", deleted)
-	}
-	w.cwd(f, ordered, deleted)
+	w.add("s.deleted = ?", deleted)
+	w.cwd(f, deleted)
 	if f.Dialect != "" {
-		if ordered == materializer.SortModified && (f.CWD == "" || f.Below) {
-			w.add("s.dialect = ?", words.Clean(f.Dialect)) // by_dialect has the order
-		} else {
-			w.add("+s.dialect = ?", words.Clean(f.Dialect))
-			w.way("SELECT n FROM sessions WHERE deleted = ? AND dialect = ?", deleted, words.Clean(f.Dialect))
-		}
+		w.add("s.dialect = ?", words.Clean(f.Dialect))
+		w.along("by_dialect", "deleted = ? AND dialect = ?", deleted, words.Clean(f.Dialect))
 	}
 	w.prefix(f.Prefix)
 	w.within(f.Within)
 	w.marks(f)
-	w.texts(f, ordered)
 	w.state(f)
 	w.ranges(f, ordered, deleted)
+	bare := len(w.conds) == 1
+	w.texts(f, ordered)
 	switch ordered {
 	case materializer.SortModified:
-		w.narrow = f.Text == "" && f.Name == "" && f.Prefix == "" && f.Within == ""
+		w.walks = f.Prefix == ""
 	case materializer.SortName:
-		w.narrow = f.Name != "" && len(w.conds) == 3 // deleted, and two of the name
+		w.walks = bare && f.Text == ""
 	}
 	return w, nil
 }
@@ -98,28 +107,28 @@ func check(f *materializer.Filter) error {
 	return nil
 }
 
-func (w *where) cwd(f *materializer.Filter, ordered materializer.Sort, deleted int) {
+func (w *where) cwd(f *materializer.Filter, deleted int) {
 	if f.CWD == "" {
 		return
 	}
 	cwd := words.Clean(materializer.Clip(f.CWD))
 	if !f.Below {
-		if ordered == materializer.SortModified {
-			w.add("s.cwd = ?", cwd) // by_cwd has the order
-			return
-		}
-		w.add("+s.cwd = ?", cwd)
-		w.way("SELECT n FROM sessions WHERE deleted = ? AND cwd = ?", deleted, cwd)
+		w.add("s.cwd = ?", cwd)
+		w.along("by_cwd", "deleted = ? AND cwd = ?", deleted, cwd)
+		w.ways[len(w.ways)-1].ordered = true
 		return
 	}
 	dir := strings.TrimRight(cwd, `/\`)
 	// "0" and "]" are the signs behind "/" and "\".
-	w.add(`(+s.cwd = ? OR +s.cwd = ? OR +s.cwd > ? AND +s.cwd < ? OR +s.cwd > ? AND +s.cwd < ?)`,
+	w.add(`(s.cwd = ? OR s.cwd = ? OR s.cwd > ? AND s.cwd < ? OR s.cwd > ? AND s.cwd < ?)`,
 		cwd, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
-	w.way(`SELECT n FROM sessions WHERE deleted = ? AND cwd IN (?, ?)
-		UNION ALL SELECT n FROM sessions WHERE deleted = ? AND cwd > ? AND cwd < ?
-		UNION ALL SELECT n FROM sessions WHERE deleted = ? AND cwd > ? AND cwd < ?`,
-		deleted, cwd, dir, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
+	query := "SELECT n, " + narrow + " FROM sessions INDEXED BY by_cwd WHERE deleted = ? AND cwd "
+	query += "IN (?, ?) UNION ALL " + query + "> ? AND cwd < ? UNION ALL " + query + "> ? AND cwd < ?"
+	w.way(query, deleted, cwd, dir, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
+	if !w.wide {
+		c := &w.ways[len(w.ways)-1]
+		c.from, c.covers = "("+query+") AS s", true
+	}
 }
 
 // prefix asks for the beginning of an id. It is compared as bytes.
@@ -130,7 +139,7 @@ func (w *where) prefix(p string) {
 	p = words.Clean(p)
 	// Nothing that begins with p comes behind p and the last character there is.
 	last := p + "\U0010FFFF"
-	w.add("(+s.id >= ? AND +s.id <= ? OR +s.agent_id >= ? AND +s.agent_id <= ?)", p, last, p, last)
+	w.add("(s.id >= ? AND s.id <= ? OR s.agent_id >= ? AND s.agent_id <= ?)", p, last, p, last)
 	w.way(`SELECT n FROM sessions WHERE id >= ? AND id <= ?
 		UNION SELECT n FROM sessions WHERE agent_id <> '' AND agent_id >= ? AND agent_id <= ?`, p, last, p, last)
 }
@@ -142,14 +151,18 @@ func (w *where) within(p string) {
 	}
 	p = words.Clean(p)
 	last := p + "\U0010FFFF"
-	w.add("+s.id >= ? AND +s.id <= ?", p, last)
+	w.add("s.id >= ? AND s.id <= ?", p, last)
 	w.way("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
 }
 
 func (w *where) marks(f *materializer.Filter) {
 	one := func(m string) {
-		w.add("EXISTS (SELECT 1 FROM marks m WHERE m.mark = ? AND m.n = s.n)", m)
+		w.add("EXISTS (SELECT 1 FROM marks m WHERE m.mark = ? AND m.deleted = s.deleted AND m.modified = s.modified AND m.id = s.id)", m)
 		w.way("SELECT n FROM marks WHERE mark = ?", m)
+		if !w.wide {
+			c := &w.ways[len(w.ways)-1]
+			c.from, c.covers, c.ordered = "(SELECT * FROM marks WHERE mark = ?) AS s", true, true
+		}
 	}
 	for _, tag := range f.Tags {
 		one(mark(tagMark, tag))
@@ -162,49 +175,46 @@ func (w *where) marks(f *materializer.Filter) {
 	}
 }
 
+// texts asks for what is in names and first messages. A look is both; what is
+// before the sign between is the name.
 func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 	if f.Text != "" {
 		text := folded(f.Text)
 		w.add("instr(s.look, ?) > 0", text)
 		w.lookFor("", text)
 	}
-	if f.Name != "" {
-		name := folded(f.Name)
-		w.add("instr(s.name, ?) > 0", name)
-		w.add(map[bool]string{true: "s.name > ''", false: "+s.name > ''"}[ordered == materializer.SortName]) // where it is the order, the listing begins there
-		w.lookFor("name : ", name)
+	if f.Name == "" {
+		return
 	}
+	name := folded(f.Name)
+	if ordered == materializer.SortName {
+		w.add("s.name > '' AND instr(s.name, ?) > 0", name) // the listing begins at the first that has one
+	} else {
+		w.add("instr(s.look, ?) BETWEEN 1 AND instr(s.look, char(31))", name)
+	}
+	w.lookFor("name", name)
 }
-
-// maxGrams is how many groups of three letters are looked for: enough to leave
-// few rows to compare.
-const maxGrams = 16
 
 // lookFor adds the way by what is in names and first messages, or in one of them.
 func (w *where) lookFor(column, text string) {
-	rs := []rune(text)
-	n := len(rs) - 2
-	if n < 1 {
+	gs := grams(text)
+	if len(gs) == 0 {
 		return // too short for the index
 	}
-	var grams []string
-	for i := range min(n, maxGrams) {
-		at := i * n / min(n, maxGrams)
-		grams = append(grams, `"`+strings.ReplaceAll(string(rs[at:at+3]), `"`, `""`)+`"`)
-	}
-	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", column+"("+strings.Join(grams, " AND ")+")")
-	w.ways[len(w.ways)-1].dear = true
+	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", matchOf(column, gs))
+	c := &w.ways[len(w.ways)-1]
+	c.text, c.column = text, column
 }
 
 func (w *where) state(f *materializer.Filter) {
 	const those = "SELECT n FROM sessions WHERE held = 1"
 	switch f.State {
 	case materializer.StateOpen:
-		w.add("+s.closed = 0")
+		w.add("s.closed = 0")
 	case materializer.StateClosed:
-		w.add("+s.closed = 1")
+		w.add("s.closed = 1")
 	case materializer.StateHeld:
-		w.add("+s.held = 1")
+		w.add("s.held = 1")
 		w.way(those)
 	case materializer.StateInterrupted:
 		w.way(those)
@@ -222,7 +232,7 @@ func (w *where) silent(q *materializer.Silence) {
 		alive[i] = string(h.Session) + between + words.Clean(h.Head) + between + words.Clean(h.Writer)
 	}
 	list, _ := json.Marshal(alive) // strings always can be
-	w.add(`+s.held = 1 AND +s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?
+	w.add(`s.held = 1 AND s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?
 		AND s.id || char(31) || h.head || char(31) || h.writer NOT IN (SELECT value FROM json_each(?)))`, q.Since.UnixMilli(), string(list))
 }
 
@@ -240,23 +250,19 @@ func (w *where) ranges(f *materializer.Filter, ordered materializer.Sort, delete
 		if from == nil && to == nil {
 			return
 		}
-		plus := "+"
-		if column == ordered {
-			plus = "" // it is where the listing begins and ends
-		}
-		query, args := fmt.Sprintf("SELECT n FROM sessions WHERE deleted = %d", deleted), []any{}
+		cond, args := fmt.Sprintf("deleted = %d", deleted), []any{}
 		for _, end := range []struct {
 			op string
 			v  any
 		}{{">=", from}, {"<=", to}} {
 			if end.v != nil {
-				w.add(fmt.Sprintf("%ss.%s %s ?", plus, column, end.op), end.v)
-				query += fmt.Sprintf(" AND %s %s ?", column, end.op)
+				w.add(fmt.Sprintf("s.%s %s ?", column, end.op), end.v)
+				cond += fmt.Sprintf(" AND %s %s ?", column, end.op)
 				args = append(args, end.v)
 			}
 		}
-		if column != ordered {
-			w.way(query, args...)
+		if column != ordered { // else it is where the listing begins and ends
+			w.along("by_"+string(column), cond, args...)
 		}
 	}
 	from, to := ms(f.Modified)

@@ -19,30 +19,32 @@ import (
 
 // statements are those of a write, by name.
 var statements = map[string]string{
-	"look": `SELECT n, seq, deleted, dialect, cwd, look, texts, digest, kept, marks, claims, labels FROM sessions WHERE id = ?`,
-	"insert": `INSERT INTO sessions(id, seq, snapshot, change, deleted, closed, held, created, modified, size, entries, cost,
-		agent_id, dialect, cwd, name, look, texts, digest, kept, marks, claims, labels, row)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	"look": `SELECT s.n, s.seq, s.deleted, s.modified, s.dialect, s.cwd, s.look, d.texts, d.digest, d.kept, d.marks, d.claims, d.labels
+		FROM sessions s CROSS JOIN details d ON d.n = s.n WHERE s.id = ?`,
+	"insert": `INSERT INTO sessions(id, seq, snapshot, change, deleted, closed, held, created, modified, size, entries, cost, agent_id, dialect, cwd, name, look)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, size = ?, entries = ?, cost = ?,
-		agent_id = ?, dialect = ?, cwd = ?, name = ?, look = ?, texts = ?, digest = ?, kept = ?, marks = ?, claims = ?, labels = ?, row = ? WHERE n = ?`,
-	"delete":  `DELETE FROM sessions WHERE n = ?`,
-	"gone":    `INSERT INTO gone(change, id) VALUES(?, ?)`,
-	"ungone":  `DELETE FROM gone WHERE change <= ?`,
-	"mark":    `INSERT OR IGNORE INTO marks(mark, n) VALUES(?, ?)`,
-	"unmark":  `DELETE FROM marks WHERE mark = ? AND n = ?`,
-	"hold":    `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
-	"unhold":  `DELETE FROM holders WHERE n = ?`,
-	"link":    `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
-	"unlink":  `DELETE FROM links WHERE child = ?`,
-	"docs":    `SELECT id, place, entry, kind, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
-	"doc":     `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-	"undoc":   `DELETE FROM docs WHERE id = ?`,
-	"free":    `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
-	"words":   `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
-	"unwords": `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
-	"looks":   `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
-	"unlooks": `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
-	"floor":   `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
+		agent_id = ?, dialect = ?, cwd = ?, name = ?, look = ? WHERE n = ?`,
+	"detail":   `REPLACE INTO details(n, texts, digest, kept, marks, claims, labels, row) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`,
+	"undetail": `DELETE FROM details WHERE n = ?`,
+	"delete":   `DELETE FROM sessions WHERE n = ?`,
+	"gone":     `INSERT INTO gone(change, id) VALUES(?, ?)`,
+	"ungone":   `DELETE FROM gone WHERE change <= ?`,
+	"mark":     `REPLACE INTO marks(mark, n, ` + narrow + `) SELECT ?, n, ` + narrow + ` FROM sessions WHERE n = ?`,
+	"unmark":   `DELETE FROM marks WHERE mark = ? AND deleted = ? AND modified = ? AND id = ?`,
+	"hold":     `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
+	"unhold":   `DELETE FROM holders WHERE n = ?`,
+	"link":     `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
+	"unlink":   `DELETE FROM links WHERE child = ?`,
+	"docs":     `SELECT id, place, entry, kind, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
+	"doc":      `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	"undoc":    `DELETE FROM docs WHERE id = ?`,
+	"free":     `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
+	"words":    `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
+	"unwords":  `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
+	"looks":    `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
+	"unlooks":  `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
+	"floor":    `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
 }
 
 // maxGone is for how many changes it is remembered that a session is gone, for
@@ -118,7 +120,8 @@ func (w *writer) exec(name string, args ...any) error {
 type held struct {
 	n             int64
 	seq           uint64
-	deleted       bool
+	place         int // see placeOf
+	modified      int64
 	dialect, cwd  string
 	look          string
 	texts         int // entries whose text was taken in
@@ -147,7 +150,7 @@ func (h *held) scope(id core.SessionID) string {
 
 func (w *writer) look(id core.SessionID) (*held, error) {
 	h := &held{}
-	err := w.stmts["look"].QueryRowContext(w.ctx, string(id)).Scan(&h.n, &h.seq, &h.deleted, &h.dialect, &h.cwd, &h.look,
+	err := w.stmts["look"].QueryRowContext(w.ctx, string(id)).Scan(&h.n, &h.seq, &h.place, &h.modified, &h.dialect, &h.cwd, &h.look,
 		&h.texts, &h.digest, &h.kept, &h.marks, &h.claims, &h.labels)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -178,12 +181,12 @@ func (w *writer) forget(id core.SessionID, old *held, tell bool) error {
 		return err
 	}
 	w.looks = append(w.looks, lookOp{n: old.n, old: old.look})
-	err := errors.Join(w.remark(old.n, old.marks, nil), w.exec("unhold", old.n), w.exec("unlink", string(id)), w.exec("delete", old.n))
+	err := errors.Join(w.unmark(id, old), w.exec("unhold", old.n), w.exec("unlink", string(id)), w.exec("undetail", old.n), w.exec("delete", old.n))
 	if err != nil {
 		return err
 	}
 	w.scrub = true
-	if !old.deleted {
+	if old.place == 0 {
 		w.live--
 	}
 	if !tell {
@@ -217,7 +220,7 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	r := &v.Row
 	args := []any{
 		int64(r.Seq), int64(r.Snapshot), w.change, placeOf(r), r.Closed, len(v.Claims) > 0, c.created, c.modified, r.Size, r.Entries, c.cost,
-		c.agentID, c.dialect, c.cwd, c.name, c.look, now.texts, now.digest, now.kept, now.marks, c.claims, now.labels, c.row,
+		c.agentID, c.dialect, c.cwd, c.name, c.look,
 	}
 	if fresh {
 		res, err := w.stmts["insert"].ExecContext(w.ctx, append([]any{c.id}, args...)...)
@@ -230,7 +233,10 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	} else if err := w.exec("update", append(args, now.n)...); err != nil {
 		return err
 	}
-	w.count(fresh, old.deleted, r.Deleted)
+	if err := w.exec("detail", now.n, now.texts, now.digest, now.kept, now.marks, c.claims, now.labels, c.row); err != nil {
+		return err
+	}
+	w.count(fresh, old.place > 0, r.Deleted)
 	if now.look != old.look {
 		w.looks = append(w.looks, lookOp{now.n, old.look, now.look})
 	}
@@ -238,7 +244,7 @@ func (w *writer) put(v *materializer.View, old *held) error {
 	for _, d := range added {
 		w.docs = append(w.docs, docOp{doc: d, n: now.n, scope: scope})
 	}
-	return errors.Join(w.remark(now.n, old.marks, marks), w.rehold(now.n, old.claims, c.claims, v.Claims), w.relink(fresh, r))
+	return errors.Join(w.unmark(r.ID, old), w.mark(now.n, marks), w.rehold(now.n, old.claims, c.claims, v.Claims), w.relink(fresh, r))
 }
 
 func (w *writer) count(fresh, was, is bool) {
@@ -390,24 +396,24 @@ func (w *writer) remove(id core.SessionID, old *held, from int, which func(*doc)
 	return rows.Err()
 }
 
-// remark brings a session's marks from was to now.
-func (w *writer) remark(n int64, was string, now []string) error {
-	var old []string
-	if was != "" {
-		old = strings.Split(was, between)
+// unmark deletes a session's marks as they were.
+func (w *writer) unmark(id core.SessionID, old *held) error {
+	if old.marks == "" {
+		return nil
 	}
-	for _, m := range old {
-		if !slices.Contains(now, m) {
-			if err := w.exec("unmark", m, n); err != nil {
-				return err
-			}
+	for _, m := range strings.Split(old.marks, between) {
+		if err := w.exec("unmark", m, old.place, old.modified, string(id)); err != nil {
+			return err
 		}
 	}
-	for _, m := range now {
-		if !slices.Contains(old, m) {
-			if err := w.exec("mark", m, n); err != nil {
-				return err
-			}
+	return nil
+}
+
+// mark writes a session's marks, each with what its row in sessions has.
+func (w *writer) mark(n int64, marks []string) error {
+	for _, m := range marks {
+		if err := w.exec("mark", m, n); err != nil {
+			return err
 		}
 	}
 	return nil

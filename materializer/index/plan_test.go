@@ -1,0 +1,84 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// What is shown of a page is all that is read of rows: which they are is told by
+// an index alone, and where it has the listing's order, nothing is sorted.
+func TestWhatAPageShowsIsToldByAnIndexAlone(t *testing.T) {
+	t.Parallel()
+	x, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, c := range []struct {
+		name   string
+		filter materializer.Filter
+		by     string
+		sorts  bool
+	}{
+		{name: "newest", by: "COVERING INDEX by_modified"},
+		{name: "oldest", filter: materializer.Filter{Reverse: true}, by: "COVERING INDEX by_modified"},
+		{name: "two letters of text", filter: materializer.Filter{Text: "ab"}, by: "COVERING INDEX by_modified"},
+		{name: "two letters of a name", filter: materializer.Filter{Name: "ab", State: materializer.StateOpen}, by: "COVERING INDEX by_modified"},
+		{name: "name by name", filter: materializer.Filter{Name: "ab", Sort: materializer.SortName}, by: "COVERING INDEX by_name"},
+		{name: "cwd", filter: materializer.Filter{CWD: "/w"}, by: "COVERING INDEX by_cwd"},
+		{name: "cwd and state", filter: materializer.Filter{CWD: "/w", State: materializer.StateClosed}, by: "COVERING INDEX by_cwd"},
+		{name: "cwd by cost", filter: materializer.Filter{CWD: "/w", Sort: materializer.SortCost}, by: "COVERING INDEX by_cwd", sorts: true},
+		{name: "below a cwd", filter: materializer.Filter{CWD: "/w", Below: true}, by: "COVERING INDEX by_cwd", sorts: true},
+		{name: "tag", filter: materializer.Filter{Tags: []string{"a"}}, by: "marks USING PRIMARY KEY"},
+		{name: "tag and more", filter: materializer.Filter{Tags: []string{"a", "b"}, CWD: "/w", Dialect: "pi"}, by: "COVERING INDEX by_cwd"},
+		{name: "label by size", filter: materializer.Filter{Label: "a", Sort: materializer.SortSize}, by: "marks USING PRIMARY KEY", sorts: true},
+	} {
+		plan := planOf(t, x, c.filter)
+		if !strings.Contains(plan, c.by) || strings.Contains(plan, "s USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") != c.sorts {
+			t.Errorf("%s: not along %s alone, or sorted where it need not be:\n%s", c.name, c.by, plan)
+		}
+	}
+}
+
+// planOf is what the engine says of how it finds the sessions of a page. Nothing
+// is in the file, so a way is always short enough.
+func planOf(t *testing.T, x *Index, f materializer.Filter) string {
+	t.Helper()
+	f.Limit = 100
+	o := orderOf(&f)
+	w, err := whereOf(&f, o.sort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan []string
+	err = x.read(t.Context(), "the plan", func(ctx context.Context, tx *sql.Tx) error {
+		l := &listing{ctx: ctx, tx: tx, where: w, order: o, limit: f.Limit}
+		if err := l.choose(); err != nil {
+			return err
+		}
+		query, args := l.query("", nil, 1)
+		rows, err := tx.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var line string
+			if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+				return err
+			}
+			plan = append(plan, line)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
+}
