@@ -106,8 +106,9 @@ func (b *mortalBucket) Delete(ctx context.Context, key string) error {
 	return b.life.step()
 }
 
-// on returns the rig of a process that reaches the server through conn.
-func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket) (*rig, error) {
+// on returns the rig of a process that reaches the server through conn, and waits
+// so long for it.
+func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, patience time.Duration) (*rig, error) {
 	t.Helper()
 	r := &rig{conn: conn, bucket: bucket, blobs: blobstore.New(bucket), quiet: slog.New(slog.DiscardHandler)}
 	blobs := materializer.NewBlobs(r.blobs)
@@ -120,7 +121,7 @@ func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket) (*rig, error) {
 	r.snapshots = materializer.NewSnapshots(bucket)
 	r.sessions = stream.NewSessions(stream.Config{
 		Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet,
-		Timeout: time.Second, Patience: 200 * time.Millisecond, // the dead wait for nobody
+		Timeout: timeout, Patience: patience,
 	})
 	r.cache = materializer.NewCache(r.sessions, 1<<20)
 	return r, nil
@@ -173,7 +174,7 @@ func TestAMaterializerThatDiesAtAnyStepLeavesNothingToMend(t *testing.T) {
 	}
 	t.Cleanup(conn.Close)
 	bucket := memblob.New()
-	r, err := on(t, conn, bucket)
+	r, err := on(t, conn, bucket, time.Minute, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func mortal(t *testing.T, url string, bucket blobstore.Bucket, l *life, n int64,
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	r, err := on(t, conn, &mortalBucket{bucket, l})
+	r, err := on(t, conn, &mortalBucket{bucket, l}, time.Second, 200*time.Millisecond) // the dead wait for nobody
 	if err != nil {
 		t.Fatal(err)
 	}
