@@ -73,6 +73,7 @@ var whole = map[reflect.Type]object{
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
 	reflect.TypeFor[time.Duration]():   {"type": "integer", "format": "int64", "description": "In nanoseconds."},
 	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[[]byte]():          {"type": "string", "contentEncoding": "base64"},
 	reflect.TypeFor[core.SessionID]():  {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$", "description": "A session's id in the log."},
 	reflect.TypeFor[core.Digest]():     {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$", "description": "The SHA-256 of bytes; empty for none."},
 	reflect.TypeFor[core.Chain]():      {"type": "string", "pattern": "^([0-9a-f]{64})?$", "description": "A hash over a record and all before it."},
@@ -93,7 +94,7 @@ func (s *schemas) of(t reflect.Type) object {
 		return s.of(t.Elem())
 	}
 	if whole, ok := whole[t]; ok {
-		if t.PkgPath() == "time" || t == reflect.TypeFor[json.RawMessage]() {
+		if t.Name() == "" || t.PkgPath() == "time" || t == reflect.TypeFor[json.RawMessage]() {
 			return clone(whole)
 		}
 		s.made[t.Name()] = whole
