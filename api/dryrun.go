@@ -17,7 +17,7 @@ import (
 // memory until the answer is written. So it is refused for what the call would be
 // refused for, and is answered as that would be.
 
-// HeaderDryRun, where it is "true", has a call that writes to sessions be checked
+// HeaderDryRun is a header that, where it is "true", has a call that writes to sessions be checked
 // and answered, and nothing stored. A call that has no dry run is refused.
 const HeaderDryRun = "Sess-Dry-Run"
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 )
 
 // notOfPi are calls that sessions of pi refuse.
@@ -33,7 +34,7 @@ func TestADryRunIsAnsweredAndStoresNothing(t *testing.T) {
 	tried := map[string]bool{}
 	for _, do := range []struct{ pattern, path, body, kind string }{
 		{"POST /v1/sessions", "/v1/sessions", `{"id":"session-new"}`, ""},
-		{"POST /v1/import", "/v1/import", string(largeSession("session-imported", 600<<10)), ndjson},
+		{"POST /v1/import", "/v1/import", string(largeSession("session-imported", 60<<10)), ndjson},
 		{"POST /v1/sessions/{id}/entries", at + "/entries", `{"type":"message","id":"b1b2c3d4","parentId":"a1b2c3d4","message":{"role":"user","content":[{"type":"image","data":"` + image + `","mimeType":"image/png"}]}}`, ndjson},
 		{"PATCH /v1/sessions/{id}/entries/{entry}", at + "/entries/a1b2c3d4", message("a1b2c3d4", "", "second"), ""},
 		{"PUT /v1/sessions/{id}/entries/{entry}/meta", at + "/entries/a1b2c3d4/meta", `{"meta":{"k":1}}`, ""},
@@ -88,7 +89,11 @@ func (n *node) stored(t *testing.T) string {
 			t.Fatal(err)
 		}
 		for _, e := range ends.Sessions {
-			fmt.Fprintln(&b, e.Session, e.Seq, e.Chain)
+			seq := e.Seq
+			if e.Kind == core.KindCheckpoint { // which comes by itself, when it likes
+				seq--
+			}
+			fmt.Fprintln(&b, e.Session, seq)
 		}
 	}
 	blobs, err := n.Blobs(t.Context(), "", 0)

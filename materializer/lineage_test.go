@@ -28,7 +28,7 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), `PRAGMA user_version = 999; UPDATE sessions SET row = '{"id":"the-fork"}'`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `PRAGMA user_version = 999; UPDATE details SET row = '{"id":"the-fork"}'`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

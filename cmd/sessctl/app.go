@@ -191,6 +191,17 @@ func (a *app) whoami() (by, host string) {
 	return cmp.Or(a.env("SESS_BY"), a.env("USER"), a.env("LOGNAME")), host
 }
 
+// notice is who does something here, and why, for the log to keep.
+func (a *app) notice(why string) api.Notice {
+	by, host := a.whoami()
+	return api.Notice{By: by, Host: host, Why: why}
+}
+
+// whyFlag asks for the reason that a notice has.
+func whyFlag(cmd *cobra.Command, why *string) {
+	cmd.Flags().StringVar(why, "why", "", "the reason, a `TEXT` that the log keeps")
+}
+
 // input returns standard input. A read of it ends with ctx, which a read from
 // a terminal would not.
 func (a *app) input(ctx context.Context) io.Reader {

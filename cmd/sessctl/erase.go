@@ -46,7 +46,7 @@ remains.`,
 			return a.erase(ctx, args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
+	whyFlag(cmd, &f.why)
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove it, do not only show what there is")
 	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also a session that cannot be read, in the trash or not")
 	cmd.Flags().BoolVar(&f.now, "now", false, "also a session that is not in the trash, or not for long enough")
@@ -88,8 +88,7 @@ func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
 	if found, err := node.Erasable(ctx, string(id)); err == nil {
 		a.noteWait(found.Wait)
 	}
-	by, host := a.whoami()
-	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Now: f.now, Damaged: f.damaged})
+	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: a.notice(f.why), Now: f.now, Damaged: f.damaged})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -37,7 +36,7 @@ object for each session with session and held (by, host, time, why).`,
 			return a.holdSession(ctx, args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
+	whyFlag(cmd, &f.why)
 	cmd.Flags().BoolVar(&f.release, "release", false, "end the hold")
 	a.dryFlag(cmd)
 	return cmd
@@ -59,8 +58,7 @@ func (a *app) holdSession(ctx context.Context, arg string, f holdFlags) error {
 	if err != nil {
 		return err
 	}
-	by, host := a.whoami()
-	n := api.Notice{By: by, Host: host, Why: f.why}
+	n := a.notice(f.why)
 	if f.release {
 		if err := node.Unhold(ctx, string(id), n); err != nil {
 			return err

@@ -172,8 +172,7 @@ func (a *app) trash(ctx context.Context, node *api.Client, p *pruning) error {
 	if info.Log.Cursor.Seq != p.seq {
 		return fmt.Errorf("it has changed since it was listed: %w", core.ErrConflict)
 	}
-	by, host := a.whoami()
-	return node.Delete(ctx, string(p.ID), api.Notice{By: by, Host: host, Why: "pruned: " + p.Why})
+	return node.Delete(ctx, string(p.ID), a.notice("pruned: "+p.Why))
 }
 
 func (a *app) printPrunings(all []pruning, done bool) error {

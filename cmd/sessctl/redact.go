@@ -39,7 +39,7 @@ lines (as they would be) and wait (nanoseconds, where the brokers flush late), w
 			return a.redact(ctx, args[0], args[1:], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that the log keeps")
+	whyFlag(cmd, &f.why)
 	cmd.Flags().StringVar(&f.with, "with", "", "a `TEXT` in the place of what they say (default \"[redacted]\")")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it, do not only show it")
 	return cmd
@@ -56,8 +56,7 @@ func (a *app) redact(ctx context.Context, arg string, entries []string, f redact
 	if err != nil {
 		return err
 	}
-	by, host := a.whoami()
-	q := api.RedactRequest{Notice: api.Notice{By: by, Host: host, Why: f.why}, Entries: entries, With: f.with, DryRun: !f.yes}
+	q := api.RedactRequest{Notice: a.notice(f.why), Entries: entries, With: f.with, DryRun: !f.yes}
 	if q.DryRun && q.Why == "" {
 		q.Why = "dry run"
 	}

@@ -100,7 +100,7 @@ plan with done (true or false) and left, which says why.`,
 			return a.retentionApply(ctx, args[0], why)
 		},
 	}
-	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` that the log keeps")
+	whyFlag(cmd, &why)
 	return cmd
 }
 
@@ -217,8 +217,7 @@ func (a *app) retentionApply(ctx context.Context, arg, why string) error {
 	if err != nil {
 		return err
 	}
-	by, host := a.whoami()
-	out, err := node.Apply(ctx, api.ApplyRequest{Notice: api.Notice{By: by, Host: host, Why: why}, Plan: plan})
+	out, err := node.Apply(ctx, api.ApplyRequest{Notice: a.notice(why), Plan: plan})
 	if err != nil {
 		return err
 	}

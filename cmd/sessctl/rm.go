@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -26,7 +25,7 @@ With -o json: one object with id and deleted (true or false).`,
 			return a.rm(ctx, args[0], why, undo)
 		},
 	}
-	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` that the log keeps")
+	whyFlag(cmd, &why)
 	cmd.Flags().BoolVar(&undo, "undo", false, "take the session out of the trash")
 	a.dryFlag(cmd)
 	return cmd
@@ -43,8 +42,7 @@ func (a *app) rm(ctx context.Context, arg, why string, undo bool) error {
 	if err != nil {
 		return err
 	}
-	by, host := a.whoami()
-	n := api.Notice{By: by, Host: host, Why: why}
+	n := a.notice(why)
 	if undo {
 		if err := node.Undelete(ctx, string(id), n); err != nil {
 			return err

@@ -70,7 +70,7 @@ prefix, limits, by, created and expires.`,
 	fl.IntVar(&f.rate, "rate", 0, "requests a second that a node takes from it, `N` (default no bound)")
 	fl.Int64Var(&f.body, "body", 0, "bytes of one request, `N` (default what the node takes)")
 	fl.IntVar(&f.followers, "followers", 0, "streams of events that it may have open at a node, `N` (default no bound)")
-	fl.StringVar(&f.why, "why", "", "the reason, a `TEXT` for the audit records")
+	whyFlag(cmd, &f.why)
 	return cmd
 }
 
@@ -87,11 +87,10 @@ func (a *app) tokenCreate(ctx context.Context, name string, f tokenFlags) error 
 	if err != nil {
 		return err
 	}
-	by, host := a.whoami()
 	made, err := node.CreateToken(ctx, api.TokenRequest{
 		Name: name, Scope: scope, Prefix: f.prefix, Expires: expires,
 		Limits: api.TokenLimits{Rate: f.rate, Body: f.body, Followers: f.followers},
-		Notice: api.Notice{By: by, Host: host, Why: f.why},
+		Notice: a.notice(f.why),
 	})
 	if err != nil {
 		return err
@@ -186,45 +185,43 @@ func limitsText(l api.TokenLimits) string {
 
 func tokenRotateCmd(a *app) *cobra.Command {
 	var keep time.Duration
-	var why string
-	cmd := &cobra.Command{
-		Use:   "rotate TOKEN",
-		Short: "Give a token a new secret and print it, once",
-		Long: `Gives the token with that id or name a new secret. With --keep the former one
+	cmd := a.tokenVerb(func(ctx context.Context, node *api.Client, t api.Token, n api.Notice) error {
+		made, err := node.RotateToken(ctx, t.ID, api.RotateRequest{Keep: keep.String(), Notice: n})
+		if err != nil {
+			return err
+		}
+		return a.printSecret(ctx, node, made)
+	})
+	cmd.Use, cmd.Short = "rotate TOKEN", "Give a token a new secret and print it, once"
+	cmd.Long = `Gives the token with that id or name a new secret. With --keep the former one
 stays good for a while, so that who carries it can be given the new one without
 a refused request in between. No node has to be started anew.
 
-With -o json: the object that create prints.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := a.within(cmd, short)
-			defer cancel()
-			node, t, err := a.tokenNamed(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			by, host := a.whoami()
-			made, err := node.RotateToken(ctx, t.ID, api.RotateRequest{Keep: keep.String(), Notice: api.Notice{By: by, Host: host, Why: why}})
-			if err != nil {
-				return err
-			}
-			return a.printSecret(ctx, node, made)
-		},
-	}
+With -o json: the object that create prints.`
 	cmd.Flags().DurationVar(&keep, "keep", 0, "for how much `TIME` the former secret stays good, up to 168h")
-	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` for the audit records")
 	return cmd
 }
 
 func tokenRevokeCmd(a *app) *cobra.Command {
-	var why string
-	cmd := &cobra.Command{
-		Use:   "revoke TOKEN",
-		Short: "End a token, for good",
-		Long: `Ends the token with that id or name, on all nodes of the log, within a second.
+	cmd := a.tokenVerb(func(ctx context.Context, node *api.Client, t api.Token, n api.Notice) error {
+		gone, err := node.RevokeToken(ctx, t.ID, n)
+		if err != nil {
+			return err
+		}
+		return a.print(gone, func() error { return a.printf("token %s (%s) is revoked", gone.ID, gone.Name) })
+	})
+	cmd.Use, cmd.Short = "revoke TOKEN", "End a token, for good"
+	cmd.Long = `Ends the token with that id or name, on all nodes of the log, within a second.
 Streams of events that it has open end when they are next opened anew.
 
-With -o json: one object with what the token was.`,
+With -o json: one object with what the token was.`
+	return cmd
+}
+
+// tokenVerb is a verb that does something with one token, for a reason.
+func (a *app) tokenVerb(do func(context.Context, *api.Client, api.Token, api.Notice) error) *cobra.Command {
+	var why string
+	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -233,15 +230,10 @@ With -o json: one object with what the token was.`,
 			if err != nil {
 				return err
 			}
-			by, host := a.whoami()
-			gone, err := node.RevokeToken(ctx, t.ID, api.Notice{By: by, Host: host, Why: why})
-			if err != nil {
-				return err
-			}
-			return a.print(gone, func() error { return a.printf("token %s (%s) is revoked", gone.ID, gone.Name) })
+			return do(ctx, node, t, a.notice(why))
 		},
 	}
-	cmd.Flags().StringVar(&why, "why", "", "the reason, a `TEXT` for the audit records")
+	whyFlag(cmd, &why)
 	return cmd
 }
 
