@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long a block may take. Nothing but a failure takes as long.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // shell runs the files that it is named, one after the other, and says on
 // descriptor 3 that each went well. The first command that fails ends it. A
