@@ -14,7 +14,7 @@ import (
 )
 
 // patience is how long a block may take. Nothing but a failure takes as long.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // shell runs the files that it is named, one after the other, and says on
 // descriptor 3 that each went well. The first command that fails ends it. A
@@ -86,7 +86,7 @@ func (h *host) types(t *testing.T, line int, text string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := len(h.read("screen"))
+	before, began := len(h.read("screen")), time.Now()
 	if _, err := fmt.Fprintln(h.in, file); err != nil {
 		t.Fatalf("%s: %v", h.name, err)
 	}
@@ -100,6 +100,7 @@ func (h *host) types(t *testing.T, line int, text string) string {
 	case <-time.After(patience):
 		t.Fatalf("on %s the block at line %d does not end:\n%s", h.name, line, h.read("screen")[before:])
 	}
+	t.Logf("on %s, line %d: %v", h.name, line, time.Since(began).Round(time.Millisecond))
 	return h.read("screen")[before:]
 }
 
