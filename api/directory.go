@@ -121,7 +121,9 @@ func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filte
 		errs = append(errs, err)
 	}
 	if f.State == materializer.StateInterrupted {
-		f.Silence = s.silence(ctx)
+		if f.Silence, err = s.silence(ctx); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return f, errors.Join(errs...)
 }
@@ -185,16 +187,27 @@ func parseFloat(s string) (float64, error) {
 	return n, nil
 }
 
-// silence is who is there to hold a session.
-func (s *Server) silence(ctx context.Context) *materializer.Silence {
+// silence is who is there to hold a session. core.ErrUnavailable where that is not
+// known yet: who has not been heard may just not have been listened to.
+func (s *Server) silence(ctx context.Context) (*materializer.Silence, error) {
 	out := &materializer.Silence{Since: time.Now().Add(-session.SilentAfter)}
-	list, _ := s.present(ctx)
+	if s.cfg.Presence == nil {
+		return out, nil
+	}
+	if since := s.cfg.Presence.Since(); since.After(out.Since) {
+		return nil, fmt.Errorf("which sessions are interrupted is not known yet: this node has listened for their writers for %v, and asks for %v: %w",
+			time.Since(since).Round(time.Second), session.SilentAfter, core.ErrUnavailable)
+	}
+	list, err := s.cfg.Presence.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("which sessions are interrupted is not known: %w", err)
+	}
 	for _, p := range list {
 		if p.Alive {
 			out.Alive = append(out.Alive, p.Holds...)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // query is o as a request has it.

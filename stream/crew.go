@@ -33,9 +33,11 @@ const (
 func (p *Presence) Crew(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, crewWait)
 	defer cancel()
-	if err := p.put(ctx, p.crewKey(), beat{Presence: p.me}); err != nil {
+	place, err := p.put(ctx, p.crewKey(), beat{Presence: p.me})
+	if err != nil {
 		return nil, err
 	}
+	p.said(place)
 	list, err := p.readCrew(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("presence of log %s: %w", p.log, err)

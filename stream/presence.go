@@ -54,15 +54,37 @@ type Presence struct {
 	replicas int
 	me       session.Presence // of the node, with a zero ID where there is none
 
-	mu sync.Mutex
-	kv jetstream.KeyValue // nil until it was found
+	mu    sync.Mutex
+	kv    jetstream.KeyValue // nil until it was found
+	since time.Time          // see Since
+	place uint64             // of this node's last word in the bucket
 }
 
 // NewPresence returns the presence of a log, kept on as many replicas. me is
 // this node; without an ID it is not present itself. Nothing is asked of the
 // brokers yet.
 func NewPresence(js jetstream.JetStream, log string, replicas int, me session.Presence) *Presence {
-	return &Presence{js: js, log: log, replicas: max(replicas, 1), me: me}
+	return &Presence{js: js, log: log, replicas: max(replicas, 1), me: me, since: me.Since}
+}
+
+// Since is when this node began to hear who is there: when it started, or found
+// that the brokers had forgotten. Of whom nothing is heard within
+// session.SilentAfter of that, nothing is known.
+func (p *Presence) Since() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.since
+}
+
+// said notes where this node's word is in the bucket. Where it is not behind the
+// one before, the bucket was made anew.
+func (p *Presence) said(place uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place <= p.place {
+		p.since = time.Now()
+	}
+	p.place = place
 }
 
 // Run keeps this node present until ctx ends. The error is never nil.
@@ -97,7 +119,8 @@ func (p *Presence) Beat(ctx context.Context, who session.Presence) error {
 	if now := time.Now().UTC(); who.Since.IsZero() || who.Since.After(now) {
 		who.Since = now
 	}
-	return p.put(ctx, writerKey(who.ID), beat{who, p.me.Agent})
+	_, err := p.put(ctx, writerKey(who.ID), beat{who, p.me.Agent})
+	return err
 }
 
 // Leave says that a writer has gone. To say so of one that is not there is no
@@ -113,26 +136,29 @@ func (p *Presence) beatNode(ctx context.Context) error {
 	if p.me.ID == "" {
 		return nil
 	}
-	return p.put(ctx, nodeKey(p.me.ID), beat{Presence: p.me})
+	_, err := p.put(ctx, nodeKey(p.me.ID), beat{Presence: p.me})
+	return err
 }
 
 func nodeKey(id string) string   { return KindNode + "." + id }
 func writerKey(id string) string { return KindWriter + "." + id }
 
-func (p *Presence) put(ctx context.Context, key string, b beat) error {
+// put keeps what a process says, and returns its place in the bucket.
+func (p *Presence) put(ctx context.Context, key string, b beat) (place uint64, err error) {
 	value, err := json.Marshal(b)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		_, err := kv.Put(ctx, key, value)
+	err = p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
+		place, err = kv.Put(ctx, key, value)
 		if isFull(err) && !strings.HasPrefix(key, KindWriter) {
 			if err = p.makeRoom(ctx); err == nil {
-				_, err = kv.Put(ctx, key, value)
+				place, err = kv.Put(ctx, key, value)
 			}
 		}
 		return err
 	})
+	return place, err
 }
 
 // makeRoom forgets what writers said, so that too many of them keep no node from

@@ -261,3 +261,38 @@ func TestTooManyWritersHideNoNode(t *testing.T) {
 		t.Errorf("%v, %d are listed", err, len(list))
 	}
 }
+
+// Whoever has just begun to listen, or found that the brokers forgot, cannot say
+// of anybody that nothing is heard of him.
+func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
+	t.Parallel()
+	s := embeddedtest.Start(t)
+	p := presenceOn(t, s, 1, "one")
+	began := p.Since()
+	for range 2 {
+		if _, err := p.Crew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if since := p.Since(); since.Before(began) || began.IsZero() {
+		t.Errorf("it listens since %v, and did since %v", since, began)
+	}
+	conn, err := s.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(t.Context(), "SESSHERE_main"); err != nil {
+		t.Fatal(err)
+	}
+	forgot := time.Now()
+	for p.Since().Before(forgot) { // the first word may still go to the bucket that is no more
+		if _, err := p.Crew(t.Context()); err != nil && !errors.Is(err, core.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+}
