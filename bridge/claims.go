@@ -285,6 +285,10 @@ func holderIn(hs api.Heads, head string) *core.Claim {
 	return nil
 }
 
+// isOver reports whether err says that the claim of writer is over, so that the
+// file is to be looked at anew: without one, or with the next.
+func isOver(writer string, err error) bool { return writer != "" && errors.Is(err, core.ErrFenced) }
+
 // dropOthers drops what is over of the claims on f's session, and releases those
 // on heads to which its lines do not go any more.
 func (c *claims) dropOthers(ctx context.Context, f *file, hs api.Heads) {

@@ -220,7 +220,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 		t.Run(map[bool]string{false: "pi", true: "omp"}[omp], func(t *testing.T) {
 			t.Parallel()
 			r := dice(t)
-			s := follow(t, startCluster(t).node(t), t.TempDir())
+			s := claiming(t, startCluster(t).node(t), "here", 300*time.Millisecond) // claims come and go
 			a := &agent{t: t, r: r, path: s.path, omp: omp}
 			a.next()
 			write(t, a.path, a.data())
