@@ -44,12 +44,20 @@ func memoryOf(t *testing.T, pid int, field string) int64 {
 	return 0
 }
 
+// longTimeout bounds a test of many calls, each of which a busy machine may make wait.
+func longTimeout(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*harness.Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // Many more clients than a node takes at once: each answer is either an entry
-// that is there, once, or a refusal of one that is not.
+// that is there, once, or a refusal of one that is not. A connection may break before
+// there is an answer: then the client says that it does not know.
 func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 	t.Parallel()
 	n := harness.StartNode(t)
-	ctx := harness.Timeout(t)
+	ctx := longTimeout(t)
 	c := n.Client()
 	ids := []string{"load-session-1", "load-session-2"}
 	for _, id := range ids {
@@ -60,7 +68,7 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 	const clients = 1200
 	before := memoryOf(t, n.Pid(), "VmRSS")
 	var mu sync.Mutex
-	stored, refused := map[string]bool{}, map[string]bool{}
+	stored, refused, unknown := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	round := func(r int) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
@@ -76,6 +84,8 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 						stored[name] = true
 					case errors.As(err, &answer) && errors.Is(err, core.ErrUnavailable) && answer.Detail.Status == 503:
 						refused[name] = true
+					case answer == nil && errors.Is(err, core.ErrUncertain):
+						unknown[name] = true
 					default:
 						t.Errorf("%s: %v", name, err)
 					}
@@ -88,7 +98,7 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 		round(r)
 	}
 	peak := memoryOf(t, n.Pid(), "VmHWM")
-	t.Logf("%d stored, %d refused; memory %d MiB before, %d MiB at most", len(stored), len(refused), before>>20, peak>>20)
+	t.Logf("%d stored, %d refused, %d unknown; memory %d MiB before, %d MiB at most", len(stored), len(refused), len(unknown), before>>20, peak>>20)
 	if len(stored) == 0 || len(refused) == 0 {
 		t.Errorf("%d stored, %d refused: this was no pressure", len(stored), len(refused))
 	}
@@ -107,10 +117,11 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 			if refused[name] {
 				t.Errorf("%s was refused and is there", name)
 			}
-			if !stored[name] {
+			if !stored[name] && !unknown[name] {
 				t.Errorf("%s is there twice, or was never sent", name)
 			}
 			delete(stored, name)
+			delete(unknown, name)
 		}
 	}
 	for name := range stored {
@@ -130,7 +141,7 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	t.Parallel()
 	n := harness.StartNode(t)
-	ctx := harness.Timeout(t)
+	ctx := longTimeout(t)
 	c := n.Client()
 	var file bytes.Buffer
 	file.WriteString(`{"type":"session","version":3,"id":"stuck-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n")

@@ -227,6 +227,23 @@ func truncate(t *testing.T, c *api.Client) {
 	})
 }
 
+// insist appends words until the node knows what to answer. The time of an append may
+// run out, and its connection be given up, while its node sleeps or finds out what came
+// meanwhile: who asks again, with the same key, hears why.
+func insist(t *testing.T, c *api.Client, id, words string, o api.AppendOptions) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*harness.Patience)
+	defer cancel()
+	o.Key = words
+	line := []byte(harness.Message("user", words))
+	for {
+		_, err := c.Append(ctx, id, line, o)
+		unknown := errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
+		if !unknown || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // A zombie is a process that slept while the world went on: others took over, wrote
 // a checkpoint, and dropped the records that it knew.
 func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
@@ -254,11 +271,8 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 		asleep := make(chan answer, 4)
 		for i := range cap(asleep) {
 			go func() {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.Patience)
-				defer cancel()
 				words := fmt.Sprintf("asleep %d.", i)
-				_, err := c.Append(ctx, id, []byte(harness.Message("user", words)), mine)
-				asleep <- answer{words, err}
+				asleep <- answer{words, insist(t, c, id, words, mine)}
 			}()
 		}
 		taken, err := k.Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "next", TakeOver: true})
@@ -286,7 +300,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 				t.Errorf("an append of a zombie, stored before the take-over: %v; answered: %v", early, a.err)
 			}
 		}
-		_, err = c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "still me")), mine)
+		err = insist(t, c, id, "still me", mine)
 		if e, ok := errors.AsType[*api.Error](err); !ok || !errors.Is(err, core.ErrFenced) || e.Detail.Holder == nil || e.Detail.Holder.Writer != taken.Writer {
 			t.Errorf("the zombie is not told by whom it was fenced: %v", err)
 		}

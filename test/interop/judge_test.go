@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a judge may take for one answer.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A judge is a process of an agent's own code. Its methods may be called from
 // several goroutines; it does one thing at a time.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const module = "github.com/sesslog/sesslog"
@@ -50,10 +52,37 @@ func build(name string) (string, error) {
 	}
 	began := time.Now()
 	path := filepath.Join(binDir, name)
-	cmd := exec.Command("go", "build", "-o", path, module+"/cmd/"+name)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	if err := buildTo(path, name); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
 	}
 	fmt.Fprintf(os.Stderr, "built %s in %v\n", name, time.Since(began).Round(time.Millisecond))
 	return path, nil
+}
+
+// buildTo makes path a copy of the binary that all packages of tests have built at
+// one place, one after the other: the go command sees what is up to date there, and
+// to link a program takes it seconds.
+func buildTo(path, name string) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	shared := filepath.Join(cache, "sesslog-test", "built-"+name)
+	if err := os.MkdirAll(filepath.Dir(shared), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(shared + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("wait for another build: %w", err)
+	}
+	defer lock.Close()
+	if out, err := exec.Command("go", "build", "-o", shared, module+"/cmd/"+name).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	// By another process: a program that is open for writing here would be so in
+	// whatever another test starts at this moment, and could not be run.
+	if out, err := exec.Command("cp", shared, path).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
