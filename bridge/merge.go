@@ -342,7 +342,7 @@ func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error 
 	case err == nil:
 		m.b.answered()
 		return nil
-	case isOver(writer, err):
+	case m.b.claims.isOver(writer, err):
 		return errMoved
 	case transient(err), stops(err):
 		return err
@@ -387,7 +387,7 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	switch {
 	case err == nil:
 		m.b.answered()
-	case isOver(writer, err):
+	case m.b.claims.isOver(writer, err):
 		return errMoved
 	case transient(err), stops(err):
 		return err
@@ -532,7 +532,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	}
 	writer := m.b.writer(m.id, head)
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer})
-	if isOver(writer, err) {
+	if m.b.claims.isOver(writer, err) {
 		return errMoved
 	}
 	if err != nil {
@@ -558,7 +558,7 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
 		Head: m.head(), Writer: writer, After: after.String(),
 	})
-	if isOver(writer, err) {
+	if m.b.claims.isOver(writer, err) {
 		return errMoved
 	}
 	if err != nil {
@@ -573,17 +573,18 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 // the head: a claim that is over is no reason to.
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
 	o := api.ImportOptions{Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch, Writer: m.b.writer(m.id, m.head())}
-	if o.Writer != "" {
+	careful := o.Writer != "" || m.b.cfg.Claims
+	if careful {
 		o.OnConflict = session.Fail
 	}
 	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
 	}
 	done, err := m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
-	if isOver(o.Writer, err) {
+	if m.b.claims.isOver(o.Writer, err) {
 		return "", errMoved
 	}
-	if o.Writer != "" && errors.Is(err, core.ErrConflict) && !contradicts(err) {
+	if careful && (errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrFenced)) && !contradicts(err) {
 		o.OnConflict = session.Branch
 		done, err = m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
 	}
