@@ -584,7 +584,7 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 	if m.b.claims.isOver(o.Writer, err) {
 		return "", errMoved
 	}
-	if careful && (errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrFenced)) && !contradicts(err) {
+	if careful && err != nil && !transient(err) && !stops(err) {
 		o.OnConflict = session.Branch
 		done, err = m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
 	}
