@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/bridge"
@@ -69,8 +70,14 @@ func TestImagesOfAnAgentsOwnStoreComeAlong(t *testing.T) {
 
 func TestTwoBridgesOnOneFileStoreEachLineOnce(t *testing.T) {
 	t.Parallel()
-	a := follow(t, startCluster(t).node(t), t.TempDir())
-	b := &setup{dir: a.dir, path: a.path, state: t.TempDir(), node: a.node, line: &line{}, told: &told{}}
+	for _, host := range []string{"", "here"} { // without claims, and with those of one host
+		t.Run("host "+host, func(t *testing.T) { t.Parallel(); storeOnce(t, host) })
+	}
+}
+
+func storeOnce(t *testing.T, host string) {
+	a := claiming(t, startCluster(t).node(t), host, time.Second)
+	b := &setup{dir: a.dir, path: a.path, state: t.TempDir(), node: a.node, line: &line{}, told: &told{}, host: host, idle: time.Second}
 	b.open(t)
 	a.run(t)
 	b.run(t)

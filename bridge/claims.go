@@ -285,6 +285,17 @@ func holderIn(hs api.Heads, head string) *core.Claim {
 	return nil
 }
 
+// isOver reports whether err says that the claim of writer is over, or that one
+// of this host's has come in between: then the file is to be looked at anew, from
+// the claim that there is by then.
+func (c *claims) isOver(writer string, err error) bool {
+	if !errors.Is(err, core.ErrFenced) {
+		return false
+	}
+	e, ok := errors.AsType[*api.Error](err)
+	return writer != "" || ok && c.b.cfg.Claims && e.Detail.Holder != nil && c.isHere(e.Detail.Holder)
+}
+
 // dropOthers drops what is over of the claims on f's session, and releases those
 // on heads to which its lines do not go any more.
 func (c *claims) dropOthers(ctx context.Context, f *file, hs api.Heads) {

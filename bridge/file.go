@@ -173,6 +173,9 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		return 0, err
 	}
 	defer f.mu.unlock()
+	if !b.follows(f) {
+		return 0, nil // it was gone, and what is there now is another
+	}
 	force := f.take()
 	defer func() {
 		if force && err != nil {

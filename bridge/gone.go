@@ -46,6 +46,12 @@ func (b *Bridge) missing(ctx context.Context, f *file) (again time.Duration, err
 	return 0, nil
 }
 
+func (b *Bridge) follows(f *file) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.files[f.path] == f
+}
+
 // isElsewhere reports whether another file has f's session.
 func (b *Bridge) isElsewhere(f *file) bool {
 	b.mu.Lock()
@@ -73,8 +79,11 @@ func (b *Bridge) recordGone(ctx context.Context, f *file) error {
 			return nil
 		}
 	}
-	if err == nil {
-		err = b.record(ctx, f, why)
+	for n := 0; err == nil && n < tries; n++ {
+		if err = b.record(ctx, f, why); !errors.Is(err, errMoved) {
+			break
+		}
+		err = nil // from another claim, or none
 	}
 	switch {
 	case err == nil, stops(err), errors.Is(err, core.ErrNotFound):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -46,7 +47,8 @@ func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, p
 		if err != nil {
 			return 0, false, b.readError(f, s, err)
 		}
-		if steady, err := p.isSteady(h, data); err != nil || !steady {
+		edge, steady, err := p.isSteady(h, data)
+		if err != nil || !steady {
 			return 0, false, b.readError(f, s, err)
 		}
 		more := p.Offset+int64(len(data)) < s.size
@@ -64,7 +66,7 @@ func (b *Bridge) grow(ctx context.Context, f *file, h *os.File, s stat, final, p
 		if ok, err := b.send(ctx, f, d, data); !ok || err != nil {
 			return 0, false, err
 		}
-		p.advance(f.digest, h, data)
+		p.advance(f.digest, edge, data)
 		b.save(f, s)
 	}
 }
@@ -85,8 +87,8 @@ func (b *Bridge) readError(f *file, s stat, err error) error {
 func (b *Bridge) beginsAsBefore(f *file, h *os.File, all bool) (bool, error) {
 	p := &f.place
 	if !all {
-		edge, err := edges(h, p.Offset)
-		return edge == p.Edge, err
+		edge, err := edgesOf(h, p.Offset)
+		return edge.hashes() == p.Edge, err
 	}
 	digest := xxhash.New()
 	n, err := io.Copy(digest, io.NewSectionReader(h, 0, p.Offset))
@@ -97,15 +99,16 @@ func (b *Bridge) beginsAsBefore(f *file, h *os.File, all bool) (bool, error) {
 	return true, nil
 }
 
-// isSteady reports whether the file still begins as before, and has data behind
-// that: it may be written anew at the very moment when it is read, and then data
-// begins in the middle of some line, or has something of both.
-func (p *place) isSteady(h io.ReaderAt, data []byte) (bool, error) {
-	edge, err := edges(h, p.Offset)
-	if err != nil || edge != p.Edge {
-		return false, err
+// isSteady reports whether the file still begins as before, with which edges, and
+// has data behind that: it may be written anew at the very moment when it is read,
+// and then data begins in the middle of some line, or has something of both.
+func (p *place) isSteady(h io.ReaderAt, data []byte) (e edges, steady bool, err error) {
+	e, err = edgesOf(h, p.Offset)
+	if err != nil || e.hashes() != p.Edge {
+		return e, false, err
 	}
-	return readsAgain(h, p.Offset, data)
+	steady, err = readsAgain(h, p.Offset, data)
+	return e, steady, err
 }
 
 // readsAgain reports whether h has data at offset.
@@ -118,26 +121,37 @@ func readsAgain(h io.ReaderAt, offset int64, data []byte) (bool, error) {
 	return bytes.Equal(again[:n], data), err
 }
 
-// edges are the hashes of the first and of the last of the first n bytes of h.
-func edges(h io.ReaderAt, n int64) (edge [2]uint64, err error) {
-	var buf [edgeSize]byte
+// edges are the first and the last few of a file's bytes.
+type edges struct{ first, last []byte }
+
+// edgesOf reads the edges of the first n bytes of h.
+func edgesOf(h io.ReaderAt, n int64) (e edges, err error) {
 	size := min(n, edgeSize)
-	for i, at := range []int64{0, n - size} {
-		if _, err := h.ReadAt(buf[:size], at); err != nil && !errors.Is(err, io.EOF) {
-			return edge, err
+	e.first, e.last = make([]byte, size), make([]byte, size)
+	for b, at := range map[*[]byte]int64{&e.first: 0, &e.last: n - size} {
+		if _, err := h.ReadAt(*b, at); err != nil && !errors.Is(err, io.EOF) {
+			return e, err
 		}
-		edge[i] = xxhash.Sum64(buf[:size])
 	}
-	return edge, nil
+	return e, nil
 }
 
-// advance moves the place behind data, which is in the log. What cannot be read
-// now is found to differ later, and compared.
-func (p *place) advance(digest *xxhash.Digest, h io.ReaderAt, data []byte) {
+// before are the edges of what has data behind it.
+func (e edges) before(data []byte) edges {
+	first := slices.Concat(e.first, data[:min(len(data), edgeSize)])
+	last := slices.Concat(e.last, data[max(0, len(data)-edgeSize):])
+	return edges{first[:min(len(first), edgeSize)], last[max(0, len(last)-edgeSize):]}
+}
+
+func (e edges) hashes() [2]uint64 { return [2]uint64{xxhash.Sum64(e.first), xxhash.Sum64(e.last)} }
+
+// advance moves the place behind data, which is in the log. e are the edges of
+// what was there before: those of the file may be other ones by now.
+func (p *place) advance(digest *xxhash.Digest, e edges, data []byte) {
 	p.Offset += int64(len(data))
 	_, _ = digest.Write(data)
 	p.Sum = digest.Sum64()
-	p.Edge, _ = edges(h, p.Offset)
+	p.Edge = e.before(data).hashes()
 	p.Open = data[len(data)-1] != '\n'
 }
 

@@ -336,11 +336,14 @@ func (m *merging) with(ctx context.Context, st session.Loaded) error {
 // not take is a clash.
 func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error {
 	head := m.head()
-	_, err := m.b.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
+	writer := m.b.writer(m.id, head)
+	_, err := m.b.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: head, Writer: writer})
 	switch {
 	case err == nil:
 		m.b.answered()
 		return nil
+	case m.b.claims.isOver(writer, err):
+		return errMoved
 	case transient(err), stops(err):
 		return err
 	}
@@ -376,13 +379,16 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 			m.b.save(m.f, nowhere())
 		}
 	}
+	writer := m.b.writer(m.id, head)
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
 	_, err := m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
 		Leaf: to, After: st.Cursor.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
-	}, m.b.writer(m.id, head))
+	}, writer)
 	switch {
 	case err == nil:
 		m.b.answered()
+	case m.b.claims.isOver(writer, err):
+		return errMoved
 	case transient(err), stops(err):
 		return err
 	case errors.Is(err, core.ErrFenced), errors.Is(err, core.ErrInvalid):
@@ -524,7 +530,11 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	if len(c.vanished) == 0 {
 		head = "file-" + strings.TrimPrefix(core.DigestOf(c.fresh[0].Line).String(), "sha256:")[:8]
 	}
-	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: m.b.writer(m.id, head)})
+	writer := m.b.writer(m.id, head)
+	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer})
+	if m.b.claims.isOver(writer, err) {
+		return errMoved
+	}
 	if err != nil {
 		return err
 	}
@@ -544,9 +554,13 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 		}
 		after = hs.Cursor
 	}
+	writer := m.b.writer(m.id, m.head())
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
-		Head: m.head(), Writer: m.b.writer(m.id, m.head()), After: after.String(),
+		Head: m.head(), Writer: writer, After: after.String(),
 	})
+	if m.b.claims.isOver(writer, err) {
+		return errMoved
+	}
 	if err != nil {
 		return err
 	}
@@ -555,16 +569,25 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 }
 
 // bring has the node import data, and returns the head that it put lines on
-// where that is not main.
+// where that is not main. From a claim it branches only where the lines part from
+// the head: a claim that is over is no reason to.
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
-	o := api.ImportOptions{
-		Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch,
-		Writer: m.b.writer(m.id, m.head()),
+	o := api.ImportOptions{Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch, Writer: m.b.writer(m.id, m.head())}
+	careful := o.Writer != "" || m.b.cfg.Claims
+	if careful {
+		o.OnConflict = session.Fail
 	}
 	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
 	}
 	done, err := m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+	if m.b.claims.isOver(o.Writer, err) {
+		return "", errMoved
+	}
+	if careful && err != nil && !transient(err) && !stops(err) {
+		o.OnConflict = session.Branch
+		done, err = m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -600,7 +623,7 @@ func (m *merging) finish(ctx context.Context) error {
 	f.prove(true)
 	p.Offset = 0
 	if len(m.raw) > 0 {
-		p.advance(f.digest, bytes.NewReader(m.raw), m.raw)
+		p.advance(f.digest, edges{}, m.raw)
 	} else {
 		p.Sum = f.digest.Sum64()
 	}

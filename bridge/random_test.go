@@ -21,7 +21,9 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "run the long form of random tests")
+	long       = flag.Bool("long", false, "run the long form of random tests")
+	withClaims = flag.Bool("claims", false, "have heads claimed in random tests")
+
 	seed = flag.Uint64("seed", 0, "the seed of random tests (default a random one)")
 )
 
@@ -221,6 +223,9 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 			t.Parallel()
 			r := dice(t)
 			s := follow(t, startCluster(t).node(t), t.TempDir())
+			if *withClaims {
+				s = claiming(t, startCluster(t).node(t), "here", 300*time.Millisecond) // claims come and go
+			}
 			a := &agent{t: t, r: r, path: s.path, omp: omp}
 			a.next()
 			write(t, a.path, a.data())

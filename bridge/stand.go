@@ -42,9 +42,13 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 	if !ours || own.IsDefault() || want.IsDefault() {
 		return nil // somebody else went on with it
 	}
-	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, b.writer(p.Session, p.Head))
+	writer := b.writer(p.Session, p.Head)
+	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
 	switch {
 	case err == nil:
+	case b.claims.isOver(writer, err):
+		p.Leaf = base
+		return errMoved
 	case transient(err), stops(err):
 		p.Leaf = base
 		return err
@@ -72,14 +76,22 @@ func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 		if h.Head != p.Head || h.Leaf.IsDefault() {
 			continue
 		}
+		writer := b.writer(p.Session, p.Head)
 		info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{
 			Leaf: h.Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
-		}, b.writer(p.Session, p.Head))
+		}, writer)
 		switch {
 		case err == nil:
 			b.answered()
+		case b.claims.isOver(writer, err):
+			if err := b.claims.prove(ctx, f); err != nil {
+				return err
+			}
+			return errMoved
 		case transient(err), stops(err):
 			return err
+		case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
+			return errMoved
 		default:
 			b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)
 			return nil
