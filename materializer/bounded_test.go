@@ -199,10 +199,11 @@ func memory() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a process has in memory beside the sessions that it keeps: fixed, and for
-// each session that there is (its subject in the server, its row's number).
+// What a process has in memory beside the sessions that it keeps: fixed (a block of
+// each shard that is written and one that is read, and packers), and for each
+// session that there is (its subject in the server, its row's number).
 const (
-	heapBeside  = 64 << 20
+	heapBeside  = 96 << 20
 	heapForEach = 4 << 10
 )
 
