@@ -18,7 +18,7 @@ func openDisk(cfg config.Config, logger *slog.Logger) *blobstore.Disk {
 	if cfg.Blobs.Store != "s3" || cfg.Blobs.Disk == 0 {
 		return nil
 	}
-	if _, err := os.Stat(cfg.Data); cfg.NATS.URL != "" && errors.Is(err, fs.ErrNotExist) {
+	if keepsNothing(cfg) {
 		logger.Info("a node that keeps nothing on its own disk caches no blobs there; to have that, make its data directory", "data", cfg.Data)
 		return nil
 	}
@@ -28,4 +28,11 @@ func openDisk(cfg config.Config, logger *slog.Logger) *blobstore.Disk {
 		return nil
 	}
 	return d
+}
+
+// keepsNothing reports whether a node has no directory of its own, and makes none: it
+// uses the log of others, and nobody has made it one.
+func keepsNothing(cfg config.Config) bool {
+	_, err := os.Stat(cfg.Data)
+	return cfg.NATS.URL != "" && errors.Is(err, fs.ErrNotExist)
 }

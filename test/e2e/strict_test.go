@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +43,8 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 	leader := leaderOf(t, ctx, nodes, id)
 	for i, n := range nodes {
 		if i != leader {
-			stopProcess(t, n.Pid())
+			n.Pause()
+			t.Cleanup(n.Continue)
 		}
 	}
 	short, cancel := context.WithTimeout(ctx, 4*time.Second)
@@ -60,7 +59,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 
 	for i, n := range nodes {
 		if i != leader {
-			_ = syscall.Kill(n.Pid(), syscall.SIGCONT)
+			n.Continue()
 		}
 	}
 	for {
@@ -100,17 +99,4 @@ func leaderOf(t *testing.T, ctx context.Context, nodes []*harness.Node, id strin
 	}
 	t.Fatalf("nobody leads the shard of %s: %+v", id, st.Shards)
 	return 0
-}
-
-// stopProcess has a process hang until the test ends or it is continued.
-func stopProcess(t *testing.T, pid int) {
-	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-			t.Error(err)
-		}
-	})
 }

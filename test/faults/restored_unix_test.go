@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
@@ -121,10 +120,10 @@ func TestALostTailThatSomebodyWentOnFromGetsAHeadOfItsOwn(t *testing.T) {
 	words := fill(t, c, id, "before the copy", 3)
 	r.takeCopy(t)
 	words = append(words, fill(t, c, id, "behind the copy", 3)...)
-	signal(t, r.writer, syscall.SIGSTOP) // it knows nothing of what comes
+	r.writer.Pause() // it knows nothing of what comes
 	r.restore(t)
 	words = append(words, fill(t, k, id, "went on", 3)...)
-	signal(t, r.writer, syscall.SIGCONT)
+	r.writer.Continue()
 
 	words = append(words, fill(t, c, id, "the writer again", 1)...)
 	harness.Await(t, "both nodes show all of it", func() error {
@@ -191,13 +190,6 @@ func TestALostTailThatNobodyHasIsToldToWhoHoldsALaterCursor(t *testing.T) {
 	intact(t, c, id)
 }
 
-func signal(t *testing.T, n *harness.Node, s syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(n.Pid(), s); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // truncate makes garbage until the one shard there is loses its front, and with it
 // all that came before.
 func truncate(t *testing.T, c *api.Client) {
@@ -262,7 +254,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 		mine := api.AppendOptions{Writer: claim.Writer}
 		say(t, c, id, "awake", mine)
 
-		signal(t, zombie, syscall.SIGSTOP)
+		zombie.Pause()
 		// Its callers wait with it: these are sent, and answered when it wakes.
 		type answer struct {
 			words string
@@ -290,7 +282,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 		say(t, k, id, "behind it", next)
 		want := mustExport(t, k, id)
 
-		signal(t, zombie, syscall.SIGCONT)
+		zombie.Continue()
 		before, _, _ := bytes.Cut(want, []byte("taken over"))
 		for range cap(asleep) {
 			// What went out while it fell asleep may have come before the take-over.
