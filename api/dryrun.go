@@ -48,8 +48,8 @@ var dryRuns = map[string]bool{
 // orDry answers with h, or with a dry run of the same call where that is asked for.
 func (s *Server) orDry(pattern string, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		asked := r.Header.Get(HeaderDryRun)
-		if asked == "" || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		asked, there := r.Header.Get(HeaderDryRun), len(r.Header.Values(HeaderDryRun)) > 0
+		if !there || r.Method == http.MethodGet || r.Method == http.MethodHead {
 			return h(w, r)
 		}
 		if asked != "true" {
@@ -59,7 +59,7 @@ func (s *Server) orDry(pattern string, h handler) handler {
 			return fmt.Errorf("%s has no dry run, and nothing was done: %w", pattern, core.ErrInvalid)
 		}
 		w.Header().Set(HeaderDryRun, "true")
-		return one(s.gates.heavy, s.shadow().routes()[pattern])(w, r)
+		return one(s.gates.dry, s.shadow().routes()[pattern])(w, r)
 	}
 }
 

@@ -62,6 +62,7 @@ type gates struct {
 	large     *gate // bytes of larger bodies, and of records on their way to followers
 	lines     *gate // bytes of large lines on their way to followers
 	heavy     *gate // answers that are built whole before they are sent
+	dry       *gate // dry runs: each loads the session for itself
 }
 
 // smallBody is how many bytes of a body count as small: many large bodies at
@@ -77,6 +78,7 @@ func newGates(maxBody int64) gates {
 		large:     newGate("bytes of large bodies", maxBody+smallBody, gateWait),
 		lines:     newGate("bytes of large lines", 128<<20, gateWait),
 		heavy:     newGate("answers being built", 32, gateWait),
+		dry:       newGate("dry runs", 4, gateWait),
 	}
 }
 
@@ -84,7 +86,7 @@ func (g *gates) bounds() map[string]Bound {
 	return map[string]Bound{
 		"requests": g.requests.bound(), "followers": g.followers.bound(), "feeds": g.feeds.bound(),
 		"smallBytes": g.small.bound(), "largeBytes": g.large.bound(),
-		"lineBytes": g.lines.bound(), "heavy": g.heavy.bound(),
+		"lineBytes": g.lines.bound(), "heavy": g.heavy.bound(), "dry": g.dry.bound(),
 	}
 }
 

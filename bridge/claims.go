@@ -216,7 +216,6 @@ func (c *claims) drop(key headOf, writer string) {
 		return
 	}
 	delete(c.held, key)
-	delete(c.made, writer)
 	c.save()
 	c.mu.Unlock()
 	c.herald.Drop(atOnce, writer)
@@ -285,14 +284,17 @@ func holderIn(hs api.Heads, head string) *core.Claim {
 	return nil
 }
 
-// isOver reports whether err says that the claim of writer is over, or that one
-// of this host's has come in between: then the file is to be looked at anew, from
-// the claim that there is by then.
-func (c *claims) isOver(writer string, err error) bool {
+// isOver reports whether err says that the claim of writer on head is over, or that
+// one of this host's has come in between: then the file is to be looked at anew, from
+// the claim that there is by then. Of another head's claim it says nothing.
+func (c *claims) isOver(head, writer string, err error) bool {
 	if !errors.Is(err, core.ErrFenced) {
 		return false
 	}
 	e, ok := errors.AsType[*api.Error](err)
+	if ok && e.Detail.Head != "" && e.Detail.Head != head {
+		return false
+	}
 	return writer != "" || ok && c.b.cfg.Claims && e.Detail.Holder != nil && c.isHere(e.Detail.Holder)
 }
 
@@ -335,6 +337,11 @@ func (c *claims) release(ctx context.Context, h claim) error {
 		}
 	}
 	c.drop(headOf{h.Session, h.Head}, h.Writer)
+	if !h.Shared {
+		c.mu.Lock()
+		delete(c.made, h.Writer) // not before: an answer may be on its way that grants it
+		c.mu.Unlock()
+	}
 	return nil
 }
 

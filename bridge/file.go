@@ -188,7 +188,9 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 	for range tries {
 		h, s, err := look(f.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return b.missing(ctx, f)
+			one, cancel := context.WithTimeout(ctx, patience(0))
+			defer cancel()
+			return b.missing(one, f)
 		}
 		if err != nil {
 			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))

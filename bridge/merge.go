@@ -342,7 +342,7 @@ func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error 
 	case err == nil:
 		m.b.answered()
 		return nil
-	case m.b.claims.isOver(writer, err):
+	case m.b.claims.isOver(head, writer, err):
 		return errMoved
 	case transient(err), stops(err):
 		return err
@@ -387,7 +387,7 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	switch {
 	case err == nil:
 		m.b.answered()
-	case m.b.claims.isOver(writer, err):
+	case m.b.claims.isOver(head, writer, err):
 		return errMoved
 	case transient(err), stops(err):
 		return err
@@ -532,7 +532,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 	}
 	writer := m.b.writer(m.id, head)
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer})
-	if m.b.claims.isOver(writer, err) {
+	if m.b.claims.isOver(head, writer, err) {
 		return errMoved
 	}
 	if err != nil {
@@ -558,7 +558,7 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
 		Head: m.head(), Writer: writer, After: after.String(),
 	})
-	if m.b.claims.isOver(writer, err) {
+	if m.b.claims.isOver(m.head(), writer, err) {
 		return errMoved
 	}
 	if err != nil {
@@ -581,7 +581,7 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
 	}
 	done, err := m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
-	if m.b.claims.isOver(o.Writer, err) {
+	if m.b.claims.isOver(m.head(), o.Writer, err) {
 		return "", errMoved
 	}
 	if careful && err != nil && !transient(err) && !stops(err) {

@@ -46,7 +46,7 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
 	switch {
 	case err == nil:
-	case b.claims.isOver(writer, err):
+	case b.claims.isOver(p.Head, writer, err):
 		p.Leaf = base
 		return errMoved
 	case transient(err), stops(err):
@@ -83,7 +83,7 @@ func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 		switch {
 		case err == nil:
 			b.answered()
-		case b.claims.isOver(writer, err):
+		case b.claims.isOver(p.Head, writer, err):
 			if err := b.claims.prove(ctx, f); err != nil {
 				return err
 			}

@@ -88,9 +88,13 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 
 // Reuse makes m name the snapshot that the latest checkpoint before it names,
 // where that has the same plain bytes, and reports whether it does. Nothing is
-// to be written then. s is the state that m is of.
+// to be written then. s is the state that m is of. Parts of before a redaction are
+// not named again: they may have what was redacted, although together they do not.
 func (m *Manifest) Reuse(s *State) bool {
 	if s.Snapshot.Object == "" || s.Snapshot.SHA256 != m.SHA256 || s.SnapshotSize != m.Size {
+		return false
+	}
+	if len(s.Snapshot.Parts) > 0 && s.RedactedAfter(s.Checkpointed) {
 		return false
 	}
 	m.Object, m.Packed, m.Written = s.Snapshot.Object, s.Snapshot.Packed, s.Snapshot.Written

@@ -31,6 +31,20 @@ const (
 type old struct {
 	session core.SessionID
 	objects []blobstore.Info // oldest first
+	all     []blobstore.Info // that the session has
+	before  time.Time        // a grace ago
+}
+
+// replaced reports whether what took the place of key has been there for a grace: the
+// first object behind it that the session is read from, for the next one may be
+// another part of the same snapshot.
+func (o *old) replaced(key string, named []string) bool {
+	for _, info := range o.all {
+		if info.Key > key && slices.Contains(named, info.Key) {
+			return info.Modified.Before(o.before)
+		}
+	}
+	return true
 }
 
 // collect deletes old snapshots from time to time until ctx ends.
@@ -82,12 +96,14 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	var of core.SessionID
 	var group []blobstore.Info
 	end := func() error {
-		o := superseded(group, time.Now().Add(-grace))
+		before := time.Now().Add(-grace)
+		all := slices.Clone(group)
+		o := superseded(group, before)
 		if erased[of] {
-			o = slices.Clone(group)
+			o = all
 		}
 		if len(o) > 0 && m.owns(m.cfg.Log.Shard(of)) {
-			batch = append(batch, old{of, o})
+			batch = append(batch, old{of, o, all, before})
 		}
 		group = group[:0]
 		if len(batch) < collectBatch {
@@ -171,7 +187,7 @@ func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 		}
 		named := begun.Objects()
 		o.objects = slices.DeleteFunc(slices.Clone(o.objects), func(i blobstore.Info) bool {
-			return strings.Compare(i.Key, begun.Object) >= 0 || slices.Contains(named, i.Key)
+			return i.Key >= begun.Object || slices.Contains(named, i.Key) || !o.replaced(i.Key, named)
 		})
 		if len(o.objects) > 0 {
 			out = append(out, o)

@@ -246,7 +246,10 @@ func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if table.Size() != uint64(p.Size) {
+	if p.Size < 0 || table.Size() != uint64(p.Size) {
+		return nil, nil, errOther
+	}
+	if most := table.NumFrames() * 2 * frameSize; p.Size > most { // before there is room for as much as it claims
 		return nil, nil, errOther
 	}
 	plain := make([]byte, p.Size)

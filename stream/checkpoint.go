@@ -113,6 +113,7 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	}
 	overtaken := false
 	err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
+		overtaken = false
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
 		}
@@ -120,6 +121,9 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 			return nil, st.Writable()
 		}
 		if overtaken = d.isOvertaken(st); overtaken {
+			if !fresh { // there may be one that covers as much, or an erasure
+				return nil, errNotFresh
+			}
 			return nil, nil
 		}
 		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil

@@ -63,10 +63,13 @@ func (s *Session) noteStored(began time.Time) {
 	s.courtesy.took = s.courtesy.stored.Sub(began)
 }
 
-// notePassed notes that a record of others came before one from here.
-func (s *Session) notePassed() {
-	s.qmu.Lock()
-	s.courtesy.passed = time.Now()
-	s.qmu.Unlock()
+// notePassed notes that a record of others came before one from here, and whether
+// it may be one of many.
+func (s *Session) notePassed(many bool) {
+	if many {
+		s.qmu.Lock()
+		s.courtesy.passed = time.Now()
+		s.qmu.Unlock()
+	}
 	s.ss.cfg.Observer.passed()
 }

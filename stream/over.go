@@ -9,3 +9,10 @@ func (ss *Sessions) Over(log core.Log, blobs Blobs) *Sessions {
 	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
 	return NewSessions(cfg)
 }
+
+// From returns sessions that are those of ss and have their snapshots from elsewhere.
+func (ss *Sessions) From(snapshots Snapshots) *Sessions {
+	cfg := ss.cfg
+	cfg.Snapshots = snapshots
+	return NewSessions(cfg)
+}

@@ -287,7 +287,7 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 	s.sent, s.met = r.Chain, false
 	doubt := false // an earlier try may have been stored
 	for {
-		before, began := s.end, time.Now()
+		before, seq, began := s.end, s.st.Seq, time.Now()
 		pos, err := s.ss.cfg.Log.Append(soon, s.id, s.end.pos, r)
 		switch {
 		case err == nil:
@@ -302,7 +302,8 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 				return true, nil // an earlier try, whose answer was lost; others may be behind it
 			}
 			if s.end != before {
-				s.notePassed()
+				// One checkpoint is no writer, and waits for nothing.
+				s.notePassed(s.st.Seq != seq+1 || s.st.Base != s.end.pos)
 				return false, nil
 			}
 			// The server refused for a record that is not there: its own read

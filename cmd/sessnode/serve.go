@@ -105,8 +105,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
 	history := openHistory(ctx, cfg, log.Name(), cache, logger)
+	// What is dropped from the log, mended or deleted must be in the object store: a
+	// copy on this node's disk proves nothing.
+	stored := sessions.From(materializer.NewSnapshots(bucket))
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Rebuild: history.drop,
+		Log: log, Sessions: stored, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Rebuild: history.drop,
 		Checkpointed: figures.Checkpointed, Tracer: traces.Tracer(),
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
@@ -119,7 +122,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	doc := &doctor.Doctor{
 		Log: log, Sessions: sessions, Materializer: mat, Directory: directory.index, Bucket: bucket, Blobs: blobs, Audit: audit, Presence: presence,
 		Verifier: &verify.Verifier{
-			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
+			Log: log, Sessions: stored, Cache: cache, Materializer: mat, Directory: directory.index, Snapshots: snapshots, Blobs: blobs,
 		},
 		Node: patient(cfg, broker, store),
 	}
