@@ -73,6 +73,42 @@ func TestARedactionLeavesNoPartOfAnEarlierSnapshot(t *testing.T) {
 	})
 }
 
+// An entry may have been given other words before it is redacted, and those may be the
+// ones that a redaction leaves: then the lines stay as they are, and the parts must go.
+func TestARedactionOfWhatSaysNothingAnyMoreLeavesNoPart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.create(t)
+	p.rest(t, "more")
+	r := p.node(t)
+	s, err := r.Sessions.Open(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+		e, _ := st.Entry("more-0")
+		e, err := st.Dialect.Entry([]byte(strings.Replace(string(e.Line), "the swordfish", "gone", 1)))
+		return []core.Entry{e}, err
+	}}
+	if _, err := s.Amend(t.Context(), words); err != nil {
+		t.Fatal(err)
+	}
+	before, err := r.Materializer.Checkpoint(t.Context(), s)
+	if err != nil || len(before.Parts) == 0 {
+		t.Fatalf("the snapshot of the amended session rests on nothing: %+v, %v", before, err)
+	}
+	if _, err := r.Redact(t.Context(), session, stream.Redaction{IDs: []string{"more-0"}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Sessions.Manifest(t.Context(), session)
+	if err != nil || m.SHA256 != before.SHA256 {
+		t.Fatalf("the redaction changed the lines, so this shows nothing: %v", err)
+	}
+	if left := p.left(t, `"parts"`); len(m.Parts) > 0 || len(left) != 1 || left[0] != m.Object {
+		t.Errorf("left are %v, the snapshot rests on %+v", left, m.Parts)
+	}
+}
+
 func TestAnErasureTakesEveryPart(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
