@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -81,11 +82,21 @@ func (s *Server) stopped() error {
 	return fmt.Errorf("JetStream has stopped itself (%s): see to the disk, and start the node anew", why)
 }
 
+// checkJetStream asks more than once where the server says that it has not started,
+// for it has: it waits for what has happened and for a timer of a millisecond at once,
+// and where it is kept waiting both have come, and either may be taken.
 func (s *Server) checkJetStream() error {
-	if h := s.ns.Healthz(&server.HealthzOptions{JSMetaOnly: s.IsClustered()}); h.Error != "" {
-		return errors.New(h.Error)
+	var said string
+	for range 10 {
+		h := s.ns.Healthz(&server.HealthzOptions{JSMetaOnly: s.IsClustered()})
+		if h.Error == "" {
+			return nil
+		}
+		if said = h.Error; !strings.Contains(said, "startup did not complete") {
+			break
+		}
 	}
-	return nil
+	return errors.New(said)
 }
 
 func (s *Server) checkCluster() error {
