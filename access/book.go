@@ -469,6 +469,12 @@ func (b *Book) ask(ctx context.Context, f func(context.Context, jetstream.KeyVal
 	return fmt.Errorf("tokens of log %s: %v: %w", b.log, err, core.ErrUnavailable)
 }
 
+// Make has the log's bucket made where it is absent, so that who may make none finds
+// it. core.ErrUnavailable where that cannot be told within a few seconds.
+func (b *Book) Make(ctx context.Context) error {
+	return b.ask(ctx, func(context.Context, jetstream.KeyValue) error { return nil })
+}
+
 // bucket returns the log's bucket, made where it is absent.
 func (b *Book) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)

@@ -131,6 +131,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		return err
 	}
 	tokens := access.NewBook(js, log.Name(), replicas, logger)
+	if cfg.Closed() { // a node that is ready has made all that others may not make
+		if err := tokens.Make(ctx); err != nil {
+			logger.Warn("the log's tokens cannot be asked for yet", "err", err)
+		}
+	}
 	server := api.New(api.Config{
 		Tokens: tokens, Uploads: uploads, Closed: cfg.Closed(), AnyHost: cfg.Open, NeedCertificate: cfg.TLS.ClientCA != "", Subjects: subjectsOf(cfg.TLS),
 		Doctor: doc, Collector: collector,
