@@ -18,8 +18,8 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// presenceOn is the presence of log "main" as the node called name has it.
-func presenceOn(t *testing.T, s *embedded.Server, replicas int, name string) *stream.Presence {
+// brokerOf is JetStream of s, for as long as the test runs.
+func brokerOf(t *testing.T, s *embedded.Server) jetstream.JetStream {
 	t.Helper()
 	conn, err := s.Connect()
 	if err != nil {
@@ -30,7 +30,21 @@ func presenceOn(t *testing.T, s *embedded.Server, replicas int, name string) *st
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stream.NewPresence(js, "main", replicas, session.Presence{ID: "node-" + name, Agent: name, Since: time.Now().UTC()})
+	return js
+}
+
+// forgetPresence has the brokers forget the bucket, as when they all start anew.
+func forgetPresence(t *testing.T, s *embedded.Server) {
+	t.Helper()
+	if err := brokerOf(t, s).DeleteKeyValue(t.Context(), "SESSHERE_main"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// presenceOn is the presence of log "main" as the node called name has it.
+func presenceOn(t *testing.T, s *embedded.Server, replicas int, name string) *stream.Presence {
+	t.Helper()
+	return stream.NewPresence(brokerOf(t, s), "main", replicas, session.Presence{ID: "node-" + name, Agent: name, Since: time.Now().UTC()})
 }
 
 func hold(id core.SessionID, head, writer string) session.Hold {
@@ -110,18 +124,7 @@ func TestPresenceComesBackAfterTheBrokerForgotIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed(t, p, 2)
-	conn, err := s.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := js.DeleteKeyValue(t.Context(), "SESSHERE_main"); err != nil {
-		t.Fatal(err)
-	}
+	forgetPresence(t, s)
 	listed(t, p, 1)
 	if err := p.Beat(t.Context(), who); err != nil {
 		t.Fatal(err)
@@ -277,18 +280,7 @@ func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
 	if since := p.Since(); since.Before(began) || began.IsZero() {
 		t.Errorf("it listens since %v, and did since %v", since, began)
 	}
-	conn, err := s.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := js.DeleteKeyValue(t.Context(), "SESSHERE_main"); err != nil {
-		t.Fatal(err)
-	}
+	forgetPresence(t, s)
 	forgot := time.Now()
 	for p.Since().Before(forgot) { // the first word may still go to the bucket that is no more
 		if _, err := p.Crew(t.Context()); err != nil && !errors.Is(err, core.ErrUnavailable) {
