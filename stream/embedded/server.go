@@ -32,6 +32,7 @@ type Server struct {
 	log    *serverLog
 	closed atomic.Bool
 	close  func() error
+	stored stored
 }
 
 // Start runs a server on cfg.Dir. A single server is [Server.Ready] when Start
