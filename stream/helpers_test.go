@@ -45,7 +45,7 @@ func create(t *testing.T, ss *stream.Sessions, id core.SessionID, lines ...strin
 }
 
 // birth is a session to be made that holds lines.
-func birth(t *testing.T, id core.SessionID, lines ...string) stream.Birth {
+func birth(t testing.TB, id core.SessionID, lines ...string) stream.Birth {
 	t.Helper()
 	b := stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
 	var err error

@@ -46,11 +46,14 @@ type Config struct {
 	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
 	// for before every answer. Until then a power cut makes them forget it.
 	FlushEvery time.Duration
-	Observer   Observer         // told what becomes of writes; optional
-	Tracer     trace.Tracer     // makes spans of appends; default none
-	Now        func() time.Time // default time.Now
-	NewID      func() string    // default a new ULID
-	Logger     *slog.Logger     // default slog.Default()
+	// AtOnce is how many sessions Truncate sees to at a time. Default 8; 1 for a
+	// simulation that is to play the same again.
+	AtOnce   int
+	Observer Observer         // told what becomes of writes; optional
+	Tracer   trace.Tracer     // makes spans of appends; default none
+	Now      func() time.Time // default time.Now
+	NewID    func() string    // default a new ULID
+	Logger   *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
@@ -68,6 +71,9 @@ func NewSessions(cfg Config) *Sessions {
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = 12 * time.Second
+	}
+	if cfg.AtOnce == 0 {
+		cfg.AtOnce = vacateAtOnce
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -38,9 +38,11 @@ func (e *InTheWayError) Unwrap() error { return e.Err }
 // any of them: each session that has one there is loaded from the leader, its
 // snapshot read and its chain proved, and gets a checkpoint where its base does
 // not lie behind; the erase record of one that was erased is stored again.
-// checkpoint writes one, snapshot and record. l is the log of ss. On error
-// nothing was dropped; checkpoints may have been written. A session that cannot
-// be read, or takes no checkpoint, is an InTheWayError.
+// checkpoint writes one, snapshot and record; it is called from several goroutines
+// at once, for Config.AtOnce sessions at most. l is the log of ss. On error nothing
+// was dropped; checkpoints may have been written. A session that cannot be read,
+// or takes no checkpoint, is an InTheWayError: the first one that was met. The
+// sessions at work then come to their end, and no other is begun.
 //
 // Where the brokers flush only every Config.FlushEvery, they may yet forget such
 // a checkpoint, but no drop. So twice that time passes before the drop, and all
@@ -72,54 +74,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// vacateAll vacates every session with records up to upTo, and reports whether
-// anything had to be stored for it.
-func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
-	ids, err := l.SessionsUpTo(ctx, shard, upTo)
-	if err != nil {
-		return false, err
-	}
-	for _, id := range ids {
-		did, err := ss.vacate(ctx, id, upTo, checkpoint)
-		if err != nil {
-			return false, &InTheWayError{id, err}
-		}
-		wrote = wrote || did
-	}
-	return wrote, nil
-}
-
-// vacate sees to it that a session needs no record up to upTo, and reports
-// whether anything had to be stored for it.
-func (ss *Sessions) vacate(ctx context.Context, id core.SessionID, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
-	last, err := ss.lastOf(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	if last.Kind == core.KindErase {
-		return ss.raise(ctx, id, upTo)
-	}
-	s, err := ss.Open(ctx, id)
-	if err != nil || s.from > upTo {
-		return false, err
-	}
-	if len(s.strays) > 0 {
-		if err := s.Adopt(ctx); err != nil {
-			return false, err
-		}
-	}
-	if err := checkpoint(ctx, s); err != nil {
-		return false, err
-	}
-	if s, err = ss.Open(ctx, id); err != nil { // as a reader finds it now
-		return false, err
-	}
-	if s.from <= upTo {
-		return false, fmt.Errorf("it is read from %d on in spite of a new checkpoint: %w", s.from, core.ErrConflict)
-	}
-	return true, nil
 }
 
 // raise stores the erase record of a session once more where it lies in the

@@ -72,7 +72,7 @@ func (n *node) boot() {
 		}
 		n.nc, n.log, n.ready = nc, log, true
 		n.ss = stream.NewSessions(stream.Config{
-			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name,
+			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name, AtOnce: 1,
 			Timeout: 2 * time.Second, Patience: time.Second, Logger: slog.New(slog.DiscardHandler),
 			NewID: func() string {
 				n.ids.Lock()
