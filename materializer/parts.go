@@ -143,9 +143,12 @@ func (r *resting) put(changes int, p core.Part) {
 // them being that many. nil where a reader would not get the same bytes by it.
 func (r *resting) since(changes int) []byte {
 	first, others := r.plain[0], r.plain[1:changes+1:changes+1]
-	old, err := core.Patch(first, others...)
-	if err != nil {
-		return nil
+	old := first
+	if changes > 0 {
+		var err error
+		if old, err = core.Patch(first, others...); err != nil {
+			return nil
+		}
 	}
 	change, ok := core.Diff(old, r.next)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,7 +170,7 @@ func (a *app) planPath(id string) string {
 	return filepath.Join(filepath.Dir(a.claims().dir), "plans", id+".json")
 }
 
-// savePlan keeps a plan for apply. Those made more than a week ago go.
+// savePlan keeps a plan for apply, whole or not at all. Those made more than a week ago go.
 func (a *app) savePlan(plan api.Plan) error {
 	if a.claims().dir == "" {
 		a.notef("there is no home to keep the plan in; keep it in a file with: -o json")
@@ -180,7 +181,7 @@ func (a *app) savePlan(plan api.Plan) error {
 		return err
 	}
 	path := a.planPath(plan.ID)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	old, _ := filepath.Glob(a.planPath("*"))
@@ -189,7 +190,10 @@ func (a *app) savePlan(plan api.Plan) error {
 			_ = os.Remove(name) // the next plan tries again
 		}
 	}
-	return os.WriteFile(path, b, 0o600)
+	return writeFile(path, true, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
 }
 
 func (a *app) readPlan(arg string) (api.Plan, error) {
