@@ -14,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/materializer"
 )
 
 // Ends returns where the sessions of a shard end. Each record of the shard that
@@ -75,9 +76,18 @@ func (a arriving) Read(p []byte) (int, error) {
 }
 
 // SnapshotObject returns the object that m names as the node has it stored:
-// packed, and not checked.
+// packed, and not checked. A snapshot of several parts is the one object that it
+// would be: the node makes that of a session's latest snapshot, and of a former one
+// its parts are fetched, for as long as they are kept. core.ErrNotFound where they
+// are not.
 func (c *Client) SnapshotObject(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return c.bytes(ctx, snapshotPath(c, m))
+	packed, err := c.bytes(ctx, snapshotPath(c, m, m.Object))
+	if len(m.Parts) == 0 || !errors.Is(err, core.ErrNotFound) {
+		return packed, err
+	}
+	return materializer.PackedFrom(ctx, m, func(ctx context.Context, key string) ([]byte, error) {
+		return c.bytes(ctx, snapshotPath(c, m, key))
+	})
 }
 
 // BlobBytes returns a blob, whose digest was compared.
@@ -98,8 +108,8 @@ func (c *Client) bytes(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(arriving{res.Body})
 }
 
-func snapshotPath(c *Client, m *core.Manifest) string {
-	return c.session(string(m.Session), "/snapshots/"+url.PathEscape(path.Base(m.Object)))
+func snapshotPath(c *Client, m *core.Manifest, key string) string {
+	return c.session(string(m.Session), "/snapshots/"+url.PathEscape(path.Base(key)))
 }
 
 // PlanRestore says what a restore of a session would find, and changes nothing.
@@ -134,7 +144,7 @@ func (c *Client) RestoreSnapshot(ctx context.Context, m *core.Manifest, packed [
 	}
 	head = append(head, '\n')
 	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(packed))
-	return c.do(ctx, http.MethodPut, snapshotPath(c, m), nil, nil, body, int64(len(head)+len(packed)), nil)
+	return c.do(ctx, http.MethodPut, snapshotPath(c, m, m.Object), nil, nil, body, int64(len(head)+len(packed)), nil)
 }
 
 // Restore stores what the log lacks of a session: records, as package recordio

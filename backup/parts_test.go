@@ -1,12 +1,15 @@
 package backup_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/stream"
 )
 
 // rest makes a session of noise whose latest snapshot is of several parts.
@@ -93,5 +96,63 @@ func TestALostPartIsMadeUpForByABackup(t *testing.T) {
 	}
 	if _, err := a.SnapshotObject(t.Context(), &core.Manifest{Session: id, Object: m.Object + "x"}); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("an object that nobody has: %v", err)
+	}
+}
+
+// A snapshot of several parts that another takes the place of in the middle of a
+// backup is taken all the same, from its parts: the records that rest on it are on
+// their way, and the log may have forgotten its checkpoint.
+func TestASnapshotOfPartsThatIsReplacedWhileItIsTakenIsTakenAllTheSame(t *testing.T) {
+	t.Parallel()
+	a, b := startNode(t), startNode(t)
+	fill(t, a)
+	const id = "old-2025"
+	m := a.rest(t, id)
+	want := a.content(t, id)
+	replaced := make(chan struct{})
+	replace := func() {
+		defer close(replaced)
+		a.say(t, id, "more")
+		shard := a.log.Shard(id)
+		st, err := a.log.State(t.Context(), shard)
+		if err == nil {
+			err = a.sessions.Truncate(t.Context(), a.log, shard, st.Last, func(ctx context.Context, s *stream.Session) error {
+				_, err := a.Checkpoint(ctx, string(s.ID()))
+				return err
+			})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var begun atomic.Bool
+	hook := func(key string) {
+		if key == m.Object && begun.CompareAndSwap(false, true) {
+			replace()
+		}
+	}
+	a.bucket.look.Store(&hook)
+	repo, bucket := newRepo(t)
+	take(t, a, repo)
+	select {
+	case <-replaced:
+	default:
+		t.Fatal("nobody asked for the snapshot")
+	}
+	if now, err := a.sessions.Manifest(t.Context(), id); err != nil || now.Object == m.Object {
+		t.Fatalf("the snapshot was not replaced: %+v, %v", now, err)
+	}
+	run, err := repo.Pick(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range run.Sessions {
+		if string(s.ID) == id && (s.Snapshot == nil || s.Snapshot.Digest != m.Packed) {
+			t.Errorf("the backup has %+v, not %s", s.Snapshot, m.Packed)
+		}
+	}
+	bringBack(t, b, backup.NewRepo(bucket), "")
+	if have := b.content(t, id); have != want {
+		t.Errorf("%d bytes came back, not the %d that were there when it was taken", len(have), len(want))
 	}
 }

@@ -63,7 +63,7 @@ func (s *Snapshots) rest(ctx context.Context, d *stream.Draft) (bool, error) {
 	if len(former[len(former)-1].Inline) > 0 {
 		former = former[:len(former)-1]
 	}
-	plain, err := s.readParts(ctx, d.Manifest, former, s.read)
+	plain, err := readParts(ctx, d.Manifest, former, s.read)
 	if err != nil {
 		if isLost(err) {
 			return false, nil
@@ -177,7 +177,7 @@ func isRecord(m *core.Manifest) bool {
 
 // compose returns what m's parts come to. The digest of that is not compared.
 func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return s.composeBy(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
+	return composeBy(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
 		plain, checked, err := s.load(ctx, p)
 		if err != nil {
 			return nil, err
@@ -188,7 +188,12 @@ func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, erro
 
 // composeAnew is compose from what is stored, all of whose digests are compared.
 func (s *Snapshots) composeAnew(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	plain, err := s.composeBy(ctx, m, s.read)
+	return composeProved(ctx, m, s.read)
+}
+
+// composeProved returns what m's parts come to, whose digest was compared.
+func composeProved(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
+	plain, err := composeBy(ctx, m, read)
 	if err == nil && core.DigestOf(plain) != m.SHA256 {
 		return nil, damaged(m.Whole(), errOther)
 	}
@@ -198,8 +203,8 @@ func (s *Snapshots) composeAnew(ctx context.Context, m *core.Manifest) ([]byte, 
 // A partReader returns the plain bytes of an object, which are those of its part.
 type partReader func(context.Context, core.Part) ([]byte, error)
 
-func (s *Snapshots) composeBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
-	parts, err := s.readParts(ctx, m, m.Parts, read)
+func composeBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
+	parts, err := readParts(ctx, m, m.Parts, read)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +220,7 @@ func (s *Snapshots) composeBy(ctx context.Context, m *core.Manifest, read partRe
 
 // readParts returns the plain bytes of parts, which are m's or those that m is to
 // rest on.
-func (s *Snapshots) readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read partReader) ([][]byte, error) {
+func readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read partReader) ([][]byte, error) {
 	if err := checkParts(m, parts); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,23 @@ func (s *Snapshots) Packed(ctx context.Context, m *core.Manifest) ([]byte, error
 	return packSnapshot(plain)
 }
 
+// PackedFrom is Snapshots.Packed of a snapshot of several parts for one who has the
+// store at second hand: object returns an object of those that m names as it is
+// stored. Its errors are passed on. core.ErrCorrupt where they are not what m names.
+func PackedFrom(ctx context.Context, m *core.Manifest, object func(ctx context.Context, key string) ([]byte, error)) ([]byte, error) {
+	plain, err := composeProved(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
+		packed, err := object(ctx, p.Object)
+		if err != nil {
+			return nil, err
+		}
+		return unpackProved(packed, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return packSnapshot(plain)
+}
+
 // Restore stores an object that somebody kept of the snapshot that m names, once
 // it was unpacked and found to be that. Where an object is there that is sound,
 // it is left alone. Otherwise it is durable when Restore returns nil.
