@@ -113,33 +113,55 @@ func TestALineForEachTruncationOfALargeSessionIsNotWrittenManyTimes(t *testing.T
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(s)})
 }
 
-// Entries that are replaced are changes, too.
+// Entries that are replaced are changes, too, and cost object storage in proportion to
+// what is sent and to the session.
 func TestASnapshotOfPartsHasWhatWasReplaced(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	counted := &countingBucket{Bucket: memblob.New()}
+	r := newRigOn(t, counted)
 	m, d, _ := r.runAs(t, manual)
 	s := r.large(t, m, "session-large", 1<<20)
 	rng := rand.New(rand.NewPCG(3, 3))
-	for i := range 20 {
+	sent := int64(len(rendered(s)))
+	n := 20
+	if *long {
+		n = 1000
+	}
+	rested := 0
+	for range n {
 		var e core.Entry
 		_ = s.View(func(st *core.State) error { e = st.Entries[rng.IntN(len(st.Entries))]; return nil })
-		text := strings.Repeat(fmt.Sprint(i), 1+rng.IntN(30_000))
-		line := fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":%q}}`, e.ID, text)
-		if e.Parent != "" {
-			line = bytes.Replace(line, []byte("null"), []byte(fmt.Sprintf("%q", e.Parent)), 1)
-		}
+		line := replacement(e, noise(rng, 1+rng.IntN(30_000)))
 		var a stream.Amend
 		a.Lines([][]byte{line})
 		if _, err := s.Amend(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
+		sent += int64(len(line))
 		add(t, s, 100)
 		r.front(t, m, r.log.Shard(s.ID()))
-		if len(r.latest(t, s.ID()).Parts) == 0 {
-			t.Fatal("it was written whole")
+		if len(r.latest(t, s.ID()).Parts) > 0 {
+			rested++
 		}
 	}
+	size, put := int64(len(rendered(s))), counted.put.Load()
+	t.Logf("%d bytes put for %d of %d sent: %.2f times both", put, size, sent, float64(put)/float64(size+sent))
+	if put > mostTimes*(size+sent) {
+		t.Errorf("%d bytes were put for a session of %d of which %d were sent", put, size, sent)
+	}
+	if rested < n/2 {
+		t.Errorf("%d of %d snapshots rested on a former one", rested, n)
+	}
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(s)})
+}
+
+// replacement is another line for e, with that text.
+func replacement(e core.Entry, text string) []byte {
+	parent := "null"
+	if e.Parent != "" {
+		parent = fmt.Sprintf("%q", e.Parent)
+	}
+	return fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":%q}}`, e.ID, parent, text)
 }
 
 // withChange appends to s until a change of its snapshot is an object.

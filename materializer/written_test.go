@@ -92,13 +92,19 @@ func grow(t *testing.T, rng *rand.Rand, s *stream.Session, next pattern) {
 	size, lines := next(rng)
 	var raw [][]byte
 	for range lines {
-		noise := make([]byte, size*3/4)
-		for i := range noise {
-			noise[i] = byte(rng.Uint32())
-		}
-		raw = append(raw, fmt.Appendf(nil, `{"type":"message","message":{"role":"user","content":%q}}`, base64.StdEncoding.EncodeToString(noise)))
+		raw = append(raw, fmt.Appendf(nil, `{"type":"message","message":{"role":"user","content":%q}}`, noise(rng, size)))
 	}
 	if _, err := s.Append(t.Context(), stream.Append{Lines: raw}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// noise is a text of about size bytes, which compression makes a quarter smaller and
+// no more.
+func noise(rng *rand.Rand, size int) string {
+	b := make([]byte, size*3/4)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return base64.StdEncoding.EncodeToString(b)
 }
