@@ -52,9 +52,10 @@ type Record struct {
 	Count  int    // entry lines in the body
 	Body   []byte // plain: neither compressed nor spilled. Not to be changed
 
-	// Redo says that the record was there before, until the log lost it. It is
-	// kept with the record and not part of the chain.
-	Redo bool
+	// Redo says that the record was there before: in this log, until that lost it, or
+	// with Restored in the log that a backup was made of. Both are kept with the
+	// record and not part of the chain. Restored is of no meaning without Redo.
+	Redo, Restored bool
 
 	// Given by the log, not part of the chain.
 	Pos   Pos

@@ -30,6 +30,10 @@ const (
 	hdrExpected = "Nats-Expected-Last-Subject-Sequence"
 )
 
+// redoRestored is hdrRedo on a record that comes from a backup. Other numbers than
+// 0 are one that the log lost.
+const redoRestored = 2
+
 const (
 	// SpillSize is how many bytes of body, compressed where that helps, a
 	// message may have. A larger body becomes a blob.
@@ -92,7 +96,10 @@ func (f *frame) message(subject string) *nats.Msg {
 	if !f.spill.IsZero() {
 		h.Set(hdrSpill, f.spill.String())
 	}
-	if f.rec.Redo {
+	switch {
+	case f.rec.Redo && f.rec.Restored:
+		h.Set(hdrRedo, strconv.Itoa(redoRestored))
+	case f.rec.Redo:
 		h.Set(hdrRedo, "1")
 	}
 	m.Data = f.data
@@ -130,7 +137,8 @@ func readFrame(h nats.Header, data []byte) (frame, error) {
 	if r.Seq == 0 || count > MaxBody {
 		return f, fmt.Errorf("%s is %d, %s is %d: %w", hdrSeq, r.Seq, hdrCount, count, core.ErrCorrupt)
 	}
-	r.Base, r.Count, r.After, r.Redo = core.Pos(base), int(count), core.Pos(after), redo != 0
+	r.Base, r.Count, r.After = core.Pos(base), int(count), core.Pos(after)
+	r.Redo, r.Restored = redo != 0, redo == redoRestored
 	return f, f.readEncoding(h)
 }
 

@@ -11,13 +11,14 @@ import (
 // An Inspection is what the records of a session are worth, each read and held
 // to the one before it.
 type Inspection struct {
-	Records int          // that are there
-	Redone  int          // of them, stored a second time because the log had lost them
-	Strays  []Fault      // records that follow no other
-	Faults  []Fault      // what is missing or cannot be read, in the order it was met
-	Lent    []Fault      // records that the copy of the log that was read lacks, and another has
-	State   *core.State  // as a reader gets it; nil where none can
-	Last    *core.Record // without its body, where that is spilled
+	Records  int          // that are there
+	Redone   int          // of them, stored a second time because the log had lost them
+	Restored int          // of them, put there from a backup
+	Strays   []Fault      // records that follow no other
+	Faults   []Fault      // what is missing or cannot be read, in the order it was met
+	Lent     []Fault      // records that the copy of the log that was read lacks, and another has
+	State    *core.State  // as a reader gets it; nil where none can
+	Last     *core.Record // without its body, where that is spilled
 	// Latest is the manifest of the last checkpoint, nil where there is none.
 	// Plain is the canonical JSONL that the records come to where it stands; nil
 	// where those before it are dropped, or harmed.
@@ -149,7 +150,10 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	if in.first == "" {
 		in.first = r.Kind
 	}
-	if r.Redo {
+	switch {
+	case r.Redo && r.Restored:
+		in.Restored++
+	case r.Redo:
 		in.Redone++
 	}
 	if r.Lent {

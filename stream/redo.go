@@ -96,7 +96,7 @@ func (s *Session) owed(v *view) (*core.Record, error) {
 // redo returns r as it is stored a second time, behind v.
 func redo(v *view, r *core.Record) *core.Record {
 	again := *r
-	again.Redo = true
+	again.Redo, again.Restored = true, false
 	switch r.Kind {
 	case core.KindOpen:
 		again.Base = 0

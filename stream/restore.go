@@ -254,7 +254,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Compar
 	placed := map[uint64]core.Pos{} // by seq
 	for i, r := range records[len(records)-c.Lacks:] {
 		again := *r
-		again.Redo, again.Base = true, base
+		again.Redo, again.Restored, again.Base = true, true, base
 		switch r.Kind {
 		case core.KindOpen, core.KindErase:
 			again.Base = 0

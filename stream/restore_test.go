@@ -113,9 +113,12 @@ func TestARestoredSessionIsTheSameRecords(t *testing.T) {
 				t.Fatalf("%d records, want %d", len(got), len(part))
 			}
 			for i := range got {
-				if got[i].Chain != part[i].Chain || !got[i].Redo {
+				if got[i].Chain != part[i].Chain || !got[i].Redo || !got[i].Restored {
 					t.Errorf("record %d is %+v", part[i].Seq, got[i])
 				}
+			}
+			if in := inspect(t, to.sessions, "session1"); in.Redone != 0 || in.Restored != len(part) { // nothing was lost
+				t.Errorf("%d records are said to be put back, %d of %d restored", in.Redone, in.Restored, len(part))
 			}
 			again := open(t, to.sessions, "session1")
 			if st := state(t, again); st.Chain != want.Chain || string(st.Render()) != string(want.Render()) {

@@ -33,9 +33,10 @@ blob from the node's memory if its digest is right, a row from the log. It says
 what was mended, and what is left.
 
 With -o json: an object for each session, each on a line of its own: session,
-records, redone (of them, put back after the log had lost them), entries, blobs,
-snapshot, cursor, problems, each with kind, what, detail and next, and mended,
-the same. With --all the last one is of the log: log, sessions, problems.`,
+records, redone (of them, put back after the log had lost them), restored (of
+them, put there from a backup), entries, blobs, snapshot, cursor, problems, each
+with kind, what, detail and next, and mended, the same. With --all the last one
+is of the log: log, sessions, problems.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all == (len(args) > 0) {
@@ -148,6 +149,9 @@ func (a *app) printReport(r api.Report) error {
 			count(r.Records, "record", "records"), count(r.Entries, "entry", "entries"), count(r.Blobs, "blob", "blobs"))
 		if r.Redone > 0 {
 			err = errors.Join(err, a.printf("  %s put back after the log had lost them", count(r.Redone, "record was", "records were")))
+		}
+		if r.Restored > 0 {
+			err = errors.Join(err, a.printf("  %s restored from a backup", count(r.Restored, "record was", "records were")))
 		}
 		for _, p := range r.Mended {
 			err = errors.Join(err, a.printf("  mended: %s %s", p.Kind, plain(p.What)))

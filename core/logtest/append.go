@@ -122,7 +122,8 @@ func comeBackWhole(t *testing.T, l core.Log) {
 	for name, body := range bodies() {
 		r := newRecord(uint64(len(want)+1), "")
 		r.Body, r.Kind, r.Head, r.Writer = body, core.Kind("made-up"), "a.head-1_", "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-		r.Base, r.Epoch, r.Count, r.Redo, r.After = 77, math.MaxUint64, 12345, len(want)%2 == 1, after
+		r.Base, r.Epoch, r.Count, r.After = 77, math.MaxUint64, 12345, after
+		r.Redo, r.Restored = len(want)%3 > 0, len(want)%3 == 2
 		pos, err := l.Append(ctx, id, after, r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -32,7 +32,8 @@ const (
 type Report struct {
 	Session  core.SessionID `json:"session"`
 	Records  int            `json:"records"`
-	Redone   int            `json:"redone"` // of them, put back after the log had lost them
+	Redone   int            `json:"redone"`   // of them, put back after the log had lost them
+	Restored int            `json:"restored"` // of them, put there from a backup
 	Entries  int            `json:"entries"`
 	Blobs    int            `json:"blobs"`
 	Snapshot *core.Manifest `json:"-"` // the latest, nil where there is none
@@ -73,7 +74,7 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *strea
 		return nil, nil, err
 	}
 	r := &Report{
-		Session: id, Records: in.Records, Redone: in.Redone, Snapshot: in.Latest,
+		Session: id, Records: in.Records, Redone: in.Redone, Restored: in.Restored, Snapshot: in.Latest,
 		Cursor: core.CursorOf(in.Last.Seq, in.Last.Chain), Problems: []Problem{},
 	}
 	v.records(r, in)
