@@ -27,6 +27,11 @@ older than that. From a holder that is silent, or of whom nothing is known, it
 is taken over; --take-over takes it from anybody. The former holder is fenced at
 its next write.
 
+What sessctl run, sessctl watch or a node on this host claimed for an agent is
+gone on with unasked once that agent has ended. While it runs it keeps the head,
+and its process is named; so it is with a file that an agent has open. Of agents
+without sessctl run that is known on Linux, and of pi and omp alone.
+
 The session goes on in the directory that --cwd names; else in the one that
 paths in ~/.config/sesslog/sessctl.yaml says is the same; else in the one where
 it was, if that is here; else, if the current directory is in a git repository
@@ -121,6 +126,7 @@ type resumed struct {
 	DryRun  bool           `json:"dryRun,omitempty"`
 
 	mine string // the writer that this host had before
+	left error  // why it would not be done unasked
 }
 
 // broughtIn is where the lines are that the log lacked.
@@ -146,6 +152,7 @@ func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID,
 		return nil, err
 	}
 	out.mine = mine.Writer
+	forced := f.takeOver
 	var life *api.Life
 	if f.claimFlags, life, err = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer); err != nil {
 		return nil, err
@@ -161,6 +168,11 @@ func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID,
 			file.discard()
 		}
 	}()
+	if !forced {
+		if err := a.workedOn(file); err != nil {
+			return nil, err
+		}
+	}
 	if f.agent == "" {
 		f.agent = file.agent
 	}
@@ -284,6 +296,14 @@ func (g *surplus) kept(force bool) bool {
 // wouldResume says what resume would do.
 func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) error {
 	out := resumed{ID: id, Head: f.head, DryRun: true}
+	mine, _, err := a.claims().load(id, f.head)
+	if err != nil {
+		return err
+	}
+	_, _, out.left = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer)
+	if out.left != nil && !errors.Is(out.left, core.ErrFenced) {
+		return out.left
+	}
 	hs, err := node.Heads(ctx, string(id))
 	if err != nil {
 		return err
@@ -298,6 +318,9 @@ func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.Session
 		return err
 	}
 	defer file.discard()
+	if out.left == nil && !f.takeOver {
+		out.left = a.workedOn(file)
+	}
 	if !g.none() {
 		out.Lacked = &g
 	}

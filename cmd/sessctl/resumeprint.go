@@ -59,8 +59,8 @@ func (a *app) printWouldResume(r resumed, f resumeFlags) error {
 	if err := a.printf("  would be written, as of %s; head %s of %s is held by %s", r.Cursor, r.Head, r.ID, who); err != nil {
 		return err
 	}
-	if r.Holder != nil && !f.takeOver && r.Life.AtWork() {
-		if err := a.printf("  it would be left to them, unless --take-over is given"); err != nil {
+	if r.left != nil {
+		if err := a.printf("  it would be left to them, unless --take-over is given: %s", plain(r.left.Error())); err != nil {
 			return err
 		}
 	}

@@ -132,7 +132,9 @@ func (a *app) remembered(id core.SessionID, head string) string {
 // this host, for other verbs to speak from. A claim is one without them, too.
 func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
 	before, _, _ := a.claims().load(id, c.Head)
-	if err := a.claims().save(heldOf(id, c, before.Path)); err != nil {
+	h := heldOf(id, c, before.Path)
+	h.Follows = true
+	if err := a.claims().save(h); err != nil {
 		a.notef("the claim on head %q of %s could not be remembered: %v", c.Head, id, err)
 	}
 }
