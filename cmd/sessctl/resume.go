@@ -73,6 +73,9 @@ who holds the head.`,
 					return usagef("say what to run behind the two dashes: sessctl resume SESSION -- AGENT ARG...")
 				}
 			}
+			if len(args) > 1 && len(f.agentArgs) == 0 {
+				return usagef("put two dashes in front of the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
+			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,8 +85,12 @@ who holds the head.`,
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
 			file, err := a.resume(ctx, args[0], f)
-			if err != nil || f.dry || len(f.agentArgs) == 0 {
+			if err != nil || f.dry {
 				return err
+			}
+			if len(f.agentArgs) == 0 {
+				a.noteNext(file)
+				return nil
 			}
 			return a.resumeAgent(cmd.Context(), f.agentArgs, file)
 		},

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+)
 
 func (a *app) printResumed(r resumed) error {
 	if err := a.printf("%s", plain(r.Path)); err != nil {
@@ -13,6 +17,18 @@ func (a *app) printResumed(r resumed) error {
 		return err
 	}
 	return a.printLacked(r)
+}
+
+// noteNext tells who sits at a terminal how to go on with a file that no agent is
+// started on here.
+func (a *app) noteNext(f *agentFile) {
+	if !a.stderr.tty {
+		return
+	}
+	if args := openArgs(f.agent, f.path); args != nil {
+		a.notef("start the agent on it with: sessctl run -- %s %s", f.agent, strings.Join(args, " "))
+	}
+	a.notef("give the head up with: sessctl release%s %s", headArg(f.claim.Head), f.session)
 }
 
 // printLacked tells in one sentence what became of the lines that the log

@@ -38,16 +38,16 @@ func retentionPlanCmd(a *app) *cobra.Command {
 id on this host. Nothing is done. The policy is one rule made of the flags, or the
 rules of a file in YAML:
 
-  erase_trash: true           # erase what is in the trash for longer than trash.window
+  erase_trash: true       # what is in the trash for longer than trash.window
   rules:
     - name: old
-      older_than: 90d         # not changed for so long
+      older_than: 90d     # not changed for so long
       unless_tag: keep
     - name: busy folders
-      keep: 100               # of each folder, those that were changed last stay
-      per: cwd                # or dialect; without it, of all
+      keep: 100           # of each folder, those that were changed last stay
+      per: cwd            # or dialect; without it, of all
     - name: huge
-      dialect: pi             # cwd, dialect and tag say which sessions a rule is about
+      dialect: pi         # cwd, dialect and tag say which sessions it is about
       larger_than: 256MiB
 
 A session goes when one of a rule's limits says so. One that is held stays, and so
