@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,6 +201,9 @@ func (a *app) readPlan(arg string) (api.Plan, error) {
 		path = a.planPath(arg)
 	}
 	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan, hintf(fmt.Errorf("there is no plan %s%w", arg, silent{fs.ErrNotExist}), "make one with: sessctl retention plan")
+	}
 	if err != nil {
 		return plan, hintf(fmt.Errorf("no plan %s: %w", arg, err), "make one with: sessctl retention plan")
 	}
