@@ -135,7 +135,7 @@ func (c *conformity) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !known {
 		return res, err
 	}
-	_, pattern := c.mux.Handler(r)
+	_, pattern := c.mux.Handler(withoutDryPath(r))
 	_, path, _ := strings.Cut(pattern, " ")
 	op := c.doc.Paths[path][strings.ToLower(r.Method)]
 	if err := c.look(r, res, pattern, op); err != nil {
@@ -143,6 +143,13 @@ func (c *conformity) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, c.fail(r, res, err)
 	}
 	return res, nil
+}
+
+// withoutDryPath is r, or the call that it is a dry run of.
+func withoutDryPath(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	r.URL.Path = strings.Replace(r.URL.Path, "/v1/dry-run/", "/v1/", 1)
+	return r
 }
 
 // undescribed is a header of requests that ask for what is not described, and

@@ -410,7 +410,7 @@ var requestName = text(api.HeaderRequest, "A name for the request, of up to 128 
 
 var ifNoneMatch = text("If-None-Match", "An ETag: 304 where the answer is still that.")
 
-var dryRun = oneOf(api.HeaderDryRun, "Have the call be checked and answered, and nothing stored.", "true")
+var dryRun = oneOf(api.HeaderDryRun, "Have the call be checked and answered, and nothing stored. An older node takes no notice of it: the same call below /v1/dry-run/ has it by itself, and is not found there.", "true")
 
 var prefer = text("Prefer", "wait=SECONDS: how long the caller will wait.")
 

@@ -18,7 +18,8 @@ import (
 // refused for, and is answered as that would be.
 
 // HeaderDryRun is a header that, where it is "true", has a call that writes to sessions be checked
-// and answered, and nothing stored. A call that has no dry run is refused.
+// and answered, and nothing stored. A call that has no dry run is refused. Below
+// /v1/dry-run/ a call has it by itself.
 const HeaderDryRun = "Sess-Dry-Run"
 
 // dryRuns are the calls that have one: those that write to sessions and nowhere
@@ -195,7 +196,8 @@ func (bs *dryBlobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 
 // DryRun returns a client like c whose calls that write to sessions are checked
 // and answered as ever, and store nothing. Its other calls that change something
-// are refused. An older node does not know of it, and would store.
+// are refused, and so is all of it by a node that is too old to know of it:
+// core.ErrInvalid.
 func (c *Client) DryRun() *Client {
 	dry := *c
 	dry.dry = true

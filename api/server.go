@@ -273,7 +273,7 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return identified(s.local(guard.Handler(s.known(mux))))
+	return identified(s.local(guard.Handler(dryByPath(s.known(mux)))))
 }
 
 // local keeps web pages out of a node without a token. Loopback alone does not:

@@ -93,6 +93,10 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 		}
 		c.demand.query(q)
 	}
+	dry := c.dry && method != http.MethodGet
+	if dry {
+		path = strings.Replace(path, apiPath, dryPath, 1)
+	}
 	u := strings.TrimSuffix(base, "/") + path
 	if len(q) > 0 {
 		u += "?" + q.Encode()
@@ -108,9 +112,6 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 		req.Header[k] = v
 	}
 	preferWait(ctx, req.Header)
-	if c.dry && method != http.MethodGet {
-		req.Header.Set(HeaderDryRun, "true")
-	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
@@ -124,6 +125,13 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 			method = http.MethodGet
 		}
 		return nil, fmt.Errorf("no answer from %s: %w: %w", base, err, unanswered(method))
+	}
+	if dry {
+		err = dryAnswer(base, r)
+	}
+	if err != nil {
+		_ = r.Body.Close()
+		return nil, err
 	}
 	if r.StatusCode >= 300 {
 		defer r.Body.Close()

@@ -26,6 +26,10 @@ const (
 	// mostStarts is how often it begins an upload: behind something that sends
 	// each request to another node none would ever be whole.
 	mostStarts = 4
+	// mostRefused is how often in a row the node that has the upload takes no
+	// connection, over some six seconds, before it is begun anew on another: a
+	// node that is only started anew is back by then, with what it had.
+	mostRefused = 6
 )
 
 // ErrNoParts says that a node takes no upload in parts, or has no room for one
@@ -40,12 +44,17 @@ type Large struct {
 	// Sent is told how many more bytes the node has: also at once of those that it
 	// had from an earlier try. Optional.
 	Sent func(int64)
+	// Moved is told when the upload has begun anew on the node at to, for the one
+	// at from takes no connections or does not know it any more. Optional.
+	Moved func(from, to string)
 }
 
 // ImportLarge is Import of a file that is sent in parts: where the connection
 // breaks, or the node is started anew, it goes on where it was, and so does a
 // later call for the same bytes within a day, from any process with the same
-// token. ErrNoParts where the node does not do that; nothing was imported then.
+// token. Where the node takes no connections for some seconds and the client has
+// others, it begins anew on the next. A file that the node refused is not kept
+// there. ErrNoParts where the node does not do that; nothing was imported then.
 func (c *Client) ImportLarge(ctx context.Context, file Large, o ImportOptions) (Imported, error) {
 	var out Imported
 	err := c.inParts(ctx, file, func(ctx context.Context, node *Client, path string) error {
@@ -78,9 +87,18 @@ func (c *Client) inParts(ctx context.Context, what Large, finish func(ctx contex
 			return nil
 		}
 		if err := t.mend(ctx, err); err != nil {
+			if t.path != "" && refusedForGood(err) {
+				t.end(ctx)
+			}
 			return err
 		}
 	}
+}
+
+// refusedForGood reports whether a node has answered that sending the same again
+// is of no use.
+func refusedForGood(err error) bool {
+	return answered(err) && !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) && !errors.Is(err, ErrTooMany)
 }
 
 // A transfer is an upload as its sender sees it.
@@ -89,6 +107,7 @@ type transfer struct {
 	client *Client
 
 	node     *Client // the one that has the upload
+	at       uint32  // which of the client's nodes that is
 	path     string  // of the upload there; empty before it is begun
 	offset   int64
 	unsure   bool // whether offset is where it ends
@@ -96,6 +115,7 @@ type transfer struct {
 
 	told             int64 // to Sent
 	starts, failures int
+	refused          int // how often in a row the node took no connection
 }
 
 // step does the next thing that is to be done.
@@ -138,7 +158,23 @@ func (t *transfer) mend(ctx context.Context, err error) error {
 	if t.failures++; t.failures > mostFailures {
 		return err
 	}
+	if t.gone(err) {
+		t.client.nodes.leave(t.at)
+		t.path = ""
+		return nil
+	}
 	return sleep(ctx, min(longestPause, 50*time.Millisecond<<min(t.failures, 10)))
+}
+
+// gone counts how often the node that has the upload took no connection, and
+// reports whether another is to be asked.
+func (t *transfer) gone(err error) bool {
+	if !unsent(err) {
+		t.refused = 0
+		return false
+	}
+	t.refused++
+	return t.refused >= mostRefused && t.path != "" && t.client.nodes != nil && t.starts < mostStarts
 }
 
 // refusedToBegin reports whether a node said that it takes no upload in parts.
@@ -156,7 +192,8 @@ func (t *transfer) begin(ctx context.Context) error {
 	h := t.header()
 	h.Set(HeaderUploadLength, strconv.FormatInt(t.Size, 10))
 	h.Set(HeaderUploadMetadata, announcing(t.SHA256))
-	r, err := t.client.sendPinned(ctx, http.MethodPost, "/v1/uploads", h, &t.node)
+	before := t.node
+	r, err := t.pinned(ctx, http.MethodPost, "/v1/uploads", h)
 	if err != nil {
 		return err
 	}
@@ -165,8 +202,11 @@ func (t *transfer) begin(ctx context.Context) error {
 	if err != nil || at.Path == "" {
 		return fmt.Errorf("the node began an upload and did not say where: %w", core.ErrInvalid)
 	}
-	t.path, t.offset = at.Path, 0
+	t.path, t.offset, t.refused = at.Path, 0, 0
 	t.starts++
+	if before != nil && before.Base != t.node.Base && t.Moved != nil {
+		t.Moved(before.Base, t.node.Base)
+	}
 	return t.stands(r)
 }
 
@@ -216,11 +256,12 @@ func (t *transfer) end(ctx context.Context) {
 	_ = t.node.do(ctx, http.MethodDelete, t.path, nil, t.header(), nil, 0, nil)
 }
 
-// sendPinned sends a request without a body that may be repeated, and sets node
-// to a client for the one node that answered it.
-func (c *Client) sendPinned(ctx context.Context, method, path string, h http.Header, node **Client) (*http.Response, error) {
+// pinned sends a request without a body that may be repeated, and keeps to the
+// node that answered it.
+func (t *transfer) pinned(ctx context.Context, method, path string, h http.Header) (*http.Response, error) {
+	c := t.client
 	if c.nodes == nil {
-		*node = c
+		t.node = c
 		return c.send(ctx, method, path, nil, h, nil, 0)
 	}
 	for left := len(c.nodes.urls); ; left-- {
@@ -229,7 +270,7 @@ func (c *Client) sendPinned(ctx context.Context, method, path string, h http.Hea
 		one.Base, one.nodes = c.nodes.urls[int(at)%len(c.nodes.urls)], nil
 		r, err := one.send(ctx, method, path, nil, h, nil, 0)
 		if err == nil {
-			*node = &one
+			t.node, t.at = &one, at
 			return r, nil
 		}
 		if left == 1 || !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {

@@ -87,7 +87,7 @@ func (s *State) Removable() error {
 	if s.Held == nil {
 		return nil
 	}
-	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s): %w", s.ID, by(s.Held), s.ID, ErrHeld)
+	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s --why TEXT): %w", s.ID, by(s.Held), s.ID, ErrHeld)
 }
 
 // MayWrite returns a *FencedError unless writer may write to head: nobody else

@@ -151,7 +151,7 @@ func (a *app) tellRan(f *following, rans []ran, left int) {
 		return
 	}
 	if len(rans) == 0 {
-		a.notef("%s wrote no session file that could be found (it was looked for in %s), so nothing of this is in the log", f.agent, rootsText(f.finder.roots))
+		a.notef("%s wrote no session file that could be found (it was looked for in %s), so nothing of this is in the log", f.agent, rootsText(f.ownRoots()))
 	}
 	for _, r := range rans {
 		if !isSubagent(r, rans) {
@@ -197,6 +197,21 @@ func (a *app) holderText(c *core.Claim) string {
 		return "somebody else"
 	}
 	return a.claimText(c)
+}
+
+// ownRoots are where the agent that runs keeps its sessions, by its name; all roots
+// where that is none that is known.
+func (f *following) ownRoots() []bridge.Root {
+	var own []bridge.Root
+	for _, r := range f.finder.roots {
+		if r.Dialect == f.agent {
+			own = append(own, r)
+		}
+	}
+	if len(own) == 0 {
+		return f.finder.roots
+	}
+	return own
 }
 
 func rootsText(roots []bridge.Root) string {

@@ -37,6 +37,9 @@ type agentFile struct {
 // is not there yet.
 func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
 	body, place, err := node.File(ctx, string(id), f.head)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, hintf(err, "see which heads it has with: sessctl heads %s", id)
+	}
 	if err != nil {
 		return nil, err
 	}

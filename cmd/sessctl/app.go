@@ -121,6 +121,8 @@ func (a *app) root() *cobra.Command {
 		cmd.AddCommand(verb(a))
 	}
 	a.complete(cmd)
+	explainArguments(cmd)
+	groupVerbs(cmd)
 	return cmd
 }
 

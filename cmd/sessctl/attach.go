@@ -171,6 +171,11 @@ func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) e
 		if err := a.printf("%s", a.stdout.fit(plain(join(" · ", string(id), info.Log.Dialect, name, info.CWD)), 0)); err != nil {
 			return err
 		}
+		if info.Log.Deleted != nil {
+			if err := x.note("it is in the trash, take it out with: sessctl rm --undo %s", id); err != nil {
+				return err
+			}
+		}
 		if h := info.Log.Heads[head]; h != nil && h.Claim != nil {
 			if err := x.note("head %s is held by %s", head, a.claimText(h.Claim)); err != nil {
 				return err

@@ -75,7 +75,7 @@ func (a *app) audit(ctx context.Context, since time.Time) error {
 
 func (a *app) printAudit(rs []api.AuditRecord) error {
 	if len(rs) == 0 {
-		a.notef("nothing was done")
+		a.notef("no acts of operators are recorded")
 		return nil
 	}
 	g := a.newGrid()

@@ -30,7 +30,8 @@ type held struct {
 	Epoch   uint64         `json:"epoch"`
 	Agent   string         `json:"agent,omitempty"`
 	Since   time.Time      `json:"since,omitzero"`
-	Path    string         `json:"path,omitempty"` // of the agent's file, where one was written
+	Path    string         `json:"path,omitempty"`    // of the agent's file, where one was written
+	Follows bool           `json:"follows,omitempty"` // sessctl watch made it, for an agent that writes
 }
 
 // claims returns the memory below $XDG_STATE_HOME. Without a home there is

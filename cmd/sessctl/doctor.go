@@ -68,17 +68,20 @@ func (a *app) printExamination(r api.Examination) error {
 		if f.Mended {
 			state = "mended"
 		}
-		err = errors.Join(err, a.printf("%-8s %s: %s: %s", state, f.Check, plain(f.What), plain(f.Detail)))
+		err = errors.Join(err, a.printf("%-8s %s", state, a.stdout.folded(plain(join(": ", f.Check, f.What, f.Detail)), findingsAt)))
 		if f.Next != "" && !f.Mended {
-			err = errors.Join(err, a.printf("         next: %s", plain(f.Next)))
+			err = errors.Join(err, a.printf("         %s", a.stdout.folded(plain("next: "+f.Next), findingsAt)))
 		}
 	}
-	var seen []string
+	g := a.newGrid()
 	for _, c := range r.Checks {
-		seen = append(seen, fmt.Sprintf("%s (%s)", c.Name, plain(c.Seen)))
+		g.add("  "+c.Name, c.Seen)
 	}
-	return errors.Join(err, a.printf("looked at: %s", strings.Join(seen, ", ")))
+	return errors.Join(err, a.printf("looked at"), g.flush())
 }
+
+// findingsAt is the column where what was found begins, behind how bad it is.
+const findingsAt = 9
 
 // verdict says in one line how it stands.
 func verdict(r api.Examination) string {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -80,24 +82,28 @@ func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.has([]string{testID})
-	var asked []string
+	var asked []bool
 	take := func(answer any) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			asked = append(asked, r.Header.Get(api.HeaderDryRun))
+			dry := strings.HasPrefix(r.URL.Path, "/v1/dry-run/")
+			asked = append(asked, dry)
+			w.Header().Set(api.HeaderDryRun, strconv.FormatBool(dry))
 			_ = json.NewEncoder(w).Encode(answer)
 		}
 	}
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
+	f.mux.HandleFunc("POST /v1/dry-run/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
+	for _, at := range []string{"/v1/", "/v1/dry-run/"} {
+		f.mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
+	}
 	const said = "sessctl: a dry run: nothing is stored, here is what it would come to\n"
 	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
 	wantFiles(t, f.home, nil)
 	f.stdin = "{}"
 	wantResult(t, f.run("append", "--dry-run", testID), 0, "1 line stored", said)
 	wantResult(t, f.run("append", testID), 0, "1 line stored", "")
-	if !slices.Equal(asked, []string{"true", "true", ""}) {
-		t.Errorf("asked for are %q", asked)
+	if !slices.Equal(asked, []bool{true, true, false}) {
+		t.Errorf("asked for are %v", asked)
 	}
 	wantResult(t, f.run("claim", "--dry-run", "--hold", testID), exitUsage, "", "exclude each other")
 	wantResult(t, f.run("append", "--dry-run", "--journal", f.home, testID), exitUsage, "", "exclude each other")

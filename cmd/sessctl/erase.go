@@ -141,7 +141,7 @@ func (a *app) printErasable(f api.Erasable) error {
 
 func (a *app) printRemains(remains []string) error {
 	for _, what := range remains {
-		if err := a.printf("remains  %s", what); err != nil {
+		if err := a.printf("remains  %s", a.stdout.folded(plain(what), len("remains  "))); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,9 @@ what is there is refused, naming the first line that does.
 
 A file of 8 MiB or more is sent in parts: over a line that breaks it goes on where
 it was, also when sessctl or the node was started anew meanwhile; for that the node
-keeps what it has of the file for a day.
+keeps what it has of the file for a day, unless it refuses the file. Where it takes
+no connection for some seconds, and --url names others, the next one is sent the
+file from its beginning.
 
 The file of a session that is in the trash, or was erased, brings nothing: of one
 file that is an error, of several it is said how many there were.
@@ -119,9 +121,9 @@ type brought struct {
 	err     error
 }
 
-// importFile brings one file into the log. It prints nothing. What was sent of
-// its bytes is told to sent.
-func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, f importFlags, sent func(int64)) (out brought) {
+// importFile brings one file into the log. It prints nothing but by
+// bar, which is told what was sent of its bytes.
+func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, f importFlags, bar *progress) (out brought) {
 	out.file = file
 	if out.err = file.err; out.err != nil {
 		return out
@@ -136,11 +138,11 @@ func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, 
 	if size >= 0 { // as it was when it was opened: it may be growing
 		from = io.LimitReader(body, size)
 	}
-	out.err = a.importFrom(ctx, node, from, size, f, &out, sent)
+	out.err = a.importFrom(ctx, node, from, size, f, &out, bar)
 	return out
 }
 
-func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, size int64, f importFlags, out *brought, sent func(int64)) error {
+func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, size int64, f importFlags, out *brought, bar *progress) error {
 	name := out.file.name
 	// The beginning of the file tells the session, and so the claim. A file that
 	// can be held in memory is read whole, and compared with the log.
@@ -177,7 +179,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	how, _ := api.ParseOnConflict(f.how.how) // it was checked
 	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
 	out.first.nameParent(name, &o)
-	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, sent)
+	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, bar)
 	out.done.Skipped = notNil(out.done.Skipped)
 	if err != nil {
 		if errors.Is(err, core.ErrDeleted) && out.first.session != "" {

@@ -33,7 +33,7 @@ func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f
 		return err
 	}
 	if len(files) == 1 {
-		out := a.importFile(ctx, node, files[0], f, func(int64) {})
+		out := a.importFile(ctx, node, files[0], f, a.newProgress(files, true))
 		if out.err != nil {
 			return out.err
 		}
@@ -72,7 +72,7 @@ func (a *app) bringAll(ctx context.Context, node *api.Client, files []foundFile,
 					return nil
 				}
 				defer memory.Release(weight)
-				out := a.importFile(ctx, node, file, f, bar.sent)
+				out := a.importFile(ctx, node, file, f, bar)
 				bar.done(out)
 				results[i] <- out
 				return nil

@@ -28,7 +28,7 @@ func journalCmd(a *app) *cobra.Command {
 take. What waits there goes to the log before the next append with that journal,
 or with: sessctl journal send`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return usagef("journal ls, or journal send?") },
+		RunE: func(*cobra.Command, []string) error { return usagef("what about it: ls, or send") },
 	}
 	var dir string
 	ls := &cobra.Command{

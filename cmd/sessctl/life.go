@@ -25,7 +25,7 @@ func (a *app) lifeText(l *api.Life) string {
 }
 
 // askFirst looks at who holds the head before it is taken over. It returns what
-// to ask the log for, and what is known of the holder; or an error where that
+// to ask the log for, and what is known of the holder; or core.ErrFenced where that
 // one seems to be at work. own is the writer that this host remembers.
 func (a *app) askFirst(ctx context.Context, node *api.Client, id core.SessionID, f claimFlags, own string) (claimFlags, *api.Life, error) {
 	hs, err := node.Heads(ctx, string(id))
@@ -39,12 +39,17 @@ func (a *app) askFirst(ctx context.Context, node *api.Client, id core.SessionID,
 		if f.takeOver {
 			return f, h.Life, nil
 		}
+		if err := a.runsHere(id, f.head, h.Claim); err != nil {
+			return f, h.Life, err
+		}
 		if h.Life == nil && h.Claim.Writer != own {
 			return f, nil, maybeAtWork(id, f.head, h)
 		}
 		mine := h.Claim.Writer == own && (h.Life == nil || h.Life.State != api.LifeAlive)
 		if !mine && h.Life.AtWork() {
-			return f, h.Life, a.atWork(id, f.head, h)
+			if err := a.leftBehind(ctx, node, id, f.head, h); err != nil {
+				return f, h.Life, err
+			}
 		}
 		f.takeOver, f.from = true, h.Claim.Writer
 		return f, h.Life, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -99,7 +100,11 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 		return a.printJSON(notNil(rows))
 	}
 	if len(rows) == 0 {
-		a.notef("no sessions; bring one in with: sessctl import FILE")
+		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, api.ListOptions{}) {
+			a.notef("no session is like that; see all with: sessctl ls")
+			return nil
+		}
+		a.notef("no sessions; bring one in with: sessctl import FILE, or: sessctl run -- AGENT")
 		return nil
 	}
 	if err := a.printRows(rows); err != nil {

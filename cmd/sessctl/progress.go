@@ -11,11 +11,12 @@ import (
 // line now and then elsewhere, nothing where nothing was asked for. Its methods
 // may be called from several goroutines.
 type progress struct {
-	files int
-	bytes int64 // of all of them
+	a      *app
+	silent bool
+	files  int
+	bytes  int64 // of all of them
 
 	mu       sync.Mutex
-	a        *app // nil for nothing
 	finished int
 	failed   int
 	sizes    int64 // of the finished files
@@ -31,14 +32,10 @@ const (
 )
 
 func (a *app) newProgress(files []foundFile, quiet bool) *progress {
-	p := &progress{files: len(files)}
+	p := &progress{a: a, silent: quiet || a.format == asJSON, files: len(files), every: lineEvery}
 	for _, f := range files {
 		p.bytes += max(f.size, 0)
 	}
-	if quiet || a.format == asJSON {
-		return p
-	}
-	p.a, p.every = a, lineEvery
 	if a.stderr.tty {
 		p.every = barEvery
 	}
@@ -68,7 +65,7 @@ func (p *progress) done(out brought) {
 
 // show shows how far it is, when the time for that has come.
 func (p *progress) show() {
-	if p.a == nil {
+	if p.silent {
 		return
 	}
 	now := p.a.now()
@@ -94,10 +91,23 @@ func (p *progress) text() string {
 	return text
 }
 
+// note tells people something in a line of its own.
+func (p *progress) note(form string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hide()
+	p.a.notef(form, args...)
+}
+
 // clear takes the bar away, for a line to be printed.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.hide()
+}
+
+// hide is clear with p.mu held.
+func (p *progress) hide() {
 	if p.shown > 0 {
 		fmt.Fprintf(p.a.stderr, "\r%s\r", strings.Repeat(" ", p.shown))
 		p.shown = 0

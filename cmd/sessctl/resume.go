@@ -27,6 +27,11 @@ older than that. From a holder that is silent, or of whom nothing is known, it
 is taken over; --take-over takes it from anybody. The former holder is fenced at
 its next write.
 
+What sessctl run, sessctl watch or a node on this host claimed for an agent is
+gone on with unasked once that agent has ended. While it runs it keeps the head,
+and its process is named; so it is with a file that an agent has open. Of agents
+without sessctl run that is known on Linux, and of pi and omp alone.
+
 The session goes on in the directory that --cwd names; else in the one that
 paths in ~/.config/sesslog/sessctl.yaml says is the same; else in the one where
 it was, if that is here; else, if the current directory is in a git repository
@@ -68,6 +73,9 @@ who holds the head.`,
 					return usagef("say what to run behind the two dashes: sessctl resume SESSION -- AGENT ARG...")
 				}
 			}
+			if len(args) > 1 && len(f.agentArgs) == 0 {
+				return usagef("put two dashes in front of the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
+			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +85,12 @@ who holds the head.`,
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
 			file, err := a.resume(ctx, args[0], f)
-			if err != nil || f.dry || len(f.agentArgs) == 0 {
+			if err != nil || f.dry {
 				return err
+			}
+			if len(f.agentArgs) == 0 {
+				a.noteNext(file)
+				return nil
 			}
 			return a.resumeAgent(cmd.Context(), f.agentArgs, file)
 		},
@@ -121,6 +133,7 @@ type resumed struct {
 	DryRun  bool           `json:"dryRun,omitempty"`
 
 	mine string // the writer that this host had before
+	left error  // why it would not be done unasked
 }
 
 // broughtIn is where the lines are that the log lacked.
@@ -146,6 +159,7 @@ func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID,
 		return nil, err
 	}
 	out.mine = mine.Writer
+	forced := f.takeOver
 	var life *api.Life
 	if f.claimFlags, life, err = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer); err != nil {
 		return nil, err
@@ -161,6 +175,11 @@ func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID,
 			file.discard()
 		}
 	}()
+	if !forced {
+		if err := a.workedOn(file); err != nil {
+			return nil, err
+		}
+	}
 	if f.agent == "" {
 		f.agent = file.agent
 	}
@@ -284,6 +303,14 @@ func (g *surplus) kept(force bool) bool {
 // wouldResume says what resume would do.
 func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) error {
 	out := resumed{ID: id, Head: f.head, DryRun: true}
+	mine, _, err := a.claims().load(id, f.head)
+	if err != nil {
+		return err
+	}
+	_, _, out.left = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer)
+	if out.left != nil && !errors.Is(out.left, core.ErrFenced) {
+		return out.left
+	}
 	hs, err := node.Heads(ctx, string(id))
 	if err != nil {
 		return err
@@ -298,6 +325,9 @@ func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.Session
 		return err
 	}
 	defer file.discard()
+	if out.left == nil && !f.takeOver {
+		out.left = a.workedOn(file)
+	}
 	if !g.none() {
 		out.Lacked = &g
 	}

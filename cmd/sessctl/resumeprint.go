@@ -1,6 +1,10 @@
 package main
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+)
 
 func (a *app) printResumed(r resumed) error {
 	if err := a.printf("%s", plain(r.Path)); err != nil {
@@ -13,6 +17,18 @@ func (a *app) printResumed(r resumed) error {
 		return err
 	}
 	return a.printLacked(r)
+}
+
+// noteNext tells who sits at a terminal how to go on with a file that no agent is
+// started on here.
+func (a *app) noteNext(f *agentFile) {
+	if !a.stderr.tty {
+		return
+	}
+	if args := openArgs(f.agent, f.path); args != nil {
+		a.notef("start the agent on it with: sessctl run -- %s %s", f.agent, strings.Join(args, " "))
+	}
+	a.notef("give the head up with: sessctl release%s %s", headArg(f.claim.Head), f.session)
 }
 
 // printLacked tells in one sentence what became of the lines that the log
@@ -59,8 +75,8 @@ func (a *app) printWouldResume(r resumed, f resumeFlags) error {
 	if err := a.printf("  would be written, as of %s; head %s of %s is held by %s", r.Cursor, r.Head, r.ID, who); err != nil {
 		return err
 	}
-	if r.Holder != nil && !f.takeOver && r.Life.AtWork() {
-		if err := a.printf("  it would be left to them, unless --take-over is given"); err != nil {
+	if r.left != nil {
+		if err := a.printf("  it would be left to them, unless --take-over is given: %s", plain(r.left.Error())); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,16 +41,16 @@ func retentionPlanCmd(a *app) *cobra.Command {
 id on this host. Nothing is done. The policy is one rule made of the flags, or the
 rules of a file in YAML:
 
-  erase_trash: true           # erase what is in the trash for longer than trash.window
+  erase_trash: true       # what is in the trash for longer than trash.window
   rules:
     - name: old
-      older_than: 90d         # not changed for so long
+      older_than: 90d     # not changed for so long
       unless_tag: keep
     - name: busy folders
-      keep: 100               # of each folder, those that were changed last stay
-      per: cwd                # or dialect; without it, of all
+      keep: 100           # of each folder, those that were changed last stay
+      per: cwd            # or dialect; without it, of all
     - name: huge
-      dialect: pi             # cwd, dialect and tag say which sessions a rule is about
+      dialect: pi         # cwd, dialect and tag say which sessions it is about
       larger_than: 256MiB
 
 A session goes when one of a rule's limits says so. One that is held stays, and so
@@ -203,6 +205,9 @@ func (a *app) readPlan(arg string) (api.Plan, error) {
 		path = a.planPath(arg)
 	}
 	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan, hintf(fmt.Errorf("there is no plan %s%w", arg, silent{fs.ErrNotExist}), "make one with: sessctl retention plan")
+	}
 	if err != nil {
 		return plan, hintf(fmt.Errorf("no plan %s: %w", arg, err), "make one with: sessctl retention plan")
 	}

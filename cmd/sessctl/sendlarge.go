@@ -26,9 +26,9 @@ type outgoing struct {
 }
 
 // sendFile imports a file, in parts where it is large.
-func sendFile(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, sent func(int64)) (api.Imported, error) {
+func sendFile(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, bar *progress) (api.Imported, error) {
 	if f.size >= inPartsFrom {
-		done, err := sendLarge(ctx, node, f, o, sent)
+		done, err := sendLarge(ctx, node, f, o, bar)
 		if !errors.Is(err, api.ErrNoParts) {
 			return done, err
 		}
@@ -37,10 +37,10 @@ func sendFile(ctx context.Context, node *api.Client, f outgoing, o api.ImportOpt
 	if int64(len(f.start)) != f.size {
 		whole = io.MultiReader(whole, f.rest)
 	}
-	return node.Import(ctx, counting(whole, sent), f.size, o)
+	return node.Import(ctx, counting(whole, bar.sent), f.size, o)
 }
 
-func sendLarge(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, sent func(int64)) (api.Imported, error) {
+func sendLarge(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, bar *progress) (api.Imported, error) {
 	large := api.LargeBytes(f.start)
 	if int64(len(f.start)) != f.size {
 		file, _, err := openFile(f.name) // rest is read once, and may still be asked for
@@ -52,7 +52,10 @@ func sendLarge(ctx context.Context, node *api.Client, f outgoing, o api.ImportOp
 			return api.Imported{}, fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
-	large.Sent = sent
+	large.Sent = bar.sent
+	large.Moved = func(from, to string) {
+		bar.note("the node at %s is gone: %s is sent to %s, from its beginning", from, title(f.name), to)
+	}
 	return node.ImportLarge(ctx, large, o)
 }
 

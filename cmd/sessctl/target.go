@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -102,6 +103,9 @@ func amazon(region string) string {
 // isTargetDirectory refuses what is no directory.
 func isTargetDirectory(path string) error {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return hintf(fmt.Errorf("there is no %s%w", path, silent{fs.ErrNotExist}), "name the directory that was backed up to, or s3://BUCKET/PREFIX")
+	}
 	if err != nil {
 		return err
 	}

@@ -472,7 +472,7 @@ func TestLs(t *testing.T) {
 01bbbbbb                                       0        deleted  /x
 `, "")
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
-	wantResult(t, f.run("ls", "none"), 0, "", "no sessions")
+	wantResult(t, f.run("ls", "none"), 0, "", "no session is like that")
 	wantResult(t, f.run("ls", "none", "-o", "json"), 0, "[]\n", "")
 	var rows []api.Row
 	if err := json.Unmarshal([]byte(f.run("ls", "-o", "json").out), &rows); err != nil || len(rows) != 2 {

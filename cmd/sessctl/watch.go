@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,7 +133,9 @@ func (a *app) remembered(id core.SessionID, head string) string {
 // this host, for other verbs to speak from. A claim is one without them, too.
 func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
 	before, _, _ := a.claims().load(id, c.Head)
-	if err := a.claims().save(heldOf(id, c, before.Path)); err != nil {
+	h := heldOf(id, c, before.Path)
+	h.Follows = true
+	if err := a.claims().save(h); err != nil {
 		a.notef("the claim on head %q of %s could not be remembered: %v", c.Head, id, err)
 	}
 }
@@ -160,6 +163,7 @@ func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) erro
 		return err
 	}
 	defer b.Close()
+	a.noteRoots(roots, f.once)
 	if f.once {
 		return flushed(b.Flush(ctx))
 	}
@@ -170,6 +174,27 @@ func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) erro
 		a.notef("%v; they are brought in when sessctl watch runs again", err)
 	}
 	return nil
+}
+
+// noteRoots says what is followed, and what is not there.
+func (a *app) noteRoots(roots []bridge.Root, once bool) {
+	var here, gone []string
+	for _, r := range roots {
+		if _, err := os.Stat(r.Path); err == nil {
+			here = append(here, r.Path)
+		} else {
+			gone = append(gone, r.Path)
+		}
+	}
+	switch {
+	case once && len(here) == 0:
+		a.notef("nothing is there to bring in: %s", strings.Join(gone, ", "))
+	case once || !a.stderr.tty:
+	case len(here) == 0:
+		a.notef("nothing is there yet, and followed once it appears: %s", strings.Join(gone, ", "))
+	default:
+		a.notef("following %s, until interrupted", strings.Join(here, ", "))
+	}
 }
 
 // flushed says how to go on where a flush was cut short.

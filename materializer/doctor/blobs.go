@@ -34,10 +34,10 @@ func (d *Doctor) blobs(ctx context.Context, f *finder) (string, error) {
 		}
 	}
 	if late > 0 {
-		f.add(Note, "blobs", fmt.Sprintf("%s in the trash could have been deleted for long, %d MiB: nobody collects", count(late, "copy", "copies"), lateBytes>>20),
+		f.add(Note, "blobs", fmt.Sprintf("%s in the trash could have been deleted for long, %s: nobody collects", count(late, "copy", "copies"), sizeOf(lateBytes)),
 			"sessctl blobs gc --apply, every day, or the setting blobs.collect")
 	}
-	return fmt.Sprintf("%s, %d MiB; %d in the trash", count(blobs, "blob", "blobs"), bytes>>20, copies), nil
+	return fmt.Sprintf("%s, %s; %d in the trash", count(blobs, "blob", "blobs"), sizeOf(bytes), copies), nil
 }
 
 const (

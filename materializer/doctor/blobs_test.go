@@ -58,7 +58,7 @@ func TestATrashThatNobodyEmptiesIsNamed(t *testing.T) {
 	for age, want := range map[time.Duration]int{0: 0, 2 * time.Hour: 0, 4 * time.Hour: 1} {
 		f := &finder{check: "blobs"}
 		seen, err := (&Doctor{Blobs: blobstore.New(agedBucket{bucket, age}).WithGrace(time.Hour)}).blobs(t.Context(), f)
-		if err != nil || len(f.found) != want || seen != "1 blob, 0 MiB; 1 in the trash" {
+		if err != nil || len(f.found) != want || seen != "1 blob, 5 bytes; 1 in the trash" {
 			t.Errorf("after %v: %q, %+v, %v", age, seen, f.found, err)
 		}
 		if want > 0 && !strings.Contains(f.found[0].Next, "gc --apply") {

@@ -163,7 +163,7 @@ func (d *Doctor) disk(_ context.Context, f *finder) (string, error) {
 		return "how much is free cannot be told here", nil
 	}
 	share := float64(free) / float64(size)
-	detail := fmt.Sprintf("%.0f %% of it is free, %d MiB", 100*share, free>>20)
+	detail := fmt.Sprintf("%.0f %% of it is free, %s", 100*share, sizeOf(free))
 	switch {
 	case share < diskDanger:
 		f.add(Danger, d.Node.Dir, detail, "make room: a disk that is full stops the log")
@@ -197,6 +197,20 @@ func (d *Doctor) store(ctx context.Context, f *finder) (string, error) {
 		return "it does not answer", nil
 	}
 	return "it answers", nil
+}
+
+// sizeOf is a number of bytes, for people.
+func sizeOf(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return count(int(n), "byte", "bytes")
+	}
+	size, suffix := float64(n)/unit, 0
+	for size >= unit && suffix < len("KMGTPE")-1 {
+		size /= unit
+		suffix++
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGTPE"[suffix])
 }
 
 func count(n int, one, many string) string {

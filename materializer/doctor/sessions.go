@@ -125,7 +125,7 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		}
 	}
 	if old > 0 {
-		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %d MiB with those", count(int(old), "snapshot", "snapshots"), oldBytes>>20), "they go by themselves, snapshots.grace after a later one came")
+		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %s with those", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they go by themselves, snapshots.grace after a later one came")
 	}
 	return count(objects, "object", "objects"), nil
 }

@@ -17,6 +17,7 @@ import (
 // A valve is a proxy in front of a node that counts what it passes on to it.
 type valve struct {
 	url, to string
+	ln      net.Listener
 	mu      sync.Mutex
 	passed  int64
 	marks   []mark
@@ -26,7 +27,7 @@ type valve struct {
 type mark struct {
 	at   int64
 	met  chan struct{}
-	shut bool // nothing passes any more then
+	shut bool // nothing passes any more then, and nobody takes a connection
 }
 
 func startValve(t *testing.T, n *harness.Node, marks ...mark) *valve {
@@ -35,7 +36,7 @@ func startValve(t *testing.T, n *harness.Node, marks ...mark) *valve {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &valve{url: "http://" + ln.Addr().String(), to: strings.TrimPrefix(n.URL, "http://"), marks: marks}
+	v := &valve{url: "http://" + ln.Addr().String(), to: strings.TrimPrefix(n.URL, "http://"), ln: ln, marks: marks}
 	t.Cleanup(func() { _ = ln.Close() })
 	go func() {
 		for {
@@ -79,6 +80,7 @@ func (c counter) Write(b []byte) (int, error) {
 		c.v.marks = c.v.marks[1:]
 		close(m.met)
 		if m.shut {
+			_ = c.v.ln.Close()
 			return n, io.ErrClosedPipe
 		}
 	}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// Help is read on terminals of 80 columns, and names every verb under what it is
+// for.
+func TestHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
+	root := testApp(nil).root()
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if line = strings.TrimSuffix(line, "\n"); columns(line) > 80 {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), columns(line), line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden && cmd.GroupID == "" {
+			t.Errorf("%s is in no group of verbs", cmd.Name())
+		}
+	}
+}
+
+func TestArgumentsThatAreWrongAreAnsweredWithThoseThatAreRight(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"info"}, "info: it was given 0 arguments, and takes: sessctl info SESSION\n"},
+		{[]string{"redact", testID}, "redact: it was given 1 argument, and takes: sessctl redact SESSION ENTRY...\n"},
+		{[]string{"ps", "x"}, "ps: it was given 1 argument, and takes: sessctl ps\n"},
+		{[]string{"retention", "check"}, `retention: there is no sessctl retention "check"; there is: apply, plan` + "\n"},
+		{[]string{"resume", testID, "pi"}, `resume: put two dashes in front of the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
+	} {
+		wantResult(t, f.run(c.args...), exitUsage, "", c.want)
+	}
+}
