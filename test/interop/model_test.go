@@ -159,8 +159,9 @@ func textsIn(content json.RawMessage) []string {
 	return texts
 }
 
-// declare has the agent whose directory is dir know the model, as fake/fake-1.
-func (m *model) declare(tb testing.TB, dir string) {
+// declare has an agent whose directory is dir know the model, as fake/fake-1.
+// What omp reads is YAML, which this is as well.
+func (m *model) declare(tb testing.TB, a *agent, dir string) {
 	tb.Helper()
 	b, err := json.Marshal(map[string]any{"providers": map[string]any{"fake": map[string]any{
 		"baseUrl": m.URL + "/v1", "apiKey": "x", "api": "openai-completions",
@@ -176,7 +177,7 @@ func (m *model) declare(tb testing.TB, dir string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "models.json"), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, a.models), b, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -31,7 +31,7 @@ import (
 // adds comes into the log, and out of it again byte for byte.
 func TestAgentsSeeWhatWeSeeAndWeWhatTheyWrite(t *testing.T) {
 	t.Parallel()
-	eachAgent(t, func(t *testing.T, a *agent) {
+	eachPi(t, func(t *testing.T, a *agent) {
 		first, n := uint64(rand.Uint32()), *sessions
 		if *seed != 0 {
 			first, n = *seed, 1

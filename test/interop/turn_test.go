@@ -23,7 +23,7 @@ import (
 // said its context is. What it wrote is then in the log.
 func TestAnAgentGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
-	eachAgent(t, func(t *testing.T, a *agent) {
+	eachPi(t, func(t *testing.T, a *agent) {
 		node := harness.StartNode(t)
 		c := node.Client()
 		host := harness.NewHost(t, node)
@@ -33,7 +33,7 @@ func TestAnAgentGoesOnElsewhere(t *testing.T) {
 		dir := host.Path("agent")
 		host.Env = append(host.Env, "PI_CODING_AGENT_DIR="+dir, "PI_OFFLINE=1")
 		m := newModel(t, calls("echo the answer is $((6*7))"), says("It is done."))
-		m.declare(t, dir)
+		m.declare(t, a, dir)
 		var resumed struct{ Path string }
 		host.JSON(t, &resumed, "resume", id)
 		before, err := os.ReadFile(resumed.Path)
