@@ -5,7 +5,6 @@ package interop_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -15,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,7 +45,7 @@ func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) 
 	if err := os.WriteFile(filepath.Join(d.agentDir(), "settings.json"), []byte(`{"images":{"autoResize":false}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\necho $$ >%q.half && mv %q.half %q\nexec %q %q \"$@\"\n", d.pidFile(), d.pidFile(), d.pidFile(), a.node, a.cli)
+	script := fmt.Sprintf("#!/bin/sh\necho $$ $PPID >%q.half && mv %q.half %q\nexec %q %q \"$@\"\n", d.pidFile(), d.pidFile(), d.pidFile(), a.node, a.cli)
 	if err := os.WriteFile(d.Path("bin", a.command), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -106,15 +104,17 @@ func (d *desk) start(t *testing.T, args ...string) *exec.Cmd {
 // pid is the agent's, which has been started.
 func (d *desk) pid(t *testing.T) int {
 	t.Helper()
-	b, err := os.ReadFile(d.pidFile())
-	if err != nil {
+	agent, _ := d.pids(t)
+	return agent
+}
+
+// pids are those of the agent, which has been started, and of who started it.
+func (d *desk) pids(t *testing.T) (agent, sessctl int) {
+	t.Helper()
+	if _, err := fmt.Sscan(read(t, d.pidFile()), &agent, &sessctl); err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
+	return agent, sessctl
 }
 
 // file is the one session file on the desk.
@@ -257,17 +257,7 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		t.Fatal("the agent does not ask its model")
 	}
 	id := only(t, c)
-	harness.Await(t, "the log has the tool's result", func() error {
-		body, err := c.Export(t.Context(), id, false)
-		if err != nil {
-			return err
-		}
-		defer body.Close()
-		if b := whole(t, body, nil); !bytes.Contains(b, []byte("the answer is 42")) {
-			return fmt.Errorf("it has %d bytes", len(b))
-		}
-		return nil
-	})
+	logged(t, c, id, "the answer is 42")
 	pid := ann.pid(t)
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -292,13 +282,7 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 	holdsInOrder(t, there.heard[0], []string{"What is it?", "the answer is 42", "What now?"})
 
 	close(here.proceed)
-	harness.Await(t, "ann's agent ends", func() error {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !bytes.Contains(stat, []byte(") Z ")) {
-			return fmt.Errorf("it is there: %v", err)
-		}
-		return nil
-	})
+	awaitDeath(t, pid)
 	out := ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Go on.")...)...)
 	holdsInOrder(t, here.heard[len(here.heard)-1], []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
 	if strings.Contains(here.heard[len(here.heard)-1], "Said to ann alone.") {
