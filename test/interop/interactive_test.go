@@ -68,7 +68,7 @@ func TestAnAgentInATerminalIsAsWithoutSessctl(t *testing.T) {
 	m := newModel(t, calls("echo the answer is $((6*7))"), says("It is forty-two."), says("I am sure."), says("Seven times six."))
 	ann, bob := newDesk(t, node, a, m, "project"), newDesk(t, node, a, m, "elsewhere")
 
-	x := ann.terminal(t, wide, append([]string{"run"}, ann.starts()...)...)
+	x := ann.terminal(t, shell, wide, append([]string{"run"}, ann.starts()...)...)
 	before := x.begins(wide)
 	x.types("What is it?\r")
 	x.shows("the answer is 42")
@@ -85,21 +85,22 @@ func TestAnAgentInATerminalIsAsWithoutSessctl(t *testing.T) {
 	x.types(ctrlC) // what was typed goes, and nothing else
 	x.types("Are you sure?\r")
 	x.shows(`I am sure\.`)
+	logged(t, node.Client(), id, "I am sure.") // it may be shown before it is written
 	x.types(ctrlD)
 	x.shows("session " + id + " is in the log")
 	x.ends(0, before)
 	hasFile(t, node.Client(), id, ann.file(t))
 
-	y := bob.terminal(t, narrow, append([]string{"resume", id, "--cwd", "."}, bob.starts()...)...)
+	y := bob.terminal(t, shell, narrow, append([]string{"resume", id, "--cwd", "."}, bob.starts()...)...)
 	before = y.begins(narrow)
 	for _, said := range []string{`What is it\?`, "the answer is 42", `It is forty-two\.`, `Are you sure\?`, `I am sure\.`} {
 		y.shows(said)
 	}
 	y.types("And why?\r")
 	y.shows(`Seven times six\.`)
+	logged(t, node.Client(), id, "Seven times six.")
 	y.types(ctrlD)
 	y.ends(0, before)
-	logged(t, node.Client(), id, "Seven times six.")
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,52 +114,60 @@ func TestAnAgentInATerminalIsAsWithoutSessctl(t *testing.T) {
 }
 
 // An agent that dies in the terminal leaves it as it was, and its lines are in the
-// log. One whose sessctl dies goes on in the terminal, and what it wrote without
-// is in the log after the next run.
-func TestADeathInATerminalLosesNothing(t *testing.T) {
+// log.
+func TestAnAgentThatDiesInATerminalLeavesItAsItWas(t *testing.T) {
 	t.Parallel()
-	t.Run("of the agent", func(t *testing.T) {
-		t.Parallel()
-		a := inATerminal(t)
-		node := harness.StartNode(t)
-		ann := newDesk(t, node, a, newModel(t, says("It is forty-two.")), "project")
-		x := ann.terminal(t, wide, append([]string{"run"}, ann.starts()...)...)
-		before := x.begins(wide)
-		x.types("What is it?\r")
-		x.shows(`It is forty-two\.`)
-		id := only(t, node.Client())
-		if err := syscall.Kill(ann.pid(t), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		x.shows("session " + id + " is in the log")
-		x.ends(137, before)
-		hasFile(t, node.Client(), id, ann.file(t))
-	})
-	t.Run("of sessctl", func(t *testing.T) {
-		t.Parallel()
-		a := inATerminal(t)
-		node := harness.StartNode(t)
-		ann := newDesk(t, node, a, newModel(t, says("It is forty-two."), says("I am sure.")), "project")
-		x := ann.terminal(t, wide, append([]string{"run"}, ann.starts()...)...)
-		x.begins(wide)
-		x.types("What is it?\r")
-		x.shows(`It is forty-two\.`)
-		id := only(t, node.Client())
-		agent, sessctl := ann.pids(t)
-		if err := syscall.Kill(sessctl, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		x.shows(`it came to 137\s`) // and the shell says how the agent has set it
-		x.types("Are you sure?\r")
-		x.shows(`I am sure\.`)
-		x.types(ctrlD)
-		awaitDeath(t, agent)
-		if b := read(t, ann.file(t)); !strings.Contains(b, "I am sure.") {
-			t.Fatalf("the agent did not write what it said:\n%s", b)
-		}
-		ann.sessctl(t, "run", "--", "true")
-		hasFile(t, node.Client(), id, ann.file(t))
-	})
+	node := harness.StartNode(t)
+	ann := newDesk(t, node, inATerminal(t), newModel(t, says("It is forty-two.")), "project")
+	x := ann.terminal(t, shell, wide, append([]string{"run"}, ann.starts()...)...)
+	before := x.begins(wide)
+	x.types("What is it?\r")
+	x.shows(`It is forty-two\.`)
+	id := only(t, node.Client())
+	if err := syscall.Kill(ann.pid(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	x.shows("session " + id + " is in the log")
+	x.ends(137, before)
+	hasFile(t, node.Client(), id, ann.file(t))
+}
+
+// Where sessctl dies in a terminal, the agent goes on there, unless the shell takes
+// the terminal from it; then it ends. What it wrote without sessctl is in the log
+// after the next run, whichever it was.
+func TestNothingIsLostWhereSessctlDiesInATerminal(t *testing.T) {
+	t.Parallel()
+	for name, shell := range map[string]string{"the agent goes on": shell, "the shell has jobs": shellWithJobs} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := harness.StartNode(t)
+			ann := newDesk(t, node, inATerminal(t), newModel(t, says("It is forty-two."), says("I am sure.")), "project")
+			x := ann.terminal(t, shell, wide, append([]string{"run"}, ann.starts()...)...)
+			x.begins(wide)
+			x.types("What is it?\r")
+			x.shows(`It is forty-two\.`)
+			id := only(t, node.Client())
+			agent, sessctl := ann.pids(t)
+			if err := syscall.Kill(sessctl, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			x.shows(`it came to 137\s`) // and the shell says how the agent has set it
+			x.types("Are you sure?\r")
+			if shell != shellWithJobs {
+				x.shows(`I am sure\.`)
+				harness.Await(t, "the agent writes what it says", func() error {
+					if b := read(t, ann.file(t)); !strings.Contains(b, "I am sure.") {
+						return fmt.Errorf("there are %d bytes", len(b))
+					}
+					return nil
+				})
+				x.types(ctrlD)
+			}
+			awaitDeath(t, agent)
+			ann.sessctl(t, "run", "--", "true")
+			hasFile(t, node.Client(), id, ann.file(t))
+		})
+	}
 }
 
 // logged waits until what is said is in the log.

@@ -20,8 +20,7 @@ import (
 )
 
 // A terminal is a pseudo terminal in which somebody has started sessctl from a
-// shell. The shell says how the terminal is set before and after, and what
-// sessctl came to; then it waits, so that the terminal stays.
+// shell.
 type terminal struct {
 	t   *testing.T
 	pty *os.File
@@ -33,17 +32,23 @@ type terminal struct {
 	read  int // of what is shown, how much was awaited
 }
 
-const shellScript = `stty -g; "$@" 3<&-; echo "it came to $?"; stty -g; read over <&3`
+// What shells run. They say how the terminal is set before and after, and what
+// sessctl came to; then they wait, so that the terminal stays. A shell that has
+// jobs takes the terminal back when a job is over, which to it is sessctl.
+const (
+	shell         = `stty -g; "$@" 3<&-; echo "it came to $?"; stty -g; read over <&3`
+	shellWithJobs = `set -m; ` + shell
+)
 
 // terminal starts sessctl in a terminal of its own, in the project. All that is in
 // the terminal ends with the test.
-func (d *desk) terminal(t *testing.T, size pty.Winsize, args ...string) *terminal {
+func (d *desk) terminal(t *testing.T, shell string, size pty.Winsize, args ...string) *terminal {
 	t.Helper()
 	ours, shells, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", append([]string{"-c", shellScript, "sh", harness.Binary(t, "sessctl")}, args...)...)
+	cmd := exec.Command("sh", append([]string{"-c", shell, "sh", harness.Binary(t, "sessctl")}, args...)...)
 	cmd.Dir, cmd.Env = d.project, append(d.Environ(), "TERM=xterm-256color")
 	cmd.ExtraFiles = []*os.File{ours}
 	f, err := pty.StartWithSize(cmd, &size)
@@ -59,7 +64,7 @@ func (d *desk) terminal(t *testing.T, size pty.Winsize, args ...string) *termina
 		x.end()
 	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the shell's group is all that is in the terminal
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the shell's group; what is a job of its own is hung up
 		_ = cmd.Wait()
 		_ = f.Close()
 		<-done
