@@ -34,6 +34,7 @@ type agent struct {
 	node    string // the program that runs it
 	module  string // what it exports
 	cli     string // its command
+	opens   string // the flag by which it goes on with a session file
 	models  string // the file in its directory that says what models there are
 }
 
@@ -109,7 +110,7 @@ func oldPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "node_modules", "@mariozechner", "pi-coding-agent", "dist")
 	return &agent{
-		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi@0.73", node: node, models: "models.json",
+		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi@0.73", node: node, opens: "--session", models: "models.json",
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }
@@ -127,7 +128,7 @@ func newPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "package", "dist", "bundle")
 	return &agent{
-		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi", node: node, models: "models.json",
+		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi", node: node, opens: "--session", models: "models.json",
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }

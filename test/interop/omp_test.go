@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"testing"
 )
 
 // omp is the newest of its versions of which all parts are published: of 18.3.4
@@ -32,8 +34,34 @@ func omp(ctx context.Context) (*agent, error) {
 	modules := filepath.Join(root, "node_modules")
 	omp := filepath.Join(modules, "@oh-my-pi", "pi-coding-agent")
 	return &agent{
-		name: "omp-" + version, command: "omp", dialect: "omp", profile: "omp", models: "models.yml",
+		name: "omp-" + version, command: "omp", dialect: "omp", profile: "omp", opens: "--resume", models: "models.yml",
 		node:   filepath.Join(modules, "@oven", fmt.Sprintf("bun-%s-%s", runtime.GOOS, arch[1]), "bin", "bun"),
 		module: filepath.Join(omp, "src", "session", "session-manager.ts"), cli: filepath.Join(omp, "dist", "cli.js"),
 	}, err
+}
+
+// What pi's judges do, omp's own parser does with what we export: it sees the
+// entries, tree, leaf and name that the node says, and builds at every entry the
+// context that we build.
+func TestOmpSeesWhatWeSee(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("omp is half a gigabyte to fetch: -long is not set")
+	}
+	c := newCourt(t, fetched(t, "omp-18.2.3"))
+	first, n := uint64(rand.Uint32()), *sessions
+	if *seed != 0 {
+		first, n = *seed, 1
+	}
+	for at := first; at-first < n && !t.Failed(); at++ {
+		t.Logf("seed %d", at)
+		s, rng := generate(at, c.agent), rand.New(rand.NewPCG(at, 1))
+		id := c.imports(t, s.file, -1)
+		c.append(t, id, rng)
+		file := c.exports(t, id)
+		path := filepath.Join(c.dir, "session.jsonl")
+		c.save(t, path, file)
+		c.agree(t, id, path, file, rng)
+	}
+	t.Logf("%s judged %d sessions in %d contexts", c.agent, n, c.contexts)
 }
