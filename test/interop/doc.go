@@ -19,8 +19,8 @@
 // Otherwise pi 1.5.2 stands for all of them where they are handled alike: it
 // starts the soonest, and omp is half a gigabyte to fetch.
 //
-// omp is 18.2.3 because 18.3.4, by whose rules its sessions are read, does not
-// start: its own packages are published up to 18.2.11, its native code with its
-// library whole in 18.2.3 last, and with neither are all functions there that
-// 18.3.4 imports.
+// omp is 18.2.3, the newest of its versions of which all parts are published.
+// 18.3.4, by whose rules its sessions are read, finds no native code of its
+// version, and lacks a function in any that there is: docs/DIALECTS.md has what it
+// says. In a terminal only pi 1.5.2 is tried.
 package interop
