@@ -32,16 +32,16 @@ var (
 // ruled matches a line over a terminal of so many columns, as pi draws it.
 func ruled(columns uint16) string { return fmt.Sprintf("[^─]─{%d}[^─]", columns) }
 
-// settings matches what the shell says of the terminal.
-const settings = `[0-9a-f]+(:[0-9a-f]+){10,}`
+// settings matches what the shell says of the terminal, to its end.
+const settings = `\S+(:\S+){5,}\s`
 
 // begins awaits the agent's screen, and returns how the terminal was set before.
 func (x *terminal) begins(size pty.Winsize) (before string) {
 	x.t.Helper()
 	before = x.shows(settings)
-	x.shows(ruled(size.Cols))
-	x.shows("fake-1") // below where one types
-	x.shows("π - ")   // the title, which it sets when it takes what is typed
+	// A line, the model below where one types, and the title, which it sets when it
+	// takes what is typed.
+	x.showsAll(ruled(size.Cols), "fake-1", "π - ")
 	return before
 }
 

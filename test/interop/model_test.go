@@ -174,10 +174,16 @@ func (m *model) declare(tb testing.TB, a *agent, dir string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	files := map[string][]byte{a.models: b}
+	if a.command == "omp" { // it asks ports of this machine for models
+		files["config.yml"] = []byte(`{"disabledProviders":["ollama","llama.cpp","lm-studio"]}`)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, a.models), b, 0o600); err != nil {
-		tb.Fatal(err)
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }

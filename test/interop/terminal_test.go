@@ -29,7 +29,8 @@ type terminal struct {
 	grew  *sync.Cond
 	shown plain
 	ended bool
-	read  int // of what is shown, how much was awaited
+
+	read int // of what is shown, how much was awaited
 }
 
 // What shells run. They say how the terminal is set before and after, and what
@@ -122,6 +123,19 @@ func (x *terminal) shows(pattern string) string {
 		}
 		x.grew.Wait()
 	}
+}
+
+// showsAll waits until the terminal shows what matches each of the patterns, in any
+// order.
+func (x *terminal) showsAll(patterns ...string) {
+	x.t.Helper()
+	from, to := x.read, x.read
+	for _, p := range patterns {
+		x.read = from
+		x.shows(p)
+		to = max(to, x.read)
+	}
+	x.read = to
 }
 
 // plain is what a terminal is sent as text alone, without colours and links. The
