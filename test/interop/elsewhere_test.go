@@ -182,14 +182,16 @@ func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
 		}
 		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Where are we?")...)...)
 
-		if len(m.heard) != 4 || len(m.refused) > 0 {
-			t.Fatalf("the model was asked %d times, and %q", len(m.heard), m.refused)
+		heard, refused := m.asked()
+		if len(heard) != 4 || len(refused) > 0 {
+			t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
 		}
 		said := []string{"What is in it?", "the answer is 42", "It is forty-two.", "And why?", "Seven times six.", "Where are we?"}
-		holdsInOrder(t, m.heard[2], said[:4])
-		holdsInOrder(t, m.heard[3], said)
-		if len(m.shown) != 4 || len(m.shown[0]) < 1024 || len(slices.Compact(slices.Clone(m.shown))) != 1 {
-			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(m.shown), m.shown)
+		holdsInOrder(t, heard[2], said[:4])
+		holdsInOrder(t, heard[3], said)
+		shown := m.pictures()
+		if len(shown) != 4 || len(shown[0]) < 1024 || len(slices.Compact(slices.Clone(shown))) != 1 {
+			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(shown), shown)
 		}
 		// Each host's file is the log's lines, and says where its host works.
 		body, err := node.Client().Export(t.Context(), id, false)
@@ -276,16 +278,19 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		t.Errorf("resume after the kill: %s", r)
 	}
 	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.starts("-p", "What now?")...)...)
-	if len(there.heard) != 1 || len(there.refused) > 0 {
-		t.Fatalf("bob's model was asked %d times, and %q", len(there.heard), there.refused)
+	heard, refused := there.asked()
+	if len(heard) != 1 || len(refused) > 0 {
+		t.Fatalf("bob's model was asked %d times, and %q", len(heard), refused)
 	}
-	holdsInOrder(t, there.heard[0], []string{"What is it?", "the answer is 42", "What now?"})
+	holdsInOrder(t, heard[0], []string{"What is it?", "the answer is 42", "What now?"})
 
 	close(here.proceed)
 	awaitDeath(t, pid)
 	out := ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Go on.")...)...)
-	holdsInOrder(t, here.heard[len(here.heard)-1], []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
-	if strings.Contains(here.heard[len(here.heard)-1], "Said to ann alone.") {
+	heard, _ = here.asked()
+	last := heard[len(heard)-1]
+	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
+	if strings.Contains(last, "Said to ann alone.") {
 		t.Error("on main the model is told what was said beside it")
 	}
 	told := "had 1 line (" // the answer
@@ -304,9 +309,10 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 	}
 	head, _, _ = strings.Cut(head, " ")
 	ann.sessctl(t, append([]string{"resume", id, "--head", head, "--cwd", ann.project}, ann.starts("-p", "Go on there.")...)...)
-	heard := here.heard[len(here.heard)-1]
-	holdsInOrder(t, heard, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
-	if strings.Contains(heard, "Said to bob.") {
+	heard, _ = here.asked()
+	last = heard[len(heard)-1]
+	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
+	if strings.Contains(last, "Said to bob.") {
 		t.Error("on her own head the model is told what bob was told")
 	}
 }

@@ -102,13 +102,12 @@ func TestAnAgentInATerminalIsAsWithoutSessctl(t *testing.T) {
 	y.types(ctrlD)
 	y.ends(0, before)
 
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.heard) != 4 || len(m.refused) > 0 {
-		t.Fatalf("the model was asked %d times, and %q", len(m.heard), m.refused)
+	heard, refused := m.asked()
+	if len(heard) != 4 || len(refused) > 0 {
+		t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
 	}
-	holdsInOrder(t, m.heard[3], []string{"What is it?", "the answer is 42", "It is forty-two.", "Are you sure?", "I am sure.", "And why?"})
-	if strings.Contains(m.heard[3], "half a thought") {
+	holdsInOrder(t, heard[3], []string{"What is it?", "the answer is 42", "It is forty-two.", "Are you sure?", "I am sure.", "And why?"})
+	if strings.Contains(heard[3], "half a thought") {
 		t.Error("the model was told what was taken back")
 	}
 }

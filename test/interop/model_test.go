@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,21 @@ func (m *model) next(r *http.Request, body []byte) (map[string]any, bool) {
 	m.heard = append(m.heard, requestText(body))
 	m.shown = append(m.shown, imagesIn(body)...)
 	return delta, true
+}
+
+// asked is what the model was asked: the texts of each request so far, and what
+// was beyond the script.
+func (m *model) asked() (heard, refused []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.heard), slices.Clone(m.refused)
+}
+
+// pictures are the images that it was shown, as data URLs.
+func (m *model) pictures() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.shown)
 }
 
 // imagesIn returns the images of a request.

@@ -43,14 +43,15 @@ func TestAnAgentGoesOnElsewhere(t *testing.T) {
 
 		run(t, a, host, "-p", "What now?", "--model", "fake/fake-1", a.opens, resumed.Path)
 
-		if len(m.heard) != 2 || len(m.refused) > 0 {
-			t.Fatalf("the model was asked %d times, and %q", len(m.heard), m.refused)
+		heard, refused := m.asked()
+		if len(heard) != 2 || len(refused) > 0 {
+			t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
 		}
-		holdsInOrder(t, m.heard[0], slices.Concat(predicted, []string{"What now?"}))
-		holdsInOrder(t, m.heard[1], slices.Concat(predicted, []string{"What now?", "the answer is 42"}))
+		holdsInOrder(t, heard[0], slices.Concat(predicted, []string{"What now?"}))
+		holdsInOrder(t, heard[1], slices.Concat(predicted, []string{"What now?", "the answer is 42"}))
 		for _, gone := range []string{"left behind", "question one", "answer one"} {
-			if strings.Contains(m.heard[0], gone) {
-				t.Errorf("the model was told %q, which is on another branch or was summed up:\n%s", gone, m.heard[0])
+			if strings.Contains(heard[0], gone) {
+				t.Errorf("the model was told %q, which is on another branch or was summed up:\n%s", gone, heard[0])
 			}
 		}
 
