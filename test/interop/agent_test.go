@@ -28,43 +28,60 @@ const nodeVersion = "22.23.3"
 // An agent is a published version of a coding agent, on this machine.
 type agent struct {
 	name    string // as test names have it
-	version string
+	command string // what its users call it
+	dialect string // of what it writes
 	profile string // that has its rules
 	node    string // the program that runs it
 	module  string // what it exports
 	cli     string // its command
+	opens   string // the flag by which it goes on with a session file
+	models  string // the file in its directory that says what models there are
 }
 
 func (a *agent) String() string { return a.name }
 
 // newer reports whether a is pi 1.5.2, which writes more than 0.73.1.
-func (a *agent) newer() bool { return a.version == "1.5.2" }
+func (a *agent) newer() bool { return a.name == "pi-1.5.2" }
 
 // agents are those that there are, by name. Each is looked for once, whatever
 // comes of it.
-var agents = []struct {
-	name string
-	get  func() (*agent, error)
-}{
-	{"pi-0.73.1", once(oldPi)},
-	{"pi-1.5.2", once(newPi)},
+var agents = map[string]func() (*agent, error){
+	"pi-0.73.1":  once(3*time.Minute, oldPi),
+	"pi-1.5.2":   once(3*time.Minute, newPi),
+	"omp-18.2.3": once(10*time.Minute, omp),
 }
 
-func once(get func(context.Context) (*agent, error)) func() (*agent, error) {
+func once(within time.Duration, get func(context.Context) (*agent, error)) func() (*agent, error) {
 	return sync.OnceValues(func() (*agent, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
 		return get(ctx)
 	})
 }
 
-// eachAgent runs f as a subtest with each agent, in parallel.
+// eachPi runs f as a subtest with each version of pi, in parallel.
+func eachPi(t *testing.T, f func(t *testing.T, a *agent)) {
+	t.Helper()
+	each(t, []string{"pi-0.73.1", "pi-1.5.2"}, f)
+}
+
+// eachAgent is eachPi for what is the same with all agents: with -long it is
+// tried with all of them, and else with the one that starts soonest.
 func eachAgent(t *testing.T, f func(t *testing.T, a *agent)) {
 	t.Helper()
-	for _, one := range agents {
-		t.Run(one.name, func(t *testing.T) {
+	names := []string{"pi-1.5.2"}
+	if *long {
+		names = append(names, "pi-0.73.1", "omp-18.2.3")
+	}
+	each(t, names, f)
+}
+
+func each(t *testing.T, names []string, f func(t *testing.T, a *agent)) {
+	t.Helper()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f(t, fetched(t, one.name))
+			f(t, fetched(t, name))
 		})
 	}
 }
@@ -75,18 +92,11 @@ func fetched(tb testing.TB, name string) *agent {
 	if testing.Short() {
 		tb.Skip("agents are not fetched: -short is set")
 	}
-	for _, one := range agents {
-		if one.name != name {
-			continue
-		}
-		a, err := one.get()
-		if err != nil {
-			tb.Skipf("no judge %s: %v", name, err)
-		}
-		return a
+	a, err := agents[name]()
+	if err != nil {
+		tb.Skipf("no judge %s: %v", name, err)
 	}
-	tb.Fatalf("no agent is called %s", name)
-	return nil
+	return a
 }
 
 func oldPi(ctx context.Context) (*agent, error) {
@@ -100,7 +110,7 @@ func oldPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "node_modules", "@mariozechner", "pi-coding-agent", "dist")
 	return &agent{
-		name: "pi-" + version, version: version, profile: "pi@0.73", node: node,
+		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi@0.73", node: node, opens: "--session", models: "models.json",
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }
@@ -118,7 +128,7 @@ func newPi(ctx context.Context) (*agent, error) {
 	})
 	dist := filepath.Join(root, "package", "dist", "bundle")
 	return &agent{
-		name: "pi-" + version, version: version, profile: "pi", node: node,
+		name: "pi-" + version, command: "pi", dialect: "pi", profile: "pi", node: node, opens: "--session", models: "models.json",
 		module: filepath.Join(dist, "index.js"), cli: filepath.Join(dist, "cli.js"),
 	}, err
 }

@@ -5,7 +5,6 @@ package interop_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -15,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,13 +40,13 @@ func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) 
 			t.Fatal(err)
 		}
 	}
-	m.declare(t, d.Path(".pi", "agent"))
+	m.declare(t, a, d.agentDir())
 	// pi 1.5.2 leaves a picture out where it has not the library to make it smaller.
-	if err := os.WriteFile(d.Path(".pi", "agent", "settings.json"), []byte(`{"images":{"autoResize":false}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(d.agentDir(), "settings.json"), []byte(`{"images":{"autoResize":false}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\necho $$ >%q.half && mv %q.half %q\nexec %q %q \"$@\"\n", d.pidFile(), d.pidFile(), d.pidFile(), a.node, a.cli)
-	if err := os.WriteFile(d.Path("bin", "pi"), []byte(script), 0o700); err != nil {
+	script := fmt.Sprintf("#!/bin/sh\necho $$ $PPID >%q.half && mv %q.half %q\nexec %q %q \"$@\"\n", d.pidFile(), d.pidFile(), d.pidFile(), a.node, a.cli)
+	if err := os.WriteFile(d.Path("bin", a.command), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -56,9 +54,12 @@ func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) 
 
 func (d *desk) pidFile() string { return d.Path("agent.pid") }
 
-// pi are the words behind which sessctl is told to start the agent.
-func (d *desk) pi(args ...string) []string {
-	return append([]string{"--", d.Path("bin", "pi"), "--model", "fake/fake-1"}, args...)
+// agentDir is where the agent keeps its files.
+func (d *desk) agentDir() string { return d.Path("."+d.agent.command, "agent") }
+
+// starts are the words by which sessctl is told to start the agent.
+func (d *desk) starts(args ...string) []string {
+	return append([]string{"--", d.Path("bin", d.agent.command), "--model", "fake/fake-1"}, args...)
 }
 
 // sessctl runs it in the project to its end, and returns all that it and the
@@ -103,21 +104,23 @@ func (d *desk) start(t *testing.T, args ...string) *exec.Cmd {
 // pid is the agent's, which has been started.
 func (d *desk) pid(t *testing.T) int {
 	t.Helper()
-	b, err := os.ReadFile(d.pidFile())
-	if err != nil {
+	agent, _ := d.pids(t)
+	return agent
+}
+
+// pids are those of the agent, which has been started, and of who started it.
+func (d *desk) pids(t *testing.T) (agent, sessctl int) {
+	t.Helper()
+	if _, err := fmt.Sscan(read(t, d.pidFile()), &agent, &sessctl); err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
+	return agent, sessctl
 }
 
 // file is the one session file on the desk.
 func (d *desk) file(t *testing.T) string {
 	t.Helper()
-	found, err := filepath.Glob(d.Path(".pi", "agent", "sessions", "*", "*.jsonl"))
+	found, err := filepath.Glob(filepath.Join(d.agentDir(), "sessions", "*", "*.jsonl"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("there are the session files %q, %v", found, err)
 	}
@@ -171,22 +174,24 @@ func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
 		m := newModel(t, calls("echo the answer is $((6*7))"), says("It is forty-two."), says("Seven times six."), says("On the first host."))
 		ann, bob := newDesk(t, node, a, m, "ann's project"), newDesk(t, node, a, m, "elsewhere/project.b")
 
-		ann.sessctl(t, append([]string{"run"}, ann.pi("-p", "@"+ann.picture(t), "What is in it?")...)...)
+		ann.sessctl(t, append([]string{"run"}, ann.starts("-p", "@"+ann.picture(t), "What is in it?")...)...)
 		id := only(t, node.Client())
-		out := bob.sessctl(t, append([]string{"resume", id, "--cwd", "."}, bob.pi("-p", "And why?")...)...)
+		out := bob.sessctl(t, append([]string{"resume", id, "--cwd", "."}, bob.starts("-p", "And why?")...)...)
 		if want := "it goes on in " + bob.project + " (it was " + ann.project + "): --cwd says so"; !strings.Contains(out, want) {
 			t.Errorf("bob is not told that %s, but:\n%s", want, out)
 		}
-		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.pi("-p", "Where are we?")...)...)
+		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Where are we?")...)...)
 
-		if len(m.heard) != 4 || len(m.refused) > 0 {
-			t.Fatalf("the model was asked %d times, and %q", len(m.heard), m.refused)
+		heard, refused := m.asked()
+		if len(heard) != 4 || len(refused) > 0 {
+			t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
 		}
 		said := []string{"What is in it?", "the answer is 42", "It is forty-two.", "And why?", "Seven times six.", "Where are we?"}
-		holdsInOrder(t, m.heard[2], said[:4])
-		holdsInOrder(t, m.heard[3], said)
-		if len(m.shown) != 4 || len(m.shown[0]) < 1024 || len(slices.Compact(slices.Clone(m.shown))) != 1 {
-			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(m.shown), m.shown)
+		holdsInOrder(t, heard[2], said[:4])
+		holdsInOrder(t, heard[3], said)
+		shown := m.pictures()
+		if len(shown) != 4 || len(shown[0]) < 1024 || len(slices.Compact(slices.Clone(shown))) != 1 {
+			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(shown), shown)
 		}
 		// Each host's file is the log's lines, and says where its host works.
 		body, err := node.Client().Export(t.Context(), id, false)
@@ -247,24 +252,14 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 	there := newModel(t, says("Said to bob."))
 	ann, bob := newDesk(t, node, a, here, "project"), newDesk(t, node, a, there, "project")
 
-	run := ann.start(t, append([]string{"run"}, ann.pi("-p", "What is it?")...)...)
+	run := ann.start(t, append([]string{"run"}, ann.starts("-p", "What is it?")...)...)
 	select {
 	case <-here.waiting: // the tool has run, and the model is asked what now
 	case <-harness.Timeout(t).Done():
 		t.Fatal("the agent does not ask its model")
 	}
 	id := only(t, c)
-	harness.Await(t, "the log has the tool's result", func() error {
-		body, err := c.Export(t.Context(), id, false)
-		if err != nil {
-			return err
-		}
-		defer body.Close()
-		if b := whole(t, body, nil); !bytes.Contains(b, []byte("the answer is 42")) {
-			return fmt.Errorf("it has %d bytes", len(b))
-		}
-		return nil
-	})
+	logged(t, c, id, "the answer is 42")
 	pid := ann.pid(t)
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -277,31 +272,31 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 
 	// That ann's host is dead nobody knows before it has been silent for a while.
 	switch r := bob.Sessctl(t, "resume", id, "--cwd", bob.project); {
-	case r.Code == 6 && strings.Contains(r.Err, "is held by pi") && strings.Contains(r.Err, "--take-over"):
+	case r.Code == 6 && strings.Contains(r.Err, "is held by "+a.command) && strings.Contains(r.Err, "--take-over"):
 	case r.Code == 0 && strings.Contains(r.Out, "silent since"): // this machine is slow
 	default:
 		t.Errorf("resume after the kill: %s", r)
 	}
-	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.pi("-p", "What now?")...)...)
-	if len(there.heard) != 1 || len(there.refused) > 0 {
-		t.Fatalf("bob's model was asked %d times, and %q", len(there.heard), there.refused)
+	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.starts("-p", "What now?")...)...)
+	heard, refused := there.asked()
+	if len(heard) != 1 || len(refused) > 0 {
+		t.Fatalf("bob's model was asked %d times, and %q", len(heard), refused)
 	}
-	holdsInOrder(t, there.heard[0], []string{"What is it?", "the answer is 42", "What now?"})
+	holdsInOrder(t, heard[0], []string{"What is it?", "the answer is 42", "What now?"})
 
 	close(here.proceed)
-	harness.Await(t, "ann's agent ends", func() error {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !bytes.Contains(stat, []byte(") Z ")) {
-			return fmt.Errorf("it is there: %v", err)
-		}
-		return nil
-	})
-	out := ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.pi("-p", "Go on.")...)...)
-	holdsInOrder(t, here.heard[len(here.heard)-1], []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
-	if strings.Contains(here.heard[len(here.heard)-1], "Said to ann alone.") {
+	awaitDeath(t, pid)
+	out := ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Go on.")...)...)
+	heard, _ = here.asked()
+	last := heard[len(heard)-1]
+	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
+	if strings.Contains(last, "Said to ann alone.") {
 		t.Error("on main the model is told what was said beside it")
 	}
-	const told = "had 1 line (" // the answer
+	told := "had 1 line (" // the answer
+	if a.command == "omp" {
+		told = "had 2 lines (" // and that omp has ended
+	}
 	if dies {
 		if strings.Contains(out, told) {
 			t.Errorf("ann is told of lines that there are not:\n%s", out)
@@ -313,10 +308,11 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		t.Fatalf("ann is not told:\n%s", out)
 	}
 	head, _, _ = strings.Cut(head, " ")
-	ann.sessctl(t, append([]string{"resume", id, "--head", head, "--cwd", ann.project}, ann.pi("-p", "Go on there.")...)...)
-	heard := here.heard[len(here.heard)-1]
-	holdsInOrder(t, heard, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
-	if strings.Contains(heard, "Said to bob.") {
+	ann.sessctl(t, append([]string{"resume", id, "--head", head, "--cwd", ann.project}, ann.starts("-p", "Go on there.")...)...)
+	heard, _ = here.asked()
+	last = heard[len(heard)-1]
+	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
+	if strings.Contains(last, "Said to bob.") {
 		t.Error("on her own head the model is told what bob was told")
 	}
 }

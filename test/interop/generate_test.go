@@ -20,7 +20,7 @@ type session struct {
 
 // generate makes a session for an agent. The same seed gives the same session.
 func generate(seed uint64, a *agent) session {
-	m := &maker{rng: rand.New(rand.NewPCG(seed, 0)), newer: a.newer(), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	m := &maker{rng: rand.New(rand.NewPCG(seed, 0)), newer: a.newer(), omp: a.command == "omp", now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	id := fmt.Sprintf("%08x-0000-7000-8000-%012x", uint32(seed), m.rng.Uint64()>>16)
 	m.header(id)
 	for range 5 + m.rng.IntN(45) {
@@ -40,6 +40,7 @@ type maker struct {
 	*values
 	rng    *rand.Rand
 	newer  bool // pi 1.5.2 goes on with it
+	omp    bool // omp reads it
 	buf    bytes.Buffer
 	now    time.Time
 	ids    []string // of the entries so far
@@ -173,8 +174,19 @@ func (m *maker) user() {
 
 func (m *maker) answer() {
 	m.message(fmt.Sprintf(`{"role":"assistant","content":%s,"api":"x","provider":%s,"model":%s,"usage":{"input":%s,"cost":{"total":%s}},"stopReason":"%s","timestamp":%s}`,
-		m.blocks(), m.text(), m.text(), m.number(), m.number(), m.one("stop", "length", "toolUse", "error", "aborted"), m.number()))
+		m.blocks(), m.model(), m.model(), m.number(), m.number(), m.one("stop", "length", "toolUse", "error", "aborted"), m.number()))
 }
+
+// model is a part of a model's name. omp puts two together to one text, and so do
+// we, in which half a surrogate pair cannot be.
+func (m *maker) model() string {
+	if m.omp {
+		return halves.Replace(m.text())
+	}
+	return m.text()
+}
+
+var halves = strings.NewReplacer(`\ud800`, "", `\udc00`, "")
 
 func (m *maker) toolResult() {
 	m.message(fmt.Sprintf(`{"role":"toolResult","toolCallId":"call_%d","toolName":"bash","content":%s,"details":%s,"isError":%t,"timestamp":%s}`,
@@ -253,8 +265,11 @@ func (m *maker) system() {
 	m.message(fmt.Sprintf(`{"role":"system","content":%s,"sections":{"env":%s},"toolsAdded":[],"timestamp":1}`, m.text(), m.text()))
 }
 
-// empty adds what has no content where there should be some.
+// empty adds what has no content where there should be some. omp fails on it.
 func (m *maker) empty() {
+	if m.omp {
+		return
+	}
 	content := m.one("", `,"content":null`)
 	if m.chance(4) {
 		m.entry("custom_message", `,"customType":"x","display":true`+content)

@@ -11,7 +11,8 @@ import (
 
 var (
 	seed     = flag.Uint64("seed", 0, "judge only the session of this seed, which a failure named")
-	sessions = flag.Uint64("sessions", 200, "how many sessions each agent judges")
+	sessions = flag.Uint64("sessions", 0, "how many sessions each pi judges; default 20, with -long 200")
+	long     = flag.Bool("long", false, "what is the same with all agents is tried with each, not with one")
 )
 
 func TestMain(m *testing.M) {
@@ -23,5 +24,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
+	if *sessions == 0 {
+		*sessions = 20
+		if *long {
+			*sessions = 200
+		}
+	}
 	os.Exit(harness.Main(m))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,21 @@ func (m *model) next(r *http.Request, body []byte) (map[string]any, bool) {
 	return delta, true
 }
 
+// asked is what the model was asked: the texts of each request so far, and what
+// was beyond the script.
+func (m *model) asked() (heard, refused []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.heard), slices.Clone(m.refused)
+}
+
+// pictures are the images that it was shown, as data URLs.
+func (m *model) pictures() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.shown)
+}
+
 // imagesIn returns the images of a request.
 func imagesIn(body []byte) []string {
 	var urls []string
@@ -159,8 +175,9 @@ func textsIn(content json.RawMessage) []string {
 	return texts
 }
 
-// declare has the agent whose directory is dir know the model, as fake/fake-1.
-func (m *model) declare(tb testing.TB, dir string) {
+// declare has an agent whose directory is dir know the model, as fake/fake-1.
+// What omp reads is YAML, which this is as well.
+func (m *model) declare(tb testing.TB, a *agent, dir string) {
 	tb.Helper()
 	b, err := json.Marshal(map[string]any{"providers": map[string]any{"fake": map[string]any{
 		"baseUrl": m.URL + "/v1", "apiKey": "x", "api": "openai-completions",
@@ -173,10 +190,16 @@ func (m *model) declare(tb testing.TB, dir string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	files := map[string][]byte{a.models: b}
+	if a.command == "omp" { // it asks ports of this machine for models
+		files["config.yml"] = []byte(`{"disabledProviders":["ollama","llama.cpp","lm-studio"]}`)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "models.json"), b, 0o600); err != nil {
-		tb.Fatal(err)
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }

@@ -21,7 +21,7 @@ func TestAnAgentsSessionIsInTheLogWhenItHasRun(t *testing.T) {
 		dir := host.Path("agent")
 		host.Env = append(host.Env, "PI_CODING_AGENT_DIR="+dir, "PI_OFFLINE=1")
 		m := newModel(t, calls("echo the answer is $((6*7))"), says("It is done."), says("Yes, 42."))
-		m.declare(t, dir)
+		m.declare(t, a, dir)
 		under := func(args ...string) harness.Result {
 			t.Helper()
 			r := host.Sessctl(t, append([]string{"run", "--", a.node, a.cli, "--model", "fake/fake-1", "-p"}, args...)...)

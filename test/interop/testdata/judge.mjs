@@ -56,12 +56,13 @@ const steps = {
 const ops = {
   // read says what the agent sees in a file, and a digest of the context that it
   // builds at each entry.
-  read({ path }) {
-    const sm = SessionManager.open(path);
+  async read({ path }) {
+    const sm = await SessionManager.open(path);
     const entries = sm.getEntries();
     const out = {
       session: sm.getSessionId(),
-      cwd: sm.getCwd(),
+      // omp works where it is when that folder is not there any more.
+      cwd: sm.getRecordedCwd?.() ?? sm.getCwd(),
       leaf: sm.getLeafId() ?? null,
       name: sm.getSessionName() ?? null,
       ids: entries.map((e) => e.id),
@@ -75,8 +76,8 @@ const ops = {
     }
     return out;
   },
-  context({ path, leaf }) {
-    const sm = SessionManager.open(path);
+  async context({ path, leaf }) {
+    const sm = await SessionManager.open(path);
     if (leaf) sm.branch(leaf);
     return sm.buildSessionContext();
   },
@@ -102,14 +103,14 @@ const ops = {
 let rest = "";
 console.log = console.error;
 process.stdin.setEncoding("utf8");
-process.stdin.on("data", (chunk) => {
+process.stdin.on("data", async (chunk) => {
   const lines = (rest + chunk).split("\n");
   rest = lines.pop();
   for (const line of lines) {
     let answer;
     try {
       const request = JSON.parse(line);
-      answer = { ok: ops[request.op](request) };
+      answer = { ok: await ops[request.op](request) }; // one request at a time
     } catch (error) {
       answer = { error: String(error?.stack ?? error) };
     }
