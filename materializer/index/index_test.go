@@ -439,6 +439,53 @@ func TestChangesTellWhatCameBehindAMark(t *testing.T) {
 	}
 }
 
+// Of sessions that are gone the last are remembered. Who followed changes further
+// back is told so; everybody else goes on.
+func TestAListOfSessionsThatAreGoneStaysShortAndSaysSo(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "index.db")
+	x := open(t, path)
+	for _, id := range []string{"session-1", "session-2", "session-3"} {
+		x.Put(view(id, 1))
+	}
+	x.Sync(t.Context())
+	mark := func() materializer.Mark {
+		t.Helper()
+		page, err := x.List(t.Context(), materializer.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Mark
+	}
+	before := mark()
+	x.Forget("session-1")
+	x.Sync(t.Context())
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `UPDATE sessions SET change = change + 10000`) // as after so many changes
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	x = open(t, path)
+	t.Cleanup(func() { _ = x.Close() })
+	later := mark()
+	x.Forget("session-2")
+	x.Sync(t.Context())
+	if _, _, err := x.Changes(t.Context(), materializer.Filter{}, before, 10); !errors.Is(err, core.ErrLost) {
+		t.Errorf("the changes since before what is forgotten: %v", err)
+	}
+	cs, _, err := x.Changes(t.Context(), materializer.Filter{}, later, 10)
+	if err != nil || len(cs) != 1 || cs[0].ID != "session-2" || cs[0].Row != nil {
+		t.Errorf("the changes since a late mark: %+v, %v", cs, err)
+	}
+}
+
 // What was erased is known as such, and can be told again, or forgotten.
 func TestErasedSessionsAreToldAgainAndForgotten(t *testing.T) {
 	t.Parallel()

@@ -133,9 +133,9 @@ func searchAll(t testing.TB, x *index.Index, q materializer.SearchQuery) (found 
 // order, whatever page by page; after changes of every kind.
 func TestListingsAndSearchesAreThoseOfANaiveLook(t *testing.T) {
 	t.Parallel()
-	rows, changes, asked := 20_000, 300, 40
+	rows, changes, asked := 5_000, 300, 40
 	if *long {
-		changes, asked = 40_000, 3_000
+		rows, changes, asked = 20_000, 40_000, 400
 	}
 	w, x, known := newWorld(newRand(t)), newIndex(t), oracle{}
 	var all []*materializer.View

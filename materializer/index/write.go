@@ -30,6 +30,7 @@ var statements = map[string]string{
 	"delete":   `DELETE FROM sessions WHERE n = ?`,
 	"gone":     `INSERT INTO gone(change, id) VALUES(?, ?)`,
 	"ungone":   `DELETE FROM gone WHERE change <= ?`,
+	"trimmed":  `REPLACE INTO meta(key, value) VALUES('trimmed', ?)`,
 	"mark":     `REPLACE INTO marks(mark, n, ` + narrow + `) SELECT ?, n, ` + narrow + ` FROM sessions WHERE n = ?`,
 	"unmark":   `DELETE FROM marks WHERE mark = ? AND deleted = ? AND modified = ? AND id = ?`,
 	"hold":     `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,13 +65,17 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 		}
 		return err
 	})
+	var refused sync.WaitGroup
 	for i := range 3 {
-		_, err := put(3*time.Second, fmt.Sprint("refused", i))
-		answer, ok := errors.AsType[*api.Error](err)
-		if !ok || !errors.Is(answer, core.ErrUnavailable) || errors.Is(answer, core.ErrUncertain) {
-			t.Errorf("without NATS: %v", err)
-		}
+		refused.Go(func() {
+			_, err := put(3*time.Second, fmt.Sprint("refused", i))
+			answer, ok := errors.AsType[*api.Error](err)
+			if !ok || !errors.Is(answer, core.ErrUnavailable) || errors.Is(answer, core.ErrUncertain) {
+				t.Errorf("without NATS: %v", err)
+			}
+		})
 	}
+	refused.Wait()
 	waiting := make(chan error, 1)
 	go func() {
 		_, err := put(25*time.Second, "waited")

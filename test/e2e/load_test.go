@@ -74,7 +74,7 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 		defer wg.Wait()
 		for k := range clients {
 			wg.Go(func() {
-				for i := range often(3) {
+				for i := range often(1) {
 					name := fmt.Sprintf("e%d-%d-%d", r, k, i)
 					_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), api.AppendOptions{})
 					var answer *api.Error
@@ -146,7 +146,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	var file bytes.Buffer
 	file.WriteString(`{"type":"session","version":3,"id":"stuck-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n")
 	parent := "null"
-	for i := 0; file.Len() < 64<<20; i++ {
+	for i := 0; file.Len() < 32<<20; i++ {
 		fmt.Fprintf(&file, `{"type":"message","id":"m%d","parentId":%s,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":%q}}`+"\n",
 			i, parent, strings.Repeat("some words that fill a line ", 700))
 		parent = fmt.Sprintf("%q", fmt.Sprint("m", i))
@@ -185,7 +185,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	}
 	t.Logf("%d followers: memory %d MiB before, %d MiB with them; %+v", followers, before>>20, most>>20, st.Bounds["largeBytes"])
 	if more := most - before; more > 400<<20 {
-		t.Errorf("%d followers of one record of 64 MiB took %d MiB", followers, more>>20)
+		t.Errorf("%d followers of one record of 32 MiB took %d MiB", followers, more>>20)
 	}
 }
 

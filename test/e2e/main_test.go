@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// The tests wait for elections and timeouts more than they work.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = f.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
+		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 	}
 	os.Exit(harness.Main(m))
 }

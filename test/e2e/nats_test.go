@@ -2,10 +2,12 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -126,7 +128,9 @@ func TestNATSUnreachableIsSaid(t *testing.T) {
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	told := harness.Took(t, "the refusal without NATS")
-	_, err := node.Client().Append(harness.Timeout(t), id, []byte(harness.Message("user", "hello")), api.AppendOptions{})
+	soon, cancel := context.WithTimeout(t.Context(), 4*time.Second) // the node's own patience is three times as long
+	defer cancel()
+	_, err := node.Client().Append(soon, id, []byte(harness.Message("user", "hello")), api.AppendOptions{})
 	told()
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Status != 503 {
 		t.Errorf("an append without NATS: %v", err)

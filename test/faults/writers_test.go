@@ -63,6 +63,11 @@ func inTurn(nodes []*harness.Node) func() *api.Client {
 // somewhere else: a node that hangs must not hang its writers.
 const tryFor = 40 * time.Second
 
+// pace is what a writer takes between an answer and what it says next: faults last
+// seconds, and whoever writes without a breath meanwhile keeps the processors from
+// other tests. With -long none is taken.
+const pace = 20 * time.Millisecond
+
 func (w *writers) work(ctx context.Context, who int) {
 	for n := 1; ctx.Err() == nil; n++ {
 		for !w.try(ctx, said{who, n}) {
@@ -70,6 +75,9 @@ func (w *writers) work(ctx context.Context, who int) {
 				return // it may be there or not; nobody was told that it is
 			}
 			<-time.After(20 * time.Millisecond) // whoever failed is given a moment
+		}
+		if !*long {
+			<-time.After(pace)
 		}
 	}
 }

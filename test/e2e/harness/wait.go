@@ -12,6 +12,9 @@ import (
 // generous: on a loaded machine nothing but the failure gets slower.
 const Patience = time.Minute
 
+// longestPause is the longest that passes between two looks at what is awaited.
+const longestPause = 50 * time.Millisecond
+
 // Await returns once met returns nil. After Patience the test fails with the
 // last error.
 func Await(tb testing.TB, what string, met func() error) {
@@ -25,9 +28,9 @@ func Await(tb testing.TB, what string, met func() error) {
 // closed or patience is over.
 func awaitFor(patience time.Duration, met func() error, dead <-chan struct{}) error {
 	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	// What takes long is looked at less and less often: each look asks a node, or
+	// reads a log, and is work.
+	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/4, longestPause) {
 		err := met()
 		if err == nil {
 			return nil
@@ -36,7 +39,7 @@ func awaitFor(patience time.Duration, met func() error, dead <-chan struct{}) er
 			return fmt.Errorf("not within %v: %w", patience, err)
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-dead:
 			return fmt.Errorf("the process is dead: %w", err)
 		}
