@@ -77,7 +77,7 @@ const racy = int64(2 * time.Second)
 
 // same reports whether the file of s is the one that p is of, unchanged.
 func (p *place) same(s stat) bool {
-	return p.Session != "" && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
+	return p.Session != "" && !p.Unheard && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
 }
 
 func (p *place) saw(s stat) {
@@ -238,7 +238,7 @@ func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, f
 		f.publish(s.size)
 		return 0, nil
 	}
-	if !force && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
+	if !force && !p.Unheard && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
 		again, ok, err := b.grow(ctx, f, h, s, final, prove)
 		if ok || err != nil {
 			return again, err

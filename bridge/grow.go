@@ -246,18 +246,19 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if err := b.bringImages(ctx, f, d, body); err != nil {
 		return false, err
 	}
-	after := p.Cursor
-	b.doubt(f)
-	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
-		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: after.String(),
+	var done api.Appended
+	err = b.ask(f, func() (err error) {
+		done, err = b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
+			Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+		})
+		return err
 	})
 	if err != nil {
-		if errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
-			p.Cursor = after // nothing was stored
+		if !transient(err) {
+			b.doubt(f)
 		}
 		return false, b.orElse(f, err)
 	}
-	b.answered()
 	p.Leaf, p.Cursor = d.Leaf(es), done.Cursor
 	if done.Stored == len(es) {
 		return true, nil
@@ -268,8 +269,7 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	return p.Cursor != core.Cursor{}, err
 }
 
-// doubt notes that something is about to be stored of which an answer may not
-// come. Until one has, the file is compared whatever it looks like.
+// doubt notes that the file is to be compared whatever it looks like.
 func (b *Bridge) doubt(f *file) {
 	f.place.Cursor = core.Cursor{}
 	p := f.place

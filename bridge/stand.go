@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,11 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 		return nil // somebody else went on with it
 	}
 	writer := b.writer(p.Session, p.Head)
-	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
+	var info api.Info
+	err = b.ask(f, func() (err error) {
+		info, err = b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
+		return err
+	})
 	switch {
 	case err == nil:
 	case b.claims.isOver(p.Head, writer, err):
@@ -68,22 +73,27 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 // cannot be recorded for another reason than want of a node is only logged.
 func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 	p := &f.place
+	head := cmp.Or(p.Head, core.MainHead)
 	hs, err := b.cfg.Node.Heads(ctx, string(p.Session))
 	if err != nil {
 		return err
 	}
 	for _, h := range hs.Heads {
-		if h.Head != p.Head || h.Leaf.IsDefault() {
+		if h.Head != head || h.Leaf.IsDefault() {
 			continue
 		}
-		writer := b.writer(p.Session, p.Head)
-		info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{
-			Leaf: h.Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
-		}, writer)
+		writer := b.writer(p.Session, head)
+		var info api.Info
+		err := b.ask(f, func() (err error) {
+			info, err = b.cfg.Node.Move(ctx, string(p.Session), head, api.MoveRequest{
+				Leaf: h.Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
+			}, writer)
+			return err
+		})
 		switch {
 		case err == nil:
-			b.answered()
-		case b.claims.isOver(p.Head, writer, err):
+			p.Unheard = false // nothing that was sent before goes behind this
+		case b.claims.isOver(head, writer, err):
 			if err := b.claims.prove(ctx, f); err != nil {
 				return err
 			}
@@ -96,7 +106,7 @@ func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 			b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)
 			return nil
 		}
-		if now := info.Log.Heads[p.Head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
+		if now := info.Log.Heads[head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
 			p.Cursor = info.Log.Cursor
 		}
 	}
