@@ -47,6 +47,7 @@ type file struct {
 	pause time.Duration
 	force bool // to be compared although nothing seems to have changed
 	quick bool // it grew, and not all that was there before was looked at
+	watch stat // as it was seen last
 }
 
 // A stat is what a file is known by.
@@ -55,21 +56,36 @@ type stat struct {
 	size     int64
 	mtime    int64 // nanoseconds
 	seen     int64 // when it was looked at
+	since    int64 // when it was first seen like this; 0 where it was looked at once
 }
 
 // nowhere is the stat of a file that is to be looked at again, whatever it is.
 func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
 
-// quietFor is how long the file has not changed. Of one whose time is still to
-// come nobody knows; it would never be quiet.
+// quietFor is how long the file has not changed: by its own time, and where that
+// is still to come, as long as it has been seen like this.
 func (s stat) quietFor() time.Duration {
-	if s.mtime > s.seen+int64(racy) {
-		return longAgo
+	if s.mtime <= s.seen {
+		return time.Duration(s.seen - s.mtime)
 	}
-	return time.Duration(s.seen - s.mtime)
+	if s.since == 0 {
+		return 0
+	}
+	return time.Duration(max(0, s.seen-s.since))
 }
 
-const longAgo = 24 * time.Hour
+// watched is s with the time since when the file has been seen like this.
+func (f *file) watched(s stat) stat {
+	f.show.Lock()
+	defer f.show.Unlock()
+	w := f.watch
+	s.since = w.since
+	if w.dev != s.dev || w.ino != s.ino || w.size != s.size || w.mtime != s.mtime || s.seen < w.since {
+		s.since = s.seen // it changed, or the clock was set back
+	}
+	f.watch = s
+	return s
+}
 
 // racy is how close to a look a change may come that leaves the file's time as
 // it was: clocks of file systems tick.
@@ -86,6 +102,7 @@ func (p *place) saw(s stat) {
 
 // inStep reports whether the file needs no look, as far as s tells.
 func (f *file) inStep(s stat) bool {
+	s = f.watched(s)
 	f.show.Lock()
 	defer f.show.Unlock()
 	switch {
@@ -195,6 +212,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		if err != nil {
 			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))
 		}
+		s = f.watched(s)
 		f.goneAt, f.place.Telling = time.Time{}, core.Cursor{}
 		one, cancel := context.WithTimeout(ctx, patience(s.size))
 		next, err := b.step(one, f, h, s, final, force)

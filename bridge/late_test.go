@@ -26,12 +26,14 @@ func (x *late) is(r *http.Request) bool {
 }
 
 func (x *late) take(r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
 	x.request = r.Clone(context.Background())
-	x.request.Body = io.NopCloser(bytes.NewReader(body))
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		x.request.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	x.then()
 	return errors.New("the connection broke")
 }

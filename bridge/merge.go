@@ -261,14 +261,23 @@ func (m *merging) run(ctx context.Context) error {
 	return m.with(ctx, loaded)
 }
 
-// find finds out where the session is.
+// find finds out where the session is, of a file that is seen for the first time.
+// It may have another name by now, under which it is brought in at this moment as
+// it has become: then what was read of it is of no use.
 func (m *merging) find(ctx context.Context) error {
 	hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
-	if errors.Is(err, core.ErrNotFound) {
-		return nil
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
 	}
 	m.at = hs.Cursor
-	return err
+	info, err := os.Stat(m.f.path)
+	if err != nil {
+		return errMoved
+	}
+	if now := statOf(info); now.dev != m.s.dev || now.ino != m.s.ino {
+		return errMoved
+	}
+	return nil
 }
 
 // note notes lines before they are in the log: an answer may be lost, or the
