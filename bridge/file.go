@@ -195,7 +195,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 	}
 	force := f.take()
 	defer func() {
-		if force && err != nil {
+		if force && (err != nil || again > 0) {
 			f.show.Lock()
 			f.force = true
 			f.show.Unlock()
@@ -222,7 +222,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		case errors.Is(err, errMoved):
 			continue
 		case err != nil:
-			return 0, err
+			return 0, b.sorted(f, s, err)
 		}
 		if now := f.place.Cursor; now != before && now != (core.Cursor{}) && s.quietFor() < b.cfg.Idle {
 			b.claims.want(ctx, f)
@@ -321,6 +321,17 @@ func (b *Bridge) refuse(f *file, s stat, kind Kind, err error) error {
 		b.notify(Notice{Kind: kind, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf("%s is not brought in: %v", f.path, err)})
 	}
 	return refusal{err}
+}
+
+// sorted makes what is not for want of a node f's own: other files go on.
+func (b *Bridge) sorted(f *file, s stat, err error) error {
+	switch {
+	case transient(err), errors.As(err, new(refusal)):
+		return err
+	case stops(err):
+		return b.stopped(f, err)
+	}
+	return b.refuse(f, s, BadFile, err)
 }
 
 // transient reports whether err is for want of a node, or of an answer.

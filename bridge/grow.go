@@ -257,14 +257,19 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 		if !transient(err) {
 			b.doubt(f)
 		}
-		return false, b.orElse(f, err)
+		if transient(err) || stops(err) {
+			return false, err
+		}
+		return false, nil // a comparison will tell more
 	}
+	direct := done.Stored == len(es) && done.Cursor.Seq == p.Cursor.Seq+1
 	p.Leaf, p.Cursor = d.Leaf(es), done.Cursor
-	if done.Stored == len(es) {
+	if direct {
 		return true, nil
 	}
 	// Some were there: an earlier try was stored, with more lines perhaps than the
-	// file has now, or somebody else follows it, too.
+	// file has now, or somebody else follows it, too. Or other records came in
+	// between, or behind them, and may have moved the head.
 	err = b.stand(ctx, f, p.Leaf, false)
 	return p.Cursor != core.Cursor{}, err
 }
@@ -275,17 +280,6 @@ func (b *Bridge) doubt(f *file) {
 	p := f.place
 	p.saw(nowhere())
 	b.remember(p)
-}
-
-// orElse sorts an error of an append: nil where a comparison will tell more.
-func (b *Bridge) orElse(f *file, err error) error {
-	switch {
-	case transient(err):
-		return err
-	case stops(err):
-		return b.stopped(f, err)
-	}
-	return nil
 }
 
 func (b *Bridge) writer(id core.SessionID, head string) string {

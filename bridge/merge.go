@@ -65,7 +65,7 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 	case errors.Is(err, errUnsettled):
 		return settle, nil
 	case err != nil:
-		return 0, m.failed(err)
+		return 0, err
 	}
 	switch {
 	case cut:
@@ -198,19 +198,6 @@ func (m *merging) noSession(ctx context.Context, err error) (time.Duration, erro
 	f.place.Offset, f.place.Sum, f.place.Cursor, f.digest = 0, xxhash.Sum64(nil), core.Cursor{}, nil
 	m.b.save(f, m.s)
 	return 0, nil
-}
-
-// failed sorts an error.
-func (m *merging) failed(err error) error {
-	switch {
-	case transient(err), errors.Is(err, errMoved):
-		return err
-	case errors.As(err, new(refusal)):
-		return err
-	case stops(err):
-		return m.b.stopped(m.f, err)
-	}
-	return m.b.refuse(m.f, m.s, BadFile, err)
 }
 
 func (m *merging) run(ctx context.Context) error {

@@ -78,10 +78,12 @@ func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 	if err != nil {
 		return err
 	}
+	found := false
 	for _, h := range hs.Heads {
 		if h.Head != head || h.Leaf.IsDefault() {
 			continue
 		}
+		found = true
 		writer := b.writer(p.Session, head)
 		var info api.Info
 		err := b.ask(f, func() (err error) {
@@ -109,6 +111,9 @@ func (b *Bridge) record(ctx context.Context, f *file, why string) error {
 		if now := info.Log.Heads[head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
 			p.Cursor = info.Log.Cursor
 		}
+	}
+	if !found {
+		b.cfg.Logger.Warn("what happened to a file is not in the log: its head is not there", "path", f.path, "head", head, "why", why)
 	}
 	return nil
 }
