@@ -63,7 +63,8 @@ func TestALogThatWasBegunAnewGetsWhatFilesHave(t *testing.T) {
 	if _, err := s.node.Move(t.Context(), sessionID, "main", api.MoveRequest{Leaf: core.LeafAt("a")}, ""); err != nil {
 		t.Fatal(err)
 	}
-	write(t, s.path, data) // is looked at again, and no head is where it ends
+	data = text(header, said("a", "", "1!!"), said("b", "a", "two"))
+	write(t, s.path, data) // it is compared, and no head is where it ends
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(s.path, old, old); err != nil {
 		t.Fatal(err)
