@@ -82,8 +82,12 @@ func (b *Bridge) recordGone(ctx context.Context, f *file) error {
 		if told, err = b.isTold(ctx, p.Session, p.Telling, why); told {
 			return nil
 		}
+		var hs api.Heads
 		if err == nil {
-			err = b.record(ctx, f, why)
+			hs, err = b.cfg.Node.Heads(ctx, string(p.Session))
+		}
+		if err == nil {
+			err = b.put(ctx, f, hs, why)
 		}
 		if !errors.Is(err, errMoved) {
 			break
@@ -114,6 +118,7 @@ func (b *Bridge) beginTelling(ctx context.Context, f *file) error {
 
 // isTold reports whether the session has a record behind a cursor that says why.
 func (b *Bridge) isTold(ctx context.Context, id core.SessionID, after core.Cursor, why string) (told bool, err error) {
+	why = clip(why, maxWhy)
 	err = b.cfg.Node.Follow(ctx, string(id), after, false, func(ev api.Event) error {
 		var m core.Move
 		if ev.Kind == core.KindHead && json.Unmarshal(ev.Body, &m) == nil {

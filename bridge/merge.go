@@ -401,14 +401,23 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	}
 	writer := m.b.writer(m.id, head)
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
-	var done api.Info
-	err := m.b.ask(m.f, func() (err error) {
-		done, err = m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
-			Leaf: to, After: m.at.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
-		}, writer)
+	told, err := m.b.wasTold(ctx, m.f, why)
+	if err != nil {
 		return err
-	})
+	}
+	var done api.Info
+	if !told {
+		err = m.b.noting(m.f, m.at, func() error {
+			return m.b.ask(m.f, func() (err error) {
+				done, err = m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
+					Leaf: to, After: m.at.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
+				}, writer)
+				return err
+			})
+		})
+	}
 	switch {
+	case told:
 	case err == nil:
 		m.at = done.Log.Cursor
 	case m.b.claims.isOver(head, writer, err):
@@ -658,6 +667,7 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.b.stand(ctx, f, m.want(), m.sole); err != nil {
 		return err
 	}
+	p.Noting = core.Cursor{} // what is told from here on is of another change
 	f.digest = xxhash.New()
 	f.prove(true)
 	p.Offset = 0

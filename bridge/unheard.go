@@ -56,12 +56,15 @@ func (b *Bridge) fence(ctx context.Context, f *file) error {
 	if !f.place.Unheard {
 		return nil
 	}
-	err := b.record(ctx, f, fmt.Sprintf("an answer about %s was lost: what was sent before this and has not arrived does not count", f.path))
+	hs, err := b.cfg.Node.Heads(ctx, string(f.place.Session))
 	if errors.Is(err, core.ErrNotFound) {
 		f.place.Unheard = false // what would make the session does so once
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return b.put(ctx, f, hs, fmt.Sprintf("an answer about %s was lost: what was sent before this and has not arrived does not count", f.path))
 }
 
 // hasChanged reports whether err says that the session is not where it was when

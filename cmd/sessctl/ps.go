@@ -17,8 +17,8 @@ func psCmd(a *app) *cobra.Command {
 		Short: "Show who is at work",
 		Long: `Shows the nodes and the writers that are there, or were in the last hour: who
 and where, since when, when they were heard last, and which heads they hold: the
-latest 64, and how many more, whose holder is told to be alive nowhere. A process
-is alive if it was heard in the last 30 seconds.
+latest 64, and how many more, of which sessctl heads does not know whether their
+holder is alive. A process is alive if it was heard in the last 30 seconds.
 
 Nodes are always shown. Of writers, those that stay are: programs that have a
 session open, and sessctl claim --hold. What was claimed by a sessctl that ended
