@@ -568,7 +568,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
 		return err
 	})
-	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) && !contradicts(err) {
+	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) {
 		return errMoved
 	}
 	if err != nil {

@@ -81,13 +81,16 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 			return nil, err
 		}
 		es, err = s.amended(st, es)
-		if err != nil || len(es) == 0 {
-			return nil, err
+		if err == nil && len(es) == 0 {
+			return nil, nil
 		}
-		if a.After != nil {
+		if a.After != nil { // before what is wrong with the lines: they are for another state
 			if err := st.Unchanged(*a.After); err != nil {
 				return nil, err
 			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		return &core.Record{
 			Kind: core.KindAmend, Head: a.Head, Writer: s.writerOr(a.Writer),

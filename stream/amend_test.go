@@ -67,6 +67,11 @@ func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
 	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != "" || e.Want != seen || e.Have != at {
 		t.Errorf("what comes late: %v", err)
 	}
+	gone := amend("", other("nowhere", "root", "two"))
+	gone.After = &seen
+	if _, err := s.Amend(t.Context(), gone); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("an entry that is not there, of another state: %v", err)
+	}
 	late.After = &at
 	if _, err := s.Amend(t.Context(), late); err != nil {
 		t.Error(err)

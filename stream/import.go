@@ -122,7 +122,15 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original
-		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
+		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
+			return nil
+		}
+		if how.After != nil { // before what is wrong with its lines: it is asked of another state
+			if err := st.Unchanged(*how.After); err != nil {
+				return err
+			}
+		}
+		if err != nil {
 			return err
 		}
 		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)

@@ -338,6 +338,7 @@ func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
 	if err := bring(began, "", root, a); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
+	refused("a file that contradicts", bring(began, "", root, other("a", "root", "x")))
 	refused("a file that parted", bring(began, session.Branch, root, b))
 	if n := len(state(t, open(t, ss, "session1")).Heads); n != 1 {
 		t.Errorf("there are %d heads", n)
