@@ -117,3 +117,29 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What arrives late at the very moment when the file is brought in as it has
+// become since is part of its history, and no contradiction.
+func TestWhatArrivesAtTheSameTimeContradictsNothing(t *testing.T) {
+	t.Parallel()
+	s := follow(t, startCluster(t).node(t), t.TempDir())
+	want := text(header, said("a", "", "one"), said("b", "a", "2!!"))
+	slow := &late{method: http.MethodPost, path: "/import", then: func() { write(t, s.path, want) }}
+	s.line.late.Store(slow)
+	arrived := false
+	first := func(r *http.Request) {
+		if slow.is(r) && !arrived {
+			arrived = true
+			slow.arrive(t)
+		}
+	}
+	s.line.before.Store(&first)
+	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
+	s.flush(t)
+	s.inLog(t, want)
+	for _, k := range []bridge.Kind{bridge.Parted, bridge.Clashed, bridge.BadFile} {
+		if s.told.count(k) > 0 {
+			t.Error(s.told.first(k))
+		}
+	}
+}
