@@ -59,6 +59,9 @@ type ImportOptions struct {
 	// then; default a name made of the lines.
 	OnConflict session.OnConflict
 	Branch     string
+	// After is a cursor: the session must be where it says still, unless the log has
+	// all lines already. "0" says that the session must not be there.
+	After string
 }
 
 // Import brings a session file into the log; size is its length, or -1 where it
@@ -81,6 +84,7 @@ func (o ImportOptions) request() (url.Values, http.Header) {
 	setIf(q, "onConflict", string(o.OnConflict))
 	setIf(q, "branch", o.Branch)
 	headIf(h, HeaderWriter, o.Writer)
+	headIf(h, "If-Match", o.After)
 	return q, h
 }
 

@@ -281,8 +281,12 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 	if len(lines) != 1 {
 		return fmt.Errorf("the body has %d lines, it is the entry's new one: %w", len(lines), core.ErrInvalid)
 	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
 	id := r.PathValue("entry")
-	var a stream.Amend
+	a := stream.Amend{After: after}
 	a.Lines(lines)
 	read := a.Change
 	a.Change = func(st *core.State) ([]core.Entry, error) {
@@ -399,9 +403,13 @@ func (c *Client) Children(ctx context.Context, id, of string) ([][]byte, error) 
 	return c.readLines(ctx, c.session(id, "/children"), q)
 }
 
-// Amend gives an entry another line with the same id, parent and type.
+// Amend gives an entry another line with the same id, parent and type. With
+// o.After nothing at all may have come to the session since, unless the line is
+// there already: a *core.ConflictError is in the error's chain then. Without it
+// a request whose answer was lost may undo, late, what was amended since.
 func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o AppendOptions) (Amended, error) {
 	h := o.header()
+	headIf(h, "If-Match", o.After)
 	h.Set("Content-Type", "application/x-ndjson")
 	var out Amended
 	body := joined([][]byte{line})

@@ -212,10 +212,18 @@ func TestMessagesAreAmended(t *testing.T) {
 	if got, want := read2(t, n, "session-one", false), file(header, message("a", "", "changed")); got != want {
 		t.Errorf("it is\n%s", got)
 	}
+	if _, err := n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "changed")), api.AppendOptions{After: "1-0123456789abcdef"}); err != nil {
+		t.Errorf("what is there already: %v", err)
+	}
+	if _, err := n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "again")), api.AppendOptions{After: done.Cursor.String()}); err != nil {
+		t.Error(err)
+	}
 	for name, c := range map[string]struct {
 		err  error
 		want error
 	}{
+		"too late":          {second(n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "x")), api.AppendOptions{After: done.Cursor.String()})), core.ErrConflict},
+		"no cursor":         {second(n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "x")), api.AppendOptions{After: "x"})), core.ErrInvalid},
 		"another id":        {second(n.Amend(t.Context(), "session-one", "a", []byte(message("b", "", "x")), api.AppendOptions{})), core.ErrInvalid},
 		"an entry nowhere":  {second(n.Amend(t.Context(), "session-one", "b", []byte(message("b", "", "x")), api.AppendOptions{})), core.ErrNotFound},
 		"two lines":         {second(n.Amend(t.Context(), "session-one", "a", []byte("{}\n{}"), api.AppendOptions{})), core.ErrInvalid},

@@ -124,8 +124,12 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	if err != nil {
 		return err
 	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
 	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, stream.ImportHow{
-		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"),
+		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after,
 	})
 	if err != nil {
 		return err
@@ -189,8 +193,8 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	return s.appended(w, r, rec)
 }
 
-// ifMatch is the place in the log since which the head must not have moved, nil
-// where the request names none.
+// ifMatch is the place in the log since which the head, or all of the session,
+// must not have moved, nil where the request names none.
 func ifMatch(r *http.Request) (*core.Cursor, error) {
 	m := strings.Trim(r.Header.Get("If-Match"), `"`)
 	if m == "" {

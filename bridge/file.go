@@ -47,6 +47,7 @@ type file struct {
 	pause time.Duration
 	force bool // to be compared although nothing seems to have changed
 	quick bool // it grew, and not all that was there before was looked at
+	watch stat // as it was seen last
 }
 
 // A stat is what a file is known by.
@@ -55,21 +56,36 @@ type stat struct {
 	size     int64
 	mtime    int64 // nanoseconds
 	seen     int64 // when it was looked at
+	since    int64 // when it was first seen like this; 0 where it was looked at once
 }
 
 // nowhere is the stat of a file that is to be looked at again, whatever it is.
 func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
 
-// quietFor is how long the file has not changed. Of one whose time is still to
-// come nobody knows; it would never be quiet.
+// quietFor is how long the file has not changed: by its own time, and where that
+// is still to come, as long as it has been seen like this.
 func (s stat) quietFor() time.Duration {
-	if s.mtime > s.seen+int64(racy) {
-		return longAgo
+	if s.mtime <= s.seen {
+		return time.Duration(s.seen - s.mtime)
 	}
-	return time.Duration(s.seen - s.mtime)
+	if s.since == 0 {
+		return 0
+	}
+	return time.Duration(max(0, s.seen-s.since))
 }
 
-const longAgo = 24 * time.Hour
+// watched is s with the time since when the file has been seen like this.
+func (f *file) watched(s stat) stat {
+	f.show.Lock()
+	defer f.show.Unlock()
+	w := f.watch
+	s.since = w.since
+	if w.dev != s.dev || w.ino != s.ino || w.size != s.size || w.mtime != s.mtime || s.seen < w.since {
+		s.since = s.seen // it changed, or the clock was set back
+	}
+	f.watch = s
+	return s
+}
 
 // racy is how close to a look a change may come that leaves the file's time as
 // it was: clocks of file systems tick.
@@ -77,7 +93,7 @@ const racy = int64(2 * time.Second)
 
 // same reports whether the file of s is the one that p is of, unchanged.
 func (p *place) same(s stat) bool {
-	return p.Session != "" && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
+	return p.Session != "" && !p.Unheard && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
 }
 
 func (p *place) saw(s stat) {
@@ -86,6 +102,7 @@ func (p *place) saw(s stat) {
 
 // inStep reports whether the file needs no look, as far as s tells.
 func (f *file) inStep(s stat) bool {
+	s = f.watched(s)
 	f.show.Lock()
 	defer f.show.Unlock()
 	switch {
@@ -178,7 +195,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 	}
 	force := f.take()
 	defer func() {
-		if force && err != nil {
+		if force && (err != nil || again > 0) {
 			f.show.Lock()
 			f.force = true
 			f.show.Unlock()
@@ -195,6 +212,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		if err != nil {
 			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))
 		}
+		s = f.watched(s)
 		f.goneAt, f.place.Telling = time.Time{}, core.Cursor{}
 		one, cancel := context.WithTimeout(ctx, patience(s.size))
 		next, err := b.step(one, f, h, s, final, force)
@@ -204,7 +222,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 		case errors.Is(err, errMoved):
 			continue
 		case err != nil:
-			return 0, err
+			return 0, b.sorted(f, s, err)
 		}
 		if now := f.place.Cursor; now != before && now != (core.Cursor{}) && s.quietFor() < b.cfg.Idle {
 			b.claims.want(ctx, f)
@@ -238,7 +256,7 @@ func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, f
 		f.publish(s.size)
 		return 0, nil
 	}
-	if !force && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
+	if !force && !p.Unheard && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
 		again, ok, err := b.grow(ctx, f, h, s, final, prove)
 		if ok || err != nil {
 			return again, err
@@ -303,6 +321,17 @@ func (b *Bridge) refuse(f *file, s stat, kind Kind, err error) error {
 		b.notify(Notice{Kind: kind, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf("%s is not brought in: %v", f.path, err)})
 	}
 	return refusal{err}
+}
+
+// sorted makes what is not for want of a node f's own: other files go on.
+func (b *Bridge) sorted(f *file, s stat, err error) error {
+	switch {
+	case transient(err), errors.As(err, new(refusal)):
+		return err
+	case stops(err):
+		return b.stopped(f, err)
+	}
+	return b.refuse(f, s, BadFile, err)
 }
 
 // transient reports whether err is for want of a node, or of an answer.

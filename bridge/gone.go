@@ -28,7 +28,10 @@ func (b *Bridge) missing(ctx context.Context, f *file) (again time.Duration, err
 	id := f.place.Session
 	deleted := id != "" && !b.isElsewhere(f)
 	if deleted {
-		if err := b.recordGone(ctx, f); err != nil {
+		switch err := b.recordGone(ctx, f); {
+		case errors.Is(err, errMoved): // others write to it all the time
+			return settle, nil
+		case err != nil:
 			return 0, err
 		}
 	}
@@ -66,29 +69,37 @@ func (b *Bridge) isElsewhere(f *file) bool {
 
 // recordGone puts into the session that f is gone, once: before that it is noted
 // where the session stood, so that after an answer that was lost, or an end of the
-// process, the record is looked for.
+// process, the record is looked for. errMoved: others came first each time.
 func (b *Bridge) recordGone(ctx context.Context, f *file) error {
 	p := &f.place
 	why := fmt.Sprintf("%s on %s is gone: it was deleted, or moved out of what is followed", f.path, cmp.Or(b.cfg.Host, "this host"))
 	var err error
 	if p.Telling == (core.Cursor{}) {
 		err = b.beginTelling(ctx, f)
-	} else {
+	}
+	for n := 0; err == nil && n < tries; n++ {
 		var told bool
 		if told, err = b.isTold(ctx, p.Session, p.Telling, why); told {
 			return nil
 		}
-	}
-	for n := 0; err == nil && n < tries; n++ {
-		if err = b.record(ctx, f, why); !errors.Is(err, errMoved) {
+		var hs api.Heads
+		if err == nil {
+			hs, err = b.cfg.Node.Heads(ctx, string(p.Session))
+		}
+		if err == nil {
+			err = b.put(ctx, f, hs, why)
+		}
+		if !errors.Is(err, errMoved) {
 			break
 		}
-		err = nil // from another claim, or none
+		if n+1 < tries { // from another claim, or none
+			err = nil
+		}
 	}
 	switch {
 	case err == nil, stops(err), errors.Is(err, core.ErrNotFound):
 		return nil // a session that takes nothing any more
-	case transient(err):
+	case transient(err), errors.Is(err, errMoved):
 		return err
 	}
 	b.cfg.Logger.Warn("that a file is gone is not in the log", "path", f.path, "err", err)
@@ -107,6 +118,7 @@ func (b *Bridge) beginTelling(ctx context.Context, f *file) error {
 
 // isTold reports whether the session has a record behind a cursor that says why.
 func (b *Bridge) isTold(ctx context.Context, id core.SessionID, after core.Cursor, why string) (told bool, err error) {
+	why = clip(why, maxWhy)
 	err = b.cfg.Node.Follow(ctx, string(id), after, false, func(ev api.Event) error {
 		var m core.Move
 		if ev.Kind == core.KindHead && json.Unmarshal(ev.Body, &m) == nil {
@@ -114,6 +126,9 @@ func (b *Bridge) isTold(ctx context.Context, id core.SessionID, after core.Curso
 		}
 		return nil
 	})
+	if errors.Is(err, core.ErrLost) { // what came since cannot be told: better twice than never
+		return false, nil
+	}
 	return told, err
 }
 

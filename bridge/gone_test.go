@@ -3,11 +3,14 @@ package bridge_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/bridge"
 )
 
@@ -76,6 +79,39 @@ func TestAFileThatWentWhileNobodyLookedIsOnRecord(t *testing.T) {
 	until(t, "being told", func() bool { return s.told.count(bridge.Gone) == 1 })
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
 		t.Errorf("the session says %q", n)
+	}
+}
+
+// That a file is gone is on record also where others write to its session all the
+// while.
+func TestADeletedFileIsOnRecordAlthoughOthersWrite(t *testing.T) {
+	t.Parallel()
+	s := follow(t, startCluster(t).node(t), t.TempDir())
+	write(t, s.path, text(header, said("a", "", "one")))
+	s.flush(t)
+	tried, last := 0, "a"
+	others := func(r *http.Request) {
+		if r.Method != http.MethodPut || tried == 12 {
+			return
+		}
+		tried++
+		next := fmt.Sprint("x", tried)
+		if _, err := s.node.Append(t.Context(), sessionID, []byte(said(next, last, "elsewhere")), api.AppendOptions{}); err != nil {
+			t.Error(err)
+		}
+		last = next
+	}
+	s.line.before.Store(&others)
+	s.run(t)
+	if err := os.Remove(s.path); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "being told", func() bool { return s.told.count(bridge.Gone) == 1 })
+	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
+		t.Errorf("after %d tries the session says %q", tried, n)
+	}
+	if s.told.count(bridge.Away) > 0 {
+		t.Error(s.told.first(bridge.Away))
 	}
 }
 

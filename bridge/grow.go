@@ -246,46 +246,40 @@ func (b *Bridge) append(ctx context.Context, f *file, d core.Dialect, es []core.
 	if err := b.bringImages(ctx, f, d, body); err != nil {
 		return false, err
 	}
-	after := p.Cursor
-	b.doubt(f)
-	done, err := b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
-		Head: p.Head, Writer: b.writer(p.Session, p.Head), After: after.String(),
+	var done api.Appended
+	err = b.ask(f, func() (err error) {
+		done, err = b.cfg.Node.Append(ctx, string(p.Session), body, api.AppendOptions{
+			Head: p.Head, Writer: b.writer(p.Session, p.Head), After: p.Cursor.String(),
+		})
+		return err
 	})
 	if err != nil {
-		if errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
-			p.Cursor = after // nothing was stored
+		if !transient(err) {
+			b.doubt(f)
 		}
-		return false, b.orElse(f, err)
+		if transient(err) || stops(err) {
+			return false, err
+		}
+		return false, nil // a comparison will tell more
 	}
-	b.answered()
+	direct := done.Stored == len(es) && done.Cursor.Seq == p.Cursor.Seq+1
 	p.Leaf, p.Cursor = d.Leaf(es), done.Cursor
-	if done.Stored == len(es) {
+	if direct {
 		return true, nil
 	}
 	// Some were there: an earlier try was stored, with more lines perhaps than the
-	// file has now, or somebody else follows it, too.
+	// file has now, or somebody else follows it, too. Or other records came in
+	// between, or behind them, and may have moved the head.
 	err = b.stand(ctx, f, p.Leaf, false)
 	return p.Cursor != core.Cursor{}, err
 }
 
-// doubt notes that something is about to be stored of which an answer may not
-// come. Until one has, the file is compared whatever it looks like.
+// doubt notes that the file is to be compared whatever it looks like.
 func (b *Bridge) doubt(f *file) {
 	f.place.Cursor = core.Cursor{}
 	p := f.place
 	p.saw(nowhere())
 	b.remember(p)
-}
-
-// orElse sorts an error of an append: nil where a comparison will tell more.
-func (b *Bridge) orElse(f *file, err error) error {
-	switch {
-	case transient(err):
-		return err
-	case stops(err):
-		return b.stopped(f, err)
-	}
-	return nil
 }
 
 func (b *Bridge) writer(id core.SessionID, head string) string {

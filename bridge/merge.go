@@ -40,8 +40,9 @@ type merging struct {
 	d    core.Dialect
 	id   core.SessionID
 	had  set
-	made bool // the session was made by this
-	sole bool // nobody else has added to the session
+	at   core.Cursor // of the session, as it was compared, and then as this left it; zero: it is not there
+	made bool        // the session was made by this
+	sole bool        // nobody else has added to the session
 }
 
 // merge compares the file with the log and brings the log in step.
@@ -64,7 +65,7 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 	case errors.Is(err, errUnsettled):
 		return settle, nil
 	case err != nil:
-		return 0, m.failed(err)
+		return 0, err
 	}
 	switch {
 	case cut:
@@ -159,7 +160,7 @@ func (m *merging) adopt() error {
 	from := p.Path
 	b.memory.rename(from, f.path)
 	m.had = b.memory.had(f.path)
-	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Sum: xxhash.Sum64(nil)}
+	f.place = place{Path: f.path, Session: p.Session, Dialect: p.Dialect, Head: p.Head, Leaf: p.Leaf, Unheard: p.Unheard, Sum: xxhash.Sum64(nil)}
 	b.save(f, nowhere())
 	return b.memory.forget(from)
 }
@@ -199,21 +200,11 @@ func (m *merging) noSession(ctx context.Context, err error) (time.Duration, erro
 	return 0, nil
 }
 
-// failed sorts an error.
-func (m *merging) failed(err error) error {
-	switch {
-	case transient(err), errors.Is(err, errMoved):
-		return err
-	case errors.As(err, new(refusal)):
-		return err
-	case stops(err):
-		return m.b.stopped(m.f, err)
-	}
-	return m.b.refuse(m.f, m.s, BadFile, err)
-}
-
 func (m *merging) run(ctx context.Context) error {
 	if err := m.b.claims.prove(ctx, m.f); err != nil {
+		return err
+	}
+	if err := m.b.fence(ctx, m.f); err != nil {
 		return err
 	}
 	if err := m.b.bringImages(ctx, m.f, m.d, m.raw); err != nil {
@@ -224,6 +215,9 @@ func (m *merging) run(ctx context.Context) error {
 		m.b.doubt(m.f)
 	}
 	if m.had == nil || isDocument(m.f.path) {
+		if err := m.find(ctx); err != nil {
+			return err
+		}
 		if err := m.note(m.own.Entries); err != nil {
 			return err
 		}
@@ -238,6 +232,7 @@ func (m *merging) run(ctx context.Context) error {
 		}
 	}
 	loaded, err := m.b.log.Load(ctx, m.id)
+	m.at = loaded.Cursor
 	if errors.Is(err, core.ErrNotFound) {
 		if err := m.note(m.own.Entries); err != nil {
 			return err
@@ -251,6 +246,25 @@ func (m *merging) run(ctx context.Context) error {
 		return err
 	}
 	return m.with(ctx, loaded)
+}
+
+// find finds out where the session is, of a file that is seen for the first time.
+// It may have another name by now, under which it is brought in at this moment as
+// it has become: then what was read of it is of no use.
+func (m *merging) find(ctx context.Context) error {
+	hs, err := m.b.cfg.Node.Heads(ctx, string(m.id))
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	m.at = hs.Cursor
+	info, err := os.Stat(m.f.path)
+	if err != nil {
+		return errMoved
+	}
+	if now := statOf(info); now.dev != m.s.dev || now.ino != m.s.ino {
+		return errMoved
+	}
+	return nil
 }
 
 // note notes lines before they are in the log: an answer may be lost, or the
@@ -337,12 +351,18 @@ func (m *merging) with(ctx context.Context, st session.Loaded) error {
 func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error {
 	head := m.head()
 	writer := m.b.writer(m.id, head)
-	_, err := m.b.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: head, Writer: writer})
+	var done api.Amended
+	err := m.b.ask(m.f, func() (err error) {
+		done, err = m.b.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
+		return err
+	})
 	switch {
+	case err == nil && done.Cursor.Seq > m.at.Seq+1:
+		return errMoved // it was there, and so is what somebody else did
 	case err == nil:
-		m.b.answered()
+		m.at = done.Cursor
 		return nil
-	case m.b.claims.isOver(head, writer, err):
+	case m.b.claims.isOver(head, writer, err), hasChanged(err):
 		return errMoved
 	case transient(err), stops(err):
 		return err
@@ -381,12 +401,25 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 	}
 	writer := m.b.writer(m.id, head)
 	why := fmt.Sprintf("%s left %s: %s", count(len(c.vanished), "line"), m.f.path, names(c.vanished))
-	_, err := m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
-		Leaf: to, After: st.Cursor.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
-	}, writer)
+	told, err := m.b.wasTold(ctx, m.f, why)
+	if err != nil {
+		return err
+	}
+	var done api.Info
+	if !told {
+		err = m.b.noting(m.f, m.at, func() error {
+			return m.b.ask(m.f, func() (err error) {
+				done, err = m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
+					Leaf: to, After: m.at.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
+				}, writer)
+				return err
+			})
+		})
+	}
 	switch {
+	case told:
 	case err == nil:
-		m.b.answered()
+		m.at = done.Log.Cursor
 	case m.b.claims.isOver(head, writer, err):
 		return errMoved
 	case transient(err), stops(err):
@@ -531,14 +564,16 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		head = "file-" + strings.TrimPrefix(core.DigestOf(c.fresh[0].Line).String(), "sha256:")[:8]
 	}
 	writer := m.b.writer(m.id, head)
-	_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer})
-	if m.b.claims.isOver(head, writer, err) {
+	err := m.b.ask(m.f, func() error {
+		_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
+		return err
+	})
+	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) {
 		return errMoved
 	}
 	if err != nil {
 		return err
 	}
-	m.b.answered()
 	if head != m.head() {
 		m.part(head)
 	}
@@ -555,8 +590,11 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 		after = hs.Cursor
 	}
 	writer := m.b.writer(m.id, m.head())
-	_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
-		Head: m.head(), Writer: writer, After: after.String(),
+	err := m.b.ask(m.f, func() error {
+		_, err := m.b.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+			Head: m.head(), Writer: writer, After: after.String(),
+		})
+		return err
 	})
 	if m.b.claims.isOver(m.head(), writer, err) {
 		return errMoved
@@ -564,13 +602,13 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	if err != nil {
 		return err
 	}
-	m.b.answered()
 	return m.finish(ctx)
 }
 
 // bring has the node import data, and returns the head that it put lines on
 // where that is not main. From a claim it branches only where the lines part from
-// the head: a claim that is over is no reason to.
+// the head: a claim that is over is no reason to. A document is imported whatever
+// the session is like: one that it was before adds nothing.
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
 	o := api.ImportOptions{Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch, Writer: m.b.writer(m.id, m.head())}
 	careful := o.Writer != "" || m.b.cfg.Claims
@@ -580,18 +618,28 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
 	}
-	done, err := m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+	if !isDocument(m.f.path) {
+		o.After = m.at.String()
+	}
+	var done api.Imported
+	send := func() (err error) {
+		done, err = m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+		return err
+	}
+	err = m.b.ask(m.f, send)
 	if m.b.claims.isOver(m.head(), o.Writer, err) {
 		return "", errMoved
 	}
-	if careful && err != nil && !transient(err) && !stops(err) {
+	if careful && err != nil && !transient(err) && !stops(err) && !hasChanged(err) {
 		o.OnConflict = session.Branch
-		done, err = m.b.cfg.Node.Import(ctx, bytes.NewReader(data), int64(len(data)), o)
+		err = m.b.ask(m.f, send)
+	}
+	if hasChanged(err) {
+		return "", errMoved
 	}
 	if err != nil {
 		return "", err
 	}
-	m.b.answered()
 	m.made = m.made || done.Created
 	m.part(done.Head)
 	return done.Head, nil
@@ -619,6 +667,7 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.b.stand(ctx, f, m.want(), m.sole); err != nil {
 		return err
 	}
+	p.Noting = core.Cursor{} // what is told from here on is of another change
 	f.digest = xxhash.New()
 	f.prove(true)
 	p.Offset = 0

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -106,6 +109,11 @@ type line struct {
 	hang atomic.Bool  // requests are taken and not answered
 	hung atomic.Int64 // so many of them, each of which will not wait for ever
 	sent atomic.Int64 // bytes of requests
+	slow atomic.Int64 // so many writes to sessions break, and arrive later
+	rest sync.WaitGroup
+	late atomic.Pointer[late]
+	// before is called with each request that is about to be sent.
+	before atomic.Pointer[func(*http.Request)]
 }
 
 // through returns a client that speaks to c's node over l.
@@ -126,6 +134,23 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		<-r.Context().Done()
 		return nil, r.Context().Err()
+	}
+	if x := l.late.Load(); x.is(r) && l.late.CompareAndSwap(x, nil) {
+		return nil, x.take(r)
+	}
+	if l.slow.Load() > 0 && r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/claims") && l.slow.Add(-1) >= 0 {
+		x := &late{then: func() {}}
+		err := x.take(r)
+		l.rest.Go(func() {
+			time.Sleep(rand.N(30 * time.Millisecond)) // chance, not an order of events
+			if r, err := http.DefaultTransport.RoundTrip(x.request); err == nil {
+				_ = r.Body.Close()
+			}
+		})
+		return nil, err
+	}
+	if f := l.before.Load(); f != nil {
+		(*f)(r)
 	}
 	l.sent.Add(r.ContentLength)
 	resp, err := http.DefaultTransport.RoundTrip(r)

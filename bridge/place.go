@@ -45,6 +45,12 @@ type place struct {
 	Edge   [2]uint64 `json:"edge,omitempty"`
 	// Open: the last of those bytes is no newline.
 	Open bool `json:"open,omitempty"`
+	// Unheard: something was sent to the session and no answer has come. It may
+	// still arrive.
+	Unheard bool `json:"unheard,omitempty"`
+	// Noting is where the session stood before it was told something of the file
+	// to which no answer has come; the zero cursor where that is not so.
+	Noting core.Cursor `json:"noting,omitzero"`
 	// Telling is where the session stood before it was told that the file is gone;
 	// the zero cursor while that is not to be told.
 	Telling core.Cursor `json:"telling,omitzero"`

@@ -21,9 +21,7 @@ import (
 )
 
 var (
-	long       = flag.Bool("long", false, "run the long form of random tests")
-	withClaims = flag.Bool("claims", false, "have heads claimed in random tests")
-
+	long = flag.Bool("long", false, "run the long form of random tests")
 	seed = flag.Uint64("seed", 0, "the seed of random tests (default a random one)")
 )
 
@@ -215,18 +213,22 @@ func (a *agent) check(node *api.Client) {
 
 // Whatever an agent does to its file, the log has what the file has, line by
 // line, while the bridge is stopped and begun anew, its memory lags, the node is
-// away and answers are lost.
+// away, answers are lost and requests arrive late, with claims that come and go and without.
 func TestTheLogHasWhatTheFileHas(t *testing.T) {
 	t.Parallel()
-	for _, omp := range []bool{false, true} {
-		t.Run(map[bool]string{false: "pi", true: "omp"}[omp], func(t *testing.T) {
+	for name, x := range map[string]struct{ omp, claims bool }{
+		"pi": {}, "omp": {omp: true}, "pi, claiming": {claims: true}, "omp, claiming": {omp: true, claims: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := dice(t)
-			s := follow(t, startCluster(t).node(t), t.TempDir())
-			if *withClaims {
-				s = claiming(t, startCluster(t).node(t), "here", 300*time.Millisecond) // claims come and go
+			s := &setup{dir: t.TempDir(), state: t.TempDir(), node: startCluster(t).node(t), line: &line{}, told: &told{}}
+			s.path = filepath.Join(s.dir, "a.jsonl")
+			if x.claims {
+				s.host, s.idle = "here", 300*time.Millisecond
 			}
-			a := &agent{t: t, r: r, path: s.path, omp: omp}
+			s.open(t)
+			a := &agent{t: t, r: r, path: s.path, omp: x.omp}
 			a.next()
 			write(t, a.path, a.data())
 			stop := s.run(t)
@@ -259,11 +261,14 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 					s.line.down.Store(r.IntN(2) == 0)
 				case 2:
 					s.line.lose.Store(r.Int64N(3))
+				case 7:
+					s.line.slow.Store(r.Int64N(3))
 				case 3, 4, 5:
 					time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond) // chance, not an order of events
 				case 6:
 					s.line.down.Store(false)
 					s.flush(t)
+					s.line.rest.Wait()
 					a.check(s.node)
 				}
 				if t.Failed() {
@@ -273,6 +278,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 			s.line.down.Store(false)
 			s.flush(t)
 			stop()
+			s.line.rest.Wait()
 			a.check(s.node)
 			if t.Failed() {
 				t.Log(s.told.all)

@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -43,7 +45,11 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 		return nil // somebody else went on with it
 	}
 	writer := b.writer(p.Session, p.Head)
-	info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
+	var info api.Info
+	err = b.ask(f, func() (err error) {
+		info, err = b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{Leaf: want, After: hs.Cursor.String()}, writer)
+		return err
+	})
 	switch {
 	case err == nil:
 	case b.claims.isOver(p.Head, writer, err):
@@ -64,41 +70,76 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 	return nil
 }
 
-// record puts why into the session, in a head record that moves nothing. That it
-// cannot be recorded for another reason than want of a node is only logged.
+// record puts why into the session, in a head record that moves nothing: once,
+// also where an answer was lost. That it cannot be recorded for another reason
+// than want of a node is only logged.
 func (b *Bridge) record(ctx context.Context, f *file, why string) error {
-	p := &f.place
-	hs, err := b.cfg.Node.Heads(ctx, string(p.Session))
+	if told, err := b.wasTold(ctx, f, why); told || err != nil {
+		return err
+	}
+	hs, err := b.cfg.Node.Heads(ctx, string(f.place.Session))
 	if err != nil {
 		return err
 	}
-	for _, h := range hs.Heads {
-		if h.Head != p.Head || h.Leaf.IsDefault() {
-			continue
-		}
-		writer := b.writer(p.Session, p.Head)
-		info, err := b.cfg.Node.Move(ctx, string(p.Session), p.Head, api.MoveRequest{
-			Leaf: h.Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
+	return b.noting(f, hs.Cursor, func() error { return b.put(ctx, f, hs, why) })
+}
+
+// noting has tell tell the session something. Where its answer is lost it is
+// remembered from where on to look for what was told.
+func (b *Bridge) noting(f *file, at core.Cursor, tell func() error) error {
+	p := &f.place
+	p.Noting = cmp.Or(p.Noting, at)
+	err := tell()
+	if !p.Unheard {
+		p.Noting = core.Cursor{}
+	}
+	return err
+}
+
+// wasTold reports whether the session was told why of f, by a request whose answer
+// was lost.
+func (b *Bridge) wasTold(ctx context.Context, f *file, why string) (bool, error) {
+	if f.place.Noting == (core.Cursor{}) {
+		return false, nil
+	}
+	return b.isTold(ctx, f.place.Session, f.place.Noting, why)
+}
+
+// put is record without a look at what is there. hs are the session's heads.
+func (b *Bridge) put(ctx context.Context, f *file, hs api.Heads, why string) error {
+	p := &f.place
+	head := cmp.Or(p.Head, core.MainHead)
+	at := slices.IndexFunc(hs.Heads, func(h api.HeadInfo) bool { return h.Head == head })
+	if at < 0 {
+		b.cfg.Logger.Warn("what happened to a file is not in the log: its head is not there", "path", f.path, "head", head, "why", why)
+		return nil
+	}
+	writer := b.writer(p.Session, head)
+	var info api.Info
+	err := b.ask(f, func() (err error) {
+		info, err = b.cfg.Node.Move(ctx, string(p.Session), head, api.MoveRequest{
+			Leaf: hs.Heads[at].Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
 		}, writer)
-		switch {
-		case err == nil:
-			b.answered()
-		case b.claims.isOver(p.Head, writer, err):
-			if err := b.claims.prove(ctx, f); err != nil {
-				return err
-			}
-			return errMoved
-		case transient(err), stops(err):
+		return err
+	})
+	switch {
+	case err == nil:
+		p.Unheard = false // nothing that was sent before goes behind this
+	case b.claims.isOver(head, writer, err):
+		if err := b.claims.prove(ctx, f); err != nil {
 			return err
-		case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
-			return errMoved
-		default:
-			b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)
-			return nil
 		}
-		if now := info.Log.Heads[p.Head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
-			p.Cursor = info.Log.Cursor
-		}
+		return errMoved
+	case transient(err), stops(err):
+		return err
+	case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
+		return errMoved
+	default:
+		b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)
+		return nil
+	}
+	if now := info.Log.Heads[head]; p.Cursor != (core.Cursor{}) && now != nil && now.Leaf == p.Leaf {
+		p.Cursor = info.Log.Cursor
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (b *Bridge) check(ctx context.Context) error {
 		p := f.shown
 		f.show.Unlock()
 		// The listing may lag behind what has only just been stored.
-		if p.Session != "" && p.Cursor.Seq > 0 && time.Since(time.Unix(0, p.Seen)) > time.Minute {
+		if p.Session != "" && time.Since(time.Unix(0, p.Seen)) > time.Minute {
 			behind[f.path], at[f.path] = f, p.Cursor.Seq
 		}
 	}
@@ -197,7 +197,7 @@ func (b *Bridge) check(ctx context.Context) error {
 		}
 	}
 	for path, f := range behind {
-		if seqs[string(f.session())] >= at[path] {
+		if seq, has := seqs[string(f.session())]; has && seq >= at[path] {
 			continue
 		}
 		f.show.Lock()

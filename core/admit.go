@@ -18,6 +18,8 @@ type Proposal struct {
 	// After, where it is not nil, is where the caller saw the session last:
 	// the head must not have moved since.
 	After *Cursor
+	// Exact says that nothing at all may have come since After.
+	Exact bool
 	// Pending are entries admitted already to the record that these would be
 	// part of.
 	Pending []Entry
@@ -30,7 +32,7 @@ type Proposal struct {
 //
 //	ErrDeleted, ErrTooNew   nothing can be appended to this session
 //	*FencedError            another writer holds the head
-//	*ConflictError          the head moved since p.After
+//	*ConflictError          the head moved since p.After, or with p.Exact anything did
 //	*LineError              a line breaks a rule (ErrInvalid), or its id is
 //	                        there with other bytes (ErrConflict)
 func (s *State) Admit(p Proposal) ([]Entry, error) {
@@ -47,10 +49,15 @@ func (s *State) Admit(p Proposal) ([]Entry, error) {
 	if err != nil || len(fresh) == 0 {
 		return nil, err
 	}
-	if p.After != nil {
-		if err := s.Unmoved(p.Head, *p.After); err != nil {
-			return nil, err
-		}
+	switch {
+	case p.After == nil:
+	case p.Exact:
+		err = s.Unchanged(*p.After)
+	default:
+		err = s.Unmoved(p.Head, *p.After)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return fresh, nil
 }
@@ -117,6 +124,15 @@ func (s *State) Unmoved(head string, after Cursor) error {
 		return nil
 	}
 	return &ConflictError{Session: s.ID, Head: head, Want: after, Have: s.Cursor(), Leaf: s.Leaf(head)}
+}
+
+// Unchanged returns a *ConflictError without a head unless at is where the
+// session is: then no record at all came since.
+func (s *State) Unchanged(at Cursor) error {
+	if at == s.Cursor() {
+		return nil
+	}
+	return &ConflictError{Session: s.ID, Want: at, Have: s.Cursor()}
 }
 
 func (s *State) admitLines(p Proposal) ([]Entry, error) {

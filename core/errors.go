@@ -86,11 +86,11 @@ func (e *FencedError) Error() string {
 
 func (e *FencedError) Unwrap() error { return ErrFenced }
 
-// A ConflictError says that a head is not where its writer thought. It is an
-// ErrConflict.
+// A ConflictError says that a head is not where its writer thought, or that the
+// session is not. It is an ErrConflict.
 type ConflictError struct {
 	Session SessionID
-	Head    string
+	Head    string // empty where it is the session that had to be as it was
 	Want    Cursor // where the caller thought the session was
 	Have    Cursor // where it is
 	Leaf    Leaf   // where the head stands now
@@ -98,6 +98,9 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
+	if e.Head == "" {
+		return fmt.Sprintf("session %s changed: expected %s, it is at %s", e.Session, e.Want, e.Have)
+	}
 	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have) + told(e.Since, e.More)
 }
 

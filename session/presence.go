@@ -14,7 +14,7 @@ const (
 	BeatEvery = 10 * time.Second
 	// SilentAfter is how long one that said so counts as alive.
 	SilentAfter = 3 * BeatEvery
-	// MaxHolds bounds the claims that one process tells of.
+	// MaxHolds bounds the claims that one process tells of: its latest ones.
 	MaxHolds = 64
 	// maxWho bounds each of a presence's words, in bytes.
 	maxWho = 256
@@ -33,6 +33,7 @@ type Presence struct {
 	By    string    `json:"by,omitempty"`
 	Since time.Time `json:"since,omitzero"` // by its own clock
 	Holds []Hold    `json:"holds,omitempty"`
+	More  int       `json:"more,omitempty"` // claims that it has beside those, older ones
 }
 
 // A Hold is a claim that a process has.
@@ -54,6 +55,9 @@ func (p *Presence) Check() error {
 	}
 	if len(p.Holds) > MaxHolds {
 		return fmt.Errorf("process %s tells of %d claims, %d are allowed: %w", p.ID, len(p.Holds), MaxHolds, core.ErrInvalid)
+	}
+	if p.More < 0 {
+		return fmt.Errorf("process %s has %d claims more than it tells of: %w", p.ID, p.More, core.ErrInvalid)
 	}
 	for _, h := range p.Holds {
 		if err := h.check(); err != nil {
@@ -99,8 +103,7 @@ func (h *Herald) Hold(id core.SessionID, head string, c core.Claim) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	holds := append(h.me.Holds[:len(h.me.Holds):len(h.me.Holds)], Hold{Session: id, Head: head, Writer: c.Writer})
-	h.me.Holds = holds[max(0, len(holds)-MaxHolds):]
+	h.me.Holds = append(h.me.Holds[:len(h.me.Holds):len(h.me.Holds)], Hold{Session: id, Head: head, Writer: c.Writer})
 	if h.done != nil {
 		h.poke()
 		return
@@ -177,7 +180,8 @@ func (h *Herald) run(wake <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// now is what there is to tell; not there, where no claim is left.
+// now is what there is to tell, of the latest claims; not there, where no claim is
+// left.
 func (h *Herald) now() (me Presence, there bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,5 +189,8 @@ func (h *Herald) now() (me Presence, there bool) {
 		h.done = nil
 		return h.me, false
 	}
-	return h.me, true
+	me = h.me
+	me.More = max(0, len(me.Holds)-MaxHolds)
+	me.Holds = me.Holds[me.More:]
+	return me, true
 }

@@ -94,7 +94,17 @@ func TestAProcessTellsOfItsLatestClaims(t *testing.T) {
 		if n := len(last.Holds); n != session.MaxHolds || last.Holds[n-1].Writer != "writer-73" || last.Check() != nil {
 			t.Errorf("it tells of %d claims, the last %+v", n, last.Holds[n-1])
 		}
-		for i := range session.MaxHolds + 10 {
+		if last.More != 10 {
+			t.Errorf("it says that it has %d more", last.More)
+		}
+		for i := range session.MaxHolds {
+			h.Drop(t.Context(), fmt.Sprintf("writer-%d", i+10))
+		}
+		heard, _ = e.all() // the older ones are told again
+		if last := heard[len(heard)-1]; len(last.Holds) != 10 || last.Holds[0].Writer != "writer-0" || last.More != 0 {
+			t.Errorf("it tells of %+v and %d more", last.Holds, last.More)
+		}
+		for i := range 10 {
 			h.Drop(t.Context(), fmt.Sprintf("writer-%d", i))
 		}
 	})

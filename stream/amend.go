@@ -14,6 +14,10 @@ import (
 type Amend struct {
 	Head   string // default core.MainHead: who may write to it may amend
 	Writer string // of the claim it speaks from; empty for none
+	// After, where it is not nil, is where the session must be still, unless the
+	// lines are there already: an amendment that comes late would else undo those
+	// that came since.
+	After *core.Cursor
 	// Change returns the entries, each known by its id, of the session as it is
 	// when the record is made, with lines as the log keeps them: an image that
 	// the log took out stays out. It may be called several times and may do
@@ -45,8 +49,8 @@ func (a *Amend) Lines(lines [][]byte) {
 // Amend stores other lines for entries that are there and returns when they are
 // durable. An entry keeps its id, its parent and its place; a line that is
 // there already with the same bytes is not stored again. Besides those of
-// Append the errors are core.ErrNotFound for an entry that is not there, and
-// what Change returns.
+// Append the errors are core.ErrNotFound for an entry that is not there, a
+// *core.ConflictError for a.After, and what Change returns.
 func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 	if a.Head == "" {
 		a.Head = core.MainHead
@@ -77,7 +81,15 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 			return nil, err
 		}
 		es, err = s.amended(st, es)
-		if err != nil || len(es) == 0 {
+		if err == nil && len(es) == 0 {
+			return nil, nil
+		}
+		if a.After != nil { // before what is wrong with the lines: they are for another state
+			if err := st.Unchanged(*a.After); err != nil {
+				return nil, err
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 		return &core.Record{

@@ -48,6 +48,40 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 	}
 }
 
+func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
+	_, ss, _ := memory()
+	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
+	seen := state(t, s).Cursor()
+	first := amend("", other("a", "root", "one"))
+	first.After = &seen
+	at, err := s.Amend(t.Context(), first)
+	if err != nil || at.Seq != 2 {
+		t.Fatalf("at %s, %v", at, err)
+	}
+	if again, err := s.Amend(t.Context(), first); err != nil || again != at {
+		t.Errorf("the same again is at %s, %v; want %s", again, err, at)
+	}
+	late := amend("", other("a", "root", "two"))
+	late.After = &seen
+	_, err = s.Amend(t.Context(), late)
+	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != "" || e.Want != seen || e.Have != at {
+		t.Errorf("what comes late: %v", err)
+	}
+	gone := amend("", other("nowhere", "root", "two"))
+	gone.After = &seen
+	if _, err := s.Amend(t.Context(), gone); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("an entry that is not there, of another state: %v", err)
+	}
+	late.After = &at
+	if _, err := s.Amend(t.Context(), late); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Amend(t.Context(), first); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("the first again: %v", err)
+	}
+	equal(t, "line", other("a", "root", "two"), string(state(t, s).Entries[1].Line))
+}
+
 func TestAmendRefusesWhatBreaksARule(t *testing.T) {
 	l, ss, _ := memory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))

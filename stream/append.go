@@ -28,6 +28,7 @@ type Append struct {
 	Writer string // of the claim it speaks from; empty for none
 	Loose  bool   // see core.Proposal
 	After  *core.Cursor
+	Exact  bool // see core.Proposal
 	Lines  [][]byte
 	// ID returns the id of the line at i where it has none; default new ids of
 	// the dialect's own shape, none of which the session has.
@@ -355,7 +356,7 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 		return err
 	}
 	q.entries, err = st.Admit(core.Proposal{
-		Head: q.Head, Writer: q.Writer, Holds: q.Writer != "", Loose: q.Loose, After: q.After,
+		Head: q.Head, Writer: q.Writer, Holds: q.Writer != "", Loose: q.Loose, After: q.After, Exact: q.Exact,
 		Pending: pending, Entries: es,
 	})
 	q.receipt.Stored = len(q.entries)

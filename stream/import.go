@@ -26,6 +26,9 @@ type ImportHow struct {
 	Writer     string             // the claim to speak from, empty for none
 	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
 	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
+	// After, where it is not nil, is where the session must be still, the zero
+	// cursor for nowhere, unless the log has all lines already.
+	After *core.Cursor
 }
 
 // Import brings a session file into the log: the whole file in one record where
@@ -34,7 +37,8 @@ type ImportHow struct {
 // them. who is for the record. A file that contradicts the log is a
 // *core.LineError with core.ErrConflict and changes nothing. Where the session
 // went on otherwise, or another holds main, how decides: a *core.ConflictError
-// or *core.FencedError says who wrote what.
+// or *core.FencedError says who wrote what. A *core.ConflictError without a head
+// says that the session is not where how has it.
 func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportHow) (Imported, error) {
 	if err := how.check(); err != nil {
 		return Imported{}, err
@@ -54,12 +58,14 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		switch {
 		case err == nil:
 			res, err = ss.importInto(ctx, s, &file, raw, how)
+		case errors.Is(err, core.ErrNotFound) && how.After != nil && *how.After != (core.Cursor{}):
+			return Imported{}, &core.ConflictError{Session: id, Want: *how.After}
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
 		_, contradicts := errors.AsType[*core.LineError](err)
 		_, parted := errors.AsType[*partedError](err)
-		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted {
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted && how.After == nil {
 			continue
 		}
 		res.Blobs = blobs
@@ -108,12 +114,23 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	var parted bool
 	var original core.Digest
 	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
+	if how.After != nil {
+		a.After, a.Exact = how.After, true
+	}
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original
-		if fresh, err = st.Missing(f); err != nil || len(fresh) == 0 {
+		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
+			return nil
+		}
+		if how.After != nil { // before what is wrong with its lines: it is asked of another state
+			if err := st.Unchanged(*how.After); err != nil {
+				return err
+			}
+		}
+		if err != nil {
 			return err
 		}
 		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)

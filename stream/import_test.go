@@ -309,3 +309,41 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 		t.Errorf("another header is taken for the session's: %v", err)
 	}
 }
+
+// An import that says where the session must be is taken there and nowhere else,
+// whichever way it would go.
+func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
+	_, ss, _ := memory()
+	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
+	bring := func(after core.Cursor, on session.OnConflict, lines ...string) error {
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, stream.ImportHow{After: &after, OnConflict: on})
+		return err
+	}
+	at := func() core.Cursor { return state(t, open(t, ss, "session1")).Cursor() }
+	refused := func(what string, err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("a session that should be there", bring(core.Cursor{Seq: 1}, "", root))
+	if err := bring(core.Cursor{}, "", root); err != nil {
+		t.Fatal(err)
+	}
+	began := at()
+	refused("a session that should not be there", bring(core.Cursor{}, "", root, a))
+	if err := bring(began, "", root, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := bring(began, "", root, a); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	refused("a file that contradicts", bring(began, "", root, other("a", "root", "x")))
+	refused("a file that parted", bring(began, session.Branch, root, b))
+	if n := len(state(t, open(t, ss, "session1")).Heads); n != 1 {
+		t.Errorf("there are %d heads", n)
+	}
+	if err := bring(at(), session.Branch, root, b); err != nil {
+		t.Error(err)
+	}
+}

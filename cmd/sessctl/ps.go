@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,9 @@ func psCmd(a *app) *cobra.Command {
 		Use:   "ps",
 		Short: "Show who is at work",
 		Long: `Shows the nodes and the writers that are there, or were in the last hour: who
-and where, since when, when they were heard last, and which heads they hold. A
-process is alive if it was heard in the last 30 seconds.
+and where, since when, when they were heard last, and which heads they hold: the
+latest 64, and how many more, of which sessctl heads does not know whether their
+holder is alive. A process is alive if it was heard in the last 30 seconds.
 
 Nodes are always shown. Of writers, those that stay are: programs that have a
 session open, and sessctl claim --hold. What was claimed by a sessctl that ended
@@ -24,7 +26,7 @@ is a claim all the same, which sessctl heads shows.
 
 With -o json: a list with an object for each process: kind (node or writer), id,
 agent, host, by, node (through which a writer was heard), since, seen, alive, and
-holds, a list with session, head and writer.`,
+holds, a list with session, head and writer; more, how many it holds beside them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -66,6 +68,9 @@ func (a *app) printPresent(list api.PresenceList) error {
 		g.add(p.Kind, orNone(who), orNone(p.Host), a.when(p.Since), state, holds)
 		for i := 1; i < len(p.Holds); i++ {
 			g.add("", "", "", "", "", holdText(p.Holds[i].Session, p.Holds[i].Head))
+		}
+		if p.More > 0 {
+			g.add("", "", "", "", "", fmt.Sprintf("and %d more, older ones", p.More))
 		}
 	}
 	return g.flush()
