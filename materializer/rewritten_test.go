@@ -114,7 +114,7 @@ func TestLinesThatAreReplacedForEverAreWrittenInProportionToWhatIsSent(t *testin
 			for _, each := range []int64{300, 40 << 10, mostInline + 1} {
 				rng := rand.New(rand.NewPCG(*seed, 11))
 				w := newRewriting(lines, each)
-				for i := range 5000 {
+				for i := range 1500 {
 					next(rng, i, w)
 					w.cover()
 					ratio := float64(w.written) / float64(w.size+w.sent)

@@ -59,9 +59,10 @@ type Config struct {
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
 // materializer.Cache.
 type Sessions struct {
-	cfg   Config
-	lost  losses
-	queue line // of all sessions' appends
+	cfg    Config
+	lost   losses
+	queue  line  // of all sessions' appends
+	atOnce int64 // bytes of the sessions that Truncate sees to at a time
 }
 
 // NewSessions returns the sessions of cfg.Log.
@@ -85,7 +86,7 @@ func NewSessions(cfg Config) *Sessions {
 		cfg.Logger = slog.Default()
 	}
 	cfg.Tracer = spans.Or(cfg.Tracer)
-	return &Sessions{cfg: cfg}
+	return &Sessions{cfg: cfg, atOnce: vacateBytes}
 }
 
 // Open loads a session as its log's leader has it. core.ErrNotFound when there

@@ -31,7 +31,7 @@ func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo cor
 		return false, err
 	}
 	var stored atomic.Bool
-	room := semaphore.NewWeighted(vacateBytes)
+	room := semaphore.NewWeighted(ss.atOnce)
 	g, going := errgroup.WithContext(ctx) // going ends with the first error
 	g.SetLimit(ss.cfg.AtOnce)
 	for _, id := range ids {
@@ -64,9 +64,9 @@ func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo cor
 	return stored.Load(), nil
 }
 
-// weigh returns the size of a session as its base tells, vacateBytes where that
-// tells nothing. What came behind the base is not counted: a snapshot is due before
-// that is much.
+// weigh returns the size of a session as its base tells, and where that tells
+// nothing all that there is room for. What came behind the base is not counted: a
+// snapshot is due before that is much.
 func (ss *Sessions) weigh(ctx context.Context, id core.SessionID, last *core.Record) int64 {
 	base := last
 	switch last.Kind {
@@ -76,21 +76,21 @@ func (ss *Sessions) weigh(ctx context.Context, id core.SessionID, last *core.Rec
 	default:
 		var err error
 		if base, err = linkAt(ctx, ss.cfg.Log, id, last.Base); err != nil {
-			return vacateBytes // whoever loads it finds out why
+			return ss.atOnce // whoever loads it finds out why
 		}
 	}
 	if len(base.Body) == 0 {
-		return vacateBytes // it is large enough to be a blob
+		return ss.atOnce // it is large enough to be a blob
 	}
 	size := int64(len(base.Body))
 	if base.Kind == core.KindCheckpoint {
 		m, err := core.ReadManifest(base)
 		if err != nil || m.Size < 0 {
-			return vacateBytes
+			return ss.atOnce
 		}
 		size = m.Size
 	}
-	return min(size, vacateBytes)
+	return min(size, ss.atOnce)
 }
 
 // vacate sees to it that a session needs no record up to upTo, and reports
