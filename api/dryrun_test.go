@@ -89,11 +89,14 @@ func (n *node) stored(t *testing.T) string {
 			t.Fatal(err)
 		}
 		for _, e := range ends.Sessions {
-			seq := e.Seq
-			if e.Kind == core.KindCheckpoint { // which comes by itself, when it likes
-				seq--
+			r, err := n.log.Last(t.Context(), e.Session)
+			for err == nil && r.Kind == core.KindCheckpoint { // which come by themselves, when they like
+				r, err = n.log.At(t.Context(), e.Session, r.After)
 			}
-			fmt.Fprintln(&b, e.Session, seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&b, e.Session, r.Pos)
 		}
 	}
 	blobs, err := n.Blobs(t.Context(), "", 0)
