@@ -100,7 +100,7 @@ func New(cfg Config) (*Bridge, error) {
 	b.claims = newClaims(b)
 	for path, p := range m.places {
 		if root := b.rootOf(path); root != nil && !p.Left {
-			b.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p}
+			b.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, quick: p.Quick}
 		}
 	}
 	return b, nil

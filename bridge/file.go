@@ -304,6 +304,7 @@ func (f *file) prove(all bool) {
 	if all {
 		f.proved = time.Now()
 	}
+	f.place.Quick = !all
 	f.show.Lock()
 	defer f.show.Unlock()
 	f.quick = !all

@@ -51,6 +51,8 @@ type place struct {
 	// Noting is where the session stood before it was told something of the file
 	// to which no answer has come; the zero cursor where that is not so.
 	Noting core.Cursor `json:"noting,omitzero"`
+	// Quick: of what was there before it grew, not all was looked at since.
+	Quick bool `json:"quick,omitempty"`
 	// Telling is where the session stood before it was told that the file is gone;
 	// the zero cursor while that is not to be told.
 	Telling core.Cursor `json:"telling,omitzero"`

@@ -243,7 +243,7 @@ func (s *scanner) found(path string, r *Root, info fs.FileInfo) {
 func (b *Bridge) newFile(path string, r *Root) *file {
 	f := &file{path: path, root: r, mu: newLock(), place: b.memory.at(path)}
 	f.place.Left = false
-	f.shown = f.place
+	f.shown, f.quick = f.place, f.place.Quick
 	b.files[path] = f
 	return f
 }
