@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	parentAppends = flag.Int("appends", 6_000, "how many appends with odd parents are sent")
+	parentAppends = flag.Int("appends", 2_500, "how many appends with odd parents are sent")
 	parentSeed    = flag.Uint64("parents-seed", 0, "the seed of those appends; 0 for another each time")
 )
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -89,28 +90,28 @@ func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 
 func TestStrictReadersShareABarrier(t *testing.T) {
 	t.Parallel()
-	l := &cutOff{Log: memlog.New("test")}
-	ss := node(l, newBlobs())
-	s := create(t, ss, "session1", entry("root", ""))
-	old, _ := l.Log.Last(t.Context(), "session1")
-	l.cut(old)
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			if err := s.RefreshStrict(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	for l.asked.Load() == 0 { // the first has begun
-		time.Sleep(time.Millisecond)
-	}
-	before := l.asked.Load()
-	l.cut(nil)
-	wg.Wait()
-	if n := l.asked.Load() - before; n > 20 {
-		t.Errorf("%d proofs for 100 readers at once", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &cutOff{Log: memlog.New("test")}
+		ss := node(l, newBlobs())
+		s := create(t, ss, "session1", entry("root", ""))
+		old, _ := l.Log.Last(t.Context(), "session1")
+		l.cut(old)
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if err := s.RefreshStrict(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait() // all have begun, and wait
+		before := l.asked.Load()
+		l.cut(nil)
+		wg.Wait()
+		if n := l.asked.Load() - before; n > 20 {
+			t.Errorf("%d proofs for 100 readers at once", n)
+		}
+	})
 }
 
 func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {

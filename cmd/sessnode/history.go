@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 
@@ -23,13 +21,13 @@ type history struct {
 }
 
 func openHistory(ctx context.Context, cfg config.Config, log string, cache *materializer.Cache, logger *slog.Logger) history {
-	h, err := prompts.Open(ctx, prompts.Config{
-		Path: filepath.Join(cfg.Data, "prompts.db"), Log: log, Session: cache.Get, Logger: logger,
-	})
-	if cfg.NATS.URL != "" && errors.Is(err, fs.ErrNotExist) {
+	if keepsNothing(cfg) {
 		logger.Info("a node that keeps nothing on its own disk keeps no prompt history; to have one, make its data directory", "data", cfg.Data)
 		return history{run: idle}
 	}
+	h, err := prompts.Open(ctx, prompts.Config{
+		Path: filepath.Join(cfg.Data, "prompts.db"), Log: log, Session: cache.Get, Logger: logger,
+	})
 	if err != nil {
 		logger.Error("this run keeps no prompt history", "err", err)
 		return history{run: idle}

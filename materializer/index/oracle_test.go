@@ -135,7 +135,7 @@ func TestListingsAndSearchesAreThoseOfANaiveLook(t *testing.T) {
 	t.Parallel()
 	rows, changes, asked := 5_000, 300, 40
 	if *long {
-		rows, changes, asked = 20_000, 40_000, 400
+		rows, changes, asked = 20_000, 6_000, 150
 	}
 	w, x, known := newWorld(newRand(t)), newIndex(t), oracle{}
 	var all []*materializer.View

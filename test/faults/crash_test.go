@@ -142,7 +142,7 @@ func TestAnImportAndACheckpointThatDieAtAnyStepLeaveNothingHalf(t *testing.T) {
 	file := crashFile()
 	found := map[string]int{}
 	var f figures
-	every := 2 // from one step to the next but one nothing is put and nothing stored
+	every := 2 // what a death behind one put leaves, one before the next leaves, too
 	if *long {
 		every = 1
 	}
