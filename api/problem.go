@@ -180,6 +180,9 @@ func readProblem(r *http.Response) error {
 		text = text[:200] + "…"
 	}
 	err := fmt.Errorf("the node answered %s: %s", r.Status, text)
+	if r.Request != nil && (r.StatusCode == http.StatusBadGateway || r.StatusCode == http.StatusGatewayTimeout) {
+		return fmt.Errorf("%w: %w", err, unanswered(r.Request.Method)) // by something in front of a node, which may have the request
+	}
 	if r.StatusCode >= 500 {
 		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 	}
