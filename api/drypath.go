@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
@@ -29,6 +30,11 @@ func dryByPath(h http.Handler) http.Handler {
 		r.URL.Path = strings.Replace(r.URL.Path, dryPath, apiPath, 1)
 		r.URL.RawPath = strings.Replace(r.URL.RawPath, dryPath, apiPath, 1)
 		r.Header.Set(HeaderDryRun, "true")
+		if p := r.URL.EscapedPath(); path.Clean(p) != p {
+			// The mux would send the caller to the clean path, and not below dryPath.
+			writeProblem(w, fmt.Errorf("there is no %.200q: %w", p, core.ErrNotFound))
+			return
+		}
 		h.ServeHTTP(w, r)
 	})
 }

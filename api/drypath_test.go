@@ -99,3 +99,39 @@ func TestADryRunByPathIsOneWhateverIsInThePath(t *testing.T) {
 		t.Errorf("a dry client that reads: %v", err)
 	}
 }
+
+// The mux sends a path that is not clean to the clean one. A caller who follows
+// must not come out where calls are carried out.
+func TestADryRunByAPathThatIsNotCleanIsNeverADeed(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	if _, err := n.Create(t.Context(), api.Create{ID: "session-one"}); err != nil {
+		t.Fatal(err)
+	}
+	before := n.stored(t)
+	follows := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(follows.CloseIdleConnections)
+	for _, path := range []string{
+		"/v1/dry-run//sessions/session-one/delete",
+		"/v1/dry-run/./sessions/session-one/delete",
+		"/v1/dry-run/x/../sessions/session-one/delete",
+		"/v1/dry-run/%2e%2e/sessions/session-one/delete",
+		"/v1/dry-run/sessions/session-one/../session-one/delete",
+		"/v1/dry-run/sessions/session-one/delete/",
+		"/v1//dry-run/sessions/session-one/delete",
+		"//v1/dry-run/sessions/session-one/delete",
+		"/v1/x/../dry-run/sessions/session-one/delete",
+	} {
+		res, err := follows.Post(n.Base+path, "application/json", strings.NewReader(`{"by":"ada","why":"a test"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode < 300 && res.Header.Get(api.HeaderDryRun) != "true" {
+			t.Errorf("%s was carried out: %s", path, res.Status)
+		}
+	}
+	if after := n.stored(t); after != before {
+		t.Errorf("something was stored:\n%s\n%s", before, after)
+	}
+}

@@ -48,12 +48,12 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 	if _, err := c.Create(ctx, api.Create{ID: id, CWD: "/w"}); err != nil {
 		t.Fatal(err)
 	}
-	put := func(within time.Duration, name string) (api.Appended, error) {
+	put := func(c *api.Client, within time.Duration, name string) (api.Appended, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		return c.Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, name), api.AppendOptions{})
 	}
-	if _, err := put(10*time.Second, "before"); err != nil {
+	if _, err := put(c, 10*time.Second, "before"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -68,7 +68,7 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 	var refused sync.WaitGroup
 	for i := range 3 {
 		refused.Go(func() {
-			_, err := put(3*time.Second, fmt.Sprint("refused", i))
+			_, err := put(hastily(c), 25*time.Second, fmt.Sprint("refused", i))
 			answer, ok := errors.AsType[*api.Error](err)
 			if !ok || !errors.Is(answer, core.ErrUnavailable) || errors.Is(answer, core.ErrUncertain) {
 				t.Errorf("without NATS: %v", err)
@@ -78,7 +78,7 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 	refused.Wait()
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := put(25*time.Second, "waited")
+		_, err := put(c, 25*time.Second, "waited")
 		waiting <- err
 	}()
 
@@ -88,7 +88,7 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 		t.Errorf("an append that had time until NATS was back: %v", err)
 	}
 	harness.Await(t, "the node goes on", func() error {
-		_, err := put(10*time.Second, "refused0")
+		_, err := put(c, 10*time.Second, "refused0")
 		return err
 	})
 	es := entriesOf(t, exportOf(t, c, id))

@@ -2,12 +2,10 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -128,9 +126,7 @@ func TestNATSUnreachableIsSaid(t *testing.T) {
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	told := harness.Took(t, "the refusal without NATS")
-	soon, cancel := context.WithTimeout(t.Context(), 4*time.Second) // the node's own patience is three times as long
-	defer cancel()
-	_, err := node.Client().Append(soon, id, []byte(harness.Message("user", "hello")), api.AppendOptions{})
+	_, err := hastily(node.Client()).Append(harness.Timeout(t), id, []byte(harness.Message("user", "hello")), api.AppendOptions{})
 	told()
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Status != 503 {
 		t.Errorf("an append without NATS: %v", err)
