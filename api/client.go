@@ -60,8 +60,10 @@ type ImportOptions struct {
 	OnConflict session.OnConflict
 	Branch     string
 	// After is a cursor: the session must be where it says still, unless the log has
-	// all lines already. "0" says that the session must not be there.
+	// all lines already. "0" says that the session must not be there. With Head it
+	// is that head that must not have moved since, whatever else came.
 	After string
+	Head  string
 }
 
 // Import brings a session file into the log; size is its length, or -1 where it
@@ -85,6 +87,7 @@ func (o ImportOptions) request() (url.Values, http.Header) {
 	setIf(q, "branch", o.Branch)
 	headIf(h, HeaderWriter, o.Writer)
 	headIf(h, "If-Match", o.After)
+	headIf(h, HeaderHead, o.Head)
 	return q, h
 }
 

@@ -119,6 +119,7 @@ var (
 	asWriter = text(api.HeaderWriter, "The claim to speak from, by its writer: fenced unless it still holds. Without it: fenced while anybody holds the head.")
 	idemKey  = text(api.HeaderIdempotency, "Makes the ids of lines that have none, and the same creation or fork known again; at most 4 KiB.")
 	ifMatch  = text("If-Match", "A cursor: only if the head has not moved since.")
+	ifHead   = text(api.HeaderHead, "With If-Match: it is this head that must not have moved since, whatever else came.")
 	ifSame   = text("If-Match", "A cursor: only if nothing at all came to the session since, or what is sent is there already. Of an import, 0 is for a session that is not there.")
 	lastID   = text("Last-Event-ID", "The id of the last event that was received: the answer goes on behind it. It goes before after.")
 
@@ -212,7 +213,7 @@ var calls = map[string]call{
 		}, filter, order),
 	},
 	"POST /v1/import": {
-		tag: "sessions", id: "import", sum: "Bring in a session file", in: fileBytes, out: api.Imported{}, header: []param{asWriter, ifSame},
+		tag: "sessions", id: "import", sum: "Bring in a session file", in: fileBytes, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
 		query: importQuery,
 	},
 	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},

@@ -136,7 +136,12 @@ func (c *Client) Herald() *session.Herald {
 // Beat says that this process is there and which claims it has. It is to be
 // said again every session.BeatEvery.
 func (c *Client) Beat(ctx context.Context, p session.Presence) error {
-	return c.sendJSON(ctx, http.MethodPut, "/v1/presence/"+url.PathEscape(p.ID), nil, p, nil)
+	err := c.sendJSON(ctx, http.MethodPut, "/v1/presence/"+url.PathEscape(p.ID), nil, p, nil)
+	if p.More > 0 && errors.Is(err, core.ErrInvalid) { // by an older node, that knows no more
+		p.More = 0
+		return c.Beat(ctx, p)
+	}
+	return err
 }
 
 // Leave says that this process has gone. To say it twice is no error.

@@ -103,7 +103,7 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 // importBytes imports a file as the request's query asks for.
 func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte) error {
 	q := r.URL.Query()
-	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(HeaderWriter)); err != nil {
+	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(HeaderWriter), r.Header.Get(HeaderHead)); err != nil {
 		return err
 	}
 	if err := s.checkLines(raw); err != nil {
@@ -129,7 +129,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 		return err
 	}
 	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, stream.ImportHow{
-		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after,
+		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after, Head: r.Header.Get(HeaderHead),
 	})
 	if err != nil {
 		return err
@@ -339,7 +339,7 @@ func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &q); err != nil {
 		return err
 	}
-	if q.Leaf.IsDefault() {
+	if q.Leaf.IsDefault() && q.Note == nil {
 		return fmt.Errorf(`the body names no leaf; send {"leaf":{"id":"…"}} or {"leaf":{"none":true}}: %w`, core.ErrInvalid)
 	}
 	sess, err := s.session(r)

@@ -32,6 +32,7 @@ type file struct {
 	place   place
 	digest  *xxhash.Digest // of the bytes that are in the log; nil where it is not known
 	goneAt  time.Time      // when it was first seen to be missing
+	late    int            // imports in a row that came after something else
 	parted  bool           // its lines got a head of their own, which is to be told
 	clashes set            // lines that were told to clash
 	proved  time.Time      // when all bytes that are in the log were last compared
@@ -45,9 +46,11 @@ type file struct {
 	err   error     // why it is not brought in
 	retry time.Time // when to try again, where err is not nil and nothing changed
 	pause time.Duration
-	force bool // to be compared although nothing seems to have changed
-	quick bool // it grew, and not all that was there before was looked at
-	watch stat // as it was seen last
+	force bool          // to be compared although nothing seems to have changed
+	fence time.Time     // when to fence next, where that was refused
+	rests time.Duration // how long that was put off
+	quick bool          // it grew, and not all that was there before was looked at
+	watch stat          // as it was seen last
 }
 
 // A stat is what a file is known by.
@@ -93,7 +96,7 @@ const racy = int64(2 * time.Second)
 
 // same reports whether the file of s is the one that p is of, unchanged.
 func (p *place) same(s stat) bool {
-	return p.Session != "" && !p.Unheard && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
+	return p.Session != "" && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
 }
 
 func (p *place) saw(s stat) {
@@ -106,14 +109,32 @@ func (f *file) inStep(s stat) bool {
 	f.show.Lock()
 	defer f.show.Unlock()
 	switch {
+	case f.err != nil:
+		return f.size == s.size && f.shown.MTime == s.mtime && time.Now().Before(f.retry)
 	case f.force:
 		return false
 	case f.quick && s.quietFor() > quiet:
 		return false
-	case f.err != nil:
-		return f.size == s.size && f.shown.MTime == s.mtime && time.Now().Before(f.retry)
 	}
-	return f.shown.same(s)
+	return f.shown.same(s) && !(f.shown.Unheard && !time.Now().Before(f.fence))
+}
+
+// isUnheard reports whether something that was sent may still arrive and a fence
+// is due that keeps it out.
+func (f *file) isUnheard() bool {
+	f.show.Lock()
+	defer f.show.Unlock()
+	return f.place.Unheard && !time.Now().Before(f.fence)
+}
+
+// fenced notes whether a fence was put.
+func (f *file) fenced(done bool) {
+	f.show.Lock()
+	defer f.show.Unlock()
+	if f.rests = min(max(2*f.rests, time.Minute), time.Hour); done {
+		f.rests = 0
+	}
+	f.fence = time.Now().Add(f.rests)
 }
 
 // publish lets others see how far f is.
@@ -195,7 +216,7 @@ func (b *Bridge) sync(ctx context.Context, f *file, final bool) (again time.Dura
 	}
 	force := f.take()
 	defer func() {
-		if force && (err != nil || again > 0) {
+		if force && (err != nil || again > goOn) { // of the rest the log was asked, too
 			f.show.Lock()
 			f.force = true
 			f.show.Unlock()
@@ -252,11 +273,11 @@ func (b *Bridge) step(ctx context.Context, f *file, h *os.File, s stat, final, f
 	f.sized(s.size)
 	waits := final && p.Offset < s.size
 	prove := f.isQuick() && (final || s.quietFor() > quiet || time.Since(f.proved) > proofAge)
-	if !force && !waits && !prove && p.same(s) {
+	if !force && !waits && !prove && !f.isUnheard() && p.same(s) {
 		f.publish(s.size)
 		return 0, nil
 	}
-	if !force && !p.Unheard && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
+	if !force && !f.isUnheard() && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
 		again, ok, err := b.grow(ctx, f, h, s, final, prove)
 		if ok || err != nil {
 			return again, err
@@ -330,7 +351,7 @@ func (b *Bridge) sorted(f *file, s stat, err error) error {
 	case transient(err), errors.As(err, new(refusal)):
 		return err
 	case stops(err):
-		return b.stopped(f, err)
+		return b.refuse(f, s, Stopped, err)
 	}
 	return b.refuse(f, s, BadFile, err)
 }

@@ -69,12 +69,15 @@ func (b *Bridge) merge(ctx context.Context, f *file, h *os.File, s stat, final b
 	}
 	switch {
 	case cut:
-		return time.Nanosecond, nil
+		return goOn, nil
 	case isObject(rest) && !final:
 		return quiet, nil
 	}
 	return 0, nil
 }
+
+// goOn has a file looked at again at once: there is more of it.
+const goOn = time.Nanosecond
 
 // errUnsettled says that the file may be in the middle of being written anew.
 var errUnsettled = errors.New("it is being written")
@@ -568,7 +571,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
 		return err
 	})
-	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) {
+	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) && !contradicts(err) {
 		return errMoved
 	}
 	if err != nil {
@@ -605,10 +608,15 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	return m.finish(ctx)
 }
 
+// patientFor is how many imports of a file in a row may be refused because anything
+// came to its session meanwhile.
+const patientFor = 3
+
 // bring has the node import data, and returns the head that it put lines on
 // where that is not main. From a claim it branches only where the lines part from
 // the head: a claim that is over is no reason to. A document is imported whatever
-// the session is like: one that it was before adds nothing.
+// the session is like: one that it was before adds nothing. Where others write to
+// the session all the time, it is the file's own head alone that must not move.
 func (m *merging) bring(ctx context.Context, data []byte) (head string, err error) {
 	o := api.ImportOptions{Dialect: m.d.Name(), By: m.b.cfg.By, OnConflict: session.Branch, Writer: m.b.writer(m.id, m.head())}
 	careful := o.Writer != "" || m.b.cfg.Claims
@@ -620,6 +628,9 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 	}
 	if !isDocument(m.f.path) {
 		o.After = m.at.String()
+	}
+	if m.f.late >= patientFor && m.at != (core.Cursor{}) {
+		o.Head = m.head()
 	}
 	var done api.Imported
 	send := func() (err error) {
@@ -634,12 +645,14 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 		o.OnConflict = session.Branch
 		err = m.b.ask(m.f, send)
 	}
-	if hasChanged(err) {
+	if hasChanged(err) || o.Head != "" && errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) && !contradicts(err) {
+		m.f.late++
 		return "", errMoved
 	}
 	if err != nil {
 		return "", err
 	}
+	m.f.late = 0
 	m.made = m.made || done.Created
 	m.part(done.Head)
 	return done.Head, nil

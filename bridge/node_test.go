@@ -138,7 +138,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	if x := l.late.Load(); x.is(r) && l.late.CompareAndSwap(x, nil) {
 		return nil, x.take(r)
 	}
-	if l.slow.Load() > 0 && r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/claims") && l.slow.Add(-1) >= 0 {
+	if l.slow.Load() > 0 && r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/claims") && !strings.Contains(r.URL.Path, "/presence") && l.slow.Add(-1) >= 0 {
 		x := &late{then: func() {}}
 		err := x.take(r)
 		l.rest.Go(func() {

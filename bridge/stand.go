@@ -118,7 +118,7 @@ func (b *Bridge) put(ctx context.Context, f *file, hs api.Heads, why string) err
 	var info api.Info
 	err := b.ask(f, func() (err error) {
 		info, err = b.cfg.Node.Move(ctx, string(p.Session), head, api.MoveRequest{
-			Leaf: hs.Heads[at].Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: clip(why, maxWhy)},
+			Leaf: hs.Heads[at].Leaf, After: hs.Cursor.String(), Note: &api.Notice{By: b.cfg.By, Host: b.cfg.Host, Why: worded(why)},
 		}, writer)
 		return err
 	})
@@ -147,10 +147,6 @@ func (b *Bridge) put(ctx context.Context, f *file, hs api.Heads, why string) err
 // stops reports whether err says that the log takes nothing for the session.
 func stops(err error) bool {
 	return errors.Is(err, core.ErrDeleted) || errors.Is(err, core.ErrTooNew) || errors.Is(err, core.ErrCorrupt)
-}
-
-func (b *Bridge) stopped(f *file, err error) error {
-	return b.refuse(f, stat{size: f.place.Size, mtime: f.place.MTime}, Stopped, err)
 }
 
 // tellParted says that two went on with one session.

@@ -96,6 +96,9 @@ func names(es []core.Entry) string {
 
 func quote(line []byte, n int) string { return fmt.Sprintf("%q", clip(string(line), n)) }
 
+// worded is why as a session keeps it: valid, and not too long.
+func worded(why string) string { return clip(strings.ToValidUTF8(why, "\uFFFD"), maxWhy) }
+
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -51,9 +51,10 @@ func isLost(err error) bool {
 
 // fence has the log refuse from now on what was sent to f's session and has not
 // arrived, where there may be such. Where somebody else holds the head it cannot,
-// and is tried again with the next look.
+// and neither can what was sent, as long as they do; it is tried again after a
+// minute, and then ever more seldom.
 func (b *Bridge) fence(ctx context.Context, f *file) error {
-	if !f.place.Unheard {
+	if !f.isUnheard() {
 		return nil
 	}
 	hs, err := b.cfg.Node.Heads(ctx, string(f.place.Session))
@@ -64,7 +65,11 @@ func (b *Bridge) fence(ctx context.Context, f *file) error {
 	if err != nil {
 		return err
 	}
-	return b.put(ctx, f, hs, fmt.Sprintf("an answer about %s was lost: what was sent before this and has not arrived does not count", f.path))
+	err = b.put(ctx, f, hs, fmt.Sprintf("an answer about %s was lost: what was sent before this and has not arrived does not count", f.path))
+	if err == nil {
+		f.fenced(!f.place.Unheard)
+	}
+	return err
 }
 
 // hasChanged reports whether err says that the session is not where it was when

@@ -27,8 +27,31 @@ type ImportHow struct {
 	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
 	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
 	// After, where it is not nil, is where the session must be still, the zero
-	// cursor for nowhere, unless the log has all lines already.
+	// cursor for nowhere, unless the log has all lines already. With Head it is
+	// that head that must not have moved since, whatever else came.
 	After *core.Cursor
+	Head  string
+}
+
+// holds returns a *core.ConflictError where the session is not as After has it.
+func (how *ImportHow) holds(st *core.State) error {
+	switch {
+	case how.After == nil:
+		return nil
+	case how.Head != "":
+		return st.Unmoved(how.Head, *how.After)
+	}
+	return st.Unchanged(*how.After)
+}
+
+// again reports whether an import that was refused with err is to be compared with
+// the session anew: another record came between, and that one may.
+func (how *ImportHow) again(err error) bool {
+	if how.After == nil {
+		return true
+	}
+	c, ok := errors.AsType[*core.ConflictError](err)
+	return ok && how.Head != "" && c.Head == "" && *how.After != (core.Cursor{})
 }
 
 // Import brings a session file into the log: the whole file in one record where
@@ -65,7 +88,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		}
 		_, contradicts := errors.AsType[*core.LineError](err)
 		_, parted := errors.AsType[*partedError](err)
-		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted && how.After == nil {
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted && how.again(err) {
 			continue
 		}
 		res.Blobs = blobs
@@ -114,9 +137,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	var parted bool
 	var original core.Digest
 	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
-	if how.After != nil {
-		a.After, a.Exact = how.After, true
-	}
+	a.Exact = how.After != nil
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.Writable(); err != nil {
 			return err
@@ -125,10 +146,9 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
 			return nil
 		}
-		if how.After != nil { // before what is wrong with its lines: it is asked of another state
-			if err := st.Unchanged(*how.After); err != nil {
-				return err
-			}
+		// Before what is wrong with its lines: it is asked of another state.
+		if moved := how.holds(st); moved != nil {
+			return moved
 		}
 		if err != nil {
 			return err

@@ -347,3 +347,31 @@ func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With a head it is that one that must not have moved.
+func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
+	_, ss, _ := memory()
+	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "a")
+	bring := func(after core.Cursor, lines ...string) error {
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, stream.ImportHow{After: &after, Head: core.MainHead})
+		return err
+	}
+	if _, err := ss.Import(t.Context(), file(t, "session1", root), raw("session1", root), core.Origin{}, stream.ImportHow{}); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, ss, "session1")
+	began := state(t, s).Cursor()
+	if _, err := s.Append(t.Context(), stream.Append{Head: "other", Lines: [][]byte{[]byte(entry("o", "root"))}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := bring(began, root, a); err != nil {
+		t.Errorf("somebody wrote to another head: %v", err)
+	}
+	err := bring(began, root, a, b)
+	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != core.MainHead {
+		t.Errorf("somebody wrote to this head: %v", err)
+	}
+	if err := bring(core.Cursor{}, root, a, b); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("a session that should not be there: %v", err)
+	}
+}

@@ -105,7 +105,10 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, how ImportHow) (Append, Receipt, error) {
 	from := parentOf(fresh)
 	b := a
-	b.Head, b.Writer, b.After, b.from = how.Branch, "", how.After, &from
+	b.Head, b.Writer, b.from = how.Branch, "", &from
+	if how.After == nil {
+		b.After = nil
+	}
 	if b.Head == "" {
 		b.Head = s.branchName(a)
 	}
