@@ -39,7 +39,11 @@ type nodes struct {
 }
 
 // leave has the next request ask another node than the one at.
-func (ns *nodes) leave(at uint32) { ns.at.CompareAndSwap(at, at+1) }
+func (ns *nodes) leave(at uint32) { ns.turn(at, at+1) }
+
+// turn has the next request ask the node to instead of the one at, unless another
+// request has turned away from that already.
+func (ns *nodes) turn(at, to uint32) { ns.at.CompareAndSwap(at, to) }
 
 // send sends a request to a node, and to the next where that is of use.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {

@@ -26,10 +26,10 @@ const (
 	// mostStarts is how often it begins an upload: behind something that sends
 	// each request to another node none would ever be whole.
 	mostStarts = 4
-	// mostRefused is how often in a row the node that has the upload takes no
-	// connection, over some six seconds, before it is begun anew on another: a
-	// node that is only started anew is back by then, with what it had.
-	mostRefused = 6
+	// patience is how long the node that has the upload takes no connection before
+	// it is begun anew on another: a node that is only started anew is back by
+	// then, with what it had.
+	patience = 6 * time.Second
 )
 
 // ErrNoParts says that a node takes no upload in parts, or has no room for one
@@ -87,7 +87,7 @@ func (c *Client) inParts(ctx context.Context, what Large, finish func(ctx contex
 			return nil
 		}
 		if err := t.mend(ctx, err); err != nil {
-			if t.path != "" && refusedForGood(err) {
+			if t.begun() && refusedForGood(err) {
 				t.end(ctx)
 			}
 			return err
@@ -115,13 +115,18 @@ type transfer struct {
 
 	told             int64 // to Sent
 	starts, failures int
-	refused          int // how often in a row the node took no connection
+
+	refusedSince time.Time // when the node first took no connection, of those in a row; zero where it does
+	leaving      bool      // whether another is to be asked; node and path stay until one has begun it
 }
+
+// begun reports whether there is a node to go on with.
+func (t *transfer) begun() bool { return t.path != "" && !t.leaving }
 
 // step does the next thing that is to be done.
 func (t *transfer) step(ctx context.Context, finish func(context.Context, *Client, string) error) error {
 	switch {
-	case t.path == "":
+	case !t.begun():
 		return t.begin(ctx)
 	case t.unsure:
 		return t.look(ctx)
@@ -138,7 +143,7 @@ func (t *transfer) mend(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case t.path == "" && refusedToBegin(err):
+	case !t.begun() && refusedToBegin(err):
 		return fmt.Errorf("%w: %w", ErrNoParts, err)
 	case t.path == "" && t.starts == 0 && (answered(err) || unsent(err)): // another try is for the caller to make
 		return err
@@ -155,26 +160,43 @@ func (t *transfer) mend(ctx context.Context, err error) error {
 		return err
 	}
 	t.unsure = true
+	if t.leaving { // the failure that led here is counted
+		t.stay()
+		return t.pause(ctx)
+	}
 	if t.failures++; t.failures > mostFailures {
 		return err
 	}
 	if t.gone(err) {
-		t.client.nodes.leave(t.at)
-		t.path = ""
+		t.leaving = true
 		return nil
 	}
+	return t.pause(ctx)
+}
+
+// pause waits the longer the more often the client has tried in vain.
+func (t *transfer) pause(ctx context.Context) error {
 	return sleep(ctx, min(longestPause, 50*time.Millisecond<<min(t.failures, 10)))
 }
 
-// gone counts how often the node that has the upload took no connection, and
-// reports whether another is to be asked.
+// stay goes back to the node that has the upload, for no other has begun it. It
+// may be the sender that has no network: so that node gets as much time again, and
+// is asked alone when the others are back, too.
+func (t *transfer) stay() {
+	t.leaving, t.refusedSince = false, time.Time{}
+}
+
+// gone reports whether the node that has the upload has taken no connection for
+// so long that another is to be asked.
 func (t *transfer) gone(err error) bool {
 	if !unsent(err) {
-		t.refused = 0
+		t.refusedSince = time.Time{}
 		return false
 	}
-	t.refused++
-	return t.refused >= mostRefused && t.path != "" && t.client.nodes != nil && t.starts < mostStarts
+	if t.refusedSince.IsZero() {
+		t.refusedSince = time.Now()
+	}
+	return time.Since(t.refusedSince) >= patience && t.path != "" && t.client.nodes != nil && t.starts < mostStarts
 }
 
 // refusedToBegin reports whether a node said that it takes no upload in parts.
@@ -202,7 +224,7 @@ func (t *transfer) begin(ctx context.Context) error {
 	if err != nil || at.Path == "" {
 		return fmt.Errorf("the node began an upload and did not say where: %w", core.ErrInvalid)
 	}
-	t.path, t.offset, t.refused = at.Path, 0, 0
+	t.path, t.offset, t.leaving = at.Path, 0, false
 	t.starts++
 	if before != nil && before.Base != t.node.Base && t.Moved != nil {
 		t.Moved(before.Base, t.node.Base)
@@ -236,6 +258,7 @@ func (t *transfer) header() http.Header { return http.Header{HeaderTus: {tusVers
 
 // stands takes in where the node says that the upload ends.
 func (t *transfer) stands(r *http.Response) error {
+	t.refusedSince = time.Time{}
 	at, err := strconv.ParseInt(r.Header.Get(HeaderUploadOffset), 10, 64)
 	if err != nil || at < 0 || at > t.Size {
 		return fmt.Errorf("the node says that the upload ends at %.40q: %w", r.Header.Get(HeaderUploadOffset), core.ErrInvalid)
@@ -257,26 +280,35 @@ func (t *transfer) end(ctx context.Context) {
 }
 
 // pinned sends a request without a body that may be repeated, and keeps to the
-// node that answered it.
+// node that answered it. Where none does, the client asks the same one first as
+// before.
 func (t *transfer) pinned(ctx context.Context, method, path string, h http.Header) (*http.Response, error) {
 	c := t.client
 	if c.nodes == nil {
 		t.node = c
 		return c.send(ctx, method, path, nil, h, nil, 0)
 	}
-	for left := len(c.nodes.urls); ; left-- {
-		at := c.nodes.at.Load()
+	was := c.nodes.at.Load()
+	from := was
+	if t.leaving {
+		was, from = t.at, t.at+1
+	}
+	last := from + uint32(len(c.nodes.urls)) - 1
+	for at := from; ; at++ {
 		one := *c
 		one.Base, one.nodes = c.nodes.urls[int(at)%len(c.nodes.urls)], nil
 		r, err := one.send(ctx, method, path, nil, h, nil, 0)
+		inVain := errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
+		if inVain && at != last {
+			continue
+		}
+		if !inVain {
+			c.nodes.turn(was, at)
+		}
 		if err == nil {
 			t.node, t.at = &one, at
-			return r, nil
 		}
-		if left == 1 || !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
-			return nil, err
-		}
-		c.nodes.leave(at)
+		return r, err
 	}
 }
 

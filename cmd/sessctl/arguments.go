@@ -7,7 +7,7 @@ import (
 )
 
 // explainArguments has every verb below cmd that is given too few arguments or too
-// many say which it takes.
+// many say which it takes. What else is wrong with them its check says itself.
 func explainArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
@@ -17,7 +17,7 @@ func explainArguments(cmd *cobra.Command) {
 		}
 		sub.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
-			if err == nil || isUsage(err) {
+			if err == nil || isUsage(err) || !miscounted(err) {
 				return err
 			}
 			if cmd.HasSubCommands() {
@@ -26,6 +26,18 @@ func explainArguments(cmd *cobra.Command) {
 			return usagef("it was given %s, and takes: %s", count(len(args), "argument", "arguments"), lineOf(cmd))
 		}
 	}
+}
+
+// miscounted reports whether err is what cobra says of too few arguments or too
+// many, for which it has no error of its own. "unknown command" is its word for any
+// argument of a verb that takes none.
+func miscounted(err error) bool {
+	for _, start := range []string{"accepts ", "requires at least ", "unknown command "} {
+		if strings.HasPrefix(err.Error(), start) {
+			return true
+		}
+	}
+	return false
 }
 
 func isUsage(err error) bool {

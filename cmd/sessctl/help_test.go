@@ -46,6 +46,8 @@ func TestArgumentsThatAreWrongAreAnsweredWithThoseThatAreRight(t *testing.T) {
 	}{
 		{[]string{"info"}, "info: it was given 0 arguments, and takes: sessctl info SESSION\n"},
 		{[]string{"redact", testID}, "redact: it was given 1 argument, and takes: sessctl redact SESSION ENTRY...\n"},
+		{[]string{"bench", "foo"}, `bench: invalid argument "foo" for "sessctl bench"` + "\n"},
+		{[]string{"bench", "append", "open"}, "bench: it was given 2 arguments, and takes: sessctl bench [append|open]\n"},
 		{[]string{"ps", "x"}, "ps: it was given 1 argument, and takes: sessctl ps\n"},
 		{[]string{"retention", "check"}, `retention: there is no sessctl retention "check"; there is: apply, plan` + "\n"},
 		{[]string{"resume", testID, "pi"}, `resume: put two dashes in front of the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
