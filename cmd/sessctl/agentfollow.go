@@ -27,6 +27,7 @@ type following struct {
 	runs   runs
 	agent  string // its command's name, for messages
 	pid    int
+	began  string // its startOf
 
 	mu     sync.Mutex // of what follows
 	trails []*trail
@@ -68,7 +69,7 @@ func (a *app) newFollowing(node *api.Client, argv []string, o runOptions) *follo
 // earlier runs have left.
 func (f *following) start(ctx context.Context, pid int, o runOptions) {
 	ctx, f.stop = context.WithCancel(ctx)
-	f.pid = pid
+	f.pid, f.began = pid, startOf(pid)
 	if o.file != "" {
 		f.finder.found[o.file] = true
 		f.follow(ctx, agentsFile{path: o.file, root: f.fileRoot(o.file, o.dialect), session: o.session, dialect: o.dialect}, o.claim, false)
@@ -146,13 +147,7 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 	}
 	t := &trail{file: file, old: old, done: make(chan struct{})}
 	before, _ := f.runs.load(file.path)
-	t.note = runNote{
-		Path: file.path, Session: file.session, Dialect: file.dialect, Images: f.images(file),
-		Agent: f.pid, Writers: before.Writers, Began: f.a.now(),
-	}
-	if old {
-		t.note.Agent, t.note.Began = before.Agent, before.Began
-	}
+	t.note = f.newNote(file, before, old)
 	t.holds = newHolds(f.a, f.node, f.herald, file.session, file.dialect, before.Writers, func(mine []string) {
 		t.note.Writers = mine
 		_ = f.runs.save(t.note) // without it they end with somebody else's claim
@@ -192,6 +187,19 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 		_ = t.bridge.Run(ctx) // it is always nil
 	}()
 	f.trails = append(f.trails, t)
+}
+
+// newNote is what is noted of a file, of which before is known. One that an earlier
+// run left is that run's agent's still.
+func (f *following) newNote(file agentsFile, before runNote, old bool) runNote {
+	n := runNote{
+		Path: file.path, Session: file.session, Dialect: file.dialect, Images: f.images(file),
+		Agent: f.pid, Start: f.began, Writers: before.Writers,
+	}
+	if old {
+		n.Agent, n.Start = before.Agent, before.Start
+	}
+	return n
 }
 
 // hear takes what the bridge tells.

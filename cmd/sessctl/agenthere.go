@@ -17,9 +17,11 @@ import (
 // it for a while after the last line. So a claim of this user's on this host says
 // that somebody is at work only where the agent still runs.
 
-// leftBehind returns nil where the claim on a head is one that sessctl run, sessctl
-// watch or a node made on this host, for an agent that has ended since. Else it
-// says who is at work, as far as is known.
+// leftBehind returns nil where the claim on a head is one that sessctl run or
+// sessctl watch made on this host, for an agent that has ended since. Else it says
+// who is at work, as far as is known. That a claim was made here its writer says,
+// which this host has noted: another one may have the same name. Of a node's claim
+// there is no such note, so it is left to the node.
 func (a *app) leftBehind(ctx context.Context, node *api.Client, id core.SessionID, head string, h api.HeadInfo) error {
 	others := a.atWork(id, head, h)
 	if !a.isHere(h.Claim) {
@@ -32,8 +34,7 @@ func (a *app) leftBehind(ctx context.Context, node *api.Client, id core.SessionI
 	if err != nil {
 		return err
 	}
-	followed := mine.Follows && mine.Writer == h.Claim.Writer || strings.HasPrefix(h.Claim.By, "sessnode ")
-	if !followed {
+	if !mine.Follows || mine.Writer != h.Claim.Writer {
 		return others // such as one that sessctl claim --hold keeps
 	}
 	info, err := node.Info(ctx, string(id))
@@ -44,7 +45,7 @@ func (a *app) leftBehind(ctx context.Context, node *api.Client, id core.SessionI
 	if !known {
 		return others
 	}
-	return stillRuns(id, head, h.Claim, pid)
+	return mayRun(id, head, h.Claim, pid)
 }
 
 // runsHere returns an error where sessctl run has made the claim on this host, and
@@ -72,6 +73,17 @@ func stillRuns(id core.SessionID, head string, holder *core.Claim, pid int) erro
 	held := &core.FencedError{Session: id, Head: head, Holder: holder}
 	return hintf(fmt.Errorf("%w: the agent still runs there, as process %d", held, pid),
 		"end it first, or take the session from it with: sessctl resume --take-over%s %s", headArg(head), id)
+}
+
+// mayRun is stillRuns of a process of which it is not known which session it works
+// with.
+func mayRun(id core.SessionID, head string, holder *core.Claim, pid int) error {
+	if pid == 0 {
+		return nil
+	}
+	held := &core.FencedError{Session: id, Head: head, Holder: holder}
+	return hintf(fmt.Errorf("%w: the agent may still run there, as process %d", held, pid),
+		"end it first; or, where it works with another session, go on with: sessctl resume --take-over%s %s", headArg(head), id)
 }
 
 // workedIn are the directories of this host where the agent of a session may run:
@@ -127,13 +139,19 @@ func (r runs) claimed(writer string) (runNote, bool) {
 	return runNote{}, false
 }
 
-// elsewhere are the agents that work with other sessions than that, as far as runs
-// of this host know.
+// elsewhere are the agents that work with other sessions than that, and not with
+// it, as far as runs of this host know.
 func (r runs) elsewhere(id core.SessionID) map[int]bool {
 	pids := map[int]bool{}
-	for _, n := range r.all() {
+	notes := r.all()
+	for _, n := range notes {
 		if n.Session != id {
 			pids[n.running()] = true
+		}
+	}
+	for _, n := range notes {
+		if n.Session == id { // one agent may write several
+			delete(pids, n.running())
 		}
 	}
 	return pids
@@ -153,10 +171,14 @@ func (r runs) all() (notes []runNote) {
 	return notes
 }
 
-// running is the agent's process, 0 where it has ended.
+// running is the agent's process, 0 where it has ended. Where it cannot be told
+// whether that number is another's by now, it is the agent's.
 func (n runNote) running() int {
-	if alive(n.Agent) && !endedSince(n.Agent, n.Began) {
-		return n.Agent
+	if !alive(n.Agent) || isZombie(n.Agent) {
+		return 0
 	}
-	return 0
+	if now := startOf(n.Agent); n.Start != "" && now != "" && now != n.Start {
+		return 0
+	}
+	return n.Agent
 }

@@ -2,42 +2,49 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// agentIn returns the process of an agent that runs in one of dirs, or that runs
-// for somebody else who does not let us see where; 0 for none. but are processes
-// that do something else. known is false where it cannot be told how the agent's
-// processes are called.
+// agentIn returns a process of the agent's, 0 where none is left; one that runs in
+// one of dirs, if there is. An agent goes on with a session from wherever it is
+// started, so where a process runs says only which is the likeliest. but are
+// processes that do something else. known is false where it cannot be told how the
+// agent's processes are called.
 func agentIn(agent string, dirs []string, but map[int]bool) (pid int, known bool) {
 	if openArgs(agent, "") == nil { // only of those it is known that they are programs
 		return 0, false
 	}
-	var places []fs.FileInfo
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil {
-			places = append(places, info)
-		}
-	}
+	return likeliest(called(agent, but), dirs), true
+}
+
+// called are the processes of that name, without those in but.
+func called(name string, but map[int]bool) (pids []int) {
 	for _, pid := range processes() {
-		if but[pid] || !isCalled(pid, agent) {
-			continue
-		}
-		at, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
-		same := func(place fs.FileInfo) bool { return err == nil && os.SameFile(at, place) }
-		if errors.Is(err, fs.ErrPermission) || slices.ContainsFunc(places, same) {
-			return pid, true
+		if !but[pid] && isCalled(pid, name) {
+			pids = append(pids, pid)
 		}
 	}
-	return 0, true
+	return pids
+}
+
+// likeliest returns the first of pids that runs in one of dirs, else the first, 0
+// where there is none.
+func likeliest(pids []int, dirs []string) int {
+	for _, pid := range pids {
+		runsIn := func(dir string) bool { return samePlace(dir, fmt.Sprintf("/proc/%d/cwd", pid)) }
+		if slices.ContainsFunc(dirs, runsIn) {
+			return pid
+		}
+	}
+	if len(pids) == 0 {
+		return 0
+	}
+	return pids[0]
 }
 
 // isCalled reports whether a process is the program of that name, or an
@@ -81,29 +88,32 @@ func processes() (pids []int) {
 	return pids
 }
 
-// endedSince reports whether the process that had this number at t has ended: what
-// has it now waits to be asked how it ended, or began later, by more than the
-// system's notion of its own start may be wrong.
-func endedSince(pid int, t time.Time) bool {
+// startOf tells a process from all others that ever have its number: which start of
+// the system it is of, and how many ticks after that it began. Clocks have no part
+// in it: they are set, stand still with a machine, and differ between containers.
+// It is empty where the system does not say.
+func startOf(pid int) string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	fields := statOf(pid)
+	const startTime = 22 - 3
+	if err != nil || len(fields) <= startTime {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s", bytes.TrimSpace(boot), fields[startTime])
+}
+
+// isZombie reports whether a process has ended and waits to be asked how.
+func isZombie(pid int) bool {
+	fields := statOf(pid)
+	return len(fields) > 0 && (fields[0][0] == 'Z' || fields[0][0] == 'X')
+}
+
+// statOf are the fields of /proc/PID/stat from the third on. The second is a name,
+// which may have blanks and parentheses in it.
+func statOf(pid int) [][]byte {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	uptime, err2 := os.ReadFile("/proc/uptime")
-	if err != nil || err2 != nil {
-		return false
+	if err != nil {
+		return nil
 	}
-	_, rest, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" "))
-	fields := bytes.Fields(rest) // from the third on
-	if len(fields) < 20 || len(bytes.Fields(uptime)) == 0 {
-		return false
-	}
-	if state := fields[0][0]; state == 'Z' || state == 'X' {
-		return true
-	}
-	ticks, err := strconv.ParseFloat(string(fields[19]), 64) // since the system began
-	up, err2 := strconv.ParseFloat(string(bytes.Fields(uptime)[0]), 64)
-	if err != nil || err2 != nil {
-		return false
-	}
-	const ticksPerSecond, doubt = 100, time.Minute
-	age := time.Duration((up - ticks/ticksPerSecond) * float64(time.Second))
-	return time.Now().Add(-age).After(t.Add(doubt))
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }

@@ -26,8 +26,8 @@ type runNote struct {
 	Dialect string         `json:"dialect"`
 	Images  string         `json:"images,omitempty"`
 	Agent   int            `json:"agent,omitempty"`   // its process
+	Start   string         `json:"start,omitempty"`   // and its startOf
 	Writers []string       `json:"writers,omitempty"` // the claims that are to be given up
-	Began   time.Time      `json:"began"`
 }
 
 // runs returns the memory below $XDG_STATE_HOME, beside that of claims. Without

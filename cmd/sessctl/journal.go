@@ -271,6 +271,15 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// shellWords is a command as a shell takes it.
+func shellWords(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = shellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
 // sendFirst sends what waits, and reports whether the node answers. What cannot
 // land is an error for session id, behind which more would wait for nothing; for
 // others it is not.

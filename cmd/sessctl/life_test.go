@@ -10,17 +10,24 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
 )
 
 // heldBy has main of testID held by a writer of whom so much is known, and
 // grants what is asked for.
 func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
+	return heldWith(t, mine("w0"), life, "pi")
+}
+
+// heldWith is heldBy with that claim, in a session of that agent's.
+func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f *fakeNode, asked func() []api.ClaimRequest) {
+	t.Helper()
 	f = newFake(t)
 	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: agent}})
 	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
-		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: mine("w0"), Life: life},
+		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: claim, Life: life},
 		{Head: "side", Ahead: 2, Behind: 1, Fork: "e0"},
 	}})
 	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
@@ -32,7 +39,7 @@ func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.Claim
 		var q api.ClaimRequest
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		got = append(got, q)
-		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: q.Head, Former: mine("w0")})
+		_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: q.Head, Former: claim})
 	})
 	return f, func() []api.ClaimRequest { return got }
 }

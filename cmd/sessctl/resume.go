@@ -27,10 +27,13 @@ older than that. From a holder that is silent, or of whom nothing is known, it
 is taken over; --take-over takes it from anybody. The former holder is fenced at
 its next write.
 
-What sessctl run, sessctl watch or a node on this host claimed for an agent is
-gone on with unasked once that agent has ended. While it runs it keeps the head,
-and its process is named; so it is with a file that an agent has open. Of agents
-without sessctl run that is known on Linux, and of pi and omp alone.
+What sessctl run or sessctl watch on this host claimed for an agent is gone on
+with unasked once that agent has ended. While it runs it keeps the head, and its
+process is named; so it is with a file that an agent has open. Of agents without
+sessctl run that is known on Linux, and of pi and omp alone: they have ended when
+no process of that name is left, wherever it runs, but those that sessctl run
+knows to work with other sessions. A head that a node claimed for an agent is
+left to it as on any other host: hosts may have one name.
 
 The session goes on in the directory that --cwd names; else in the one that
 paths in ~/.config/sesslog/sessctl.yaml says is the same; else in the one where

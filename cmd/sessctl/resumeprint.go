@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -26,7 +24,7 @@ func (a *app) noteNext(f *agentFile) {
 		return
 	}
 	if args := openArgs(f.agent, f.path); args != nil {
-		a.notef("start the agent on it with: sessctl run -- %s %s", f.agent, strings.Join(args, " "))
+		a.notef("start the agent on it with: sessctl run -- %s", shellWords(append([]string{f.agent}, args...)))
 	}
 	a.notef("give the head up with: sessctl release%s %s", headArg(f.claim.Head), f.session)
 }

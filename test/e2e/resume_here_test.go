@@ -16,9 +16,9 @@ import (
 
 // What follows an agent's file holds its head for a while after the agent has
 // ended. Its user goes on with the session at once, and while the agent runs hears
-// which process that is.
+// which process that is. It is no parallel test: agents of others may be the one
+// that it asks for.
 func TestResumeOnTheSameHostAsksTheProcessesNotTheWatch(t *testing.T) {
-	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
 	name, err := os.Hostname()
@@ -54,7 +54,7 @@ func TestResumeOnTheSameHostAsksTheProcessesNotTheWatch(t *testing.T) {
 	alive(t, host, id)
 
 	names := fmt.Sprintf("is held by pi on %s since ", name)
-	runs := fmt.Sprintf(": the agent still runs there, as process %d\n", agent.Process.Pid)
+	runs := fmt.Sprintf(": the agent may still run there, as process %d\n", agent.Process.Pid)
 	if r := host.Sessctl(t, "resume", id); r.Code != 6 || !strings.Contains(r.Err, names) || !strings.Contains(r.Err, runs) {
 		t.Errorf("while the agent runs: %s", r)
 	}
@@ -64,6 +64,9 @@ func TestResumeOnTheSameHostAsksTheProcessesNotTheWatch(t *testing.T) {
 	fmt.Fprintln(in, "exit 0")
 	if err := agent.Wait(); err != nil {
 		t.Fatal(err)
+	}
+	if r := host.Sessctl(t, "resume", id, "--dry-run"); strings.Contains(r.Out, "the agent may still run there") && !strings.Contains(r.Out, runs) {
+		t.Skipf("another agent of that name runs on this machine: %s", r)
 	}
 	if r := host.Sessctl(t, "resume", id, "--dry-run"); r.Code != 0 || strings.Contains(r.Out, "--take-over") {
 		t.Errorf("a dry run when it has ended: %s", r)

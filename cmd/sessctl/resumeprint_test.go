@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// What is printed to be typed is typed as it stands, whatever a directory is called.
+func TestTheNextCommandIsOneForTheShell(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "sessctl"), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/a/b.jsonl", "/my work/b.jsonl", "/ann's/$(touch x)/;b&.jsonl", `/"a"\b*.jsonl`, "~/b.jsonl"} {
+		var said strings.Builder
+		a := testApp(nil)
+		a.stderr = screen{Writer: &said, tty: true}
+		a.noteNext(&agentFile{agent: "pi", path: path, session: testID, claim: &api.Claimed{Head: "main"}})
+		_, rest, _ := strings.Cut(said.String(), "start the agent on it with: ")
+		command, _, _ := strings.Cut(rest, "\n")
+		sh := exec.Command("sh", "-c", command)
+		sh.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=/nowhere"}
+		sh.Dir = t.TempDir()
+		got, err := sh.CombinedOutput()
+		if want := "run\n--\npi\n--session\n" + path + "\n"; err != nil || string(got) != want {
+			t.Errorf("%s: %s is\n%s%v", path, command, got, err)
+		}
+	}
+}
