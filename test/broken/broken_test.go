@@ -3,6 +3,7 @@ package broken
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,7 +80,7 @@ var rules = []rule{
 		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
 	},
 	{
-		"P1", "a prefix is dropped that sessions need", "stream/truncate.go",
+		"P1", "a prefix is dropped that sessions need", "stream/vacate.go",
 		"if err != nil || s.from > upTo {", "if true {",
 		"",
 	},
@@ -114,23 +115,45 @@ func TestTheSimulationFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
+func TestEachBreakHasItsPlace(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		if _, _, err := r.breaks(root); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// breaks returns the file that the rule is in, and its text without the rule.
+func (r rule) breaks(root string) (path, text string, err error) {
+	path = filepath.Join(root, filepath.FromSlash(r.file))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	if n := strings.Count(string(b), r.old); n != 1 {
+		return "", "", fmt.Errorf("%s has %d times what the break of %q replaces, want once", r.file, n, r.what)
+	}
+	return path, strings.Replace(string(b), r.old, r.new, 1), nil
+}
+
 // mustFail breaks the rule and runs the simulation.
 func (r rule) mustFail(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(root, filepath.FromSlash(r.file))
-	text, err := os.ReadFile(path)
+	path, text, err := r.breaks(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), r.old); n != 1 {
-		t.Fatalf("%s has %d times what this break replaces, want once", r.file, n)
-	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(broken, []byte(strings.Replace(string(text), r.old, r.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: broken}})
