@@ -133,7 +133,8 @@ func BenchmarkIdle(b *testing.B) {
 // and returns its share of a core over that time and its memory.
 func idle(b *testing.B, base, dir, state string) (cpu, mib float64) {
 	child := exec.Command(os.Args[0], "-test.run=^TestFollowUntilKilled$")
-	child.Env = append(os.Environ(), "BRIDGE_NODE="+base, "BRIDGE_DIR="+dir, "BRIDGE_STATE="+state)
+	// As sessctl watch sets it for itself.
+	child.Env = append(os.Environ(), "GOGC=50", "BRIDGE_NODE="+base, "BRIDGE_DIR="+dir, "BRIDGE_STATE="+state)
 	if err := child.Start(); err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ kind, path, session, head and text.`,
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
+			staySmall()
 			return a.watch(ctx, roots, f)
 		},
 	}
@@ -67,6 +69,15 @@ kind, path, session, head and text.`,
 	cmd.Flags().BoolVar(&f.once, "once", false, "bring in what is there, and end")
 	cmd.Flags().StringVar(&f.unit, "print-unit", "", "print a unit for `SERVICES`, systemd or launchd, and do nothing else")
 	return cmd
+}
+
+// staySmall has garbage collected sooner than is usual. The process waits beside
+// agents for months: memory is what it costs, not time. A GOGC of the user's counts
+// more.
+func staySmall() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 type watchFlags struct {
