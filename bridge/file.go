@@ -116,15 +116,18 @@ func (f *file) inStep(s stat) bool {
 	case f.quick && s.quietFor() > quiet:
 		return false
 	}
-	return f.shown.same(s) && !(f.shown.Unheard && !time.Now().Before(f.fence))
+	return f.shown.same(s) && !f.owesFence(&f.shown)
 }
 
-// isUnheard reports whether something that was sent may still arrive and a fence
-// is due that keeps it out.
+// owesFence reports whether something that was sent may still arrive and a fence
+// is due that keeps it out. f.show is locked.
+func (f *file) owesFence(p *place) bool { return p.Unheard && !time.Now().Before(f.fence) }
+
+// isUnheard is owesFence for whoever brings the file in.
 func (f *file) isUnheard() bool {
 	f.show.Lock()
 	defer f.show.Unlock()
-	return f.place.Unheard && !time.Now().Before(f.fence)
+	return f.owesFence(&f.place)
 }
 
 // fenced notes whether a fence was put.

@@ -119,7 +119,6 @@ func (b *Bridge) beginTelling(ctx context.Context, f *file) error {
 // isTold reports whether the session has a record behind a cursor that says why.
 func (b *Bridge) isTold(ctx context.Context, id core.SessionID, after core.Cursor, why string) (told bool, err error) {
 	why = worded(why)
-	why = clip(why, maxWhy)
 	err = b.cfg.Node.Follow(ctx, string(id), after, false, func(ev api.Event) error {
 		var m core.Move
 		if ev.Kind == core.KindHead && json.Unmarshal(ev.Body, &m) == nil {

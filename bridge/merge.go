@@ -413,7 +413,7 @@ func (m *merging) leave(ctx context.Context, st *session.Loaded, c *comparison) 
 		err = m.b.noting(m.f, m.at, func() error {
 			return m.b.ask(m.f, func() (err error) {
 				done, err = m.b.cfg.Node.Move(ctx, string(m.id), head, api.MoveRequest{
-					Leaf: to, After: m.at.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: clip(why, maxWhy)},
+					Leaf: to, After: m.at.String(), Note: &api.Notice{By: m.b.cfg.By, Host: m.b.cfg.Host, Why: worded(why)},
 				}, writer)
 				return err
 			})
@@ -571,7 +571,7 @@ func (m *merging) addApart(ctx context.Context, st *session.Loaded, c *compariso
 		_, err := m.b.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
 		return err
 	})
-	if m.b.claims.isOver(head, writer, err) || errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) && !contradicts(err) {
+	if m.b.claims.isOver(head, writer, err) || hasMoved(err) && !contradicts(err) {
 		return errMoved
 	}
 	if err != nil {
@@ -645,7 +645,7 @@ func (m *merging) bring(ctx context.Context, data []byte) (head string, err erro
 		o.OnConflict = session.Branch
 		err = m.b.ask(m.f, send)
 	}
-	if hasChanged(err) || o.Head != "" && errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced) && !contradicts(err) {
+	if hasChanged(err) || o.Head != "" && hasMoved(err) && !contradicts(err) {
 		m.f.late++
 		return "", errMoved
 	}

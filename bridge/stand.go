@@ -58,7 +58,7 @@ func (b *Bridge) stand(ctx context.Context, f *file, want core.Leaf, sole bool) 
 	case transient(err), stops(err):
 		p.Leaf = base
 		return err
-	case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
+	case hasMoved(err):
 		p.Leaf = base
 		return errMoved
 	default:
@@ -132,7 +132,7 @@ func (b *Bridge) put(ctx context.Context, f *file, hs api.Heads, why string) err
 		return errMoved
 	case transient(err), stops(err):
 		return err
-	case errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced):
+	case hasMoved(err):
 		return errMoved
 	default:
 		b.cfg.Logger.Warn("what happened to a file is not in the log", "path", f.path, "why", why, "err", err)

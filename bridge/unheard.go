@@ -72,6 +72,12 @@ func (b *Bridge) fence(ctx context.Context, f *file) error {
 	return err
 }
 
+// hasMoved reports whether err says that the log has something else, and not that
+// somebody holds the head.
+func hasMoved(err error) bool {
+	return errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrFenced)
+}
+
 // hasChanged reports whether err says that the session is not where it was when
 // the write was made up.
 func hasChanged(err error) bool {

@@ -70,9 +70,7 @@ func stillRuns(id core.SessionID, head string, holder *core.Claim, pid int) erro
 	if pid == 0 {
 		return nil
 	}
-	held := &core.FencedError{Session: id, Head: head, Holder: holder}
-	return hintf(fmt.Errorf("%w: the agent still runs there, as process %d", held, pid),
-		"end it first, or take the session from it with: sessctl resume --take-over%s %s", headArg(head), id)
+	return there(id, head, holder, fmt.Sprintf("still runs there, as process %d", pid), "end it first, or take the session from it with")
 }
 
 // mayRun is stillRuns of a process of which it is not known which session it works
@@ -81,9 +79,12 @@ func mayRun(id core.SessionID, head string, holder *core.Claim, pid int) error {
 	if pid == 0 {
 		return nil
 	}
+	return there(id, head, holder, fmt.Sprintf("may still run there, as process %d", pid), "end it first; or, where it works with another session, go on with")
+}
+
+func there(id core.SessionID, head string, holder *core.Claim, how, next string) error {
 	held := &core.FencedError{Session: id, Head: head, Holder: holder}
-	return hintf(fmt.Errorf("%w: the agent may still run there, as process %d", held, pid),
-		"end it first; or, where it works with another session, go on with: sessctl resume --take-over%s %s", headArg(head), id)
+	return hintf(fmt.Errorf("%w: the agent %s", held, how), "%s: sessctl resume --take-over%s %s", next, headArg(head), id)
 }
 
 // workedIn are the directories of this host where the agent of a session may run:
