@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/join"
+	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -180,7 +180,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	_ = sess.View(func(st *core.State) error {
 		out.Created = Created{ID: st.ID, Cursor: st.Cursor()}
 		end := st.Origin.Parents[0].Entry // empty where the first session is
-		out.Hidden = end != "" && join.Hides(join.Behind(st.Entries, end))
+		out.Hidden = end != "" && convert.HidesHistory(convert.After(st.Entries, end))
 		return nil
 	})
 	w.Header().Set("Location", "/v1/sessions/"+string(out.ID))

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/session"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/operator"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 )
 
 func TestReparentChangesTheParentAlone(t *testing.T) {

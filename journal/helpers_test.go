@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/memlog"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/journal"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/operator"
+	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/stream"
 )
 

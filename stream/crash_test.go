@@ -14,8 +14,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
-	"github.com/sesslog/sesslog/core/pi"
 	"github.com/sesslog/sesslog/stream"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/openrath"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
 	"github.com/sesslog/sesslog/stream"
 )
 

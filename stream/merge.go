@@ -6,7 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/join"
+	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
@@ -43,7 +43,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if d.Name() != second.dialect.Name() {
 		return nil, &mixedError{a.id, d.Name(), b.id, second.dialect.Name()}
 	}
-	es, err := join.Entries(d, first.Side, second.Side, string(m.ID))
+	es, err := convert.Merge(d, first.Side, second.Side, string(m.ID))
 	if err != nil {
 		return nil, fmt.Errorf("merge session %s with %s: %w", a.id, b.id, err)
 	}
@@ -68,7 +68,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 
 // A part is what a merge takes of one session.
 type part struct {
-	join.Side
+	convert.Side
 	dialect core.Dialect
 	header  core.Header
 	from    core.Lineage
@@ -87,7 +87,7 @@ func partOf(s *Session, head string) (p part, err error) {
 			return fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
 		}
 		leaf := st.Leaf(head)
-		p = part{join.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}
+		p = part{convert.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}
 		return nil
 	})
 	return p, err

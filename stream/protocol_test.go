@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
-	"github.com/sesslog/sesslog/core/pi"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )

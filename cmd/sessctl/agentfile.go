@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/core/dialect/omp"
 )
 
 // An agentFile is a file that an agent can go on from, on its way to its place.

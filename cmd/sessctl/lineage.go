@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/core/omp"
+	"github.com/sesslog/sesslog/core/dialect/omp"
 )
 
 func lineageCmd(a *app) *cobra.Command {

@@ -1,12 +1,14 @@
-// Package convert makes a session of one agent into a session of another, by
-// way of items: what an entry says in terms that all agents share (core.Item).
-// It knows no dialect by name.
+// Package convert turns a session of one agent into a session of another
+// (Convert), and two sessions of one agent into one (Merge). It knows no dialect
+// by name.
 //
-// Between agents whose sessions are trees the tree is kept, with its branches,
-// labels and ids. An agent whose sessions are one chain gets the path to where
-// the session stands, and of that what the first agent would still send to its
-// model: behind a compaction its summary, what it kept, and what came since.
+// Convert works by way of items: what an entry says in terms that all agents
+// share (core.Item). Between agents whose sessions are trees the tree is kept,
+// with its branches, labels and ids. An agent whose sessions are one chain gets
+// the path to the leaf, and of that path only what the first agent would still
+// send to its model: after a compaction its summary, what it kept, and what came
+// later. What cannot be carried over is counted and named.
 //
-// What cannot be carried over is counted and named. The same request gives the
-// same bytes: ids that are new are derived from those there are.
+// The same request gives the same bytes: new ids are derived from those that the
+// sessions have.
 package convert

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/nova"
-	"github.com/sesslog/sesslog/core/omp"
-	"github.com/sesslog/sesslog/core/openrath"
-	"github.com/sesslog/sesslog/core/operator"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 )
 
 // table is everything that is known of dialects outside of their folders, in

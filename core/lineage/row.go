@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/sesslog/sesslog/core/internal/esjson"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 // A Row is a Node as OpenRath exports one. Ids are those of the log, which for
@@ -34,16 +34,16 @@ func (n Node) Row() Row {
 // Append appends r as one line of JSON as Python's json.dumps spaces it,
 // without a newline.
 func (r Row) Append(b []byte) []byte {
-	b = esjson.AppendString(append(b, `{"id": `...), r.ID)
+	b = jsjson.AppendString(append(b, `{"id": `...), r.ID)
 	b = append(b, `, "parent_session_ids": [`...)
 	for i, id := range r.Parents {
-		b = esjson.AppendString(comma(b, i), id)
+		b = jsjson.AppendString(comma(b, i), id)
 	}
-	b = esjson.AppendString(append(b, `], "lineage_operator": `...), r.Word.Operator)
-	b = esjson.AppendString(append(b, `, "lineage_kind": `...), r.Word.Kind)
+	b = jsjson.AppendString(append(b, `], "lineage_operator": `...), r.Word.Operator)
+	b = jsjson.AppendString(append(b, `, "lineage_kind": `...), r.Word.Kind)
 	b = append(b, `, "lineage_extras": [`...)
 	for i, e := range r.Extras {
-		b = esjson.AppendString(append(comma(b, i), '['), e.Key)
+		b = jsjson.AppendString(append(comma(b, i), '['), e.Key)
 		b = append(appendSpaced(append(b, ", "...), jsontext.Value(e.value())), ']')
 	}
 	b = strconv.AppendInt(append(b, `], "chunk_count": `...), int64(r.Chunks), 10)

@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/core/nova"
 	"github.com/sesslog/sesslog/stream"
 )
 

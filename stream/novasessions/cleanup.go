@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/nova"
+	"github.com/sesslog/sesslog/core/dialect/nova"
 )
 
 // Cleanup puts a session in the trash and holds it no more. core.ErrNotFound as

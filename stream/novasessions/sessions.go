@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/nova"
+	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/stream"
 )
 

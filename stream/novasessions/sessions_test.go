@@ -17,8 +17,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/memlog"
-	"github.com/sesslog/sesslog/core/nova"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/novasessions"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/pi"
+	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/stream"
 )
 

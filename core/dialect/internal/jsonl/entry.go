@@ -1,0 +1,157 @@
+package jsonl
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Entry reads any line as an entry. An id, parentId, type or timestamp that is
+// no string counts as absent.
+func Entry(line []byte) (core.Entry, error) {
+	if e, ok := tidyEntry(line); ok {
+		return e, nil
+	}
+	e := core.Entry{Line: line}
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
+	}
+	var v [len(entryMembers)]jsjson.Value
+	if err := jsjson.Pick(line, entryMembers[:], v[:]); err != nil {
+		return core.Entry{}, reason(line, err)
+	}
+	e.Type = typeOf(v[2])
+	e.ID, e.Parent, e.Time = texts(v[0], v[1], v[3])
+	return e, nil
+}
+
+// texts decodes three values, empty where they are no strings. Those that stand
+// as they are share one piece of memory: a session has many of them.
+func texts(a, b, c jsjson.Value) (string, string, string) {
+	x, ok1 := a.Plain()
+	y, ok2 := b.Plain()
+	z, ok3 := c.Plain()
+	if ok1 && ok2 && ok3 && len(x)+len(y)+len(z) <= 128 {
+		var buf [128]byte
+		all := string(append(append(append(buf[:0], x...), y...), z...))
+		return all[:len(x)], all[len(x) : len(x)+len(y)], all[len(x)+len(y):]
+	}
+	s, _ := Text(a)
+	t, _ := Text(b)
+	u, _ := Text(c)
+	return s, t, u
+}
+
+var entryMembers = [...]string{"id", "parentId", "type", "timestamp"}
+
+// typeOf decodes a type. Nearly all entries are messages, which need not keep
+// the word each for itself.
+func typeOf(v jsjson.Value) string {
+	if string(v) == `"message"` {
+		return "message"
+	}
+	s, _ := Text(v)
+	return s
+}
+
+// reason is why line is no entry, in the words that the log has for it.
+func reason(line []byte, err error) error {
+	if told := core.Members(line, func(string, jsontext.Value) {}); told != nil {
+		return told
+	}
+	return fmt.Errorf("%v: %w", err, core.ErrInvalid)
+}
+
+// Header reads e as a header, whatever its type: an object whose id is a
+// string.
+func Header(e core.Entry) (core.Header, error) {
+	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
+	stringID := false
+	err := core.Members(e.Line, func(name string, v jsontext.Value) {
+		switch name {
+		case "id":
+			stringID = v.Kind() == '"'
+		case "cwd":
+			h.CWD, _ = Text(v)
+		case "parentSession":
+			h.Parent, _ = Text(v)
+		}
+	})
+	if err == nil && !stringID {
+		err = fmt.Errorf("the id in the header is no string: %w", core.ErrInvalid)
+	}
+	return h, err
+}
+
+// NumericTime reports whether the timestamp of e is a number.
+func NumericTime(e core.Entry) bool {
+	o, err := Object(e)
+	if err != nil || e.Time != "" {
+		return false
+	}
+	_, is := o.Get("timestamp").Number()
+	return is
+}
+
+// Object reads the line of an entry. The error names the entry.
+func Object(e core.Entry) (jsjson.Object, error) {
+	o, err := jsjson.ParseObject(e.Line)
+	if err != nil {
+		return o, fmt.Errorf("entry %q: %v: %w", Clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return o, nil
+}
+
+// Inside returns the member of an entry's line called outer, and in values the
+// members of that which are called names; nil for what is not there. Where it
+// reports same, Append would but copy the member. The error names the entry.
+func Inside(e core.Entry, outer string, names []string, values []jsjson.Value) (member jsjson.Value, same bool, err error) {
+	member, same, err = jsjson.PickIn(e.Line, outer, names, values)
+	if err != nil {
+		return nil, false, fmt.Errorf("entry %q: %v: %w", Clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return member, same, nil
+}
+
+// Nested reads v as an object, and reports false where it is none.
+func Nested(v jsjson.Value) (jsjson.Object, bool) {
+	if v.Kind() != '{' {
+		return jsjson.Object{}, false
+	}
+	o, err := jsjson.ParseObject(v)
+	return o, err == nil
+}
+
+// Text decodes v where it is a string. It is core.Text but for bytes that are
+// no UTF-8, which JavaScript's decoder counts otherwise.
+func Text[V ~[]byte](v V) (string, bool) { return jsjson.Value(v).Text() }
+
+// Build returns the text of o.
+func Build(o *jsjson.Object) (jsjson.Value, error) {
+	b, err := o.Append(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}
+
+// Append appends v as JSON.stringify writes it.
+func Append(b []byte, v jsjson.Value) ([]byte, error) {
+	b, err := jsjson.Append(b, v)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	return b, nil
+}
+
+// Clip shortens s for an error message.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

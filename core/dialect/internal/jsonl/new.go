@@ -1,0 +1,36 @@
+package jsonl
+
+import (
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// NewHeader makes a header of that version, its members in the agents' order.
+func NewHeader(version int, f core.HeaderFields) []byte {
+	b := []byte(`{"type":"session","version":` + strconv.Itoa(version))
+	b = AppendMember(b, "id", f.ID)
+	b = AppendMember(b, "timestamp", f.Time)
+	b = AppendMember(b, "cwd", f.CWD)
+	if f.Parent != "" {
+		b = AppendMember(b, "parentSession", f.Parent)
+	}
+	return append(b, '}')
+}
+
+// NewLabel makes a line that labels target, or takes its label away where
+// label is empty.
+func NewLabel(target, label string) []byte {
+	b := AppendMember([]byte(`{"type":"label"`), "targetId", target)
+	if label != "" {
+		b = AppendMember(b, "label", label)
+	}
+	return append(b, '}')
+}
+
+// AppendMember appends a comma and the member of an object.
+func AppendMember(b []byte, name, value string) []byte {
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return jsjson.AppendString(b, value)
+}

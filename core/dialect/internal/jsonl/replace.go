@@ -1,0 +1,63 @@
+package jsonl
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// WithText returns line, one JSON object, with the string text in place of the
+// string that its member called name is; where there are several of that name,
+// of each. No other byte changes, and line itself never does. A line that has no
+// such member, or another value there, is returned as it is.
+func WithText(line []byte, name, text string) []byte {
+	return withValue(line, name, func(old []byte) []byte {
+		if jsjson.Value(old).Kind() != '"' {
+			return old
+		}
+		return jsjson.AppendString(nil, text)
+	})
+}
+
+// WithTextIn is WithText for a member of the object that outer is.
+func WithTextIn(line []byte, outer, name, text string) []byte {
+	return withValue(line, outer, func(old []byte) []byte {
+		if jsjson.Value(old).Kind() != '{' {
+			return old
+		}
+		return WithText(old, name, text)
+	})
+}
+
+func withValue(line []byte, name string, change func(old []byte) []byte) []byte {
+	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return line
+	}
+	var out []byte
+	kept := 0 // of line is in out
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil {
+			return line
+		}
+		found := t.String() == name
+		value, err := d.ReadValue()
+		if err != nil {
+			return line
+		}
+		if !found {
+			continue
+		}
+		end := int(d.InputOffset())
+		start := end - len(value)
+		out = append(append(out, line[kept:start]...), change(line[start:end])...)
+		kept = end
+	}
+	if kept == 0 {
+		return line
+	}
+	return append(out, line[kept:]...)
+}

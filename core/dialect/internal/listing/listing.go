@@ -1,0 +1,145 @@
+// Package listing sums a session up for a list of sessions.
+package listing
+
+import (
+	"math"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// firstLength is how many characters of the first user message are kept.
+const firstLength = 200
+
+// Of reads all branches. First is the first text that a user wrote, text
+// blocks joined by a space. Messages counts the message entries. Modified is
+// the latest time of a message of user or assistant, by the message's own
+// timestamp before the entry's, else the time of the header. Usage is what the
+// assistant messages report, and the entries of the type usageType; that is empty where there
+// are none such.
+func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
+	s := summing{latest: math.NaN()}
+	created := date.Of(core.Entry{Line: h.Line, Time: h.Time})
+	s.Created = date.ISO(created)
+	for i := range es {
+		switch es[i].Type {
+		case "message":
+			s.Messages++
+			s.message(es[i])
+		case "":
+		case usageType:
+			if o, err := jsonl.Object(es[i]); err == nil {
+				addUsage(&s.Usage, o.Get("usage"))
+			}
+		}
+	}
+	s.Modified = s.Created
+	if at := date.ISO(s.latest); s.latest > 0 && at != "" {
+		s.Modified = at
+	}
+	return s.Summary
+}
+
+// summing is a Summary in the making.
+type summing struct {
+	core.Summary
+	latest float64 // time of the latest message, NaN before the first
+}
+
+func (s *summing) message(e core.Entry) {
+	o, err := jsonl.Object(e)
+	if err != nil {
+		return
+	}
+	m, ok := jsonl.Nested(o.Get("message"))
+	if !ok {
+		return
+	}
+	user, assistant := m.Get("role").Is("user"), m.Get("role").Is("assistant")
+	if !user && !assistant {
+		return
+	}
+	if at := activity(e, &m); !(at <= s.latest) && !math.IsNaN(at) {
+		s.latest = at
+	}
+	if assistant {
+		addUsage(&s.Usage, m.Get("usage"))
+	}
+	if user && s.First == "" {
+		s.First = cut(plainText(m.Get("content")), firstLength)
+	}
+}
+
+// activity is when a message was sent, NaN where nothing says so.
+func activity(e core.Entry, m *jsjson.Object) float64 {
+	if m.Get("content") == nil {
+		return math.NaN()
+	}
+	if f, ok := m.Get("timestamp").Number(); ok {
+		return f
+	}
+	return date.Of(e)
+}
+
+// plainText is the text in the content of a message.
+func plainText(content jsjson.Value) string {
+	if s, ok := jsonl.Text(content); ok {
+		return s
+	}
+	var texts []string
+	_ = jsjson.Each(content, func(item jsjson.Value) {
+		block, ok := jsonl.Nested(item)
+		if !ok || !block.Get("type").Is("text") {
+			return
+		}
+		if s, ok := jsonl.Text(block.Get("text")); ok {
+			texts = append(texts, s)
+		}
+	})
+	return strings.Join(texts, " ")
+}
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func addUsage(u *core.Usage, v jsjson.Value) {
+	o, ok := jsonl.Nested(v)
+	if !ok {
+		return
+	}
+	u.Input += count(o.Get("input"))
+	u.Output += count(o.Get("output"))
+	u.CacheRead += count(o.Get("cacheRead"))
+	u.CacheWrite += count(o.Get("cacheWrite"))
+	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
+		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
+			u.Cost += f
+		}
+	}
+}
+
+// maxCost is more than any answer costs; beyond it a number is no cost, and what
+// is below it has a finite sum.
+const maxCost = 1e15
+
+// maxCount is more tokens than there are; beyond it a number is no count.
+const maxCount = 1 << 53
+
+// count is v as a count, 0 where it is none.
+func count(v jsjson.Value) int64 {
+	f, ok := v.Number()
+	if !ok || math.Abs(f) > maxCount {
+		return 0
+	}
+	return int64(f)
+}

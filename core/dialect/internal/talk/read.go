@@ -1,0 +1,182 @@
+package talk
+
+import (
+	"encoding/json"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Read returns what an entry of a type that pi and omp share says. Types that
+// only one of them has are its own to read.
+func Read(e core.Entry, o *jsjson.Object) []core.Item {
+	switch e.Type {
+	case "message":
+		return readMessage(e, o)
+	case "thinking_level_change":
+		level, _ := o.Get("thinkingLevel").Text()
+		if level == "" {
+			level = "off"
+		}
+		return one(e, core.Item{Kind: core.ItemLevel, Text: level})
+	case "compaction":
+		return one(e, core.Item{
+			Kind: core.ItemCompaction, Text: text(o, "summary"), Target: text(o, "firstKeptEntryId"),
+			Tokens: count(o.Get("tokensBefore")), Details: details(o.Get("details")),
+		})
+	case "branch_summary":
+		from := text(o, "fromId")
+		if from == root {
+			from = ""
+		}
+		return one(e, core.Item{Kind: core.ItemBranch, Text: text(o, "summary"), Target: from, Details: details(o.Get("details"))})
+	case "label":
+		return one(e, core.Item{Kind: core.ItemLabel, Target: text(o, "targetId"), Text: text(o, "label")})
+	case "custom":
+		return one(e, core.Item{Kind: core.ItemCustom, Type: text(o, "customType"), Details: details(o.Get("data"))})
+	case "custom_message":
+		return one(e, note(o))
+	}
+	return nil
+}
+
+// root is what fromId says of a branch that begins before all entries.
+const root = "root"
+
+// Time is when e was made, as items have it: empty where it is no date.
+func Time(e core.Entry) string { return date.ISO(date.Parse(e.Time)) }
+
+func one(e core.Entry, it core.Item) []core.Item {
+	it.Time = Time(e)
+	return []core.Item{it}
+}
+
+// note reads an extension's message, an entry or a message of the role custom.
+func note(o *jsjson.Object) core.Item {
+	return core.Item{
+		Kind: core.ItemNote, Type: text(o, "customType"), Blocks: blocks(o.Get("content")),
+		Hidden: o.Get("display").Kind() == 'f', Details: details(o.Get("details")),
+	}
+}
+
+func readMessage(e core.Entry, o *jsjson.Object) []core.Item {
+	m, ok := jsonl.Nested(o.Get("message"))
+	if !ok {
+		return nil
+	}
+	it := core.Item{Kind: core.ItemMessage}
+	switch role := text(&m, "role"); role {
+	case "user":
+		it.Role, it.Blocks = core.RoleUser, blocks(m.Get("content"))
+	case "system", "developer":
+		it.Role, it.Blocks = core.RoleSystem, blocks(m.Get("content"))
+		if len(it.Blocks) == 1 && it.Blocks[0].Text == "" {
+			return nil // what pi puts beside the text is its own
+		}
+	case "assistant":
+		readAnswer(&it, &m)
+	case "toolResult":
+		it.Role = core.RoleTool
+		it.Blocks = []core.Block{{
+			Kind: core.BlockResult, ID: text(&m, "toolCallId"), Name: text(&m, "toolName"),
+			Blocks: blocks(m.Get("content")), Failed: m.Get("isError").Kind() == 't', Details: details(m.Get("details")),
+		}}
+	case "custom", "hookMessage":
+		it = note(&m)
+	case "bashExecution":
+		if m.Get("excludeFromContext").Truthy() {
+			return nil
+		}
+		it.Role, it.Blocks = core.RoleUser, texts(shellText(&m))
+	default:
+		return nil
+	}
+	return one(e, it)
+}
+
+func readAnswer(it *core.Item, m *jsjson.Object) {
+	it.Role, it.Blocks = core.RoleAssistant, blocks(m.Get("content"))
+	it.API, it.Provider, it.Model = text(m, "api"), text(m, "provider"), text(m, "model")
+	it.Stop, it.Error = stops[text(m, "stopReason")], text(m, "errorMessage")
+	u, ok := jsonl.Nested(m.Get("usage"))
+	if !ok {
+		return
+	}
+	it.Usage = &core.Usage{
+		Input: count(u.Get("input")), Output: count(u.Get("output")),
+		CacheRead: count(u.Get("cacheRead")), CacheWrite: count(u.Get("cacheWrite")),
+	}
+	if cost, ok := jsonl.Nested(u.Get("cost")); ok {
+		it.Usage.Cost = number(cost.Get("total"))
+	}
+}
+
+var stops = map[string]core.Stop{
+	"stop": core.StopEnd, "length": core.StopLength, "toolUse": core.StopTools,
+	"error": core.StopError, "aborted": core.StopAborted,
+}
+
+// shellText is a command that the user ran, as a user would tell of it.
+func shellText(m *jsjson.Object) string {
+	s := "Ran `" + text(m, "command") + "`\n"
+	if out := text(m, "output"); out != "" {
+		s += "```\n" + out + "\n```"
+	}
+	return s
+}
+
+func texts(s string) []core.Block { return []core.Block{{Kind: core.BlockText, Text: s}} }
+
+// blocks reads the content of a message: a text, or a list of blocks. Blocks of
+// kinds that nobody else has are left out.
+func blocks(content jsjson.Value) []core.Block {
+	if s, ok := jsonl.Text(content); ok {
+		return texts(s)
+	}
+	var bs []core.Block
+	_ = jsjson.Each(content, func(item jsjson.Value) {
+		if o, ok := jsonl.Nested(item); ok {
+			if b, ok := block(&o); ok {
+				bs = append(bs, b)
+			}
+		}
+	})
+	return bs
+}
+
+func block(o *jsjson.Object) (core.Block, bool) {
+	switch text(o, "type") {
+	case "text":
+		return core.Block{Kind: core.BlockText, Text: text(o, "text"), Signature: text(o, "textSignature")}, true
+	case "thinking":
+		if o.Get("redacted").Truthy() {
+			return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "thinkingSignature")}, true
+		}
+		return core.Block{Kind: core.BlockThinking, Text: text(o, "thinking"), Signature: text(o, "thinkingSignature")}, true
+	case "redactedThinking":
+		return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "data")}, true
+	case "image":
+		return core.Block{Kind: core.BlockImage, MIME: text(o, "mimeType"), Data: text(o, "data")}, true
+	case "toolCall":
+		return core.Block{
+			Kind: core.BlockCall, ID: text(o, "id"), Name: text(o, "name"),
+			Args: details(o.Get("arguments")), Signature: text(o, "thoughtSignature"),
+		}, true
+	}
+	return core.Block{}, false
+}
+
+func text(o *jsjson.Object, name string) string {
+	s, _ := jsonl.Text(o.Get(name))
+	return s
+}
+
+// details is any value, nil for none.
+func details(v jsjson.Value) json.RawMessage {
+	if v.IsNullish() {
+		return nil
+	}
+	return json.RawMessage(v)
+}

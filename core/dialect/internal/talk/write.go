@@ -1,0 +1,197 @@
+package talk
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/date"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Write makes the line of an item of a kind that pi and omp write alike, and
+// says what of it has no place there; nil for any other. hidden appends the
+// block of a thought that the provider hid, which each of them has its own way.
+func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
+	w := writer{hidden: hidden}
+	switch it.Kind {
+	case core.ItemMessage:
+		w.message(it)
+	case core.ItemCompaction:
+		w.Begin("compaction")
+		w.Text("summary", it.Text)
+		w.Text("firstKeptEntryId", it.Target)
+		w.Raw("tokensBefore", strconv.AppendInt(nil, it.Tokens, 10))
+		w.Value("details", it.Details)
+	case core.ItemBranch:
+		w.Begin("branch_summary")
+		from := it.Target
+		if from == "" {
+			from = root
+		}
+		w.Text("fromId", from)
+		w.Text("summary", it.Text)
+		w.Value("details", it.Details)
+	case core.ItemLabel:
+		return jsonl.NewLabel(it.Target, it.Text), nil
+	case core.ItemCustom:
+		w.Begin("custom")
+		w.Text("customType", it.Type)
+		w.Value("data", it.Details)
+	case core.ItemNote:
+		w.note(it)
+	default:
+		return nil, nil
+	}
+	return append(w.Bytes, '}'), w.Lost
+}
+
+// A writer makes one line.
+type writer struct {
+	jsonl.Line
+	hidden func(b []byte, seal string) []byte // see Write
+}
+
+func (w *writer) note(it core.Item) {
+	w.Begin("custom_message")
+	w.Text("customType", it.Type)
+	w.content("content", it.Blocks)
+	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
+	w.Value("details", it.Details)
+}
+
+func (w *writer) message(it core.Item) {
+	if it.Role == core.RoleSystem { // the agent makes its own system message
+		w.note(core.Item{Type: "system", Blocks: it.Blocks})
+		return
+	}
+	w.Bytes = append(w.Bytes, `{"type":"message","message":{"role":`...)
+	switch it.Role {
+	case core.RoleAssistant:
+		w.answer(it)
+	case core.RoleTool:
+		w.result(it.Blocks)
+	default:
+		w.Bytes = append(w.Bytes, `"user"`...)
+		w.content("content", it.Blocks)
+	}
+	if ms := date.Parse(it.Time); !math.IsNaN(ms) {
+		w.Raw("timestamp", jsjson.AppendNumber(nil, ms))
+	}
+	w.Bytes = append(w.Bytes, '}')
+}
+
+func (w *writer) answer(it core.Item) {
+	w.Bytes = append(w.Bytes, `"assistant"`...)
+	w.content("content", it.Blocks)
+	w.Text("api", orUnknown(it.API))
+	w.Text("provider", orUnknown(it.Provider))
+	w.Text("model", orUnknown(it.Model))
+	w.usage(it.Usage)
+	stop := "stop"
+	for name, s := range stops {
+		if s == it.Stop {
+			stop = name
+		}
+	}
+	if it.Stop == core.StopFilter {
+		w.Lose("that an answer was cut by a content filter")
+	}
+	w.Text("stopReason", stop)
+	w.TextIf("errorMessage", it.Error)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+func (w *writer) usage(u *core.Usage) {
+	if u == nil {
+		u = &core.Usage{}
+	}
+	b := []byte(`{"input":` + strconv.FormatInt(u.Input, 10) + `,"output":` + strconv.FormatInt(u.Output, 10) +
+		`,"cacheRead":` + strconv.FormatInt(u.CacheRead, 10) + `,"cacheWrite":` + strconv.FormatInt(u.CacheWrite, 10) +
+		`,"totalTokens":` + strconv.FormatInt(u.Input+u.Output+u.CacheRead+u.CacheWrite, 10) +
+		`,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":`)
+	w.Raw("usage", append(jsjson.AppendNumber(b, u.Cost), `}}`...))
+}
+
+func (w *writer) result(bs []core.Block) {
+	r := core.Block{}
+	if len(bs) > 0 {
+		r = bs[0]
+	}
+	w.Bytes = append(w.Bytes, `"toolResult"`...)
+	w.Text("toolCallId", r.ID)
+	w.Text("toolName", orUnknown(r.Name))
+	w.content("content", r.Blocks)
+	w.Value("details", r.Details)
+	w.Raw("isError", strconv.AppendBool(nil, r.Failed))
+}
+
+// content adds a list of blocks.
+func (w *writer) content(name string, bs []core.Block) {
+	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
+	some := false
+	for _, b := range bs {
+		mark := len(w.Bytes)
+		if some {
+			w.Bytes = append(w.Bytes, ',')
+		}
+		if !w.block(b) {
+			w.Bytes = w.Bytes[:mark]
+			continue
+		}
+		some = true
+	}
+	w.Bytes = append(w.Bytes, ']')
+}
+
+// arguments adds those of a call, which are an object or nothing.
+func (w *writer) arguments(args json.RawMessage) {
+	b, err := jsjson.Append(nil, jsjson.Value(args))
+	if err != nil || len(b) == 0 || b[0] != '{' {
+		b = []byte("{}")
+		if args != nil {
+			w.Lose("arguments of a call that are no object")
+		}
+	}
+	w.Raw("arguments", b)
+}
+
+func (w *writer) block(b core.Block) bool {
+	switch b.Kind {
+	case core.BlockText:
+		w.Bytes = append(w.Bytes, `{"type":"text"`...)
+		w.Text("text", b.Text)
+		w.TextIf("textSignature", b.Signature)
+	case core.BlockThinking:
+		if b.Hidden {
+			w.Bytes = w.hidden(w.Bytes, b.Signature)
+			return true
+		}
+		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
+		w.Text("thinking", b.Text)
+		w.TextIf("thinkingSignature", b.Signature)
+	case core.BlockImage:
+		w.Bytes = append(w.Bytes, `{"type":"image"`...)
+		w.Text("data", b.Data)
+		w.Text("mimeType", b.MIME)
+	case core.BlockCall:
+		w.Bytes = append(w.Bytes, `{"type":"toolCall"`...)
+		w.Text("id", b.ID)
+		w.Text("name", b.Name)
+		w.arguments(b.Args)
+		w.TextIf("thoughtSignature", b.Signature)
+	default:
+		w.Lose(string(b.Kind))
+		return false
+	}
+	w.Bytes = append(w.Bytes, '}')
+	return true
+}

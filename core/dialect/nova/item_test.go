@@ -1,0 +1,65 @@
+package nova_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/nova"
+)
+
+func TestADecisionIsReadAndWritten(t *testing.T) {
+	t.Parallel()
+	d := nova.Dialect{}
+	its := d.Read(entries(t, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D", Rationale: "R"})))[0])
+	if len(its) != 1 || its[0].Kind != core.ItemNote || its[0].Blocks[0].Text != "Decision: D\nRationale: R" || its[0].Time != later {
+		t.Fatalf("%+v", its)
+	}
+	line, lost := d.Write(its[0])
+	s := nova.Fold(header(t), entries(t, line))
+	want := []nova.Decision{{Decision: "D", Rationale: "R", Timestamp: "2026-03-01T10:00:00.000000"}}
+	if diff := cmp.Diff(want, s.Decisions); diff != "" || lost != nil {
+		t.Errorf("lost %v %s", lost, diff)
+	}
+}
+
+// NOVA-29
+func TestOnlyPointersAreWritten(t *testing.T) {
+	t.Parallel()
+	d := nova.Dialect{}
+	long := strings.Repeat("é", 16<<10)
+	for _, c := range []struct {
+		it   core.Item
+		plan string
+		lost int
+	}{
+		{core.Item{Kind: core.ItemCompaction, Text: "what was done", Target: "x"}, "what was done", 1},
+		{core.Item{Kind: core.ItemBranch, Text: long}, long[:16<<10], 1},
+		{core.Item{Kind: core.ItemModel, Model: "m", Provider: "p"}, "", 1},
+		{core.Item{Kind: core.ItemName, Text: "n"}, "", 1},
+		{core.Item{Kind: core.ItemLabel, Text: "l", Target: "e0"}, "", 1},
+	} {
+		line, lost := d.Write(c.it)
+		if line == nil || len(lost) != c.lost {
+			t.Errorf("%s: %s, lost %v", c.it.Kind, line, lost)
+			continue
+		}
+		if s := nova.Fold(header(t), entries(t, line)); s.CurrentPlan != c.plan {
+			t.Errorf("%s: the plan is %d bytes: %.40q", c.it.Kind, len(s.CurrentPlan), s.CurrentPlan)
+		}
+	}
+	for _, it := range []core.Item{
+		{Kind: core.ItemMessage, Role: core.RoleAssistant},
+		{Kind: core.ItemCustom, Type: "x"},
+		{Kind: core.ItemLevel, Text: "high"},
+		{Kind: core.ItemNote, Type: "nova.decision", Details: []byte(`[`)},
+		{Kind: core.ItemNote, Type: "other", Details: []byte(`{}`)},
+		{Kind: core.ItemModel},
+	} {
+		if line, _ := d.Write(it); line != nil {
+			t.Errorf("%s: %s", it.Kind, line)
+		}
+	}
+}

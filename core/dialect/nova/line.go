@@ -1,0 +1,84 @@
+package nova
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Header reads a header line: an object of type "nova" whose id CheckID takes.
+// A parent in it is the id of the session that this one was forked from.
+func (Dialect) Header(line []byte) (core.Header, error) {
+	e, err := jsonl.Entry(line)
+	if err != nil {
+		return core.Header{}, err
+	}
+	if e.Type != typeHeader {
+		return core.Header{}, fmt.Errorf("it begins with type %q, a Nova header has type %q: %w", clip(e.Type, 40), typeHeader, core.ErrInvalid)
+	}
+	if err := CheckID(e.ID); err != nil {
+		return core.Header{}, err
+	}
+	o, err := jsjson.ParseObject(line)
+	if err != nil {
+		return core.Header{}, fmt.Errorf("header: %v: %w", err, core.ErrInvalid)
+	}
+	h := core.Header{Line: line, ID: e.ID, CWD: text(&o, "cwd"), Time: text(&o, "created_at"), Parent: text(&o, "parent")}
+	if h.Parent != "" {
+		h.Parents, h.Lineage = []string{h.Parent}, "fork"
+	}
+	return h, nil
+}
+
+// NewHeader makes a header line. Its time is written as Nova writes times.
+func (Dialect) NewHeader(f core.HeaderFields) []byte {
+	w := begin(typeHeader)
+	w.text("id", f.ID)
+	w.text("created_at", toNova(f.Time))
+	w.optional("cwd", f.CWD)
+	w.optional("parent", f.Parent)
+	return w.end()
+}
+
+// Begin makes the line that says which session it is of. Behind the lines of
+// another session it makes a fork of that.
+func (Dialect) Begin(h core.Header) []byte {
+	w := begin(typeBegin)
+	w.text("session_id", h.ID)
+	w.text("created_at", h.Time)
+	w.optional("parent", h.Parent)
+	return w.end()
+}
+
+// Entry reads any line as an entry; what it says is for Fold to find out. An
+// id, type or timestamp that is no string counts as absent.
+func (Dialect) Entry(line []byte) (core.Entry, error) {
+	e, err := jsonl.Entry(line)
+	e.Parent = ""
+	return e, err
+}
+
+// Fill adds id and timestamp, in this order and as far as f gives and line
+// lacks them, in front of the brace that closes line. A chain has no parents.
+func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
+	f.Parent = core.Leaf{}
+	e, err := jsonl.Fill(line, f)
+	e.Parent = ""
+	return e, err
+}
+
+// begin returns a line of that type, to be completed and ended.
+func begin(kind string) *writer {
+	w := &writer{b: []byte{'{'}}
+	w.text("type", kind)
+	return w
+}
+
+func (w *writer) end() []byte { return append(w.b, '}') }
+
+func text(o *jsjson.Object, name string) string {
+	s, _ := o.Get(name).Text()
+	return s
+}

@@ -1,0 +1,217 @@
+package nova_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/nova"
+)
+
+// NOVA-03, NOVA-04
+func TestAnIDIsPlainAndLongEnough(t *testing.T) {
+	t.Parallel()
+	for s, ok := range map[string]bool{
+		"abcdefgh": true, id: true, "A_b-4567": true, strings.Repeat("x", nova.MaxID): true,
+		"": false, "short-7": false, "abcd/efgh": false, `abcd\efgh`: false, "abcd..efgh": false,
+		"abcdefgh\n": false, "abcdéfghi": false, "abcd efgh": false, "abcd\x00efgh": false,
+		strings.Repeat("x", nova.MaxID+1): false,
+	} {
+		if err := nova.CheckID(s); (err == nil) != ok || err != nil && !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// NOVA-23, NOVA-35
+func TestTheNewestTenDecisionsAreKept(t *testing.T) {
+	t.Parallel()
+	var lines [][]byte
+	for i := range 12 {
+		d := nova.Decision{Decision: fmt.Sprint("d", i), Rationale: "r"}
+		if i == 11 {
+			d.Timestamp = "yesterday"
+		}
+		lines = append(lines, must(t)(nova.NewDecision(d)))
+	}
+	s := after(t, fresh(), lines...)
+	if len(s.Decisions) != 10 || s.Decisions[0].Decision != "d2" || s.Metrics.DecisionCount != 12 {
+		t.Errorf("%+v", s)
+	}
+	if s.Decisions[0].Timestamp != "2026-03-01T10:00:00.000000" || s.Decisions[9].Timestamp != "yesterday" {
+		t.Errorf("made at %q and %q", s.Decisions[0].Timestamp, s.Decisions[9].Timestamp)
+	}
+}
+
+// NOVA-24, NOVA-29
+func TestAnArtifactIsAPathUnderItsName(t *testing.T) {
+	t.Parallel()
+	s := after(t, fresh(), must(t)(nova.NewArtifact("x", "/1")), must(t)(nova.NewArtifact("y", "ref:2")), must(t)(nova.NewArtifact("x", "/3")))
+	if diff := cmp.Diff(map[string]string{"x": "/3", "y": "ref:2"}, s.Artifacts); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := nova.NewArtifact("x", strings.Repeat("content ", 1000)); !errors.Is(err, core.ErrInvalid) {
+		t.Errorf("a file's content for a path: %v", err)
+	}
+	if line, _ := (nova.Dialect{}).Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "hi"}}}); line != nil {
+		t.Errorf("a message became %s", line)
+	}
+}
+
+// NOVA-25, NOVA-26, NOVA-35
+func TestCountersOnlyGrow(t *testing.T) {
+	t.Parallel()
+	s := after(t, fresh(),
+		nova.NewTokens(70), nova.NewTokens(-100), nova.NewTokens(1<<62),
+		must(t)(nova.NewTask(2, nil)), must(t)(nova.NewTask(-5, nil)))
+	if s.TokensUsed != 1<<53 || s.Metrics.TotalTokens != 1<<53 {
+		t.Errorf("tokens %d, total %d", s.TokensUsed, s.Metrics.TotalTokens)
+	}
+	if s.TurnCount != 2 || s.Metrics.TaskCount != 2 {
+		t.Errorf("turns %d, tasks %d", s.TurnCount, s.Metrics.TaskCount)
+	}
+	if s.LastUpdated != "2026-03-01T10:00:00.000000" || s.CreatedAt != created {
+		t.Errorf("created %s, updated %s", s.CreatedAt, s.LastUpdated)
+	}
+}
+
+func full(decisions int, tokens int64) nova.State {
+	s := fresh()
+	for i := range decisions {
+		s.Decisions = append(s.Decisions, nova.Decision{Decision: fmt.Sprint("d", i), Timestamp: created})
+	}
+	s.TokensUsed, s.Artifacts, s.Metrics.DecisionCount = tokens, map[string]string{"a": "/a"}, int64(decisions)
+	return s
+}
+
+// NOVA-21
+func TestAStateIsPrunedOnceAndOnlyBeyondALimit(t *testing.T) {
+	t.Parallel()
+	pruned := full(11, 200_000)
+	pruned.Pruned = true
+	for _, c := range []struct {
+		name string
+		s    nova.State
+		l    nova.Limits
+		want bool
+	}{
+		{"at both limits", full(10, 150_000), nova.DefaultLimits, false},
+		{"a decision more", full(11, 0), nova.DefaultLimits, true},
+		{"a token more", full(0, 150_001), nova.DefaultLimits, true},
+		{"pruned before", pruned, nova.DefaultLimits, false},
+		{"other limits", full(3, 0), nova.Limits{Decisions: 2, Tokens: 1}, true},
+		{"wider limits", full(11, 200_000), nova.Limits{Decisions: 20, Tokens: 300_000}, false},
+	} {
+		if got := c.s.ShouldPrune(c.l); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// NOVA-22
+func TestCompressKeepsTheLastDecisions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		keep, left int
+		artifacts  int
+		tokens     int64
+	}{
+		{10, 10, 0, 150_001}, {10, 10, 1, 150_000}, {12, 12, 1, 0}, {0, 0, 1, 0}, {-3, 0, 1, 0}, {1, 1, 1, 0},
+	} {
+		s := after(t, full(12, c.tokens), nova.NewCompress(nova.Limits{Decisions: c.keep, Tokens: 150_000}))
+		if len(s.Decisions) != c.left || len(s.Artifacts) != c.artifacts {
+			t.Errorf("%+v: %d decisions, %d artifacts", c, len(s.Decisions), len(s.Artifacts))
+		}
+		if c.left > 0 && s.Decisions[c.left-1].Decision != "d11" {
+			t.Errorf("%+v: the last is %+v", c, s.Decisions[c.left-1])
+		}
+		if s.Metrics.DecisionCount != 0 || !s.Pruned || s.LastPrunedAt != "2026-03-01T10:00:00.000000" || s.TokensUsed != c.tokens {
+			t.Errorf("%+v: %+v", c, s)
+		}
+	}
+}
+
+// NOVA-16, NOVA-17
+func TestAForkHasItsOwnCountersAndNothingInCommon(t *testing.T) {
+	t.Parallel()
+	s := full(2, 77)
+	s.AgentName, s.CurrentPlan, s.Tags, s.TurnCount, s.Pruned, s.ForkCount = "impl", "p", []string{"x"}, 5, true, 3
+	s.Metrics.TaskCount = 5
+	child := s.Fork("child-01", "2026-03-02T00:00:00.000000")
+	want := nova.State{
+		SessionID: "child-01", CreatedAt: "2026-03-02T00:00:00.000000", LastUpdated: "2026-03-02T00:00:00.000000",
+		Model: s.Model, AgentName: "impl", CurrentPlan: "p", Decisions: s.Decisions, Artifacts: s.Artifacts,
+		TokensUsed: 77, Tags: []string{"x"}, ForkParentID: id,
+	}
+	if diff := cmp.Diff(want, child); diff != "" {
+		t.Error(diff)
+	}
+	child.Decisions[0].Decision, child.Artifacts["a"], child.Tags[0] = "other", "other", "other"
+	if s.Decisions[0].Decision != "d0" || s.Artifacts["a"] != "/a" || s.Tags[0] != "x" {
+		t.Error("the parent changed with its child")
+	}
+}
+
+// NOVA-36
+func TestForksAreCounted(t *testing.T) {
+	t.Parallel()
+	line := must(t)(nova.NewForked("child-01"))
+	if s := after(t, fresh(), line, line); s.ForkCount != 2 {
+		t.Errorf("%d forks", s.ForkCount)
+	}
+}
+
+// NOVA-37
+func TestAnUpdateSetsWhatPeopleMaySet(t *testing.T) {
+	t.Parallel()
+	s := after(t, fresh(), must(t)(nova.NewUpdate([]byte(`{"plan_summary":"Updated plan","agent_name":"impl","tags":["a","b","a"],"model":"m"}`))))
+	if s.CurrentPlan != "Updated plan" || s.AgentName != "impl" || s.Model != "m" || len(s.Tags) != 2 {
+		t.Errorf("%+v", s)
+	}
+	s = after(t, s, must(t)(nova.NewUpdate([]byte(`{"current_plan":null}`))))
+	if s.CurrentPlan != "" || s.AgentName != "impl" {
+		t.Errorf("%+v", s)
+	}
+	for updates, names := range map[string]string{
+		`{"plan":"x"}`: "plan ", `{"session_id":"x"}`: "session_id", `{"turn_count":0}`: "turn_count",
+		`{"model":null}`: "model", `{"tags":"x"}`: "tags", `{"current_plan":1}`: "current_plan", `{}`: "nothing", `[]`: "updates",
+		`{"type":"state"}`: "type",
+	} {
+		if _, err := nova.NewUpdate([]byte(updates)); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%s: %v", updates, err)
+		}
+	}
+}
+
+// NOVA-14
+func TestTheContextIsAFewLines(t *testing.T) {
+	t.Parallel()
+	s := fresh()
+	want := "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 0"
+	if diff := cmp.Diff(want, s.Text()); diff != "" {
+		t.Error(diff)
+	}
+	s = after(t, s, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D1"})), must(t)(nova.NewTask(1, &nova.Decision{Decision: "D2"})),
+		must(t)(nova.NewUpdate([]byte(`{"current_plan":"Ship"}`))))
+	want = "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 2\nPlan: Ship\nRecent decision: D2"
+	if diff := cmp.Diff(want, s.Text()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALineThatIsNoChangeChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{}`, `{"type":"task","turns":"x"}`, `{"type":"task","turns":1.5}`, `{"type":"task","decision":7}`, `{"type":"decision"}`,
+		`{"type":"artifact","name":"x"}`, `{"type":"tokens","count":[]}`, `{"type":"update","mood":1}`, `{"type":"compress","max_tokens":"x"}`,
+		`{"type":"state","state":{}}`, `{"type":"state"}`, `{"type":"forked"}`, `{"type":"message"}`,
+	} {
+		if diff := cmp.Diff(fresh(), after(t, fresh(), []byte(line))); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package omp
+
+import (
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/talk"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Read returns what e says in terms that all agents share. Boundaries, tiers,
+// injected rules and the like say nothing to others.
+func (Dialect) Read(e core.Entry) []core.Item {
+	o, err := jsonl.Object(e)
+	if err != nil {
+		return nil
+	}
+	text := func(name string) string {
+		s, _ := jsonl.Text(o.Get(name))
+		return s
+	}
+	switch e.Type {
+	case "model_change":
+		provider, model, found := strings.Cut(text("model"), "/")
+		if !found {
+			provider, model = "", text("model")
+		}
+		role := text("role")
+		if role == "default" {
+			role = ""
+		}
+		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: provider, Model: model, For: role}}
+	case typeRename:
+		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: text("title")}}
+	case "mode_change":
+		it := core.Item{Kind: core.ItemMode, Time: talk.Time(e), Text: text("mode")}
+		if data := o.Get("data"); !data.IsNullish() {
+			it.Details = []byte(data)
+		}
+		return []core.Item{it}
+	}
+	return talk.Read(e, &o)
+}
+
+// Write makes a line that says it. What omp has no entries for, a channel, it
+// cannot say; nor where a session stands, which is its last line.
+func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+	switch it.Kind {
+	case core.ItemModel:
+		model := it.Model
+		if it.Provider != "" {
+			model = it.Provider + "/" + model
+		}
+		b := jsonl.AppendMember([]byte(`{"type":"model_change"`), "model", model)
+		if it.For != "" {
+			b = jsonl.AppendMember(b, "role", it.For)
+		}
+		return append(b, `,"resolvedModelIsFallback":false}`...), nil
+	case core.ItemLevel:
+		b := jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", it.Text)
+		return append(jsonl.AppendMember(b, "configured", it.Text), '}'), nil
+	case core.ItemName:
+		return d.NewName(it.Text), nil
+	case core.ItemMode:
+		b := jsonl.AppendMember([]byte(`{"type":"mode_change"`), "mode", it.Text)
+		if data, err := jsjson.Append(nil, jsjson.Value(it.Details)); err == nil && it.Details != nil {
+			b = append(append(b, `,"data":`...), data...)
+		}
+		return append(b, '}'), nil
+	case core.ItemNote:
+		line, lost = talk.Write(it, hidden)
+		return append(jsonl.AppendMember(line[:len(line)-1], "attribution", "agent"), '}'), lost
+	}
+	return talk.Write(it, hidden)
+}
+
+// hidden is a thought that the provider hid.
+func hidden(b []byte, seal string) []byte {
+	return append(jsonl.AppendMember(append(b, `{"type":"redactedThinking"`...), "data", seal), '}')
+}

@@ -1,0 +1,93 @@
+package openrath_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+)
+
+// loadedJSON is what OpenRath's own loader holds of a file.
+type loadedJSON struct {
+	Header map[string]any `json:"header"`
+	Chunks []struct {
+		Kind    string `json:"kind"`
+		Payload any    `json:"payload"`
+	} `json:"chunks"`
+	Usage  any  `json:"cumulative_usage"`
+	Closed bool `json:"closed"`
+}
+
+// RATH-01, RATH-34, RATH-35, RATH-36, RATH-37, RATH-38, RATH-41
+func TestCorpusLoadsAsOpenRathLoadsIt(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("SESS_CORPUS")
+	if dir == "" {
+		t.Skip("SESS_CORPUS does not name the corpus of real session files")
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "openrath", "*.jsonl.loaded.json"))
+	partial, _ := filepath.Glob(filepath.Join(dir, "openrath", "*.__partial__.loaded.json"))
+	if len(names) == 0 || len(partial) == 0 {
+		t.Fatal("no files in the corpus")
+	}
+	for _, name := range append(names, partial...) {
+		name = strings.TrimSuffix(name, ".loaded.json")
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, d, err := dialect.Read("", data)
+			if err != nil || d.Name() != "openrath" {
+				t.Fatalf("read as %v, %v", d, err)
+			}
+			ended := data[:bytes.LastIndexByte(data, '\n')+1]
+			got := core.Lines(d.Layout(f.Header, f.Entries))
+			if !bytes.Equal(got, ended) || f.Exact != (len(ended) == len(data)) {
+				t.Errorf("exact %v, rendered other bytes", f.Exact)
+			}
+			var want loadedJSON
+			b, err := os.ReadFile(name + ".loaded.json")
+			if err == nil {
+				err = json.Unmarshal(b, &want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareLoaded(t, f, load(t, data), want)
+		})
+	}
+}
+
+func compareLoaded(t *testing.T, f *core.File, l openrath.Loaded, want loadedJSON) {
+	t.Helper()
+	equal(t, "closed", want.Closed, l.Closed)
+	equal(t, "rows", len(want.Chunks), l.Rows.Len())
+	for i, c := range l.Rows.All() {
+		equal(t, "kind", want.Chunks[i].Kind, string(c.Kind()))
+		equal(t, "payload", want.Chunks[i].Payload, parsed(t, c.Payload()))
+		equal(t, "line", string(f.Entries[i].Line), string(c.Line(i)))
+	}
+	head := parsed(t, l.Header()).(map[string]any)
+	delete(head, "record_type")
+	equal(t, "header", want.Header, head)
+	equal(t, "header line", string(f.Header.Line), string(l.Header()))
+	info, err := openrath.Dialect{}.Info(f.Header, f.Entries, core.Leaf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := parsed(t, info.Own).(map[string]any)
+	equal(t, "usage", want.Usage, own["cumulativeUsage"])
+	equal(t, "entries", len(want.Chunks), info.EntryCount)
+	if last := f.Entries[len(f.Entries)-1]; last.Aside {
+		made := openrath.NewTrailer(last.Time, l.Rows.Len(), l.Usage)
+		equal(t, "trailer", string(last.Line), string(made))
+	}
+}

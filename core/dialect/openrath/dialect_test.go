@@ -1,0 +1,132 @@
+package openrath_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+)
+
+const bare = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
+
+// RATH-35, RATH-36, RATH-37
+func TestFillAddsWhatOpenRathWouldWrite(t *testing.T) {
+	t.Parallel()
+	d := openrath.Dialect{}
+	for _, row := range []struct {
+		line string
+		f    core.Fields
+		want string
+		id   string
+	}{
+		{bare, core.Fields{ID: "u", Place: 8}, strings.TrimSuffix(bare, "}") + `, "index": 7, "id": "u"}`, "u"},
+		{bare, core.Fields{ID: "7"}, strings.TrimSuffix(bare, "}") + `, "index": 7}`, "7"},
+		{bare, core.Fields{ID: "u"}, strings.TrimSuffix(bare, "}") + `, "id": "u"}`, "u"},
+		{user, core.Fields{ID: "1", Place: 9}, user, "1"},
+		{`{"record_type": "trailer"}`, core.Fields{ID: "t", Place: 6, Time: "2026-01-02T03:04:05.678Z"}, `{"record_type": "trailer", "closed_at": "2026-01-02T03:04:05.678000+00:00", "final_chunk_count": 5, "cumulative_usage": null, "id": "t"}`, "t"},
+		{trailer, core.Fields{Place: 6, Time: "2026-01-02T03:04:05.678Z"}, trailer, ""},
+	} {
+		e, err := d.Fill([]byte(row.line), row.f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "line", row.want, string(e.Line))
+		equal(t, "id", row.id, e.ID)
+		again, err := d.Fill(e.Line, row.f)
+		if err != nil || string(again.Line) != row.want {
+			t.Errorf("again %s, %v", again.Line, err)
+		}
+	}
+	for _, bad := range []string{header, "{}", "[]", "", `{"record_type": "chunk", "kind": "x", "payload": {}}`} {
+		if _, err := d.Fill([]byte(bad), core.Fields{ID: "x"}); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// RATH-36
+func TestInfoAndSummary(t *testing.T) {
+	t.Parallel()
+	f, d := read(t, whole()), openrath.Dialect{}
+	info, err := d.Info(f.Header, f.Entries, core.Leaf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "types", map[string]int{"system": 1, "user": 1, "assistant": 2, "tool_result": 1}, info.Types)
+	equal(t, "count", []any{5, "4"}, []any{info.EntryCount, *info.LeafID})
+	equal(t, "own", parsed(t, []byte(`{"schemaVersion":1,"closed":true,"kind":"unknown","operator":"implicit","parents":[],"extras":[],
+		"sandbox":{"backend":null,"spec":null,"handle":null},"cumulativeUsage":{"prompt_tokens":14,"completion_tokens":7,"total_tokens":21},
+		"createdAt":"2026-01-02T03:04:05.678901+00:00","closedAt":"2026-01-02T03:04:06+00:00","finalChunkCount":5}`)), parsed(t, info.Own))
+	equal(t, "summary", core.Summary{
+		First: "go é", Messages: 5, Created: "2026-01-02T03:04:05.678Z", Modified: "2026-01-02T03:04:06.000Z",
+		Usage: core.Usage{Input: 14, Output: 7},
+	}, d.Summary(f.Header, f.Entries))
+	tree := d.Tree(f.Entries)
+	equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})
+}
+
+func TestANewSessionCanBeLoaded(t *testing.T) {
+	t.Parallel()
+	d := openrath.Dialect{}
+	line := d.NewHeader(core.HeaderFields{ID: idA, Time: "2026-01-02T03:04:05.678Z", CWD: "/w", Parent: idB})
+	l := load(t, append(line, '\n'))
+	equal(t, "fork", []any{idA, []string{idB}, openrath.LineageFork, "2026-01-02T03:04:05.678000+00:00"}, []any{l.ID, l.Parents, l.Kind, l.Created})
+	equal(t, "id", "01010101-0101-4101-8101-010101010101", d.EntryID([16]byte{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}))
+	if !d.Linear() || !d.Keeps(nil) || d.NewLabel("a", "b") != nil || d.NewName("x") != nil {
+		t.Error("OpenRath has chains, and neither labels nor names")
+	}
+}
+
+func TestWhatIsReadCanBeWritten(t *testing.T) {
+	t.Parallel()
+	d := openrath.Dialect{}
+	for _, e := range read(t, whole()).Entries {
+		for _, it := range d.Read(e) {
+			line, lost := d.Write(it)
+			filled, err := d.Fill(line, core.Fields{ID: e.ID})
+			if err != nil || len(lost) > 0 {
+				t.Fatal(lost, err)
+			}
+			equal(t, "again", d.Read(e), d.Read(filled))
+		}
+	}
+	bad := strings.Replace(calls, `{\"a\": 1}`, `{bad`, 1)
+	e, err := d.Entry([]byte(bad))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := d.Write(d.Read(e)[0])
+	if !strings.Contains(string(line), `"arguments": "{bad"`) {
+		t.Errorf("bad arguments became %s", line)
+	}
+}
+
+func TestWriteNamesWhatIsLost(t *testing.T) {
+	t.Parallel()
+	d := openrath.Dialect{}
+	line, lost := d.Write(core.Item{
+		Kind: core.ItemMessage, Role: core.RoleAssistant, Model: "m", Usage: &core.Usage{}, Stop: core.StopAborted, Error: "e",
+		Blocks: []core.Block{{Kind: core.BlockThinking}, {Kind: core.BlockImage}, {Kind: core.BlockText, Text: "a", Signature: "s"}, {Kind: core.BlockText, Text: "b"}},
+	})
+	equal(t, "line", `{"record_type": "chunk", "kind": "assistant", "payload": {"content": "a\nb", "tool_calls": null}}`, string(line))
+	equal(t, "lost", []string{
+		"thinking", "image", "a provider's signature on a text", "which model answered", "what an answer cost",
+		"that an answer was cut short", "an answer's error",
+	}, lost)
+	for _, kind := range []core.ItemKind{core.ItemCompaction, core.ItemBranch} {
+		line, _ := d.Write(core.Item{Kind: kind, Text: "hi"})
+		equal(t, string(kind), bare, string(line))
+	}
+	line, lost = d.Write(core.Item{Kind: core.ItemNote, Details: json.RawMessage("1"), Blocks: []core.Block{{Kind: core.BlockText, Text: "hi"}}})
+	equal(t, "note", []any{bare, []string{"details"}}, []any{string(line), lost})
+	for _, kind := range []core.ItemKind{core.ItemModel, core.ItemLevel, core.ItemLabel, core.ItemName, core.ItemCustom, core.ItemLeaf, core.ItemMode, core.ItemChannel, "?"} {
+		if line, _ := d.Write(core.Item{Kind: kind}); line != nil {
+			t.Errorf("%s became %s", kind, line)
+		}
+	}
+	_, lost = d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleTool, Blocks: []core.Block{{Kind: core.BlockResult, Failed: true, Details: json.RawMessage("1")}}})
+	equal(t, "result", []string{"that a tool failed", "details of a tool's result"}, lost)
+}

@@ -1,0 +1,74 @@
+package openrath
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Fill adds what line lacks and f gives in front of the brace that closes
+// line. A chunk gets its index, the number of chunks before it: from f.Place,
+// or from f.ID where that is a number; then its id, unless the index says it
+// already. It has no parent and no time. A trailer gets closed_at,
+// final_chunk_count, a cumulative_usage of null, and its id. A member that is
+// there stays; no other byte changes, and line itself never does.
+func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
+	e, err := d.Entry(line)
+	if err != nil {
+		return core.Entry{}, err
+	}
+	o, err := readRecord(line)
+	if err != nil {
+		return core.Entry{}, err
+	}
+	var missing []byte
+	if e.Aside {
+		missing = trailerLacks(&o, f)
+	} else {
+		missing = chunkLacks(&o, e.ID, f)
+	}
+	if len(missing) == 0 {
+		return e, nil
+	}
+	end := bytes.LastIndexByte(line, '}') // only white space is behind it
+	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
+	b = append(b, missing...)
+	return d.Entry(append(b, line[end:]...))
+}
+
+func chunkLacks(o *jsjson.Object, id string, f core.Fields) []byte {
+	var b []byte
+	index, known := f.Place-1, f.Place > 0
+	if n, ok := decimal(f.ID); ok {
+		index, known = n, true
+	}
+	if known && o.Get("index") == nil {
+		b = appendMember(b, "index", strconv.AppendInt(nil, int64(index), 10))
+		if id == "" {
+			id = strconv.Itoa(index)
+		}
+	}
+	if f.ID != "" && o.Get("id") == nil && id != f.ID {
+		b = appendMember(b, "id", quoted(f.ID))
+	}
+	return b
+}
+
+func trailerLacks(o *jsjson.Object, f core.Fields) []byte {
+	var b []byte
+	if f.Time != "" && o.Get("closed_at") == nil {
+		b = appendMember(b, "closed_at", quoted(asPython(f.Time)))
+	}
+	if f.Place > 0 && o.Get("final_chunk_count") == nil {
+		b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(f.Place-1), 10))
+	}
+	if o.Get("cumulative_usage") == nil {
+		b = appendMember(b, "cumulative_usage", null)
+	}
+	if f.ID != "" && o.Get("id") == nil {
+		b = appendMember(b, "id", quoted(f.ID))
+	}
+	return b
+}

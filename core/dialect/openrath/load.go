@@ -1,0 +1,65 @@
+package openrath
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+)
+
+// A Loaded is a session as a file has it.
+type Loaded struct {
+	Session
+	Closed bool // there is a trailer
+	Path   string
+}
+
+// Load reads the file at path, which is data, as strictly as OpenRath's own
+// loader: what makes that refuse a file is an ErrInvalid here that names the
+// file, the line and the reason. Only a last line that does not end is taken
+// for one that is not there yet.
+func (d Dialect) Load(path string, data []byte) (Loaded, error) {
+	r := d.newReader(data)
+	for !r.done() {
+		if err := r.next(); err != nil && !errors.Is(err, errUnfinished) {
+			return Loaded{}, fmt.Errorf("%s:%d: %s: %w", path, r.line, jsonl.Reason(err), core.ErrInvalid)
+		}
+	}
+	if !r.begun {
+		return Loaded{}, fmt.Errorf("%s: no header record found: %w", path, core.ErrInvalid)
+	}
+	if _, ok := canonicalUUID(r.file.Header.ID); !ok {
+		return Loaded{}, fmt.Errorf("%s: malformed header record: the id is no UUID: %w", path, core.ErrInvalid)
+	}
+	l, err := FromEntries(r.file.Header, r.file.Entries)
+	l.Path = path
+	return l, err
+}
+
+// LoadEither is Load of the final file of a session where there is one, else
+// of its partial file. Nil stands for a file that is not there; ErrNotFound
+// when there is neither.
+func (d Dialect) LoadEither(path string, final, partial []byte) (Loaded, error) {
+	switch {
+	case final != nil:
+		return d.Load(path, final)
+	case partial != nil:
+		return d.Load(path+partialSuffix, partial)
+	}
+	return Loaded{}, fmt.Errorf("persisted session file not found: %s: %w", path, core.ErrNotFound)
+}
+
+const partialSuffix = ".__partial__"
+
+// FromEntries returns the session that a log keeps as h and es.
+func FromEntries(h core.Header, es []core.Entry) (Loaded, error) {
+	s, err := readHeader(h.Line)
+	if err != nil {
+		return Loaded{}, err
+	}
+	s.Rows = tableOf(es)
+	t, closed := trailerOf(es)
+	s.Usage = t.usage
+	return Loaded{Session: s, Closed: closed}, nil
+}

@@ -1,0 +1,75 @@
+package openrath
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// spaced appends v, which is valid JSON, as Python's json.dumps sets it: ", "
+// between members and ": " behind names. Strings and numbers stay as they are.
+func spaced(dst, v []byte) []byte {
+	inString := false
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		if inString {
+			dst = append(dst, c)
+			if c == '\\' && i+1 < len(v) {
+				i++
+				dst = append(dst, v[i])
+			}
+			inString = c != '"'
+			continue
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		case ',', ':':
+			dst = append(dst, c, ' ')
+		default:
+			dst = append(dst, c)
+			inString = c == '"'
+		}
+	}
+	return dst
+}
+
+// appendMember appends a member of an object that has one already, as Python
+// sets it. value is valid JSON.
+func appendMember(dst []byte, name string, value []byte) []byte {
+	dst = append(append(append(dst, `, "`...), name...), `": `...)
+	return spaced(dst, value)
+}
+
+func quoted(s string) []byte { return jsjson.AppendString(nil, s) }
+
+var null = jsjson.Value("null")
+
+// quotedOrNull is null for the empty text.
+func quotedOrNull(s string) []byte {
+	if s == "" {
+		return null
+	}
+	return quoted(s)
+}
+
+// jsonOf is v as JSON. What has no JSON, such as a channel or an infinity, is
+// its text in quotes, as OpenRath has it.
+func jsonOf(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return quoted(fmt.Sprint(v))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// clip shortens s for an error message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,46 @@
+package openrath
+
+import (
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// NewTrailer is the record that closes a session: when, in ISO 8601, after how
+// many chunks, and at what cost, nil where nobody knows.
+func NewTrailer(closed string, chunks int, usage *Usage) []byte {
+	b := append([]byte(`{"record_type": "trailer", "closed_at": `), quoted(asPython(closed))...)
+	b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(chunks), 10))
+	return append(appendMember(b, "cumulative_usage", usage.text()), '}')
+}
+
+// A trailer is what the last trailer of a session says.
+type trailer struct {
+	closed string
+	chunks jsjson.Value // nil where it does not say
+	usage  *Usage
+}
+
+// trailerOf returns the last trailer in es, and reports false where there is
+// none: the session is not closed.
+func trailerOf(es []core.Entry) (trailer, bool) {
+	i := lastTrailer(es)
+	if i < 0 {
+		return trailer{}, false
+	}
+	o, err := jsjson.ParseObject(es[i].Line)
+	if err != nil {
+		return trailer{}, false
+	}
+	return trailer{es[i].Time, o.Get("final_chunk_count"), readUsage(o.Get("cumulative_usage"))}, true
+}
+
+func lastTrailer(es []core.Entry) int {
+	for i := len(es) - 1; i >= 0; i-- {
+		if es[i].Aside {
+			return i
+		}
+	}
+	return -1
+}

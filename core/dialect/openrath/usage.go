@@ -1,0 +1,68 @@
+package openrath
+
+import (
+	"math"
+
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Usage is what a session has cost so far, in tokens.
+type Usage struct {
+	Prompt, Completion, Total int64
+}
+
+// AddUsage sums what two sessions cost. Nil is a cost that nobody knows: with
+// one of those the sum is the other, with two it is nil.
+func AddUsage(a, b *Usage) *Usage {
+	if a == nil && b == nil {
+		return nil
+	}
+	sum := Usage{}
+	for _, u := range []*Usage{a, b} {
+		if u != nil {
+			sum.Prompt += u.Prompt
+			sum.Completion += u.Completion
+			sum.Total += u.Total
+		}
+	}
+	return &sum
+}
+
+// readUsage reads cumulative_usage; a count that is missing is 0.
+func readUsage(v jsjson.Value) *Usage {
+	o, ok := nested(v)
+	if !ok {
+		return nil
+	}
+	return &Usage{count(o.Get("prompt_tokens")), count(o.Get("completion_tokens")), count(o.Get("total_tokens"))}
+}
+
+// maxCount is more tokens than there are; beyond it a number is no count.
+const maxCount = 1 << 53
+
+func count(v jsjson.Value) int64 {
+	f, ok := v.Number()
+	if !ok || math.Abs(f) > maxCount {
+		return 0
+	}
+	return int64(f)
+}
+
+// text is u as OpenRath writes it.
+func (u *Usage) text() []byte {
+	if u == nil {
+		return null
+	}
+	b := append([]byte(`{"prompt_tokens": `), jsonOf(u.Prompt)...)
+	b = appendMember(b, "completion_tokens", jsonOf(u.Completion))
+	return append(appendMember(b, "total_tokens", jsonOf(u.Total)), '}')
+}
+
+// nested reads v as an object, and reports false where it is none.
+func nested(v jsjson.Value) (jsjson.Object, bool) {
+	if v.Kind() != '{' {
+		return jsjson.Object{}, false
+	}
+	o, err := jsjson.ParseObject(v)
+	return o, err == nil
+}

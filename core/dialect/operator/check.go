@@ -1,0 +1,147 @@
+package operator
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Check returns nil for a line that Operator reads, and for any other an
+// ErrInvalid that says what is wrong with it. It looks at the members that the
+// type of the line needs, at the role and the kinds of content of a message,
+// and no deeper: what it refuses Operator refuses, but for what the package
+// comment lists.
+func Check(line []byte) error {
+	e, err := readEntry(line)
+	if err != nil {
+		return err
+	}
+	if isHeader(e.Type) {
+		_, err = asHeader(e)
+		return err
+	}
+	_, err = read(e)
+	return err
+}
+
+// Check is the function of the same name.
+func (Dialect) Check(line []byte) error { return Check(line) }
+
+// read returns the members of an entry, or ErrInvalid where Operator leaves it
+// out.
+func read(e core.Entry) (jsjson.Object, error) {
+	o, err := object(e)
+	if err != nil {
+		return o, err
+	}
+	needs, ok := shapes[e.Type]
+	if !ok {
+		return o, fmt.Errorf("entry %q is of the unknown type %q: %w", clip(e.ID, 64), clip(e.Type, 40), core.ErrInvalid)
+	}
+	for _, fields := range [][]field{everywhere, needs} {
+		for _, f := range fields {
+			if !f.is(o.Get(f.name)) {
+				return o, fmt.Errorf("%s %q: %s is not %s: %w", e.Type, clip(e.ID, 64), f.name, f.what, core.ErrInvalid)
+			}
+		}
+	}
+	return o, nil
+}
+
+// A field is a member and what Operator takes in it.
+type field struct {
+	name string
+	is   func(jsjson.Value) bool
+	what string
+}
+
+func needs(name string) field { return field{name, isText, "a string"} }
+func may(name string) field   { return field{name, isNullOrText, "a string or null"} }
+
+// everywhere is what all entries have in common, shapes what each type has.
+var everywhere = []field{
+	{"id", func(v jsjson.Value) bool { return v == nil || isText(v) }, "a string"},
+	may("parent_id"),
+	{"timestamp", isTime, "a number"},
+}
+
+var shapes = map[string][]field{
+	typeMessage: {
+		{"message", isMessage, "a message of system, user, assistant or tool"},
+		{"meta", func(v jsjson.Value) bool { return v.IsNullish() || v.Kind() == '{' }, "an object or null"},
+	},
+	typeThinking: {{"thinking_level", isLevel, "one of off, minimal, low, medium, high, xhigh, max"}},
+	typeModel:    {needs("model_id"), needs("provider_id")},
+	typeCompaction: {
+		needs("summary"), needs("first_kept_entry_id"),
+		{"tokens_before", isNumberIfAny, "a number"},
+	},
+	typeBranchSummary: {needs("from_id"), needs("summary")},
+	typeLabel:         {needs("target_id"), may("label")},
+	typeLeaf:          {may("target_id")},
+	typeCustom:        {needs("custom_type")},
+	typeCustomMessage: {needs("custom_type"), {"content", isContent("text", "image"), "a list of text and images"}},
+	typeInfo:          {may("name")},
+	typeChannel:       {needs("name"), may("chat_id"), may("user_id")},
+}
+
+func isText(v jsjson.Value) bool { return v.Kind() == '"' }
+
+func isNullOrText(v jsjson.Value) bool { return v.IsNullish() || isText(v) }
+
+// isNumberIfAny takes numbers in quotes too, as Operator does.
+func isNumberIfAny(v jsjson.Value) bool { return v == nil || isTime(v) }
+
+func isLevel(v jsjson.Value) bool {
+	for _, level := range []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"} {
+		if v.Is(level) {
+			return true
+		}
+	}
+	return false
+}
+
+var isStoredContent = isContent("text", "image", "audio", "thinking", "tool_call", "tool_result")
+
+func isMessage(v jsjson.Value) bool {
+	m, ok := nested(v)
+	if !ok {
+		return false
+	}
+	role := m.Get("role")
+	if !role.Is("user") && !role.Is("assistant") && !role.Is("tool") && !role.Is("system") {
+		return false
+	}
+	contents := m.Get("contents")
+	return contents == nil || isStoredContent(contents)
+}
+
+// isContent returns a test for a list of blocks of these types. A block
+// without a type is text.
+func isContent(types ...string) func(jsjson.Value) bool {
+	return func(v jsjson.Value) bool {
+		good := true
+		err := jsjson.Each(v, func(item jsjson.Value) {
+			block, ok := nested(item)
+			good = good && ok && isOneOf(blockType(&block), types)
+		})
+		return err == nil && good
+	}
+}
+
+func isOneOf(v jsjson.Value, texts []string) bool {
+	for _, t := range texts {
+		if v.Is(t) {
+			return true
+		}
+	}
+	return false
+}
+
+func blockType(block *jsjson.Object) jsjson.Value {
+	if v := block.Get("type"); v != nil {
+		return v
+	}
+	return jsjson.Value(`"text"`)
+}

@@ -1,0 +1,150 @@
+package operator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+var byteOrderMark = []byte("\uFEFF")
+
+// File reads a session file. Lines end at "\n" and nowhere else. Empty lines
+// are left out, other lines that are no object are skipped and reported. The
+// first line that Operator can read must be the header; objects before it that
+// Operator cannot read are skipped, behind it they are entries. Nothing is
+// ever migrated.
+func (Dialect) File(data []byte) (*core.File, error) {
+	body, marked := bytes.CutPrefix(data, byteOrderMark)
+	r := reader{file: &core.File{Dialect: name, Exact: !marked && bytes.HasSuffix(body, []byte("\n"))}}
+	for n, line := range numbered(body) {
+		if err := r.read(n, line); err != nil {
+			return nil, err
+		}
+	}
+	if !r.begun {
+		return nil, r.noSession()
+	}
+	return r.file, nil
+}
+
+// A reader makes a file of lines.
+type reader struct {
+	file  *core.File
+	begun bool // the header was met
+}
+
+// read takes the next line. An error says that this is no session.
+func (r *reader) read(n int, line []byte) error {
+	f := r.file
+	if isBlank(line) {
+		f.Exact = false
+		return nil
+	}
+	e, err := readEntry(line)
+	if err == nil && !r.begun {
+		err = r.begin(e)
+		if err == nil {
+			return nil
+		}
+		if Check(line) == nil {
+			r.skip(n, err)
+			return r.noSession()
+		}
+	}
+	if err != nil {
+		r.skip(n, err)
+		return nil
+	}
+	f.Entries = append(f.Entries, e)
+	f.Lines = append(f.Lines, n)
+	return nil
+}
+
+func (r *reader) begin(e core.Entry) error {
+	h, err := asHeader(e)
+	if err != nil {
+		return err
+	}
+	o, err := object(e)
+	if err != nil {
+		return err
+	}
+	r.begun, r.file.Header, r.file.Version = true, h, string(o.Get("version"))
+	return nil
+}
+
+func (r *reader) skip(n int, err error) {
+	r.file.Exact = false
+	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: reason(err)})
+}
+
+// noSession says why the lines read so far are no session.
+func (r *reader) noSession() error {
+	if len(r.file.Skipped) == 0 {
+		return fmt.Errorf("no Operator session: the file is empty: %w", core.ErrInvalid)
+	}
+	first := r.file.Skipped[0]
+	return fmt.Errorf("no Operator session: line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
+}
+
+// numbered yields the lines of body, from 1. What is behind the last "\n" is a
+// line unless it is empty.
+func numbered(body []byte) func(yield func(int, []byte) bool) {
+	return func(yield func(int, []byte) bool) {
+		for n := 1; len(body) > 0; n++ {
+			line, rest, _ := bytes.Cut(body, []byte("\n"))
+			if !yield(n, line[:len(line):len(line)]) {
+				return
+			}
+			body = rest
+		}
+	}
+}
+
+// headerWithin is how far into a file Detect looks for a header.
+const headerWithin = 1 << 20
+
+// Detect reports whether the first object among the lines of data is a header
+// that no other agent writes: of the type "session_header", or of the type
+// "session" with a number for its timestamp, where pi has a string.
+func (Dialect) Detect(data []byte) bool {
+	body := bytes.TrimPrefix(data, byteOrderMark)
+	for _, line := range numbered(body[:min(len(body), headerWithin)]) {
+		e, err := readEntry(line)
+		if err != nil {
+			continue
+		}
+		if _, err := asHeader(e); err != nil {
+			return false
+		}
+		o, err := object(e)
+		return err == nil && (e.Type == typeHeaderByBook || isNumber(o.Get("timestamp")))
+	}
+	return false
+}
+
+func isNumber(v jsjson.Value) bool {
+	_, ok := v.Number()
+	return ok
+}
+
+// reason is err for a reader who knows already that the line is bad.
+func reason(err error) string {
+	s := err.Error()
+	if errors.Is(err, core.ErrInvalid) {
+		s = strings.TrimSuffix(s, ": "+core.ErrInvalid.Error())
+	}
+	return s
+}
+
+func isBlank(line []byte) bool { return len(bytes.TrimFunc(line, isSpace)) == 0 }
+
+// isSpace reports whether Python's str.strip would take r away.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1C <= r && r <= 0x1F }
+
+func strip(s string) string { return strings.TrimFunc(s, isSpace) }

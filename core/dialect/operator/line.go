@@ -1,0 +1,103 @@
+package operator
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/filename"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// Header reads a header line: an object of one of the two header types with an
+// id and a cwd that are strings. Its timestamp, where there is one, is a
+// number. The version may be absent, and may be any. The parent, where there is
+// one, is named by the file of a session that was branched; what we make names
+// it by its id.
+func (Dialect) Header(line []byte) (core.Header, error) {
+	e, err := readEntry(line)
+	if err != nil {
+		return core.Header{}, err
+	}
+	return asHeader(e)
+}
+
+func asHeader(e core.Entry) (core.Header, error) {
+	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
+	if !isHeader(e.Type) {
+		return h, fmt.Errorf(`it begins with type %q, an Operator header has type "session" or "session_header": %w`, clip(e.Type, 40), core.ErrInvalid)
+	}
+	o, err := object(e)
+	if err != nil {
+		return h, err
+	}
+	cwd, hasCWD := o.Get("cwd").Text()
+	h.CWD = cwd
+	h.Parent, _ = o.Get("parent_session").Text()
+	h.Parents, h.Lineage = filename.Lineage(h.Parent, "fork", "branch")
+	switch {
+	case e.ID == "":
+		return h, fmt.Errorf("the header has no id: %w", core.ErrInvalid)
+	case !hasCWD:
+		return h, fmt.Errorf("the header has no cwd: %w", core.ErrInvalid)
+	case !isTime(o.Get("timestamp")):
+		return h, fmt.Errorf("the timestamp in the header is no number: %w", core.ErrInvalid)
+	}
+	return h, nil
+}
+
+// Entry reads any line as an entry, also one that Check refuses. An id,
+// parent_id or type that is no string counts as absent. Time is a number as it
+// is written, or the text of a string.
+func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
+
+func readEntry(line []byte) (core.Entry, error) {
+	e := core.Entry{Line: line}
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
+	}
+	err := core.Members(line, func(name string, v jsontext.Value) {
+		switch name {
+		case "id":
+			e.ID, _ = jsjson.Value(v).Text()
+		case "parent_id":
+			e.Parent, _ = jsjson.Value(v).Text()
+		case "type":
+			e.Type, _ = jsjson.Value(v).Text()
+		case "timestamp":
+			e.Time = timeText(jsjson.Value(v))
+		}
+	})
+	if err != nil {
+		return core.Entry{}, err
+	}
+	return e, nil
+}
+
+// object reads the line of an entry. The error names the entry.
+func object(e core.Entry) (jsjson.Object, error) {
+	o, err := jsjson.ParseObject(e.Line)
+	if err != nil {
+		return o, fmt.Errorf("entry %q: %v: %w", clip(e.ID, 64), err, core.ErrInvalid)
+	}
+	return o, nil
+}
+
+// nested reads v as an object, and reports false where it is none.
+func nested(v jsjson.Value) (jsjson.Object, bool) {
+	if v.Kind() != '{' {
+		return jsjson.Object{}, false
+	}
+	o, err := jsjson.ParseObject(v)
+	return o, err == nil
+}
+
+// clip shortens s for an error message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

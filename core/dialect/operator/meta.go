@@ -1,0 +1,143 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// WithMeta returns the message entry e with meta, an object or null, in place
+// of its own. Nothing else of its line changes. ErrInvalid when e is no message
+// that Operator reads, or meta is neither.
+func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
+	if _, err := read(e); e.Type != typeMessage || err != nil {
+		return core.Entry{}, fmt.Errorf("entry %q is no message: %w", clip(e.ID, 64), core.ErrInvalid)
+	}
+	v := jsontext.Value(bytes.Clone(meta))
+	if err := v.Compact(); err != nil || v.Kind() != '{' && v.Kind() != 'n' {
+		return core.Entry{}, fmt.Errorf("the meta of a message is an object or null: %w", core.ErrInvalid)
+	}
+	line, err := withMember(e.Line, "meta", v)
+	if err != nil {
+		return core.Entry{}, err
+	}
+	return readEntry(line)
+}
+
+// WithReaction returns the first message in es that its channel calls message,
+// with emoji behind its reactions, or as it is where emoji is among them. The
+// entry keeps its id, so it can take the place of the one it was made from.
+// ErrNotFound when there is no such message.
+func WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
+	for _, e := range es {
+		meta, raw, ok := metaOf(e)
+		if !ok {
+			continue
+		}
+		if id, ok := meta.Get("channel_message_id").Text(); !ok || id != message {
+			continue
+		}
+		reactions, there := react(meta.Get("reactions"), emoji)
+		if there {
+			return e, nil
+		}
+		patched, err := withMember(raw, "reactions", reactions)
+		if err != nil {
+			return core.Entry{}, err
+		}
+		line, err := withMember(e.Line, "meta", patched)
+		if err != nil {
+			return core.Entry{}, err
+		}
+		return readEntry(line)
+	}
+	return core.Entry{}, fmt.Errorf("message %q of the channel: %w", clip(message, 64), core.ErrNotFound)
+}
+
+// WithMeta is the function of the same name.
+func (Dialect) WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
+	return WithMeta(e, meta)
+}
+
+// WithReaction is the function of the same name.
+func (Dialect) WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
+	return WithReaction(es, message, emoji)
+}
+
+// metaOf returns the meta of a message entry, and its text.
+func metaOf(e core.Entry) (meta jsjson.Object, raw jsjson.Value, ok bool) {
+	if e.Type != typeMessage {
+		return meta, nil, false
+	}
+	o, err := read(e)
+	if err != nil {
+		return meta, nil, false
+	}
+	raw = o.Get("meta")
+	meta, ok = nested(raw)
+	return meta, raw, ok
+}
+
+// react returns reactions, which may be null, with emoji at the end; there
+// says that it is among them.
+func react(reactions jsjson.Value, emoji string) (list []byte, there bool) {
+	list = []byte{'['}
+	_ = jsjson.Each(reactions, func(item jsjson.Value) {
+		if s, ok := item.Text(); ok && s == emoji {
+			there = true
+		}
+		list = append(append(list, item...), ',')
+	})
+	return append(jsjson.AppendString(list, emoji), ']'), there
+}
+
+// withMember returns the object in line with another value for the member
+// called name, which is added at the end where there is none. No other byte
+// changes.
+func withMember(line []byte, name string, value []byte) ([]byte, error) {
+	from, to, err := spanOf(line, name)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(line)+len(name)+len(value)+4)
+	if to > 0 {
+		return append(append(append(b, line[:from]...), value...), line[to:]...), nil
+	}
+	end := bytes.LastIndexByte(line, '}')
+	b = append(b, line[:end]...)
+	if !bytes.HasSuffix(bytes.TrimRight(b, " \t\r"), []byte("{")) {
+		b = append(b, ',')
+	}
+	b = append(append(append(b, '"'), name...), `":`...)
+	return append(append(b, value...), line[end:]...), nil
+}
+
+// spanOf returns where in line the value of the member called name is, the last
+// of them where there are several; to is 0 where there is none.
+func spanOf(line []byte, name string) (from, to int, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err = d.ReadToken(); err != nil {
+		return 0, 0, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+	}
+	for d.PeekKind() == '"' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return 0, 0, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+		}
+		is := token.String() == name
+		value, err := d.ReadValue()
+		if err != nil {
+			return 0, 0, fmt.Errorf("%v: %w", err, core.ErrInvalid)
+		}
+		if is {
+			to = int(d.InputOffset())
+			from = to - len(value)
+		}
+	}
+	return from, to, nil
+}

@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"encoding/json"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// ownOf is what only Operator has of a session at the end of path: the channel
+// it was last on, null where it was on none, the settings that a context ends
+// with, and the file of the session it came from, where the header names one.
+func ownOf(header *jsjson.Object, path []core.Entry) json.RawMessage {
+	channel := null
+	if s := channelOn(path); s != "" {
+		channel = jsjson.AppendString(nil, s)
+	}
+	level := jsjson.Value(`"off"`)
+	if o, ok := lastOf(path, typeThinking); ok {
+		level = o.Get("thinking_level")
+	}
+	model, _ := lastOf(path, typeModel)
+	c := conversation{text: append([]byte(`{"channel":`), channel...)}
+	c.member("thinking_level", level)
+	c.member("model_id", model.Get("model_id"))
+	c.member("provider_id", model.Get("provider_id"))
+	if parent := header.Get("parent_session"); !parent.IsNullish() {
+		c.member("parent_session", parent)
+	}
+	return valid(append(c.text, '}'))
+}
+
+// lastOf is the last entry of path of that type that Operator reads.
+func lastOf(path []core.Entry, kind string) (jsjson.Object, bool) {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].Type != kind {
+			continue
+		}
+		if o, err := read(path[i]); err == nil {
+			return o, true
+		}
+	}
+	return jsjson.Object{}, false
+}

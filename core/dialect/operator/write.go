@@ -1,0 +1,49 @@
+package operator
+
+import (
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// NewHeader makes a header of version 3, in Operator's order of members. A
+// time that is neither ISO 8601 nor a number is left out.
+func (Dialect) NewHeader(f core.HeaderFields) []byte {
+	b := []byte(`{"type":"session","version":` + strconv.Itoa(version))
+	b = appendMember(b, "id", f.ID)
+	if n, ok := number(f.Time); ok {
+		b = append(append(b, `,"timestamp":`...), n...)
+	}
+	b = appendMember(b, "cwd", f.CWD)
+	if f.Parent != "" {
+		b = appendMember(b, "parent_session", f.Parent)
+	}
+	return append(b, '}')
+}
+
+// NewLabel makes a line that labels target, or takes its label away where
+// label is empty.
+func (Dialect) NewLabel(target, label string) []byte {
+	b := []byte(`{"type":"label"`)
+	if label != "" {
+		b = appendMember(b, "label", label)
+	}
+	return append(appendMember(b, "target_id", target), '}')
+}
+
+// NewName makes a line that names the session. The name is kept as it is; it
+// is read without the white space around it. A name that is blank does not
+// clear: Operator then goes on using the one before it, and so does Info.
+func (Dialect) NewName(name string) []byte {
+	b := []byte(`{"type":"session_info"`)
+	if name != "" {
+		b = appendMember(b, "name", name)
+	}
+	return append(b, '}')
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return jsjson.AppendString(b, value)
+}

@@ -1,0 +1,260 @@
+package operator
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// levels are the thinking levels that Operator has, from the least to the most.
+var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// Write makes a line that says it, one that Operator reads. A mode it cannot
+// say. A message of the system becomes an extension's, for Operator makes its
+// own.
+func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+	w := writer{}
+	switch it.Kind {
+	case core.ItemMessage:
+		w.message(it)
+	case core.ItemModel:
+		if it.For != "" { // as a change of the model it would change the session's own
+			return nil, []string{"the model for the role " + strconv.Quote(clip(it.For, 40))}
+		}
+		w.Begin(typeModel)
+		w.Text("model_id", it.Model)
+		w.Text("provider_id", it.Provider)
+	case core.ItemLevel:
+		if !slices.Contains(levels, it.Text) {
+			return nil, []string{"thinking level " + strconv.Quote(clip(it.Text, 40))}
+		}
+		w.Begin(typeThinking)
+		w.Text("thinking_level", it.Text)
+	case core.ItemCompaction:
+		w.Begin(typeCompaction)
+		w.Text("summary", it.Text)
+		w.Text("first_kept_entry_id", it.Target)
+		w.Raw("tokens_before", strconv.AppendInt(nil, it.Tokens, 10))
+		w.Value("details", it.Details)
+		w.Raw("from_hook", []byte("false"))
+	case core.ItemBranch:
+		w.Begin(typeBranchSummary)
+		from := it.Target
+		if from == "" {
+			from = root
+		}
+		w.Text("from_id", from)
+		w.Text("summary", it.Text)
+		w.Value("details", it.Details)
+		w.Raw("from_hook", []byte("false"))
+	case core.ItemLabel:
+		return d.NewLabel(it.Target, it.Text), nil
+	case core.ItemName:
+		return d.NewName(it.Text), nil
+	case core.ItemLeaf:
+		w.Begin(typeLeaf)
+		if it.Target != "" {
+			w.Text("target_id", it.Target)
+		}
+	case core.ItemCustom:
+		w.Begin(typeCustom)
+		w.Text("custom_type", it.Type)
+		w.Value("data", it.Details)
+	case core.ItemNote:
+		w.note(it)
+	case core.ItemChannel:
+		w.channel(it)
+	default:
+		return nil, nil
+	}
+	return append(w.Bytes, '}'), w.Lost
+}
+
+// A writer makes one line.
+type writer struct{ jsonl.Line }
+
+func (w *writer) note(it core.Item) {
+	w.Begin(typeCustomMessage)
+	w.Text("custom_type", it.Type)
+	w.blocks("content", it.Blocks, core.BlockText, core.BlockImage)
+	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
+	w.Value("details", it.Details)
+}
+
+func (w *writer) channel(it core.Item) {
+	w.Begin(typeChannel)
+	w.Text("name", it.Text)
+	ids, ok := nested(jsjson.Value(it.Details))
+	if !ok {
+		return
+	}
+	for _, name := range []string{"chat_id", "user_id"} {
+		if s, ok := ids.Get(name).Text(); ok {
+			w.Text(name, s)
+		}
+	}
+}
+
+func (w *writer) message(it core.Item) {
+	if it.Role == core.RoleSystem {
+		w.note(core.Item{Type: "system", Blocks: it.Blocks})
+		return
+	}
+	m := writer{}
+	m.Bytes = append(m.Bytes, `{"role":"`+string(it.Role)+`"`...)
+	if it.Role == core.RoleTool {
+		m.result(it.Blocks)
+	} else {
+		m.blocks("contents", it.Blocks, core.BlockText, core.BlockImage, core.BlockAudio, core.BlockThinking, core.BlockCall)
+	}
+	if n, ok := number(it.Time); ok {
+		m.Raw("timestamp", []byte(n))
+	}
+	if it.Role == core.RoleAssistant {
+		m.answer(it)
+	}
+	m.Text("id", messageID(m.Bytes))
+	w.Bytes = append(append(append(w.Bytes, `{"type":"message","message":`...), m.Bytes...), '}')
+	w.Lost = append(w.Lost, m.Lost...)
+}
+
+// messageID is a UUID for a message, derived from what it says.
+func messageID(message []byte) string {
+	h := sha256.Sum256(message)
+	return core.UUIDOf([16]byte(h[:16]))
+}
+
+func (w *writer) answer(it core.Item) {
+	u := it.Usage
+	if u == nil {
+		u = &core.Usage{}
+	}
+	b := []byte(`{"input_tokens":` + strconv.FormatInt(u.Input, 10) + `,"output_tokens":` + strconv.FormatInt(u.Output, 10) +
+		`,"cache_read_tokens":` + strconv.FormatInt(u.CacheRead, 10) + `,"cache_write_tokens":` + strconv.FormatInt(u.CacheWrite, 10) +
+		`,"cost":{"input":0.0,"output":0.0,"cache_read":0.0,"cache_write":0.0,"total":`)
+	w.Raw("usage", append(jsjson.AppendNumber(b, u.Cost), `}}`...))
+	stop := "stop"
+	for name, s := range stops {
+		if s == it.Stop {
+			stop = name
+		}
+	}
+	w.Text("stop_reason", stop)
+	w.Text("error", it.Error)
+	if it.Model != "" || it.Provider != "" {
+		w.Lose(core.LostModel)
+	}
+}
+
+// result adds the result of a tool: its texts in one, its pictures behind it.
+func (w *writer) result(bs []core.Block) {
+	r := core.Block{}
+	if len(bs) > 0 {
+		r = bs[0]
+	}
+	var texts []string
+	var pictures []core.Block
+	for _, b := range r.Blocks {
+		if b.Kind == core.BlockText {
+			texts = append(texts, b.Text)
+			continue
+		}
+		pictures = append(pictures, b)
+	}
+	w.Bytes = append(w.Bytes, `,"contents":[{"type":"tool_result"`...)
+	w.Text("id", r.ID)
+	w.Text("content", strings.Join(texts, "\n"))
+	w.Raw("is_error", strconv.AppendBool(nil, r.Failed))
+	w.object("metadata", r.Details, "details of a result that are no object")
+	w.Raw("terminate", []byte("false"))
+	w.Bytes = append(w.Bytes, '}')
+	for _, p := range pictures {
+		w.Bytes = append(w.Bytes, ',')
+		if !w.block(p, []core.BlockKind{core.BlockImage}) {
+			w.Bytes = w.Bytes[:len(w.Bytes)-1]
+		}
+	}
+	w.Bytes = append(w.Bytes, ']')
+}
+
+// object adds v where it is an object, else an empty one: what is lost then is
+// said in the words of lost.
+func (w *writer) object(name string, v json.RawMessage, lost string) {
+	b, err := jsjson.Append(nil, jsjson.Value(v))
+	if err != nil || len(b) == 0 || b[0] != '{' {
+		if v != nil {
+			w.Lose(lost)
+		}
+		b = []byte("{}")
+	}
+	w.Raw(name, b)
+}
+
+// blocks adds a list of blocks of the kinds that have a place there.
+func (w *writer) blocks(name string, bs []core.Block, kinds ...core.BlockKind) {
+	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
+	some := false
+	for _, b := range bs {
+		mark := len(w.Bytes)
+		if some {
+			w.Bytes = append(w.Bytes, ',')
+		}
+		if !w.block(b, kinds) {
+			w.Bytes = w.Bytes[:mark]
+			continue
+		}
+		some = true
+	}
+	w.Bytes = append(w.Bytes, ']')
+}
+
+func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
+	if !slices.Contains(kinds, b.Kind) {
+		w.Lose(string(b.Kind))
+		return false
+	}
+	if b.Hidden {
+		w.Lose("a thought that the provider hid")
+		return false
+	}
+	if b.Signature != "" && b.Kind != core.BlockThinking {
+		w.Lose("a provider's signature on a " + string(b.Kind))
+	}
+	switch b.Kind {
+	case core.BlockText:
+		w.Bytes = append(w.Bytes, `{"type":"text"`...)
+		w.Text("content", b.Text)
+	case core.BlockThinking:
+		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
+		w.Text("content", b.Text)
+		w.Text("signature", b.Signature)
+	case core.BlockImage:
+		w.Bytes = append(w.Bytes, `{"type":"image","images":[`...)
+		w.Bytes = append(jsjson.AppendString(w.Bytes, dataURL(b)), ']')
+	case core.BlockAudio:
+		w.Bytes = append(w.Bytes, `{"type":"audio","audio":[`...)
+		w.Bytes = append(jsjson.AppendString(w.Bytes, dataURL(b)), ']')
+	case core.BlockCall:
+		w.Bytes = append(w.Bytes, `{"type":"tool_call"`...)
+		w.Text("id", b.ID)
+		w.Text("name", b.Name)
+		w.object("args", b.Args, "arguments of a call that are no object")
+		w.object("metadata", b.Details, "details of a call that are no object")
+	}
+	w.Bytes = append(w.Bytes, '}')
+	return true
+}
+
+// dataURL is a picture or a sound as one text.
+func dataURL(b core.Block) string {
+	if b.MIME == "" {
+		return b.Data
+	}
+	return "data:" + b.MIME + ";base64," + b.Data
+}

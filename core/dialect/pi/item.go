@@ -1,0 +1,66 @@
+package pi
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/talk"
+)
+
+// Read returns what e says in terms that all agents share. A command that the
+// user ran reads as the user telling of it. Usage entries, edits of the context
+// and lines of unknown types say nothing to others.
+func (Dialect) Read(e core.Entry) []core.Item {
+	o, err := jsonl.Object(e)
+	if err != nil {
+		return nil
+	}
+	text := func(name string) string {
+		s, _ := jsonl.Text(o.Get(name))
+		return s
+	}
+	switch e.Type {
+	case "model_change":
+		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: text("provider"), Model: text("modelId")}}
+	case "session_info":
+		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: jsonl.Trim(text("name"))}}
+	}
+	return talk.Read(e, &o)
+}
+
+// levels are the thinking levels that pi has, from the least to the most.
+var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh"}
+
+// Write makes a line that says it. What pi has no entries for, a mode or a
+// channel, it cannot say; nor where a session stands, which is its last line.
+func (Dialect) Write(it core.Item) (line []byte, lost []string) {
+	switch it.Kind {
+	case core.ItemModel:
+		if it.For != "" { // as a change of the model it would change the session's own
+			return nil, []string{"the model for the role " + strconv.Quote(jsonl.Clip(it.For, 40))}
+		}
+		b := jsonl.AppendMember([]byte(`{"type":"model_change"`), "provider", it.Provider)
+		return append(jsonl.AppendMember(b, "modelId", it.Model), '}'), nil
+	case core.ItemLevel:
+		level := it.Text
+		if !slices.Contains(levels, level) {
+			lost = append(lost, "thinking level "+strconv.Quote(jsonl.Clip(level, 40)))
+			if level != "max" { // no word for how much
+				return nil, lost
+			}
+			level = levels[len(levels)-1]
+		}
+		return append(jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", level), '}'), lost
+	case core.ItemName:
+		return Dialect{}.NewName(it.Text), nil
+	}
+	return talk.Write(it, hidden)
+}
+
+// hidden is a thought that the provider hid, which pi keeps as one without words.
+func hidden(b []byte, seal string) []byte {
+	b = append(b, `{"type":"thinking","thinking":"[Reasoning redacted]"`...)
+	return append(jsonl.AppendMember(b, "thinkingSignature", seal), `,"redacted":true}`...)
+}

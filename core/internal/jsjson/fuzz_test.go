@@ -1,0 +1,82 @@
+package jsjson
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// FuzzJSJSON holds that what Append writes is what Append writes for it, that
+// an Object gives the same, that what is copied is what would be written, that
+// Pick finds what an Object has, and that this package and core accept the same
+// lines as objects.
+func FuzzJSJSON(f *testing.F) {
+	for _, c := range appended {
+		f.Add([]byte(c.in))
+		f.Add([]byte(`{"v":` + c.in + `}`))
+	}
+	for _, in := range malformed {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		once, err := Append(nil, in)
+		o, objectErr := ParseObject(in)
+		if isObject := err == nil && once[0] == '{'; isObject != (objectErr == nil) {
+			t.Fatalf("Append: %v, ParseObject: %v", err, objectErr)
+		}
+		slow, slowErr := rewrite(nil, in)
+		if (slowErr == nil) != (err == nil) || !bytes.Equal(slow, once) {
+			t.Fatalf("Append: %q, %v; written anew: %q, %v", once, err, slow, slowErr)
+		}
+		pickAsObjects(t, in)
+		if coreErr := core.Members(in, func(string, jsontext.Value) {}); (coreErr == nil) != (objectErr == nil) {
+			t.Fatalf("core.Members: %v, ParseObject: %v", coreErr, objectErr)
+		}
+		if err != nil {
+			return
+		}
+		if twice, err := Append(nil, once); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%q, then %q, %v", once, twice, err)
+		}
+		if objectErr == nil {
+			if b, err := o.Append(nil); err != nil || !bytes.Equal(b, once) {
+				t.Fatalf("%q as an object is %q, %v", once, b, err)
+			}
+		}
+	})
+}
+
+// pickAsObjects checks Pick and PickIn against what ParseObject and Get give.
+func pickAsObjects(t *testing.T, in []byte) {
+	t.Helper()
+	names := []string{"a", "id", "v", "role"}
+	values := make([]Value, len(names))
+	o, want := ParseObject(in)
+	if err := Pick(in, names, values); (err == nil) != (want == nil) {
+		t.Fatalf("Pick: %v, ParseObject: %v", err, want)
+	}
+	for i, name := range names {
+		if want == nil && !bytes.Equal(values[i], o.Get(name)) {
+			t.Fatalf("Pick: %s is %q, Get: %q", name, values[i], o.Get(name))
+		}
+	}
+	member, same, err := PickIn(in, "v", names, values)
+	if (err == nil) != (want == nil) || want == nil && !bytes.Equal(member, o.Get("v")) {
+		t.Fatalf("PickIn: %q, %v; ParseObject: %q, %v", member, err, o.Get("v"), want)
+	}
+	if err != nil {
+		return
+	}
+	if b, err := rewrite(nil, member); same && (err != nil || !bytes.Equal(b, member)) {
+		t.Fatalf("PickIn says that %q is the same, it is %q", member, b)
+	}
+	inner, _ := ParseObject(member)
+	for i, name := range names {
+		if got := inner.Get(name); !bytes.Equal(values[i], got) {
+			t.Fatalf("PickIn: %s is %q, Get: %q", name, values[i], got)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package jsjson
+
+// Pick reads src as one JSON object and sets values[i] to the member called
+// names[i], nil where there is none. Of a name given twice the last counts. The
+// names must be plain as for Value.Is; the values share memory with src. It does
+// what ParseObject and Get do, and keeps nothing but what is asked for.
+func Pick(src []byte, names []string, values []Value) error {
+	p := newPicker(src, names, values)
+	if p.peek() != '{' {
+		return p.fail("no object")
+	}
+	if err := p.object(); err != nil {
+		return err
+	}
+	return p.end()
+}
+
+// PickIn is Pick of the object that is the member of src called outer, which it
+// returns. Where that is no object, or is not there, all values are nil. It
+// reports same where the member is as Append would write it, and need only be
+// copied; that it may not notice.
+func PickIn(src []byte, outer string, names []string, values []Value) (member Value, same bool, err error) {
+	p := newPicker(src, names, values)
+	if p.peek() != '{' {
+		return nil, false, p.fail("no object")
+	}
+	if err := p.enter(); err != nil {
+		return nil, false, err
+	}
+	for first := true; ; first = false {
+		ok, err := p.more(first, '}')
+		if err != nil {
+			return nil, false, err
+		}
+		if !ok {
+			return member, same, p.end()
+		}
+		name, err := p.member()
+		if err != nil {
+			return nil, false, err
+		}
+		if string(name) != outer {
+			if err := p.skip(); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		if member, same, err = p.inside(); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// A picker reads an object for some of its members.
+type picker struct {
+	scanner
+	names  []string
+	values []Value
+}
+
+func newPicker(src []byte, names []string, values []Value) picker {
+	clear(values[:len(names)])
+	return picker{scanner{src: src}, names, values}
+}
+
+// object reads an object.
+func (p *picker) object() error {
+	if err := p.enter(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		ok, err := p.more(first, '}')
+		if !ok {
+			return err
+		}
+		name, err := p.member()
+		if err != nil {
+			return err
+		}
+		value, err := p.value()
+		if err != nil {
+			return err
+		}
+		p.note(name, value)
+	}
+}
+
+// member reads the name of a member and the colon behind it.
+func (p *picker) member() ([]byte, error) {
+	if p.peek() != '"' {
+		return nil, p.fail("no member name")
+	}
+	name, err := p.name()
+	if err != nil {
+		return nil, err
+	}
+	return name[1 : len(name)-1], p.colon()
+}
+
+// inside reads the value to look into.
+func (p *picker) inside() (v Value, same bool, err error) {
+	clear(p.values)
+	p.peek()
+	start := p.pos
+	if p.at('{') {
+		r := sameReader{scanner: p.scanner}
+		if same = r.object(p); same {
+			p.pos = r.pos
+			return p.src[start:p.pos], true, nil
+		}
+		clear(p.values)
+		err = p.object()
+	} else {
+		err = p.skip()
+	}
+	return p.src[start:p.pos], false, err
+}
+
+// note keeps a member that is asked for.
+func (p *picker) note(name []byte, value Value) {
+	for i := range p.names {
+		if string(name) == p.names[i] {
+			p.values[i] = value
+		}
+	}
+}
