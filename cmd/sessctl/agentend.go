@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -96,7 +96,7 @@ func (f *following) away() bool {
 func (f *following) end(ctx context.Context, t *trail) ran {
 	t.cancel()
 	<-t.done
-	err := t.bridge.Flush(ctx)
+	err := t.follower.Flush(ctx)
 	at := t.status()
 	r := ran{
 		Session: t.file.session, Dialect: t.file.dialect, Path: t.file.path,
@@ -114,12 +114,12 @@ func (f *following) end(ctx context.Context, t *trail) ran {
 	if by, taken := t.holds.takenBy(core.MainHead); taken {
 		r.Holder = by
 	}
-	_ = t.bridge.Close() // what it remembers is a help and no more
+	_ = t.follower.Close() // what it remembers is a help and no more
 	return r
 }
 
 // linesBehind counts the lines of a file that are not in the log yet.
-func linesBehind(at bridge.File) int {
+func linesBehind(at follow.File) int {
 	h, err := os.Open(at.Path)
 	if err != nil {
 		return 0
@@ -201,8 +201,8 @@ func (a *app) holderText(c *core.Claim) string {
 
 // ownRoots are where the agent that runs keeps its sessions, by its name; all roots
 // where that is none that is known.
-func (f *following) ownRoots() []bridge.Root {
-	var own []bridge.Root
+func (f *following) ownRoots() []follow.Root {
+	var own []follow.Root
 	for _, r := range f.finder.roots {
 		if r.Dialect == f.agent {
 			own = append(own, r)
@@ -214,7 +214,7 @@ func (f *following) ownRoots() []bridge.Root {
 	return own
 }
 
-func rootsText(roots []bridge.Root) string {
+func rootsText(roots []follow.Root) string {
 	var paths []string
 	for _, r := range roots {
 		paths = append(paths, r.Path)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -18,7 +18,7 @@ import (
 // A sessionFile of an agent is one that was found.
 type agentsFile struct {
 	path    string
-	root    bridge.Root
+	root    follow.Root
 	session core.SessionID
 	dialect string
 }
@@ -28,7 +28,7 @@ type agentsFile struct {
 // header names the directory where it runs; those that it was told to write; and
 // those that it has open.
 type finder struct {
-	roots  []bridge.Root
+	roots  []follow.Root
 	cwd    string
 	named  map[string]bool     // the agent was told to use them
 	before map[string]fileMark // as it was before the agent began
@@ -45,13 +45,13 @@ type fileMark struct {
 
 // newFinder looks at what is there before the agent begins. dir is where it
 // runs.
-func newFinder(roots []bridge.Root, dir string, argv []string) *finder {
+func newFinder(roots []follow.Root, dir string, argv []string) *finder {
 	f := &finder{
 		roots: roots, cwd: dir, named: map[string]bool{},
 		before: map[string]fileMark{}, seen: map[string]fileMark{}, other: map[string]bool{}, found: map[string]bool{},
 	}
 	f.listen(argv)
-	f.walk(func(path string, _ bridge.Root, m fileMark) { f.before[path] = m })
+	f.walk(func(path string, _ follow.Root, m fileMark) { f.before[path] = m })
 	return f
 }
 
@@ -73,7 +73,7 @@ func (f *finder) listen(argv []string) {
 		case "--session-dir":
 			f.add(path)
 		case "--session", "--resume", "-r":
-			if bridge.IsSessionName(path) && looksLikePath(value) {
+			if follow.IsSessionName(path) && looksLikePath(value) {
 				f.named[path] = true
 				f.add(path)
 			}
@@ -82,11 +82,11 @@ func (f *finder) listen(argv []string) {
 }
 
 func (f *finder) add(path string) {
-	f.roots = append(f.roots, bridge.Root{Path: filepath.Clean(path)})
+	f.roots = append(f.roots, follow.Root{Path: filepath.Clean(path)})
 }
 
 // walk calls each with every session file below the roots.
-func (f *finder) walk(each func(path string, root bridge.Root, m fileMark)) {
+func (f *finder) walk(each func(path string, root follow.Root, m fileMark)) {
 	for _, root := range f.roots {
 		_ = filepath.WalkDir(root.Path, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -98,7 +98,7 @@ func (f *finder) walk(each func(path string, root bridge.Root, m fileMark)) {
 				}
 				return nil
 			}
-			if !d.Type().IsRegular() || !bridge.IsSessionName(path) || f.other[path] || f.found[path] {
+			if !d.Type().IsRegular() || !follow.IsSessionName(path) || f.other[path] || f.found[path] {
 				return nil
 			}
 			if info, err := d.Info(); err == nil {
@@ -113,7 +113,7 @@ func (f *finder) walk(each func(path string, root bridge.Root, m fileMark)) {
 // agent's process, 0 where it has ended.
 func (f *finder) look(pid int) []agentsFile {
 	var fresh []agentsFile
-	take := func(path string, root bridge.Root, m fileMark, open bool) {
+	take := func(path string, root follow.Root, m fileMark, open bool) {
 		if old, ok := f.before[path]; f.found[path] || ok && old == m && !open {
 			return
 		}
@@ -128,11 +128,11 @@ func (f *finder) look(pid int) []agentsFile {
 		f.found[path] = true
 		fresh = append(fresh, file)
 	}
-	f.walk(func(path string, root bridge.Root, m fileMark) { take(path, root, m, false) })
+	f.walk(func(path string, root follow.Root, m fileMark) { take(path, root, m, false) })
 	for _, path := range openedBy(pid) {
 		info, err := os.Stat(path)
-		if err == nil && info.Mode().IsRegular() && bridge.IsSessionName(path) {
-			take(path, bridge.Root{Path: path}, fileMark{info.Size(), info.ModTime()}, true)
+		if err == nil && info.Mode().IsRegular() && follow.IsSessionName(path) {
+			take(path, follow.Root{Path: path}, fileMark{info.Size(), info.ModTime()}, true)
 		}
 	}
 	return fresh
@@ -140,7 +140,7 @@ func (f *finder) look(pid int) []agentsFile {
 
 // judge reads the header of a file and says whether it is the agent's. Where
 // that cannot be told yet, it is asked again once the file has changed.
-func (f *finder) judge(path string, root bridge.Root, open bool) (agentsFile, bool) {
+func (f *finder) judge(path string, root follow.Root, open bool) (agentsFile, bool) {
 	start, err := readStart(path)
 	if err != nil {
 		return agentsFile{}, false
@@ -157,7 +157,7 @@ func (f *finder) judge(path string, root bridge.Root, open bool) (agentsFile, bo
 }
 
 // mine reports whether a file that changed while the agent runs is the agent's.
-func (f *finder) mine(path string, root bridge.Root, h core.Header) bool {
+func (f *finder) mine(path string, root follow.Root, h core.Header) bool {
 	for main := range f.found { // omp keeps what its subagents write beside its own
 		if below(path, strings.TrimSuffix(main, ".jsonl")) {
 			return true

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/agent/follow"
 )
 
 // A place is a home with session files in it.
@@ -57,7 +57,7 @@ func header(id, cwd string) string {
 const aLine = `{"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"hello"}}` + "\n"
 
 func (p place) finder(argv ...string) *finder {
-	return newFinder([]bridge.Root{{Path: p.root, Dialect: "pi"}}, p.work, append([]string{"pi"}, argv...))
+	return newFinder([]follow.Root{{Path: p.root, Dialect: "pi"}}, p.work, append([]string{"pi"}, argv...))
 }
 
 func wantFound(t *testing.T, f *finder, pid int, want ...string) {

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/bridge"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/session"
@@ -40,13 +40,13 @@ type following struct {
 
 // A trail is one session file that is followed.
 type trail struct {
-	file   agentsFile
-	bridge *bridge.Bridge
-	holds  *holds
-	note   runNote
-	old    bool // an earlier run left it; this agent does not write it
-	away   atomic.Bool
-	parted atomic.Bool
+	file     agentsFile
+	follower *follow.Follower
+	holds    *holds
+	note     runNote
+	old      bool // an earlier run left it; this agent does not write it
+	away     atomic.Bool
+	parted   atomic.Bool
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -60,7 +60,7 @@ func (a *app) newFollowing(node *api.Client, argv []string, o runOptions) *follo
 	}
 	return &following{
 		a: a, node: node, herald: node.Herald(), runs: a.runs(), agent: filepath.Base(argv[0]),
-		finder: newFinder(bridge.AgentRoots(a.env, dir), dir, argv), busy: map[string]agentsFile{},
+		finder: newFinder(follow.AgentRoots(a.env, dir), dir, argv), busy: map[string]agentsFile{},
 		wake: make(chan struct{}, 1),
 	}
 }
@@ -154,11 +154,11 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 	})
 	by, host := f.a.whoami()
 	var err error
-	t.bridge, err = bridge.New(bridge.Config{
+	t.follower, err = follow.New(follow.Config{
 		Node:   f.node,
-		Roots:  []bridge.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
+		Roots:  []follow.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
 		State:  f.runs.state(file.path),
-		Writer: t.holds.writer, Notify: func(n bridge.Notice) { f.hear(t, n) },
+		Writer: t.holds.writer, Notify: func(n follow.Notice) { f.hear(t, n) },
 		By: by, Host: host,
 	})
 	if errors.Is(err, core.ErrHeld) {
@@ -168,9 +168,9 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 		return
 	}
 	if err != nil { // then nothing is remembered
-		t.bridge, err = bridge.New(bridge.Config{
-			Node: f.node, Roots: []bridge.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
-			Writer: t.holds.writer, Notify: func(n bridge.Notice) { f.hear(t, n) }, By: by, Host: host,
+		t.follower, err = follow.New(follow.Config{
+			Node: f.node, Roots: []follow.Root{{Path: file.path, Dialect: file.dialect, Images: t.note.Images}},
+			Writer: t.holds.writer, Notify: func(n follow.Notice) { f.hear(t, n) }, By: by, Host: host,
 		})
 		if err != nil {
 			return
@@ -184,7 +184,7 @@ func (f *following) follow(ctx context.Context, file agentsFile, claim *api.Clai
 	ctx, t.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(t.done)
-		_ = t.bridge.Run(ctx) // it is always nil
+		_ = t.follower.Run(ctx) // it is always nil
 	}()
 	f.trails = append(f.trails, t)
 }
@@ -202,25 +202,25 @@ func (f *following) newNote(file agentsFile, before runNote, old bool) runNote {
 	return n
 }
 
-// hear takes what the bridge tells.
-func (f *following) hear(t *trail, n bridge.Notice) {
+// hear takes what the follower tells.
+func (f *following) hear(t *trail, n follow.Notice) {
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
 	switch n.Kind {
-	case bridge.Away:
+	case follow.Away:
 		t.away.Store(true)
-	case bridge.Back:
+	case follow.Back:
 		t.away.Store(false)
-	case bridge.Parted:
+	case follow.Parted:
 		t.parted.Store(true)
 	}
 }
 
 // fileRoot is how a file is followed that is known by its path alone.
-func (f *following) fileRoot(path, dialect string) bridge.Root {
-	return bridge.Root{Path: path, Dialect: dialect}
+func (f *following) fileRoot(path, dialect string) follow.Root {
+	return follow.Root{Path: path, Dialect: dialect}
 }
 
 // images is the folder with images that a file's lines refer to, empty where its
@@ -280,11 +280,11 @@ func (f *following) isOwn(t *trail) bool {
 }
 
 // status is how far the file is in the log.
-func (t *trail) status() bridge.File {
-	for _, file := range t.bridge.Files() {
+func (t *trail) status() follow.File {
+	for _, file := range t.follower.Files() {
 		if file.Path == t.file.path {
 			return file
 		}
 	}
-	return bridge.File{Path: t.file.path}
+	return follow.File{Path: t.file.path}
 }

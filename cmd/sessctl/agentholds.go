@@ -22,7 +22,7 @@ const claimWithin = 5 * time.Second
 
 // holds are the claims on one session's heads that this host has while an agent
 // writes to it. A head is claimed before the first line goes to it. One that
-// another holds who is there is left to them: the bridge then puts the lines on
+// another holds who is there is left to them: the follower then puts the lines on
 // a head of their own, and that is claimed.
 type holds struct {
 	a      *app

@@ -6,21 +6,21 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/agent/follow"
 )
 
 // agentRoot is where the agent of a dialect keeps its sessions on this host when
 // it works in cwd. flat says that the user has set a folder in which the agent
 // makes no other.
 func (a *app) agentRoot(dialect, cwd string) (root string, flat bool, err error) {
-	root, flat, ok := bridge.AgentSessions(a.env, dialect, cwd)
+	root, flat, ok := follow.AgentSessions(a.env, dialect, cwd)
 	return root, flat, a.placed(dialect, ok)
 }
 
 // agentDataDir is the folder in which the agent has its folder of sessions when
 // it works in cwd.
 func (a *app) agentDataDir(dialect, cwd string) (string, error) {
-	dir, ok := bridge.AgentDir(a.env, dialect, cwd)
+	dir, ok := follow.AgentDir(a.env, dialect, cwd)
 	return dir, a.placed(dialect, ok)
 }
 
@@ -39,7 +39,7 @@ var errNoHome = usagef("HOME is not set, say where the file goes: --dir DIR")
 
 // expand puts the home directory in the place of a leading "~".
 func (a *app) expand(path string) (string, error) {
-	full, ok := bridge.ExpandHome(a.env, path)
+	full, ok := follow.ExpandHome(a.env, path)
 	if !ok {
 		return "", errNoHome
 	}

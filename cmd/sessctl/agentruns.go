@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sesslog/sesslog/bridge"
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/core"
 )
 
 // runs is what this host remembers of session files that agents wrote under
-// sessctl run: a folder for each file, in which the bridge keeps how far it is
+// sessctl run: a folder for each file, in which the follower keeps how far it is
 // in the log, and beside that a note while something of it may not be there. So
 // what a run leaves that was killed, or had no node, is brought in by the next.
 type runs struct{ dir string }
@@ -124,5 +124,5 @@ func (r runs) forget(dir string, now time.Time) {
 
 // file is the file that a note is about.
 func (n runNote) file() agentsFile {
-	return agentsFile{path: n.Path, root: bridge.Root{Path: n.Path, Dialect: n.Dialect, Images: n.Images}, session: n.Session, dialect: n.Dialect}
+	return agentsFile{path: n.Path, root: follow.Root{Path: n.Path, Dialect: n.Dialect, Images: n.Images}, session: n.Session, dialect: n.Dialect}
 }

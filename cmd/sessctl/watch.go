@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/bridge"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -90,25 +90,25 @@ type watchFlags struct {
 const lastFlush = 5 * time.Second
 
 // watchRoots are what the arguments name, or where agents keep sessions.
-func (a *app) watchRoots(args []string) ([]bridge.Root, error) {
+func (a *app) watchRoots(args []string) ([]follow.Root, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	known := bridge.AgentRoots(a.env, dir)
+	known := follow.AgentRoots(a.env, dir)
 	if len(args) == 0 {
 		if len(known) == 0 {
 			return nil, usagef("HOME is not set; name the directories to follow")
 		}
 		return known, nil
 	}
-	var roots []bridge.Root
+	var roots []follow.Root
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)
 		if err != nil {
 			return nil, err
 		}
-		r := bridge.Root{Path: path}
+		r := follow.Root{Path: path}
 		for _, k := range known {
 			if k.Path == path {
 				r = k
@@ -119,7 +119,7 @@ func (a *app) watchRoots(args []string) ([]bridge.Root, error) {
 	return roots, nil
 }
 
-// watchState is where a bridge on this host remembers, when it is told nothing.
+// watchState is where a follower on this host remembers, when it is told nothing.
 func (a *app) watchState(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -131,7 +131,7 @@ func (a *app) watchState(given string) (string, error) {
 	return filepath.Join(filepath.Dir(claims), "watch"), nil
 }
 
-// remembered is the claim that this host has on a head, for a bridge.
+// remembered is the claim that this host has on a head, for a follower.
 func (a *app) remembered(id core.SessionID, head string) string {
 	h, ok, err := a.claims().load(id, head)
 	if err != nil || !ok {
@@ -140,7 +140,7 @@ func (a *app) remembered(id core.SessionID, head string) string {
 	return h.Writer
 }
 
-// rememberWatched and forgetWatched have the claims that a bridge makes be those of
+// rememberWatched and forgetWatched have the claims that a follower makes be those of
 // this host, for other verbs to speak from. A claim is one without them, too.
 func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
 	before, _, _ := a.claims().load(id, c.Head)
@@ -155,7 +155,7 @@ func (a *app) forgetWatched(id core.SessionID, head, writer string) {
 	_ = a.claims().forget(id, head, writer) // a memory that is wrong is found out
 }
 
-func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) error {
+func (a *app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error {
 	node, err := a.client()
 	if err != nil {
 		return err
@@ -165,10 +165,10 @@ func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) erro
 		return err
 	}
 	by, host := a.whoami()
-	b, err := bridge.New(bridge.Config{
+	b, err := follow.New(follow.Config{
 		Node: node, Roots: roots, State: state, By: by, Host: host,
 		Claims: !f.once, Writer: a.remembered, Claimed: a.rememberWatched, Over: a.forgetWatched,
-		Notify: func(n bridge.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
+		Notify: func(n follow.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
 	})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (a *app) watch(ctx context.Context, roots []bridge.Root, f watchFlags) erro
 }
 
 // noteRoots says what is followed, and what is not there.
-func (a *app) noteRoots(roots []bridge.Root, once bool) {
+func (a *app) noteRoots(roots []follow.Root, once bool) {
 	var here, gone []string
 	for _, r := range roots {
 		if _, err := os.Stat(r.Path); err == nil {

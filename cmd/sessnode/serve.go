@@ -166,7 +166,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	})
 	g.Go(func() error {
 		defer stopServing()
-		return follow(ctx, cfg, server.Inside(), logger)
+		return followFiles(ctx, cfg, server.Inside(), logger)
 	})
 	g.Go(func() error {
 		defer func() { _ = presence.LeaveCrew(context.WithoutCancel(work)) }() // others find out in ten seconds

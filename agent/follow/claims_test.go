@@ -1,0 +1,235 @@
+package follow_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// claiming makes a follower of a host that claims heads.
+func claiming(t testing.TB, node *api.Client, host string, idle time.Duration) *setup {
+	t.Helper()
+	s := &setup{dir: t.TempDir(), state: t.TempDir(), node: node, line: &line{}, told: &told{}, host: host, idle: idle}
+	s.path = filepath.Join(s.dir, "a.jsonl")
+	s.open(t)
+	return s
+}
+
+// holder is who holds a head, nil for nobody.
+func holder(t testing.TB, node *api.Client, head string) *core.Claim {
+	t.Helper()
+	hs, err := node.Heads(t.Context(), sessionID)
+	if err != nil {
+		return nil
+	}
+	for _, h := range hs.Heads {
+		if h.Head == head {
+			return h.Claim
+		}
+	}
+	return nil
+}
+
+func isHeldBy(t testing.TB, node *api.Client, head, host string) func() bool {
+	return func() bool {
+		c := holder(t, node, head)
+		return host == "" && c == nil || c != nil && c.Host == host
+	}
+}
+
+// While lines come others see who is at work and where, and once no more do the
+// head is free again.
+func TestAHeadIsClaimedWhileLinesCome(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Second)
+	s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
+	if c := holder(t, s.node, core.MainHead); c != nil && (c.Agent != "pi" || c.By != "tester") {
+		t.Errorf("the claim is %+v", c)
+	}
+	until(t, "main to be free", isHeldBy(t, s.node, core.MainHead, ""))
+	add(t, s.path, said("b", "a", "two")+"\n")
+	until(t, "ann to hold main again", isHeldBy(t, s.node, core.MainHead, "ann"))
+	s.inLog(t, text(header, said("a", "", "one"), said("b", "a", "two")))
+}
+
+func TestWhoIsAtWorkIsSeenAndTheEndOfARunReleases(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	stop := s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to be seen with main", func() bool {
+		list, err := s.node.Presence(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list.Present {
+			if p.Host == "ann" && p.Agent == "pi" && len(p.Holds) == 1 && p.Holds[0].Session == sessionID {
+				return true
+			}
+		}
+		return false
+	})
+	stop()
+	if c := holder(t, s.node, core.MainHead); c != nil {
+		t.Errorf("after the end it is held by %v", c)
+	}
+}
+
+// Two hosts whose agents go on with one session at the same time: every line of
+// both is in the log, once; one has main and the other a head of its own, each
+// under its claim; and who has parted is told so in one sentence.
+func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
+	t.Parallel()
+	node := startCluster(t).node(t)
+	hosts := []*setup{claiming(t, node, "ann", time.Hour), claiming(t, node, "bob", time.Hour)}
+	common := text(header, said("a", "", "one"))
+	for _, s := range hosts {
+		write(t, s.path, common)
+		s.flush(t)
+		s.run(t)
+	}
+	var wg sync.WaitGroup
+	for _, s := range hosts {
+		wg.Go(func() {
+			for i := range 40 {
+				add(t, s.path, said(fmt.Sprint(s.host, i), parent(s.host, i), "on "+s.host)+"\n")
+				time.Sleep(2 * time.Millisecond) // agents take their time; nothing rests on it
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range hosts {
+		s.flush(t)
+	}
+	got := exported(t, node, sessionID)
+	for _, s := range hosts {
+		data, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range bytes.Lines(data) {
+			if n := bytes.Count(got, l); n != 1 {
+				t.Errorf("%d times in the log: %s", n, l)
+			}
+		}
+		f := s.Files()[0]
+		if at := headAt(t, node, f.Head); at != s.host+"39" {
+			t.Errorf("the head %s of %s stands at %s", f.Head, s.host, at)
+		}
+		until(t, s.host+" to hold its head", isHeldBy(t, node, f.Head, s.host))
+	}
+	ann, bob := hosts[0], hosts[1]
+	if a, b := ann.Files()[0].Head, bob.Files()[0].Head; a == b {
+		t.Errorf("both are on %s", a)
+	}
+	if n := ann.told.count(follow.Parted) + bob.told.count(follow.Parted); n != 1 {
+		t.Errorf("%d times somebody is told: %v %v", n, ann.told.all, bob.told.all)
+	}
+}
+
+// A head that another host holds is left to it, and the sentence says who it is
+// and how to go on.
+func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
+	t.Parallel()
+	node := startCluster(t).node(t)
+	ann, bob := claiming(t, node, "ann", time.Hour), claiming(t, node, "bob", time.Hour)
+	common := text(header, said("a", "", "one"))
+	write(t, ann.path, common)
+	ann.run(t)
+	until(t, "ann to hold main", isHeldBy(t, node, core.MainHead, "ann"))
+	write(t, bob.path, common+said("y0", "a", "on bob")+"\n")
+	bob.run(t)
+	until(t, "bob to be told", func() bool { return bob.told.count(follow.Parted) == 1 })
+	n := bob.told.first(follow.Parted)
+	if !strings.HasPrefix(n.Text, "pi on ann went on with session "+sessionID) || !strings.Contains(n.Text, "sessctl resume") {
+		t.Errorf("it says %s", n.Text)
+	}
+	until(t, "bob to hold its own head", isHeldBy(t, node, n.Head, "bob"))
+	if c := holder(t, node, core.MainHead); c == nil || c.Host != "ann" || headAt(t, node, core.MainHead) != "a" {
+		t.Errorf("main is held by %v, at %s", c, headAt(t, node, core.MainHead))
+	}
+	if ann.told.count(follow.Parted) != 0 {
+		t.Error(ann.told.all)
+	}
+}
+
+// What ended without giving its claim back, as when it is killed, has it when it
+// runs again: nobody has parted, and in the end the head is free.
+func TestAClaimOutlivesABridgeThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	stop := s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
+	before := holder(t, s.node, core.MainHead)
+	s.line.down.Store(true)
+	stop()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.line.down.Store(false)
+	s.host = "ann-renamed" // not known by its host, but by what was remembered
+	s.open(t)
+	stop = s.run(t)
+	add(t, s.path, said("b", "a", "two")+"\n")
+	until(t, "the line", func() bool { return headAt(t, s.node, core.MainHead) == "b" })
+	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != before.Writer {
+		t.Errorf("main is held by %v, and was by %v", c, before)
+	}
+	stop()
+	if c := holder(t, s.node, core.MainHead); c != nil || s.told.count(follow.Parted) > 0 {
+		t.Errorf("main is held by %v; told %v", c, s.told.all)
+	}
+}
+
+// A claim that somebody else made on the same host, for the agent that writes the
+// file, is written from, and is theirs to release.
+func TestAClaimOfTheSameHostIsShared(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	write(t, s.path, text(header, said("a", "", "one")))
+	s.flush(t)
+	theirs, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Agent: "pi", Host: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := s.run(t)
+	add(t, s.path, said("b", "a", "two")+"\n")
+	until(t, "the line", func() bool { return headAt(t, s.node, core.MainHead) == "b" })
+	stop()
+	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || s.told.count(follow.Parted) > 0 {
+		t.Errorf("main is held by %v; told %v", c, s.told.all)
+	}
+}
+
+// Who takes a head over has it: the lines of the former holder go to a head of
+// their own. Once it is free again, that stays so, for the histories are two.
+func TestAClaimThatIsTakenOverIsOver(t *testing.T) {
+	t.Parallel()
+	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
+	s.run(t)
+	write(t, s.path, text(header, said("a", "", "one")))
+	until(t, "ann to hold main", isHeldBy(t, s.node, core.MainHead, "ann"))
+	theirs, err := s.node.Claim(t.Context(), sessionID, api.ClaimRequest{Agent: "pi", Host: "bob", TakeOver: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s.path, said("b", "a", "two")+"\n")
+	until(t, "ann to be told", func() bool { return s.told.count(follow.Parted) == 1 })
+	own := s.told.first(follow.Parted).Head
+	until(t, "ann to hold its own head", isHeldBy(t, s.node, own, "ann"))
+	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || headAt(t, s.node, core.MainHead) != "a" {
+		t.Errorf("main is held by %v", c)
+	}
+}

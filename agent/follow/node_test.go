@@ -1,0 +1,197 @@
+package follow_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/blobstore/fsblob"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+)
+
+// A cluster is a real server with a log on it, for nodes to stand on.
+type cluster struct {
+	conn   *nats.Conn
+	bucket blobstore.Bucket
+}
+
+func startCluster(t testing.TB) *cluster {
+	t.Helper()
+	broker := embeddedtest.Start(t)
+	conn, err := broker.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	bucket, err := fsblob.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cluster{conn, bucket}
+}
+
+// node runs a node until the test ends, and returns a client to it.
+func (c *cluster) node(t testing.TB) *api.Client {
+	t.Helper()
+	ctx := t.Context()
+	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	blobs := blobstore.NewCached(c.bucket, 1<<20)
+	log, err := stream.OpenLog(ctx, c.conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots := materializer.NewSnapshots(c.bucket)
+	sessions := stream.NewSessions(stream.Config{
+		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
+	})
+	cache := materializer.NewCache(sessions, 64<<20)
+	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(c.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit, err := stream.OpenAudit(ctx, js, log.Name(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat := materializer.New(materializer.Config{
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
+	})
+	presence := stream.NewPresence(js, log.Name(), 1, session.Presence{ID: ulid.Make().String(), Agent: "test"})
+	server := api.New(api.Config{
+		Presence: presence,
+		Log:      log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
+		Snapshots: snapshots, Blobs: blobs, Audit: audit, Node: "test", Version: "test", Logger: quiet,
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = server.Run(work, ln) })
+	wg.Go(func() { _ = presence.Run(work) })
+	wg.Go(func() { _ = mat.Run(work); _ = directory.Close() })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return &api.Client{Base: "http://" + ln.Addr().String()}
+}
+
+// A line is the way to a node, which can be cut, and which can lose answers.
+type line struct {
+	down atomic.Bool
+	lose atomic.Int64 // so many answers of writes are lost
+	hang atomic.Bool  // requests are taken and not answered
+	hung atomic.Int64 // so many of them, each of which will not wait for ever
+	sent atomic.Int64 // bytes of requests
+	slow atomic.Int64 // so many writes to sessions break, and arrive later
+	rest sync.WaitGroup
+	late atomic.Pointer[late]
+	// before is called with each request that is about to be sent.
+	before atomic.Pointer[func(*http.Request)]
+}
+
+// through returns a client that speaks to c's node over l.
+func (l *line) through(c *api.Client) *api.Client {
+	return &api.Client{Base: c.Base, Token: c.Token, HTTP: &http.Client{Transport: l}}
+}
+
+var errCut = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+
+// RoundTrip implements http.RoundTripper.
+func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
+	if l.down.Load() {
+		return nil, errCut
+	}
+	if l.hang.Load() {
+		if _, ok := r.Context().Deadline(); ok {
+			l.hung.Add(1)
+		}
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if x := l.late.Load(); x.is(r) && l.late.CompareAndSwap(x, nil) {
+		return nil, x.take(r)
+	}
+	if l.slow.Load() > 0 && r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/claims") && !strings.Contains(r.URL.Path, "/presence") && l.slow.Add(-1) >= 0 {
+		x := &late{then: func() {}}
+		err := x.take(r)
+		l.rest.Go(func() {
+			time.Sleep(rand.N(30 * time.Millisecond)) // chance, not an order of events
+			if r, err := http.DefaultTransport.RoundTrip(x.request); err == nil {
+				_ = r.Body.Close()
+			}
+		})
+		return nil, err
+	}
+	if f := l.before.Load(); f != nil {
+		(*f)(r)
+	}
+	l.sent.Add(r.ContentLength)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.Method == http.MethodGet {
+		return resp, err
+	}
+	if l.lose.Load() > 0 && l.lose.Add(-1) >= 0 {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		return nil, errors.New("the answer was lost")
+	}
+	return resp, nil
+}
+
+// exported returns the session as its agent's file.
+func exported(t testing.TB, node *api.Client, id string) []byte {
+	t.Helper()
+	r, err := node.Export(t.Context(), id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// entries returns the session's entry lines.
+func entries(t testing.TB, node *api.Client, id string) [][]byte {
+	t.Helper()
+	r, err := node.Entries(t.Context(), id, false, api.View{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(b, []byte("\n"))
+	return lines[:len(lines)-1]
+}

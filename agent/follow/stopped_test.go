@@ -1,0 +1,128 @@
+package follow_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/agent/follow"
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+const otherID = "0199aaaa-0000-7000-8000-000000000002"
+
+var otherHeader = strings.Replace(header, sessionID, otherID, 1)
+
+// What cannot be noted in a session that takes nothing any more is that file's
+// affair: it is told once, no node counts as away, and other files go on.
+func TestASessionThatTakesNothingHoldsNoOtherUp(t *testing.T) {
+	t.Parallel()
+	for name, become := range map[string]string{"a file that holds nothing": "", "a bad line": text(header, said("a", "", "one"), `{"id":"x"}{"id":"y"}`)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSetup(t, startCluster(t).node(t), t.TempDir())
+			other := filepath.Join(s.dir, "b.jsonl")
+			write(t, s.path, text(header, said("a", "", "one")))
+			write(t, other, text(otherHeader, said("a", "", "one")))
+			s.flush(t)
+			if err := s.node.Delete(t.Context(), sessionID, api.Notice{}); err != nil {
+				t.Fatal(err)
+			}
+			write(t, s.path, become)
+			old := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(s.path, old, old); err != nil {
+				t.Fatal(err)
+			}
+			add(t, other, said("b", "a", "two")+"\n")
+			s.flush(t)
+			s.flush(t)
+			if got := string(exported(t, s.node, otherID)); !strings.Contains(got, `"two"`) {
+				t.Errorf("the other file's session is\n%s", got)
+			}
+			if s.told.count(follow.Stopped) != 1 || s.told.count(follow.Away) != 0 {
+				t.Error(s.told.all)
+			}
+		})
+	}
+}
+
+// A log that was begun anew gets what is in files that nobody touches, also that
+// of a file whose head was elsewhere.
+func TestALogThatWasBegunAnewGetsWhatFilesHave(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, startCluster(t).node(t), t.TempDir())
+	data := text(header, said("a", "", "one"), said("b", "a", "two"))
+	write(t, s.path, data)
+	s.flush(t)
+	if _, err := s.node.Move(t.Context(), sessionID, "main", api.MoveRequest{Leaf: core.LeafAt("a")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	data = text(header, said("a", "", "1!!"), said("b", "a", "two"))
+	write(t, s.path, data) // it is compared, and no head is where it ends
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(s.path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	s.flush(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.node = startCluster(t).node(t)
+	s.age(t)
+	s.open(t)
+	s.run(t)
+	until(t, "the session", func() bool {
+		_, err := s.node.Info(t.Context(), sessionID)
+		return err == nil
+	})
+	s.inLog(t, data)
+}
+
+// age has the follower, which is closed, remember to have seen all files some
+// minutes ago.
+func (s *setup) age(t testing.TB) {
+	t.Helper()
+	path := filepath.Join(s.state, "places")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = regexp.MustCompile(`"seen":\d+`).ReplaceAllFunc(b, func([]byte) []byte {
+		return fmt.Appendf(nil, `"seen":%d`, time.Now().Add(-5*time.Minute).UnixNano())
+	})
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What others amend while a file is compared is not undone: that it changed in
+// both is told.
+func TestWhatOthersAmendMeanwhileIsNotUndone(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, startCluster(t).node(t), t.TempDir())
+	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
+	s.flush(t)
+	write(t, s.path, text(header, said("a", "", "1!!"), said("b", "a", "2!!")))
+	done := false
+	theirs := func(r *http.Request) {
+		if r.Method != http.MethodPatch || done {
+			return
+		}
+		done = true
+		if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), api.AppendOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	s.line.before.Store(&theirs)
+	s.flush(t)
+	s.inLog(t, text(header, said("a", "", "1!!"), said("b", "a", "TWO")))
+	if s.told.count(follow.Clashed) != 1 {
+		t.Error(s.told.all)
+	}
+}
