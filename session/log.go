@@ -62,8 +62,7 @@ type Writing struct {
 // A Receipt says where an append is.
 type Receipt struct {
 	Stored int         // lines that were not there before
-	Kept   int         // lines that are durable in a journal, and not in the log yet
-	Cursor core.Cursor // of the record that holds them, or of a later one; the last known where they are kept
+	Cursor core.Cursor // of the record that holds them, or of a later one
 }
 
 // A Claim asks for a head.

@@ -267,7 +267,7 @@ func (s *Session) sendSome(ctx context.Context, n int) error {
 	}
 	s.unsent -= n
 	s.stands = core.Leaf{}
-	all := rec.Stored+rec.Kept == n
+	all := rec.Stored == n
 	if all {
 		s.made = true
 		s.stands = s.leaf

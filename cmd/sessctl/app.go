@@ -30,7 +30,7 @@ const (
 // for each run.
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, journalCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
+	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
 	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
 	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, topCmd, blobsCmd, benchCmd, versionCmd,
 	backupCmd, restoreCmd,

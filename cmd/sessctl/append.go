@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -33,25 +33,17 @@ left to them. branch puts them on a new head that goes on from where this writer
 saw the head last: at --after, or at its claim's end. The same lines again find
 their branch.
 
-Lines from standard input that could not be stored come out again as they were:
-into the file that --unsent names, else on standard output. So nothing is lost
-that came through a pipe. Lines that break a rule are not given back.
+Lines from standard input that could not be stored are returned unchanged: in
+the file that --unsent names, else on standard output. So no line that came
+through a pipe is lost, also if no node answers. Lines that break a rule are not
+returned.
 
 Should the answer be lost, the same lines with the same --key are stored once,
 through whatever node.
 
-With --journal the lines are flushed to a file in that directory first. When no
-node can be reached they are kept there: that is a success (exit code 0), with a
-note that they are not yet in the log. SESSION must then be one to which this
-journal was used before. A node that does not answer is waited for once, as long
-as --timeout says; what is refused comes out again as without a journal. What waits goes first with the next append, or with
-sessctl journal send; where somebody else went on with the head meanwhile, it
-goes to a head of its own.
-
 With -o json: one object with ids (of each line, in order), seq (the cursor),
 stored (lines that were not there before), blobs, and head where the lines are
-on a branch; with --journal one with stored, kept (lines that wait in the
-journal) and seq (the last known).`,
+on a branch.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.kindFlags.alone(cmd); err != nil {
@@ -60,19 +52,7 @@ journal) and seq (the last known).`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if f.journal = cmp.Or(f.journal, a.env("SESS_JOURNAL")); f.journal == "" {
-				return a.append(cmd, args[0], f)
-			}
-			if a.dry {
-				return usagef("--journal and --dry-run exclude each other: a journal keeps lines whatever the node says")
-			}
-			if f.key != "" {
-				return usagef("--key and --journal exclude each other: a journal sends its lines once by itself")
-			}
-			if cmd.Flags().Changed("on-conflict") || f.branch != "" {
-				return usagef("--journal keeps what it cannot send, and puts it on a head of its own where others went on: leave out --on-conflict and --head-name")
-			}
-			return a.appendKept(cmd, args[0], f)
+			return a.append(cmd, args[0], f)
 		},
 	}
 	f.writerFlags.add(cmd)
@@ -80,7 +60,6 @@ journal) and seq (the last known).`,
 	f.conflictFlags.add(cmd)
 	cmd.Flags().StringVar(&f.unsent, "unsent", "", "write lines that could not be stored to `FILE`, which is not there yet (default standard output)")
 	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
-	cmd.Flags().StringVar(&f.journal, "journal", "", journalUsage)
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	a.dryFlag(cmd)
 	return cmd
@@ -90,10 +69,9 @@ type appendFlags struct {
 	writerFlags
 	kindFlags
 	conflictFlags
-	key     string
-	after   string
-	unsent  string
-	journal string
+	key    string
+	after  string
+	unsent string
 }
 
 func (f *appendFlags) check() error {
@@ -115,7 +93,7 @@ func (f *appendFlags) check() error {
 func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 	node, id, err := a.appendTo(cmd, arg)
 	if err != nil {
-		return err
+		return a.drain(cmd.Context(), err, f)
 	}
 	data, err := a.given(cmd, node, id, f)
 	if err != nil {
@@ -135,6 +113,19 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 		return err
 	}
 	return a.printAppended(done)
+}
+
+// drain returns the lines of a pipe if no node answers, because the program that
+// writes them cannot write them again. It does not read from a terminal.
+func (a *app) drain(ctx context.Context, err error, f appendFlags) error {
+	if f.kind != "" || !unanswered(err) || terminalOf(a.stdin) != nil {
+		return err
+	}
+	data, rerr := a.readBytes(ctx, "-")
+	if rerr != nil || len(bytes.TrimSpace(data)) == 0 {
+		return err
+	}
+	return a.giveBack(err, data, f.unsent)
 }
 
 func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
@@ -158,16 +149,6 @@ func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data
 func nothingGiven(arg string) error {
 	return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
 		"give it entry lines: sessctl append %s < lines.jsonl", arg)
-}
-
-// linesOf splits what was given into its lines, blank ones left out.
-func linesOf(data []byte) (lines [][]byte) {
-	for line := range bytes.SplitSeq(data, []byte("\n")) {
-		if len(bytes.TrimSpace(line)) > 0 {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // given is what is to be appended: the entry that flags say, or standard input.

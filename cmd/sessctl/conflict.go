@@ -43,12 +43,16 @@ func (f *conflictFlags) options(o *api.AppendOptions) error {
 
 func (f *conflictFlags) check() error { return f.options(new(api.AppendOptions)) }
 
-// giveBack writes lines that could not be stored where they are not lost: to
-// the file at path, which must not be there, or to standard output. What breaks
-// a rule is not given back: it will not go in another time.
+// giveBack returns lines that could not be stored to the user: in a new file at
+// path, or on standard output if path is empty. Lines that break a rule are not
+// returned, because a retry would fail as well.
 func (a *app) giveBack(err error, lines []byte, path string) error {
 	if err == nil || !worthKeeping(err) {
 		return err
+	}
+	outcome := "nothing was stored"
+	if errors.Is(err, core.ErrUncertain) {
+		outcome = "it is unknown whether the lines were stored"
 	}
 	if path != "" {
 		werr := writeFile(path, false, func(w io.Writer) error {
@@ -56,11 +60,12 @@ func (a *app) giveBack(err error, lines []byte, path string) error {
 			return err
 		})
 		if werr == nil {
-			a.notef("the lines that were not stored are in %s", path)
+			a.notef("%s; the lines are in %s", outcome, path)
 			return err
 		}
-		a.notef("%v; the lines are on standard output", werr)
+		a.notef("%v", werr)
 	}
+	a.notef("%s; the lines are on standard output", outcome)
 	if _, werr := a.stdout.Write(lines); werr != nil {
 		return errors.Join(err, werr)
 	}

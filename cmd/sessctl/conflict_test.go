@@ -67,6 +67,24 @@ func TestLinesThatCouldNotBeStoredComeBack(t *testing.T) {
 	}
 }
 
+// If no node answers, nothing is lost that came through a pipe.
+func TestAppendReturnsLinesIfNoNodeAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.url = "http://127.0.0.1:1"
+	f.stdin = "{\"n\":1}\n{\"n\":2}\n"
+	got := f.run("append", testID, "--timeout", "300ms")
+	if got.code != exitUnavailable || got.out != f.stdin || !strings.Contains(got.err, "nothing was stored; the lines are on standard output") {
+		t.Errorf("%+v", got)
+	}
+	path := filepath.Join(t.TempDir(), "unsent")
+	got = f.run("append", testID, "--timeout", "300ms", "--unsent", path)
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != f.stdin || got.out != "" || !strings.Contains(got.err, "nothing was stored; the lines are in "+path) {
+		t.Errorf("%+v, in the file %q: %v", got, b, err)
+	}
+}
+
 func TestABranchIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

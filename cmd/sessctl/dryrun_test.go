@@ -19,7 +19,7 @@ import (
 // write.
 var onlyShow = []string{
 	"attach", "audit", "backup ls", "backup verify", "backup check", "bench", "blobs get", "blobs ls", "blobs stat", "children", "completion", "context",
-	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "journal", "journal ls", "lineage", "ls", "man", "ps", "retention check", "retention plan",
+	"contexts", "contexts ls", "entries", "export", "heads", "history", "info", "lineage", "ls", "man", "ps", "retention check", "retention plan",
 	"search", "status", "tail", "token check", "token ls", "top", "tree", "version", "blobs", "retention", "token",
 }
 
@@ -31,7 +31,6 @@ var noDryRun = map[string]string{
 	"backup":          "writes to a target of its own alone",
 	"blobs put":       "adds bytes under their digest, which no session names yet",
 	"checkpoint":      "writes what the log says already",
-	"journal send":    "sends what was promised to be sent; journal ls shows it",
 	"retention apply": "does what a plan says, which retention plan made and shows",
 	"contexts add":    "a file of this host's, which contexts shows",
 	"contexts use":    "a file of this host's, which contexts shows",
@@ -106,5 +105,4 @@ func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 		t.Errorf("asked for are %v", asked)
 	}
 	wantResult(t, f.run("claim", "--dry-run", "--hold", testID), exitUsage, "", "exclude each other")
-	wantResult(t, f.run("append", "--dry-run", "--journal", f.home, testID), exitUsage, "", "exclude each other")
 }

@@ -18,7 +18,7 @@ var verbGroups = []struct {
 	title string
 	verbs string
 }{
-	{"Agents on this host:", "run resume watch import ps claim release journal"},
+	{"Agents on this host:", "run resume watch import ps claim release"},
 	{"Looking at sessions:", "ls info tree context entries children heads attach tail search history lineage export"},
 	{"Writing to sessions:", "new append label name branch fork merge checkpoint"},
 	{"Cleaning up:", "rm prune hold redact erase retention"},

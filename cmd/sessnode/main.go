@@ -92,7 +92,7 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 		}
 	}
 	// Settings of sessctl and of the tests may stand in the same environment.
-	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_CONTEXT", "SESS_WRITER", "SESS_JOURNAL", "SESS_BY", "SESS_CA", "SESS_CLIENT_CERT", "SESS_CLIENT_KEY", "SESS_CORPUS", "SESS_SEEDS"); err != nil {
+	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_CONTEXT", "SESS_WRITER", "SESS_BY", "SESS_CA", "SESS_CLIENT_CERT", "SESS_CLIENT_KEY", "SESS_CORPUS", "SESS_SEEDS"); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
 	for _, f := range config.Fields(cfg) {

@@ -17,7 +17,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"config", "--nats-listen", "127.0.0.1:4333"}, []string{
 		"SESS_LISTEN=127.0.0.1:1", "SESS_TOKEN=hush",
-		"SESS_URL=x", "SESS_WRITER=x", "SESS_BY=x", "SESS_JOURNAL=x", // sessctl's, on the same host
+		"SESS_URL=x", "SESS_WRITER=x", "SESS_BY=x", // sessctl's, on the same host
 	}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
