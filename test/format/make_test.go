@@ -20,10 +20,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-var update = flag.Bool("update", false, "make the files of the current version, where there are none")
+var update = flag.Bool("update", false, "write the files of the current version, if it has none")
 
-// current is the version of the format that this program writes, as
-// docs/FORMAT.md has it.
+// current is the version of the format that this program writes.
 const current = "v1"
 
 func TestMain(m *testing.M) {
@@ -31,56 +30,56 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m))
 }
 
-// A was is a session as it was when a version's files were made.
-type was struct {
+// An expected session is as it was when the files of its version were written.
+type expected struct {
 	Cursor string               `json:"cursor"`
-	Heads  map[string]core.Leaf `json:"heads,omitempty"` // where each stands
-	State  string               `json:"state"`           // live, deleted or erased
+	Heads  map[string]core.Leaf `json:"heads,omitempty"`
+	State  string               `json:"state"` // live, deleted or erased
 }
 
-func TestMake(t *testing.T) {
+func TestMakeFixtures(t *testing.T) {
 	dir := filepath.Join("testdata", current)
 	if !*update {
-		t.Skip("makes files, with -update")
+		t.Skip("writes files, with -update")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("%s is there, and stays as it is: that is what it is for", dir)
+		t.Fatalf("%s exists and must not change", dir)
 	}
 	node := harness.StartNode(t, "--node", "golden")
 	host, c := harness.NewHost(t, node), node.Client()
-	sessions := map[string]was{}
-	bear := func(seed uint64, shape harness.Shape) string {
+	sessions := map[string]expected{}
+	imported := func(seed uint64, shape harness.Shape) string {
 		file := harness.Generate(seed, shape)
 		host.Do(t, "import", file.Save(t, host.Dir))
 		return file.ID
 	}
-	say := func(id, words string, o api.AppendOptions) {
+	appended := func(id, words string, o api.AppendOptions) {
 		o.Key = words
 		if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	// Everything that happens to a session: images, a snapshot with records
-	// behind it, a claim and its end, another head, a label, a name, a change.
-	whole := bear(1, harness.Shape{Turns: 12, Images: 3, ImageBytes: 1200, Words: 12})
+	// One with images, a snapshot and records after it, a claim and its release,
+	// a second head and a name.
+	whole := imported(1, harness.Shape{Turns: 12, Images: 3, ImageBytes: 1200, Words: 12})
 	host.Do(t, "checkpoint", whole)
 	held, err := c.Claim(harness.Timeout(t), whole, api.ClaimRequest{Agent: "pi", Host: "desk", By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(whole, "from the claim", api.AppendOptions{Writer: held.Writer})
-	say(whole, "on a head of its own", api.AppendOptions{Head: "aside"})
+	appended(whole, "from the claim", api.AppendOptions{Writer: held.Writer})
+	appended(whole, "on a head of its own", api.AppendOptions{Head: "aside"})
 	if err := c.Release(harness.Timeout(t), whole, "main", held.Writer); err != nil {
 		t.Fatal(err)
 	}
 	host.Do(t, "name", whole, "a golden session")
-	// One that was never more than records.
-	plain := bear(2, harness.Shape{Turns: 6, Words: 12})
-	say(plain, "hello", api.AppendOptions{})
+	// One without a snapshot, and a fork of it.
+	plain := imported(2, harness.Shape{Turns: 6, Words: 12})
+	appended(plain, "hello", api.AppendOptions{})
 	host.Do(t, "fork", plain)
-	// One in the trash, and one that is gone.
-	trashed, gone := bear(3, harness.Shape{Turns: 2}), bear(4, harness.Shape{Turns: 2})
+	// One in the trash, and one that was erased.
+	trashed, gone := imported(3, harness.Shape{Turns: 2}), imported(4, harness.Shape{Turns: 2})
 	host.Do(t, "rm", trashed)
 	host.Do(t, "erase", gone, "--now", "--yes", "--why", "golden")
 
@@ -88,7 +87,7 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, end := range endsOf(t, c) {
-		is := was{Cursor: end, State: "live"}
+		is := expected{Cursor: end, State: "live"}
 		switch id {
 		case trashed:
 			is.State = "deleted"
@@ -114,7 +113,7 @@ func TestMake(t *testing.T) {
 	pack(t, node.Data, filepath.Join(dir, "data.tar.gz"))
 }
 
-// dump writes a session's records, and its snapshot.
+// dump writes the records of a session, and its snapshot if it has one.
 func dump(t *testing.T, c *api.Client, dir, id string) {
 	t.Helper()
 	records, err := c.Records(harness.Timeout(t), id, api.RecordsFrom{Start: true})
@@ -166,7 +165,7 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// pack writes a node's directory into an archive, without what it makes anew.
+// pack writes an archive of a node's data directory, without its indexes.
 func pack(t *testing.T, dir, to string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -21,17 +21,17 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// each runs a test on the files of every version there ever was.
-func each(t *testing.T, test func(t *testing.T, dir string, sessions map[string]was)) {
+// eachVersion runs a test on the files of each version of the format.
+func eachVersion(t *testing.T, test func(t *testing.T, dir string, sessions map[string]expected)) {
 	t.Helper()
 	dirs, err := filepath.Glob("testdata/v*")
 	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no files of any version: %v", err)
+		t.Fatalf("testdata has no version: %v", err)
 	}
 	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			var sessions map[string]was
+			var sessions map[string]expected
 			if err := json.Unmarshal(read(t, dir, "sessions.json"), &sessions); err != nil {
 				t.Fatal(err)
 			}
@@ -49,37 +49,37 @@ func read(t *testing.T, elem ...string) []byte {
 	return b
 }
 
-func TestRecordsOfEveryVersionComeToTheSameSession(t *testing.T) {
+func TestRecordsOfEachVersionFoldToSameSession(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		for id, w := range sessions {
 			s, _ := fold(t, dir, id)
 			if s == nil {
-				continue // its beginning is in a snapshot, or gone for good
+				continue // its first record is gone
 			}
 			if got := endOf(s); got != w.Cursor {
-				t.Errorf("%s ends at %s, and was at %s", id, got, w.Cursor)
+				t.Errorf("%s: cursor %s, want %s", id, got, w.Cursor)
 			}
 			if (s.Deleted != nil) != (w.State == "deleted") {
-				t.Errorf("%s was %s, and is in the trash: %v", id, w.State, s.Deleted != nil)
+				t.Errorf("%s: was %s, in the trash: %v", id, w.State, s.Deleted != nil)
 			}
 			for name, at := range w.Heads {
 				if is := s.Leaf(name); is != at {
-					t.Errorf("%s: head %s stands at %v, and stood at %v", id, name, is, at)
+					t.Errorf("%s: head %s points to %v, want %v", id, name, is, at)
 				}
 			}
 			if len(s.Blobs()) > 0 || w.State != "live" {
-				continue // the lines have images elsewhere
+				continue // its canonical JSONL has references instead of images
 			}
 			if !bytes.Equal(s.Render(), read(t, dir, id+".jsonl")) {
-				t.Errorf("%s has other lines", id)
+				t.Errorf("%s: lines differ", id)
 			}
 		}
 	})
 }
 
-// fold is the session that its records come to, and those records; nil where
-// they do not begin with the first.
+// fold returns a session's state and its records. The state is nil if the first
+// record is missing.
 func fold(t *testing.T, dir, id string) (*core.State, []*recordio.Record) {
 	t.Helper()
 	s := core.NewState("main", core.SessionID(id), dialect.All())
@@ -103,9 +103,9 @@ func fold(t *testing.T, dir, id string) (*core.State, []*recordio.Record) {
 
 func endOf(s *core.State) string { return fmt.Sprintf("%d-%s", s.Seq, s.Chain) }
 
-func TestSnapshotsOfEveryVersionAndTheirTailsAreTheSession(t *testing.T) {
+func TestSnapshotsOfEachVersionRestoreSession(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		found := 0
 		for id, w := range sessions {
 			_, all := fold(t, dir, id)
@@ -135,16 +135,16 @@ func TestSnapshotsOfEveryVersionAndTheirTailsAreTheSession(t *testing.T) {
 				}
 			}
 			if endOf(s) != w.Cursor {
-				t.Errorf("%s ends at %s, and was at %s", id, endOf(s), w.Cursor)
+				t.Errorf("%s: cursor %s, want %s", id, endOf(s), w.Cursor)
 			}
 		}
 		if found == 0 {
-			t.Error("there is no snapshot")
+			t.Error("no session has a snapshot")
 		}
 	})
 }
 
-// unpack is a snapshot as any zstd decoder has it.
+// unpack decompresses a session's snapshot as a whole.
 func unpack(t *testing.T, dir, id string) []byte {
 	t.Helper()
 	z, err := zstd.NewReader(bytes.NewReader(read(t, dir, id+".snapshot.zst")))
@@ -159,15 +159,14 @@ func unpack(t *testing.T, dir, id string) []byte {
 	return plain
 }
 
-// A node of this version on the disk of one of that time.
-func TestANodeStartsOnTheDiskOfEveryVersion(t *testing.T) {
+func TestNodeStartsOnDataOfEachVersion(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		data := t.TempDir()
 		extract(t, read(t, dir, "data.tar.gz"), data)
 		node := harness.StartNode(t, "--node", "golden", "--data", data)
-		sameAs(t, node, dir, sessions)
-		goesOn(t, node, sessions)
+		checkSame(t, node, dir, sessions)
+		checkWritable(t, node, sessions)
 	})
 }
 
@@ -196,59 +195,60 @@ func extract(t *testing.T, b []byte, to string) {
 	}
 }
 
-func TestABackupOfEveryVersionIsRestored(t *testing.T) {
+func TestBackupOfEachVersionRestores(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, dir string, sessions map[string]was) {
+	eachVersion(t, func(t *testing.T, dir string, sessions map[string]expected) {
 		node := harness.StartNode(t)
 		host := harness.NewHost(t, node)
 		from := mustAbs(t, filepath.Join(dir, "backup"))
 		host.Do(t, "backup", "verify", from)
 		host.Do(t, "restore", "--from", from, "--all")
-		sameAs(t, node, dir, sessions)
-		goesOn(t, node, sessions)
+		checkSame(t, node, dir, sessions)
+		checkWritable(t, node, sessions)
 	})
 }
 
-// sameAs fails the test unless a node has the sessions as they were.
-func sameAs(t *testing.T, node *harness.Node, dir string, sessions map[string]was) {
+// checkSame fails the test unless a node has the sessions as expected.
+func checkSame(t *testing.T, node *harness.Node, dir string, sessions map[string]expected) {
 	t.Helper()
 	c := node.Client()
 	ends := endsOf(t, c)
 	for id, w := range sessions {
 		if ends[id] != w.Cursor {
-			t.Errorf("%s ends at %s, and was at %s", id, ends[id], w.Cursor)
+			t.Errorf("%s: cursor %s, want %s", id, ends[id], w.Cursor)
 		}
 		if w.State != "live" {
 			continue
 		}
 		if !bytes.Equal(export(t, c, id), read(t, dir, id+".jsonl")) {
-			t.Errorf("%s is another file", id)
+			t.Errorf("%s: export differs", id)
 		}
 		for name, at := range headsOf(t, c, id) {
 			if at != w.Heads[name] {
-				t.Errorf("%s: head %s stands at %v, and stood at %v", id, name, at, w.Heads[name])
+				t.Errorf("%s: head %s points to %v, want %v", id, name, at, w.Heads[name])
 			}
 		}
 	}
 	if len(ends) != len(sessions) {
-		t.Errorf("%d sessions, and there were %d", len(ends), len(sessions))
+		t.Errorf("%d sessions, want %d", len(ends), len(sessions))
 	}
 }
 
-// goesOn fails the test unless the sessions can be written, and are whole.
-func goesOn(t *testing.T, node *harness.Node, sessions map[string]was) {
+// checkWritable fails the test unless live sessions take appends, others refuse
+// them, and all verify.
+func checkWritable(t *testing.T, node *harness.Node, sessions map[string]expected) {
 	t.Helper()
 	host := harness.NewHost(t, node)
 	for id, w := range sessions {
 		r := host.Feed(t, harness.Message("user", "after the upgrade"), "append", id)
 		if live := r.Code == 0; live != (w.State == "live") {
-			t.Errorf("an append to %s, which was %s: %s", id, w.State, r)
+			t.Errorf("append to %s, which is %s: %s", id, w.State, r)
 		}
 	}
 	host.Do(t, "verify", "--all")
 }
 
-// endsOf is where every session of a node ends, by seq and chain.
+// endsOf returns the seq and chain of the last record of each session.
 func endsOf(t *testing.T, c *api.Client) map[string]string {
 	t.Helper()
 	ends := map[string]string{}

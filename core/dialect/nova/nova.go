@@ -12,7 +12,7 @@ type Dialect struct{}
 
 var (
 	_ core.Dialect  = Dialect{}
-	_ core.SessionMarker = Dialect{}
+	_ core.Beginner = Dialect{}
 )
 
 const name = "nova"

@@ -1,4 +1,0 @@
-#!/usr/bin/env bash
-# Starts whoever is
-# not there anew.
-echo anew # once more

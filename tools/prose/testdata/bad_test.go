@@ -1,7 +1,0 @@
-package bad
-
-import "testing"
-
-func TestACopyHoldsNobodyUp(t *testing.T) {
-	t.Log("nobody reads this")
-}
