@@ -65,7 +65,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	es, err := core.Begun(d, h, nil, d.EntryID(ulid.Make()), h.Time)
+	es, err := core.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func LinesBody(es []Entry) []byte {
 
 // BodyEntries reads the lines of an append's body, by the rules of d.
 // core.ErrCorrupt when one is no entry.
-func BodyEntries(d Dialect, body []byte) ([]Entry, error) { return readEntries(d, bodyLines(body)) }
+func BodyEntries(d Decoder, body []byte) ([]Entry, error) { return readEntries(d, bodyLines(body)) }
 
 // bodyLines splits a body into its lines. An empty body has none.
 func bodyLines(b []byte) [][]byte {

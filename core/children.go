@@ -3,7 +3,7 @@ package core
 // Children returns the entries that hang on the one called id, in the order in
 // which d shows them: oldest first. None for an id that is not there. For the
 // empty id they are the roots. Entries without an id are left out.
-func Children(d Dialect, es []Entry, id string) []Entry {
+func Children(d Tree, es []Entry, id string) []Entry {
 	byID := make(map[string]int, len(es))
 	for i := range es {
 		byID[es[i].ID] = i

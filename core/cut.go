@@ -56,7 +56,7 @@ func Cut(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 }
 
 // labelTimes says when each entry was labelled last.
-func labelTimes(d Dialect, es []Entry) map[string]string {
+func labelTimes(d Translator, es []Entry) map[string]string {
 	times := map[string]string{}
 	for _, e := range es {
 		for _, it := range d.Read(e) {
@@ -69,7 +69,7 @@ func labelTimes(d Dialect, es []Entry) map[string]string {
 }
 
 // freeID makes an id of the dialect's shape of words, and takes it.
-func freeID(d Dialect, taken map[string]bool, words ...string) string {
+func freeID(d Encoder, taken map[string]bool, words ...string) string {
 	for n := 0; ; n++ {
 		h := sha256.New()
 		for _, w := range append(words, strconv.Itoa(n)) {

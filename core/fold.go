@@ -282,7 +282,7 @@ func (s *State) move(r *Record, leaf Leaf) {
 	s.Heads[r.Head] = &Head{Leaf: leaf, Seq: r.Seq, Claim: s.head(r.Head).Claim}
 }
 
-func readEntries(d Dialect, lines [][]byte) ([]Entry, error) {
+func readEntries(d Decoder, lines [][]byte) ([]Entry, error) {
 	es := make([]Entry, len(lines))
 	for i, line := range lines {
 		e, err := d.Entry(line)

@@ -175,14 +175,14 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 
 // entries reads the lines behind the header.
 func (m *Manifest) entries(d Dialect, lines []byte) ([]Entry, error) {
-	g, ok := d.(Glancer)
+	g, ok := d.(TidyDecoder)
 	if !ok || !m.Tidy {
 		return readEntries(d, bodyLines(bytes.TrimSuffix(lines, []byte("\n"))))
 	}
 	es := make([]Entry, 0, min(max(m.Entries, 0), len(lines)))
 	for len(lines) > 0 {
 		line, rest, _ := bytes.Cut(lines, []byte("\n"))
-		es = append(es, g.Glance(line[:len(line):len(line)]))
+		es = append(es, g.TidyEntry(line[:len(line):len(line)]))
 		lines = rest
 	}
 	return es, nil

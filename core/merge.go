@@ -5,30 +5,11 @@ import (
 	"fmt"
 )
 
-// A Rewriter is a dialect whose agent writes to its file what is not, byte for
-// byte, what it was given or what it read there.
-type Rewriter interface {
-	// AsWritten returns line as the agent writes it to its file: line itself
-	// where it writes all of it.
-	AsWritten(line []byte) []byte
-	// SameHeader reports whether the two lines are the header of one session,
-	// but for what the agent itself changes there.
-	SameHeader(a, b []byte) bool
-}
-
 // isWritten reports whether written is what the agent's file has of line. Both
 // are as the log keeps them.
 func isWritten(d Dialect, line, written []byte) bool {
 	r, ok := d.(Rewriter)
 	return ok && bytes.Equal(r.AsWritten(unkept(line)), unkept(written))
-}
-
-// A Mover is a dialect whose header says in which directory of its host the
-// agent works, so that a session is gone on with in another.
-type Mover interface {
-	// InCWD returns a header line that says cwd where line says its own
-	// directory, every other byte as it is; line itself where it says none.
-	InCWD(line []byte, cwd string) []byte
 }
 
 // SameHeader reports whether two lines are the header of one session: the same
@@ -38,8 +19,8 @@ func SameHeader(d Dialect, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	if m, ok := d.(Mover); ok {
-		a, b = m.InCWD(a, ""), m.InCWD(b, "")
+	if m, ok := d.(Relocator); ok {
+		a, b = m.WithCWD(a, ""), m.WithCWD(b, "")
 	}
 	if bytes.Equal(a, b) {
 		return true

@@ -14,7 +14,7 @@ var parentNames = []string{"parentId", "parent_id"}
 // Reparent returns an entry line of d's agent with another parent: an entry, or
 // none. No other byte changes. A line that says no parent, also not null, is
 // returned as it is; line itself never changes.
-func Reparent(d Dialect, line []byte, parent Leaf) []byte {
+func Reparent(d Decoder, line []byte, parent Leaf) []byte {
 	value := []byte("null")
 	if id, ok := parent.ID(); ok {
 		value, _ = json.Marshal(id) // a string always can be

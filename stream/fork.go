@@ -91,7 +91,7 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err 
 	if err != nil {
 		return b, err
 	}
-	es, err = core.Begun(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
+	es, err = core.WithSessionMark(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
 	if err != nil {
 		return b, err
 	}

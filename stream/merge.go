@@ -59,7 +59,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if err != nil {
 		return nil, err
 	}
-	if es, err = core.Begun(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
+	if es, err = core.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
 		return nil, err
 	}
 	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}

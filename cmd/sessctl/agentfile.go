@@ -80,7 +80,7 @@ func (a *app) fetchFile(ctx context.Context, node *api.Client, id core.SessionID
 // then looks for it. It reads as much of the file as has its header, and returns
 // it with that directory in place of the one there.
 func (a *app) settle(ctx context.Context, node *api.Client, id core.SessionID, f *agentFile, r *bufio.Reader, given string, place *api.Place) ([]byte, error) {
-	if _, ok := f.dialect.(core.Mover); !ok {
+	if _, ok := f.dialect.(core.Relocator); !ok {
 		info, err := node.Info(ctx, string(id))
 		if err == nil {
 			f.where, err = a.workplace(given, info.CWD)
@@ -96,15 +96,15 @@ func (a *app) settle(ctx context.Context, node *api.Client, id core.SessionID, f
 		f.where, err = a.workplace(given, "")
 		return slices.Concat(above, header, end), err
 	}
-	mover := f.dialect.(core.Mover)
-	if bytes.Equal(mover.InCWD(header, ""), header) {
+	mover := f.dialect.(core.Relocator)
+	if bytes.Equal(mover.WithCWD(header, ""), header) {
 		h.CWD = "" // it is none of a host's
 	}
 	if f.where, err = a.workplace(given, h.CWD); err != nil {
 		return nil, err
 	}
 	if f.where.CWD != h.CWD {
-		header = mover.InCWD(header, f.where.CWD)
+		header = mover.WithCWD(header, f.where.CWD)
 		if h, err = f.dialect.Header(header); err != nil {
 			return nil, err
 		}

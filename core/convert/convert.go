@@ -84,7 +84,7 @@ func Convert(q Request) (Result, error) {
 
 // Converses reports whether sessions of d hold messages, so that others can be
 // converted to it.
-func Converses(d core.Dialect) bool {
+func Converses(d core.Translator) bool {
 	line, _ := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "?"}}})
 	return line != nil
 }

@@ -10,7 +10,7 @@ import (
 type label struct{ text, time string }
 
 // labelsOf returns the labels of a session by the id of the labeled entry.
-func labelsOf(d core.Dialect, es []core.Entry) map[string]label {
+func labelsOf(d core.Tree, es []core.Entry) map[string]label {
 	labels := map[string]label{}
 	for _, n := range d.Tree(es) {
 		if n.Label == nil {

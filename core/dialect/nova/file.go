@@ -26,7 +26,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 		return nil, err
 	}
 	f := &core.File{Dialect: name, Header: h}
-	for _, line := range [][]byte{d.Begin(h), documentLine(data)} {
+	for _, line := range [][]byte{d.SessionMark(h), documentLine(data)} {
 		iso := toISO(s.LastUpdated)
 		if len(f.Entries) == 0 {
 			iso = toISO(s.CreatedAt)

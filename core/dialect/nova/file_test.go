@@ -214,7 +214,7 @@ func TestTheLogsOwnCopyOfASessionIsAFork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := d.Fill(d.Begin(h), core.Fields{ID: "begun", Time: later})
+	begun, err := d.Fill(d.SessionMark(h), core.Fields{ID: "begun", Time: later})
 	if err != nil {
 		t.Fatal(err)
 	}

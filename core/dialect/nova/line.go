@@ -42,9 +42,9 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	return w.end()
 }
 
-// Begin makes the line that says which session it is of. Behind the lines of
-// another session it makes a fork of that.
-func (Dialect) Begin(h core.Header) []byte {
+// SessionMark makes the line that names the session. After the lines of another
+// session it turns a copy into a fork.
+func (Dialect) SessionMark(h core.Header) []byte {
 	w := begin(typeBegin)
 	w.text("session_id", h.ID)
 	w.text("created_at", h.Time)

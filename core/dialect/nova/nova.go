@@ -12,7 +12,7 @@ type Dialect struct{}
 
 var (
 	_ core.Dialect  = Dialect{}
-	_ core.Beginner = Dialect{}
+	_ core.SessionMarker = Dialect{}
 )
 
 const name = "nova"

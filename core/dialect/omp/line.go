@@ -49,8 +49,8 @@ func placed(e core.Entry) core.Entry {
 	return e
 }
 
-// Glance is Entry for a tidy line, as core.Glancer says.
-func (Dialect) Glance(line []byte) core.Entry { return placed(jsonl.Glance(line)) }
+// TidyEntry implements core.TidyDecoder.
+func (Dialect) TidyEntry(line []byte) core.Entry { return placed(jsonl.TidyEntry(line)) }
 
 // Fill adds id, parentId and timestamp, in this order and as far as f gives
 // and line lacks them, in front of the brace that closes line. A title slot

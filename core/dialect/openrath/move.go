@@ -8,10 +8,10 @@ import (
 // localBackend is the one whose directories are those of the host.
 const localBackend = "local"
 
-// InCWD returns a header that says cwd for its directory, as core.Mover says.
+// WithCWD returns a header that says cwd for its directory, as core.Relocator says.
 // Only a sandbox on the host itself has one of the host's: any other has a
 // file system of its own.
-func (Dialect) InCWD(line []byte, cwd string) []byte {
+func (Dialect) WithCWD(line []byte, cwd string) []byte {
 	o, err := jsjson.ParseObject(line)
 	if err != nil || !o.Get("sandbox_backend").Is(localBackend) {
 		return line

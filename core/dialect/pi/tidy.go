@@ -6,8 +6,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Glance is Entry for a tidy line, as core.Glancer says.
-func (Dialect) Glance(line []byte) core.Entry { return jsonl.Glance(line) }
+// TidyEntry implements core.TidyDecoder.
+func (Dialect) TidyEntry(line []byte) core.Entry { return jsonl.TidyEntry(line) }
 
 // tidyMessage returns the message of e where the context has it as it stands,
 // as most are; nil where it has another or none, or where it takes more than a

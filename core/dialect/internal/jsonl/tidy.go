@@ -22,9 +22,9 @@ func tidyEntry(line []byte) (core.Entry, bool) {
 	return entryOf(line, v[:4]), true
 }
 
-// Glance is Entry for a line that is known to be tidy. It reads no more of it
+// TidyEntry is Entry for a line that is known to be tidy. It reads no more of it
 // than it needs, which for most lines is the beginning.
-func Glance(line []byte) core.Entry {
+func TidyEntry(line []byte) core.Entry {
 	var v [len(tidyMembers)]jsjson.Value
 	jsjson.Tidy(line).Pick(tidyMembers[:], v[:])
 	return entryOf(line, v[:])

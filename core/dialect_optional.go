@@ -1,0 +1,77 @@
+package core
+
+import "encoding/json"
+
+// A Checker is a Dialect whose agent ignores lines of its own types that break
+// its rules. Appended lines have to pass Check; a file may hold anything.
+type Checker interface {
+	// Check returns nil for a line that the agent reads, before or after Fill,
+	// and otherwise an ErrInvalid that says what is wrong with the line.
+	Check(line []byte) error
+}
+
+// An Annotator is a Dialect whose messages carry metadata of the channel that
+// they came through, which changes after the message was stored.
+type Annotator interface {
+	// WithMeta returns the message entry e with its metadata replaced by meta,
+	// an object or null. Returns ErrInvalid if e is not a message, or meta is
+	// neither an object nor null.
+	WithMeta(e Entry, meta json.RawMessage) (Entry, error)
+
+	// WithReaction returns the first message in es with the channel's id
+	// message, with emoji added to its reactions. Returns ErrNotFound if there
+	// is none.
+	WithReaction(es []Entry, message, emoji string) (Entry, error)
+}
+
+// A SessionMarker is a Dialect whose entries say which session they belong to.
+// When the log makes a session, or copies entries into one with another header,
+// it appends the marker (see WithSessionMark).
+type SessionMarker interface {
+	// SessionMark makes the marker line, without id, parent and time, for Fill.
+	SessionMark(h Header) []byte
+}
+
+// WithSessionMark returns es followed by the marker of the session with header
+// h, or es if d is no SessionMarker. id and time are those of the marker.
+func WithSessionMark(d Dialect, h Header, es []Entry, id, time string) ([]Entry, error) {
+	m, ok := d.(SessionMarker)
+	if !ok {
+		return es, nil
+	}
+	e, err := d.Fill(m.SessionMark(h), Fields{ID: id, Parent: d.Leaf(es), Time: time, Place: len(es) + 1})
+	if err != nil {
+		return nil, err
+	}
+	return append(es[:len(es):len(es)], e), nil
+}
+
+// A TidyDecoder is a Dialect that can read a tidy line without scanning all of
+// it.
+type TidyDecoder interface {
+	Dialect
+	// TidyEntry returns what Entry returns for line. The caller guarantees that
+	// an earlier Entry reported the line as Tidy; otherwise the result is
+	// undefined.
+	TidyEntry(line []byte) Entry
+}
+
+// A Rewriter is a Dialect whose agent does not write every line to its file
+// byte for byte as it was given, or as it read it there.
+type Rewriter interface {
+	// AsWritten returns line as the agent writes it to its file, or line itself
+	// if the agent does not change it.
+	AsWritten(line []byte) []byte
+
+	// SameHeader reports whether both lines are the header of one session,
+	// apart from what the agent itself changes there.
+	SameHeader(a, b []byte) bool
+}
+
+// A Relocator is a Dialect whose header names the directory in which the agent
+// works, so that a session can continue in another directory.
+type Relocator interface {
+	// WithCWD returns the header line with its directory replaced by cwd. All
+	// other bytes stay. Returns line itself if it names no directory.
+	WithCWD(line []byte, cwd string) []byte
+}

@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# Starts whoever is
+# not there anew.
+echo anew # once more
