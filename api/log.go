@@ -49,7 +49,7 @@ func (r remote) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 	if len(lines) < 2 || json.Unmarshal(lines[0], &st) != nil {
 		return session.Loaded{}, fmt.Errorf("the state of session %s is not what this program expects: %w", id, core.ErrCorrupt)
 	}
-	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Cursor: st.Cursor, Covered: st.Covered}, nil
+	return session.Loaded{Dialect: st.Dialect, Header: lines[1], Lines: lines[2:], Heads: st.Heads, Claims: st.Claims, Cursor: st.Cursor, Covered: st.Covered, Deleted: st.Deleted}, nil
 }
 
 func (r remote) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
@@ -122,6 +122,10 @@ func (r remote) Fork(ctx context.Context, id core.SessionID, f session.Fork) (co
 	}
 	made, err := r.c.Fork(ctx, string(id), q)
 	return made.ID, typed(id, err)
+}
+
+func (r remote) Delete(ctx context.Context, id core.SessionID, n core.Notice) error {
+	return typed(id, r.c.Delete(ctx, string(id), Notice{By: n.By, Host: n.Host, Why: n.Why}))
 }
 
 func (r remote) Recent(ctx context.Context, q session.Query) ([]session.Found, error) {

@@ -27,6 +27,10 @@ type State struct {
 	Cursor  core.Cursor          `json:"cursor"`
 	Heads   map[string]core.Leaf `json:"heads"`
 	Covered uint64               `json:"covered"` // seq that the latest snapshot covers, 0 for none
+	// Claims of the heads that are claimed.
+	Claims map[string]core.Claim `json:"claims,omitempty"`
+	// Deleted is set while the session is in the trash.
+	Deleted *core.Notice `json:"deleted,omitempty"`
 }
 
 // BranchRequest makes a head go on from another place.
@@ -59,9 +63,12 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 	var head State
 	var es []core.Entry
 	_ = sess.View(func(st *core.State) error {
-		head = State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}, Covered: st.Checkpointed}
+		head = State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}, Covered: st.Checkpointed, Claims: map[string]core.Claim{}, Deleted: st.Deleted}
 		for name, h := range st.Heads {
 			head.Heads[name] = h.Leaf
+			if h.Claim != nil {
+				head.Claims[name] = *h.Claim
+			}
 		}
 		es = core.HeaderFirst(st.Header, st.Entries)
 		return nil

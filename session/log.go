@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -33,6 +34,9 @@ type Log interface {
 	Release(ctx context.Context, id core.SessionID, w Writing) error
 	// Fork makes a new session of another and returns its name.
 	Fork(ctx context.Context, id core.SessionID, f Fork) (core.SessionID, error)
+	// Delete moves a session to the trash, where it can be read but not written.
+	// Deleting a session that is in the trash is no error.
+	Delete(ctx context.Context, id core.SessionID, n core.Notice) error
 	// Recent returns sessions that are not in the trash, the latest changed
 	// first.
 	Recent(ctx context.Context, q Query) ([]Found, error)
@@ -93,9 +97,28 @@ type Loaded struct {
 	Dialect string
 	Header  []byte
 	Lines   [][]byte
-	Heads   map[string]core.Leaf // where each head stands; main is among them
+	Heads   map[string]core.Leaf  // where each head stands; main is among them
+	Claims  map[string]core.Claim // of the heads that are claimed
 	Cursor  core.Cursor
-	Covered uint64 // the number of the last record that a snapshot covers; 0 for none
+	Covered uint64       // the number of the last record that a snapshot covers; 0 for none
+	Deleted *core.Notice // set while the session is in the trash
+}
+
+// CheckWritable returns core.ErrDeleted if the session is in the trash. The
+// error says who deleted it and why.
+func (l Loaded) CheckWritable(id core.SessionID) error {
+	n := l.Deleted
+	if n == nil {
+		return nil
+	}
+	text := fmt.Sprintf("session %s was deleted", id)
+	if n.By != "" {
+		text += " by " + clip(n.By)
+	}
+	if n.Why != "" {
+		text += " (" + clip(n.Why) + ")"
+	}
+	return fmt.Errorf("%s: %w\nhint: sessctl rm --undo %s", text, core.ErrDeleted, id)
 }
 
 // A Query says which sessions are looked for. Empty fields do not narrow.

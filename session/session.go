@@ -129,6 +129,11 @@ func Open(ctx context.Context, log Log, id core.SessionID, o Options) (*Session,
 	if err != nil {
 		return nil, err
 	}
+	if o.Access != ReadOnly {
+		if err := l.CheckWritable(id); err != nil {
+			return nil, err
+		}
+	}
 	o.Dialect, o.ID = l.Dialect, ""
 	o, d, err := o.filled()
 	if err != nil {

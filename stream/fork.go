@@ -54,7 +54,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 		return nil, err
 	}
 	s, err := ss.Create(ctx, b)
-	if err != nil || !f.Whole || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
+	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
 		return s, err
 	}
 	// Where a file of these entries ends is not where the source stands. Once

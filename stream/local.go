@@ -129,8 +129,13 @@ func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, er
 		out.Dialect, out.Header, out.Cursor = st.Dialect.Name(), st.Header.Line, st.Cursor()
 		out.Covered = st.Checkpointed
 		out.Heads = make(map[string]core.Leaf, len(st.Heads))
+		out.Claims = map[string]core.Claim{}
+		out.Deleted = st.Deleted
 		for name, h := range st.Heads {
 			out.Heads[name] = h.Leaf
+			if h.Claim != nil {
+				out.Claims[name] = *h.Claim
+			}
 		}
 		es = st.Entries
 		return nil
@@ -223,6 +228,15 @@ func (l *Local) Fork(ctx context.Context, id core.SessionID, f session.Fork) (co
 		return "", err
 	}
 	return s.ID(), nil
+}
+
+// Delete implements session.Log.
+func (l *Local) Delete(ctx context.Context, id core.SessionID, n core.Notice) error {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.Delete(ctx, n)
 }
 
 // Recent implements session.Log.

@@ -42,6 +42,7 @@ var inLog = []test{
 	{"EnsureMakesWhatIsNotThere", ensure},
 	{"ForkFromIsAWholeCopy", forkFrom},
 	{"SessionsAreListed", listed},
+	{"DeletedSessionIsOnlyRead", deleted},
 	{"ImagesComeBack", images},
 	{"AnyHistoryReadsTheSameFromTheLog", anyHistory},
 }
@@ -655,4 +656,29 @@ func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err err
 		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "a"), w.message(core.RoleUser, "b"))
 	}
 	return err
+}
+
+func deleted(t *testing.T, w *suite) {
+	s, _ := w.chat(t)
+	l, err := w.Log.Load(t.Context(), s.ID())
+	must(t, err)
+	if c, ok := l.Claims[core.MainHead]; !ok || c.Agent != "test" || l.Deleted != nil {
+		t.Errorf("claims are %v, deleted %v", l.Claims, l.Deleted)
+	}
+	for range 2 {
+		must(t, w.Log.Delete(t.Context(), s.ID(), core.Notice{By: "me", Why: "a test"}))
+	}
+	for _, access := range []func(*session.Options){claimed, shared} {
+		o := w.options()
+		access(&o)
+		_, err := session.Open(t.Context(), w.Log, s.ID(), o)
+		wantErr(t, err, core.ErrDeleted)
+		if !strings.Contains(err.Error(), "by me") || !strings.Contains(err.Error(), "a test") {
+			t.Errorf("the error does not say who and why: %v", err)
+		}
+	}
+	same(t, s, w.open(t, s.ID(), readOnly))
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "late"))
+	wantErr(t, err, core.ErrDeleted)
+	wantErr(t, w.Log.Delete(t.Context(), "not-there", core.Notice{}), core.ErrNotFound)
 }

@@ -1,25 +1,25 @@
-package novasessions
+package nova
 
 import (
 	"context"
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/nova"
+	dialect "github.com/sesslog/sesslog/core/dialect/nova"
 )
 
-// Cleanup puts a session in the trash and holds it no more. core.ErrNotFound as
-// for GetOrCreate; on any error the session stays.
+// Cleanup moves a session to the trash. Errors are those of GetOrCreate; on an
+// error the session is still held.
 func (ss *Sessions) Cleanup(ctx context.Context, id string) error {
 	return ss.remove(ctx, id, "cleaned up")
 }
 
 func (ss *Sessions) remove(ctx context.Context, id, why string) error {
-	s, err := ss.session(ctx, id)
+	h, err := ss.session(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := s.Delete(ctx, core.Notice{By: ss.cfg.By, Why: why, Time: ss.cfg.Now().UTC()}); err != nil {
+	if err := ss.cfg.Log.Delete(ctx, h.id, core.Notice{By: ss.cfg.By, Why: why, Time: ss.cfg.Now().UTC()}); err != nil {
 		return err
 	}
 	ss.drop(id)
@@ -27,8 +27,8 @@ func (ss *Sessions) remove(ctx context.Context, id, why string) error {
 	return nil
 }
 
-// Run cleans up every so often until ctx ends, and returns nil then. A program
-// that wants no cleanup does not call it.
+// Run cleans up at regular intervals until ctx ends, and then returns nil. A
+// program that wants no cleanup does not call it.
 func (ss *Sessions) Run(ctx context.Context) error {
 	every := time.NewTicker(ss.cfg.CleanupEvery)
 	defer every.Stop()
@@ -42,9 +42,9 @@ func (ss *Sessions) Run(ctx context.Context) error {
 	}
 }
 
-// CleanupOld cleans up the sessions held here that are beyond the limits, see
-// core.Prune, and returns those that went. One that a writer has claimed is at
-// work and stays. What stands in the way of one is logged and does not stop it.
+// CleanupOld cleans up the held sessions that are over the limits, see
+// core.Prune, and returns those it removed. It skips sessions that a writer has
+// claimed. If a session cannot be removed, CleanupOld logs why and continues.
 func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
 	var all []core.Prunable
 	names := map[core.SessionID]string{}
@@ -65,26 +65,19 @@ func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
 	return out
 }
 
-// prunable is a session as it is in the log now, unless it is gone or at work.
+// prunable returns a session as it is in the log now; false if it is gone or
+// claimed.
 func (ss *Sessions) prunable(ctx context.Context, id string) (core.Prunable, bool) {
-	s, err := ss.session(ctx, id)
-	if err == nil {
-		err = s.Refresh(ctx)
-	}
-	var v view
-	if err == nil {
-		v, err = look(s)
-	}
+	v, err := ss.current(ctx, id)
 	if gone(err) {
-		ss.drop(id)
 		return core.Prunable{}, false
 	}
 	if err != nil {
-		ss.cfg.Logger.Error("nova session not looked at", "session", id, "err", err)
+		ss.cfg.Logger.Error("nova session not loaded", "session", id, "err", err)
 		return core.Prunable{}, false
 	}
-	p := core.Prunable{ID: s.ID()}
-	p.Created, _ = nova.ParseTime(v.state.CreatedAt)
-	p.Modified, _ = nova.ParseTime(v.state.LastUpdated)
+	p := core.Prunable{ID: core.SessionIDFor("nova", id)}
+	p.Created, _ = dialect.ParseTime(v.state.CreatedAt)
+	p.Modified, _ = dialect.ParseTime(v.state.LastUpdated)
 	return p, !v.claimed
 }

@@ -1,4 +1,4 @@
-package novasessions_test
+package nova_test
 
 import (
 	"bytes"
@@ -17,26 +17,32 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/core/dialect/nova"
+	novadialect "github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/nova"
 	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/stream/novasessions"
 )
 
+// logOn returns a log for package session on l.
+func logOn(l core.Log) session.Log {
+	return stream.NewLocal(stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}), nil)
+}
+
 // node returns sessions of l as one program has them.
-func node(l core.Log, set ...func(*novasessions.Config)) *novasessions.Sessions {
-	cfg := novasessions.Config{
-		Sessions: stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}),
-		Logger:   slog.New(slog.DiscardHandler),
-		By:       "tester",
+func node(l core.Log, set ...func(*nova.Config)) *nova.Sessions {
+	cfg := nova.Config{
+		Log:    logOn(l),
+		Logger: slog.New(slog.DiscardHandler),
+		By:     "tester",
 	}
 	for _, f := range set {
 		f(&cfg)
 	}
-	return novasessions.New(cfg)
+	return nova.New(cfg)
 }
 
-func create(t *testing.T, ss *novasessions.Sessions, o novasessions.Options) string {
+func create(t *testing.T, ss *nova.Sessions, o nova.Options) string {
 	t.Helper()
 	id, err := ss.GetOrCreate(t.Context(), nil, o)
 	if err != nil {
@@ -45,7 +51,7 @@ func create(t *testing.T, ss *novasessions.Sessions, o novasessions.Options) str
 	return id
 }
 
-func state(t *testing.T, ss *novasessions.Sessions, id string) nova.State {
+func state(t *testing.T, ss *nova.Sessions, id string) novadialect.State {
 	t.Helper()
 	s, err := ss.State(t.Context(), id)
 	if err != nil {
@@ -55,55 +61,55 @@ func state(t *testing.T, ss *novasessions.Sessions, id string) nova.State {
 }
 
 // NOVA-05, NOVA-06, NOVA-33
-func TestANewSessionIsInTheLogAtOnce(t *testing.T) {
+func TestGetOrCreateStoresNewSession(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss := node(l)
-	id := create(t, ss, novasessions.Options{Tags: []string{"pr", "feature", "pr"}, Agent: "impl", CWD: "/w"})
+	id := create(t, ss, nova.Options{Tags: []string{"pr", "feature", "pr"}, Agent: "impl", CWD: "/w"})
 	if len(id) != 36 || id[14] != '4' || !strings.ContainsRune("89ab", rune(id[19])) {
 		t.Errorf("%q is no UUID of version 4", id)
 	}
 	s := state(t, node(l), id) // another program, another host
-	if s.Model != nova.DefaultModel || s.AgentName != "impl" || s.CreatedAt == "" || s.CreatedAt != s.LastUpdated {
+	if s.Model != novadialect.DefaultModel || s.AgentName != "impl" || s.CreatedAt == "" || s.CreatedAt != s.LastUpdated {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{"pr", "feature"}, s.Tags); diff != "" {
 		t.Error(diff)
 	}
-	if s := state(t, ss, create(t, ss, novasessions.Options{Model: "m"})); s.Model != "m" {
+	if s := state(t, ss, create(t, ss, nova.Options{Model: "m"})); s.Model != "m" {
 		t.Errorf("%+v", s)
 	}
 }
 
 // NOVA-07, NOVA-08, NOVA-03, NOVA-04
-func TestASessionIsResumedByItsID(t *testing.T) {
+func TestGetOrCreateOpensSessionByID(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss := node(l)
-	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
+	id := create(t, ss, nova.Options{Tags: []string{"x"}})
 	other := node(l)
 	for range 2 { // from the log, then from what is held
-		got, err := other.GetOrCreate(t.Context(), &id, novasessions.Options{Model: "ignored", Tags: []string{"ignored"}})
+		got, err := other.GetOrCreate(t.Context(), &id, nova.Options{Model: "ignored", Tags: []string{"ignored"}})
 		if err != nil || got != id {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if s := state(t, other, id); s.Model != nova.DefaultModel || !slices.Equal(s.Tags, []string{"x"}) {
+	if s := state(t, other, id); s.Model != novadialect.DefaultModel || !slices.Equal(s.Tags, []string{"x"}) {
 		t.Errorf("%+v", s)
 	}
 	unknown := "unknown-session"
-	if _, err := other.GetOrCreate(t.Context(), &unknown, novasessions.Options{}); !errors.Is(err, core.ErrNotFound) || !strings.Contains(err.Error(), id) {
+	if _, err := other.GetOrCreate(t.Context(), &unknown, nova.Options{}); !errors.Is(err, core.ErrNotFound) || !strings.Contains(err.Error(), id) {
 		t.Errorf("unknown: %v", err)
 	}
 	for _, bad := range []string{"", "short", "../../etc/passwd", "abcdefgh\n"} {
-		if _, err := other.GetOrCreate(t.Context(), &bad, novasessions.Options{}); !errors.Is(err, core.ErrInvalid) {
+		if _, err := other.GetOrCreate(t.Context(), &bad, nova.Options{}); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }
 
 // NOVA-09, NOVA-18, NOVA-19, NOVA-20
-func TestAnUnknownSessionIsNotFound(t *testing.T) {
+func TestUnknownSessionIsNotFound(t *testing.T) {
 	t.Parallel()
 	ss, ctx, id := node(memlog.New("test")), t.Context(), "unknown-session"
 	_, run := ss.RunTask(ctx, id, nil)
@@ -119,21 +125,21 @@ func TestAnUnknownSessionIsNotFound(t *testing.T) {
 }
 
 // NOVA-10, NOVA-11, NOVA-13, NOVA-14, NOVA-39
-func TestATaskIsInTheLogWhenItRuns(t *testing.T) {
+func TestRunTaskStoresTask(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss := node(l)
-	id := create(t, ss, novasessions.Options{})
+	id := create(t, ss, nova.Options{})
 	if _, err := ss.RunTask(t.Context(), id, nil); err != nil {
 		t.Fatal(err)
 	}
-	task, err := ss.RunTask(t.Context(), id, &nova.Decision{Decision: "D"})
+	task, err := ss.RunTask(t.Context(), id, &novadialect.Decision{Decision: "D"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := novasessions.Task{
-		SessionID: id, ResumeFromSession: id, Model: nova.DefaultModel, State: state(t, node(l), id),
-		Context: "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 2\nRecent decision: D",
+	want := nova.Task{
+		SessionID: id, ResumeFromSession: id, Model: novadialect.DefaultModel, State: state(t, node(l), id),
+		Context: "Session ID: " + id + "\nModel: " + novadialect.DefaultModel + "\nTurns: 2\nRecent decision: D",
 	}
 	if diff := cmp.Diff(want, task); diff != "" {
 		t.Error(diff)
@@ -144,11 +150,11 @@ func TestATaskIsInTheLogWhenItRuns(t *testing.T) {
 }
 
 // NOVA-12, NOVA-38
-func TestATaskCompressesWhatIsTooLarge(t *testing.T) {
+func TestRunTaskCompressesLargeState(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss, ctx := node(l), t.Context()
-	id := create(t, ss, novasessions.Options{})
+	id := create(t, ss, nova.Options{})
 	if pruned, err := ss.PruneIfNeeded(ctx, id); pruned || err != nil {
 		t.Errorf("pruned %v, %v", pruned, err)
 	}
@@ -158,7 +164,7 @@ func TestATaskCompressesWhatIsTooLarge(t *testing.T) {
 	if _, err := ss.AddTokens(ctx, id, 150_001); err != nil {
 		t.Fatal(err)
 	}
-	task, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"})
+	task, err := ss.RunTask(ctx, id, &novadialect.Decision{Decision: "D"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,10 +174,10 @@ func TestATaskCompressesWhatIsTooLarge(t *testing.T) {
 	if pruned, err := ss.PruneIfNeeded(ctx, id); pruned || err != nil {
 		t.Errorf("pruned again: %v, %v", pruned, err)
 	}
-	narrow := node(l, func(c *novasessions.Config) { c.Prune = nova.Limits{Decisions: 1, Tokens: 1} })
-	id = create(t, narrow, novasessions.Options{})
+	narrow := node(l, func(c *nova.Config) { c.Prune = novadialect.Limits{Decisions: 1, Tokens: 1} })
+	id = create(t, narrow, nova.Options{})
 	for range 2 {
-		if _, err := narrow.AddDecision(ctx, id, nova.Decision{Decision: "D"}); err != nil {
+		if _, err := narrow.AddDecision(ctx, id, novadialect.Decision{Decision: "D"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,17 +187,17 @@ func TestATaskCompressesWhatIsTooLarge(t *testing.T) {
 }
 
 // NOVA-15
-func TestNothingThatASessionSaysIsLogged(t *testing.T) {
+func TestLogMessagesHaveNoContent(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	ss := node(memlog.New("test"), func(c *novasessions.Config) {
+	ss := node(memlog.New("test"), func(c *nova.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	ctx := t.Context()
-	id := create(t, ss, novasessions.Options{Tags: []string{"SECRET"}})
+	id := create(t, ss, nova.Options{Tags: []string{"SECRET"}})
 	for _, err := range []error{
 		func() error {
-			_, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "SECRET", Rationale: "SECRET"})
+			_, err := ss.RunTask(ctx, id, &novadialect.Decision{Decision: "SECRET", Rationale: "SECRET"})
 			return err
 		}(),
 		func() error { _, err := ss.Update(ctx, id, []byte(`{"plan_summary":"SECRET"}`)); return err }(),
@@ -208,12 +214,12 @@ func TestNothingThatASessionSaysIsLogged(t *testing.T) {
 }
 
 // NOVA-16, NOVA-17, NOVA-33, NOVA-36, NOVA-39
-func TestAForkIsInTheLogAndCounted(t *testing.T) {
+func TestForkIsStoredAndCounted(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss, ctx := node(l), t.Context()
-	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
-	if _, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"}); err != nil {
+	id := create(t, ss, nova.Options{Tags: []string{"x"}})
+	if _, err := ss.RunTask(ctx, id, &novadialect.Decision{Decision: "D"}); err != nil {
 		t.Fatal(err)
 	}
 	child, err := ss.Fork(ctx, id)
@@ -228,7 +234,7 @@ func TestAForkIsInTheLogAndCounted(t *testing.T) {
 	if p.ForkCount != 1 || p.TurnCount != 1 {
 		t.Errorf("parent %+v", p)
 	}
-	if _, err := other.RunTask(ctx, child, &nova.Decision{Decision: "E"}); err != nil {
+	if _, err := other.RunTask(ctx, child, &novadialect.Decision{Decision: "E"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(p, state(t, ss, id)); diff != "" {
@@ -237,40 +243,37 @@ func TestAForkIsInTheLogAndCounted(t *testing.T) {
 }
 
 // NOVA-16, NOVA-17
-func TestAForkThatTheLogMakesIsOneOfNova(t *testing.T) {
+func TestForkByTheLogIsANovaFork(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss, ctx := node(l), t.Context()
-	id := create(t, ss, novasessions.Options{Tags: []string{"x"}})
-	if _, err := ss.RunTask(ctx, id, &nova.Decision{Decision: "D"}); err != nil {
+	id := create(t, ss, nova.Options{Tags: []string{"x"}})
+	if _, err := ss.RunTask(ctx, id, &novadialect.Decision{Decision: "D"}); err != nil {
 		t.Fatal(err)
 	}
-	all := stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All()})
-	parent, err := all.Open(ctx, core.SessionID(id))
+	log := logOn(l)
+	forked, err := log.Fork(ctx, core.SessionID(id), session.Fork{Whole: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	forked, err := all.Fork(ctx, parent, stream.Fork{})
+	child, err := session.Open(ctx, log, forked, session.Options{Access: session.ReadOnly})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = forked.View(func(st *core.State) error {
-		if c, err := st.Dialect.Context(st.Entries, core.Leaf{}); err != nil || !bytes.Contains(c, []byte("Session ID: "+string(forked.ID()))) {
-			t.Errorf("%s, %v", c, err)
-		}
-		return nil
-	})
-	if s := state(t, ss, string(forked.ID())); s.ForkParentID != id || s.TurnCount != 0 || len(s.Decisions) != 1 || s.SessionID != string(forked.ID()) {
+	if c, err := child.Context(core.Leaf{}); err != nil || !bytes.Contains(c, []byte("Session ID: "+string(forked))) {
+		t.Errorf("%s, %v", c, err)
+	}
+	if s := state(t, ss, string(forked)); s.ForkParentID != id || s.TurnCount != 0 || len(s.Decisions) != 1 || s.SessionID != string(forked) {
 		t.Errorf("%+v", s)
 	}
 }
 
 // NOVA-19
-func TestACleanedUpSessionIsInTheTrash(t *testing.T) {
+func TestCleanupMovesSessionToTrash(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss, ctx := node(l), t.Context()
-	id := create(t, ss, novasessions.Options{})
+	id := create(t, ss, nova.Options{})
 	if err := node(l).Cleanup(ctx, id); err != nil { // another program's
 		t.Fatal(err)
 	}
@@ -286,10 +289,10 @@ func TestACleanedUpSessionIsInTheTrash(t *testing.T) {
 }
 
 // NOVA-34
-func TestSessionsAreFoundByTag(t *testing.T) {
+func TestByTagFindsSessions(t *testing.T) {
 	t.Parallel()
 	ss := node(memlog.New("test"))
-	a, b := create(t, ss, novasessions.Options{Tags: []string{"x", "y"}}), create(t, ss, novasessions.Options{Tags: []string{"y"}})
+	a, b := create(t, ss, nova.Options{Tags: []string{"x", "y"}}), create(t, ss, nova.Options{Tags: []string{"y"}})
 	both := []string{a, b}
 	slices.Sort(both)
 	for tag, want := range map[string][]string{"x": {a}, "y": both, "z": nil} {
@@ -300,11 +303,11 @@ func TestSessionsAreFoundByTag(t *testing.T) {
 }
 
 // NOVA-37
-func TestAnUpdateIsInTheLog(t *testing.T) {
+func TestUpdateIsStored(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	ss := node(l)
-	id := create(t, ss, novasessions.Options{})
+	id := create(t, ss, nova.Options{})
 	if _, err := ss.Update(t.Context(), id, []byte(`{"plan_summary":"Updated plan"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -317,15 +320,15 @@ func TestAnUpdateIsInTheLog(t *testing.T) {
 }
 
 // NOVA-30, NOVA-39
-func TestNoChangeIsLost(t *testing.T) {
+func TestConcurrentChangesAreAllStored(t *testing.T) {
 	t.Parallel()
 	l := memlog.New("test")
 	one, two := node(l), node(l)
-	id := create(t, one, novasessions.Options{})
+	id := create(t, one, nova.Options{})
 	const writers, each = 6, 10
 	var wg sync.WaitGroup
 	for w := range writers {
-		ss := []*novasessions.Sessions{one, two}[w%2]
+		ss := []*nova.Sessions{one, two}[w%2]
 		wg.Go(func() {
 			for i := range each {
 				if _, err := ss.AddArtifact(t.Context(), id, fmt.Sprintf("%d-%d", w, i), "/x"); err != nil {
@@ -365,10 +368,10 @@ func (l *lossy) Append(ctx context.Context, id core.SessionID, after core.Pos, r
 }
 
 // NOVA-39
-func TestAChangeWhoseAnswerIsLostCountsOnce(t *testing.T) {
+func TestChangeWithUnknownOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
 	ss := node(&lossy{Log: memlog.New("test")})
-	id := create(t, ss, novasessions.Options{})
+	id := create(t, ss, nova.Options{})
 	for range 4 {
 		if _, err := ss.RunTask(t.Context(), id, nil); err != nil {
 			t.Fatal(err)
@@ -380,16 +383,16 @@ func TestAChangeWhoseAnswerIsLostCountsOnce(t *testing.T) {
 }
 
 // NOVA-31, NOVA-32
-func TestOldSessionsGoInTheBackground(t *testing.T) {
+func TestRunCleansUpOldSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := memlog.New("test")
 		ss := node(l)
-		old := create(t, ss, novasessions.Options{})
-		claimed := create(t, ss, novasessions.Options{})
+		old := create(t, ss, nova.Options{})
+		claimed := create(t, ss, nova.Options{})
 		claim(t, l, claimed)
 		time.Sleep(20 * time.Hour)
-		young := create(t, ss, novasessions.Options{})
+		young := create(t, ss, nova.Options{})
 
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -412,26 +415,22 @@ func TestOldSessionsGoInTheBackground(t *testing.T) {
 // claim has a writer hold the session.
 func claim(t *testing.T, l core.Log, id string) {
 	t.Helper()
-	s, err := stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All()}).Open(t.Context(), core.SessionID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := s.Claim(t.Context(), stream.ClaimRequest{Head: core.MainHead}); err != nil {
+	if _, err := logOn(l).Claim(t.Context(), core.SessionID(id), session.Claim{Head: core.MainHead, Writer: "writer-1"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // NOVA-32
-func TestTooManySessionsGoOldestFirst(t *testing.T) {
+func TestCleanupRemovesOldestFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	ss := node(memlog.New("test"), func(c *novasessions.Config) {
+	ss := node(memlog.New("test"), func(c *nova.Config) {
 		c.Cleanup = &core.PruneLimits{Keep: 2}
 		c.Now = func() time.Time { return now }
 	})
 	var ids []string
 	for range 4 {
-		ids = append(ids, create(t, ss, novasessions.Options{}))
+		ids = append(ids, create(t, ss, nova.Options{}))
 		now = now.Add(time.Minute)
 	}
 	if _, err := ss.RunTask(t.Context(), ids[0], nil); err != nil { // the oldest is at work again
