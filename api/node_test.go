@@ -25,7 +25,6 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/index"
-	"github.com/sesslog/sesslog/materializer/prompts"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/session"
@@ -89,19 +88,15 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	history, err := prompts.Open(ctx, prompts.Config{Path: filepath.Join(t.TempDir(), "prompts.db"), Log: log.Name(), Session: cache.Get, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Changed: history.Note, Tracer: asked.Tracer,
+		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet, Tracer: asked.Tracer,
 	})
 	remover := &removal.Remover{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Window: 720 * time.Hour,
 	}
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Prompts: history.Search, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
+		Snapshots: snapshots, Blobs: blobs, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
 		Tokens: access.NewBook(js, log.Name(), 1, quiet),
 	}
 	cfg.Doctor = &doctor.Doctor{
@@ -123,11 +118,10 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	n.Client = &api.Client{Base: "http://" + ln.Addr().String(), Token: cfg.Token}
 	http.DefaultClient.Transport.(*conformity).watch(n.Base)
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{}, 4)
+	done := make(chan struct{}, 3)
 	go func() { _ = cfg.Tokens.Run(work); done <- struct{}{} }()
 	go func() { _ = n.server.Run(work, ln); done <- struct{}{} }()
 	go func() { _ = mat.Run(work); _ = directory.Close(); done <- struct{}{} }()
-	go func() { _ = history.Run(work); _ = history.Close(); done <- struct{}{} }()
 	n.stop = sync.OnceFunc(func() {
 		cancel()
 		for range cap(done) {

@@ -28,13 +28,6 @@ type PromptQuery = materializer.PromptQuery
 type PromptPage = materializer.PromptPage
 
 func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
-	if s.cfg.Prompts == nil {
-		writeDetail(w, Detail{
-			Type: "urn:sesslog:not-found", Code: "not-found", Status: http.StatusNotFound, Title: "Not found",
-			Detail: "this node keeps no prompt history", Next: "Ask another node of the log; this one's log says why.",
-		})
-		return nil
-	}
 	q, err := promptQuery(r.URL.Query())
 	if err == nil {
 		err = callerOf(r.Context()).asksWithin(q.Session)
@@ -42,14 +35,13 @@ func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), listWait)
-	defer cancel()
-	if err := s.cfg.Materializer.CatchUp(ctx); err != nil && r.Context().Err() == nil {
-		s.cfg.Logger.Debug("searching prompts while the materializer lags", "err", err)
-	}
-	page, err := s.cfg.Prompts(r.Context(), q)
+	caughtUp := s.catchUp(r.Context())
+	page, err := s.cfg.Directory.Prompts(r.Context(), q)
 	if err != nil {
 		return err
+	}
+	if !caughtUp {
+		page.Behind = s.cfg.Materializer.Behind(r.Context())
 	}
 	return answer(w, http.StatusOK, page)
 }

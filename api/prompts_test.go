@@ -99,12 +99,3 @@ func TestAskingForPromptsTheWrongWay(t *testing.T) {
 		t.Errorf("an empty history: %d %s", res.StatusCode, body)
 	}
 }
-
-func TestANodeWithoutAHistorySaysSo(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, func(c *api.Config) { c.Prompts = nil })
-	_, err := n.Prompts(t.Context(), api.PromptQuery{})
-	if d := detail(t, err); d.Code != "not-found" || !strings.Contains(d.Detail, "keeps no prompt history") {
-		t.Errorf("%+v", d)
-	}
-}

@@ -26,13 +26,15 @@ const (
 const listWait = 2 * time.Second
 
 // catchUp has the directory take in what was stored before, as far as listWait
-// allows.
-func (s *Server) catchUp(ctx context.Context) {
+// allows, and reports whether it has.
+func (s *Server) catchUp(ctx context.Context) bool {
 	last, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
-	if err := s.cfg.Materializer.CatchUp(last); err != nil && ctx.Err() == nil {
+	err := s.cfg.Materializer.CatchUp(last)
+	if err != nil && ctx.Err() == nil {
 		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
 	}
+	return err == nil
 }
 
 func limitOf(s string) (int, error) {

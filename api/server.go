@@ -40,9 +40,6 @@ type Config struct {
 	Presence     *stream.Presence // nil where the node keeps none
 	Remover      *removal.Remover // nil where the node erases and redacts nothing
 	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
-	// Prompts searches the prompt history; nil where the node keeps none. It is
-	// a function so that the client's programs carry no database.
-	Prompts func(context.Context, PromptQuery) (PromptPage, error)
 
 	Doctor *doctor.Doctor // looks at everything; required for what asks it to
 

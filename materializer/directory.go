@@ -21,8 +21,6 @@ type Directory interface {
 	Sync(ctx context.Context)
 	// Seq is the seq of a session's row, 0 where it has none.
 	Seq(id core.SessionID) uint64
-	// Seqs yields the seq of every row.
-	Seqs() iter.Seq2[core.SessionID, uint64]
 	// Behind returns the sessions with records that no snapshot covers.
 	Behind() []core.SessionID
 	// Erased returns the sessions that were erased.
@@ -45,6 +43,9 @@ type Directory interface {
 
 	// List returns a page of rows. core.ErrInvalid says what is wrong with f.
 	List(ctx context.Context, f Filter) (Page, error)
+	// Prompts returns the prompts that q asks for, newest first. core.ErrInvalid
+	// says what is wrong with q.
+	Prompts(ctx context.Context, q PromptQuery) (PromptPage, error)
 	// Search returns what is found in the sessions' texts, newest first.
 	// core.ErrInvalid says what is wrong with q.
 	Search(ctx context.Context, q SearchQuery) (SearchPage, error)

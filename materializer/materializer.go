@@ -44,12 +44,6 @@ type Config struct {
 	// Grace is how long a snapshot stays when a later one took its place. 0 for
 	// DefaultGrace, less than 0 for ever.
 	Grace time.Duration
-	// Rebuild drops what others made of the log, as part of Materializer.Rebuild.
-	// It is made again of what Changed tells. Optional.
-	Rebuild func(context.Context) error
-	// Changed is told of each record that is taken in, and before that of each
-	// session that has a row, without a Kind. It must not block. Optional.
-	Changed func(stream.Change)
 	// Checkpointed is told of each checkpoint that was tried, and how long that
 	// took. It must not block. Optional.
 	Checkpointed func(took time.Duration, err error)
@@ -107,9 +101,6 @@ func New(cfg Config) *Materializer {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if cfg.Changed == nil {
-		cfg.Changed = func(stream.Change) {}
-	}
 	if cfg.Checkpointed == nil {
 		cfg.Checkpointed = func(time.Duration, error) {}
 	}
@@ -149,9 +140,6 @@ func New(cfg Config) *Materializer {
 // Run works until ctx ends. When it returns, none of its goroutines is left and
 // what is cheap to save is saved. The error is never nil.
 func (m *Materializer) Run(ctx context.Context) error {
-	for id, seq := range m.cfg.Directory.Seqs() {
-		m.cfg.Changed(stream.Change{Session: id, Seq: seq})
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	for shard := range m.cfg.Log.Shards() {
 		g.Go(func() error { return m.follow(ctx, shard) })
@@ -203,7 +191,6 @@ func (m *Materializer) followOnce(ctx context.Context, shard int) error {
 			return cmp.Or(context.Cause(ctx), err)
 		}
 		if ch.Session != "" {
-			m.cfg.Changed(ch)
 			if err := m.takeTraced(ctx, shard, ch); err != nil {
 				return err
 			}
@@ -618,6 +605,21 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 	}
 	m.cfg.Directory.Sync(ctx)
 	return nil
+}
+
+// Behind returns an upper bound for the number of sessions with changes that are not
+// in the directory yet. A shard that does not answer counts as one.
+func (m *Materializer) Behind(ctx context.Context) int {
+	n := len(m.lateOnes())
+	for shard := range m.cfg.Log.Shards() {
+		st, err := m.cfg.Log.State(ctx, shard)
+		if err != nil {
+			n++
+			continue
+		}
+		n += int(min(st.Behind(m.Past(shard)), st.Sessions))
+	}
+	return n
 }
 
 // lateOnes returns the sessions whose row was put off.

@@ -38,6 +38,7 @@ type rig struct {
 	snapshots *materializer.Snapshots
 	quiet     *slog.Logger
 	file      string // of the directory
+	wrap      func(materializer.Directory) materializer.Directory
 }
 
 func newRig(t *testing.T) *rig {
@@ -79,6 +80,9 @@ func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Mate
 		t.Fatal(err)
 	}
 	cfg.Log, cfg.Sessions, cfg.Cache, cfg.Snapshots, cfg.Directory, cfg.Logger = r.log, r.sessions, r.cache, r.snapshots, d, r.quiet
+	if r.wrap != nil {
+		cfg.Directory = r.wrap(d)
+	}
 	m = materializer.New(cfg)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)

@@ -2,42 +2,38 @@ package materializer
 
 import "github.com/sesslog/sesslog/core"
 
-// A Prompt is what a person asked an agent, as the prompt history has it. The
-// history itself is in the package prompts, so that programs that only speak of
-// prompts carry no database.
+// A Prompt is what a person asked an agent.
 type Prompt struct {
 	Session core.SessionID `json:"session"`
-	Entry   string         `json:"entry,omitempty"` // the entry it is in, where that has an id
+	Entry   string         `json:"entry,omitempty"` // its entry's id, if it has one
 	Dialect string         `json:"dialect"`
-	Host    string         `json:"host,omitempty"` // where the session was made
+	Host    string         `json:"host,omitempty"` // where the session was created
 	CWD     string         `json:"cwd"`
-	// Time is when, ISO 8601 with milliseconds and Z. Where the entry does not
-	// say, it is that of the prompt before it, or of the session's header.
+	// Time is in ISO 8601 with milliseconds and Z. If the entry has none, it is
+	// that of the prompt before it, or of the session's header.
 	Time    string `json:"time,omitempty"`
 	Prompt  string `json:"prompt"`
 	Cut     bool   `json:"cut,omitempty"`     // Prompt is the beginning of a longer one
-	Snippet string `json:"snippet,omitempty"` // of a search: the words around the first that were found
+	Snippet string `json:"snippet,omitempty"` // of a search: the text around the first match
 }
 
-// A PromptQuery says which prompts are wanted. The zero value of a field narrows
-// nothing.
+// A PromptQuery selects prompts. The zero value of a field does not narrow the
+// selection.
 type PromptQuery struct {
-	// Text is words, all of which the prompt must have; of the last one the
-	// beginning is enough. Case and accents do not matter, and nothing in it is
-	// a command.
+	// Text is words that the prompt must all have; of the last one the beginning
+	// is enough. Case and accents do not matter, and nothing in it is an operator.
 	Text    string
 	CWD     string // the directory, as the agent wrote it
 	Session core.SessionID
 	Dialect string
-	Before  string // the Next of the page before
-	Limit   int    // prompts at most
+	Before  string // the Next of the previous page
+	Limit   int    // at most this many prompts
 }
 
-// A PromptPage is prompts, the newest first.
+// A PromptPage is a page of prompts, newest first.
 type PromptPage struct {
 	Prompts []Prompt `json:"prompts"`
 	Next    string   `json:"next,omitempty"` // pass as Before for more
-	// Behind is how many sessions have changed that the history has not read
-	// yet.
+	// Behind is how many sessions may have changed that the node has not read yet.
 	Behind int `json:"behind,omitempty"`
 }

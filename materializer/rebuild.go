@@ -11,17 +11,11 @@ import (
 // errRebuild ends the following of a shard that is to be read anew.
 var errRebuild = errors.New("the shard is read anew")
 
-// Rebuild drops all that this node made of the log, rows and floors and what
-// Config.Rebuild drops, reads the log from its beginning, and returns when
-// everything that was in the log is in the rows again, or with ctx's error; the
-// reading goes on then. Nothing in the log or in the object store is touched.
-// Run must be running.
+// Rebuild drops all that this node derived from the log, reads the log from its
+// beginning, and returns when the directory has everything that was in the log, or
+// with ctx's error. In that case reading continues. Rebuild changes neither the log
+// nor the object store. Run must be running.
 func (m *Materializer) Rebuild(ctx context.Context) error {
-	if m.cfg.Rebuild != nil {
-		if err := m.cfg.Rebuild(ctx); err != nil {
-			return err
-		}
-	}
 	for shard := range m.again {
 		if err := m.readAnew(ctx, shard); err != nil {
 			return err

@@ -107,6 +107,7 @@ func clipTags(tags []string) []string {
 // are when the session goes on.
 type View struct {
 	Row     Row
+	Host    string                // where the session was created
 	Claims  map[string]core.Claim // who holds a head, by the head's name
 	Dialect core.Dialect          // reads Entries
 	Entries []core.Entry
@@ -114,7 +115,7 @@ type View struct {
 
 // ViewOf returns what the directory is to know of a session in state st.
 func ViewOf(st *core.State) View {
-	v := View{Row: rowOf(st), Claims: map[string]core.Claim{}, Dialect: st.Dialect, Entries: st.Entries}
+	v := View{Row: rowOf(st), Host: clip(st.Origin.Host), Claims: map[string]core.Claim{}, Dialect: st.Dialect, Entries: st.Entries}
 	for name, h := range st.Heads {
 		if h.Claim != nil {
 			v.Claims[name] = *h.Claim

@@ -11,29 +11,32 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// told are the records that a materializer took in.
-type told struct {
+// A countingDirectory counts the records that a materializer reads, by session: it
+// asks for the session's row first.
+type countingDirectory struct {
+	materializer.Directory
 	mu   sync.Mutex
-	seqs map[core.SessionID][]uint64
+	read map[core.SessionID]int
 }
 
-func (o *told) take(ch stream.Change) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if ch.Kind != "" { // a record, and no row
-		o.seqs[ch.Session] = append(o.seqs[ch.Session], ch.Seq)
-	}
+func (d *countingDirectory) Seq(id core.SessionID) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read[id]++
+	return d.Directory.Seq(id)
 }
 
-// start has a node with an empty memory take in what the log has. It returns what
-// it was told of, and how many sessions it loaded.
-func (r *rig) start(t *testing.T) (o *told, loaded int64) {
+// start starts a node with an empty memory and waits until it has read the log. It
+// returns how many records of each session it read, and how many sessions it loaded.
+func (r *rig) start(t *testing.T) (read map[core.SessionID]int, loaded int64) {
 	t.Helper()
 	r.cache = materializer.NewCache(r.sessions, 1<<20)
-	o = &told{seqs: map[core.SessionID][]uint64{}}
-	cfg := manual
-	cfg.Changed = o.take
-	m, d, stop := r.runAs(t, cfg)
+	counting := &countingDirectory{read: map[core.SessionID]int{}}
+	r.wrap = func(d materializer.Directory) materializer.Directory {
+		counting.Directory = d
+		return counting
+	}
+	m, d, stop := r.runAs(t, manual)
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -42,12 +45,12 @@ func (r *rig) start(t *testing.T) (o *told, loaded int64) {
 	}
 	_, loaded = r.cache.Reads()
 	stop()
-	return o, loaded
+	return counting.read, loaded
 }
 
-// A node that has rows goes on from where they are true. One that has none reads the
-// headers of all records and loads each session once, however many records it has.
-func TestAStartReadsNothingThatIsInTheRowsAndEachSessionOnce(t *testing.T) {
+// A node that has rows continues from its floors. A node without rows reads the
+// headers of all records and loads each session once.
+func TestStartReadsOnlyNewRecordsAndEachSessionOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var all []*stream.Session
@@ -57,19 +60,53 @@ func TestAStartReadsNothingThatIsInTheRowsAndEachSessionOnce(t *testing.T) {
 			add(t, all[i], 100)
 		}
 	}
-	o, loaded := r.start(t)
-	if len(o.seqs) != 5 || len(o.seqs["session-0"]) != 7 || loaded != 5 {
-		t.Errorf("without rows it was told of %v, and loaded %d sessions", o.seqs, loaded)
+	read, loaded := r.start(t)
+	if len(read) != 5 || read["session-0"] != 7 || loaded != 5 {
+		t.Errorf("without rows it read %v, and loaded %d sessions", read, loaded)
 	}
-	if o, loaded := r.start(t); len(o.seqs) != 0 || loaded != 0 {
-		t.Errorf("with rows it was told of %v, and loaded %d sessions", o.seqs, loaded)
+	if read, loaded := r.start(t); len(read) != 0 || loaded != 0 {
+		t.Errorf("with rows it read %v, and loaded %d sessions", read, loaded)
 	}
 	add(t, all[3], 100)
-	if o, loaded := r.start(t); len(o.seqs) != 1 || len(o.seqs["session-3"]) != 1 || loaded != 1 {
-		t.Errorf("one record later it was told of %v, and loaded %d sessions", o.seqs, loaded)
+	if read, loaded := r.start(t); len(read) != 1 || read["session-3"] != 1 || loaded != 1 {
+		t.Errorf("one record later it read %v, and loaded %d sessions", read, loaded)
 	}
-	r.file = filepath.Join(t.TempDir(), "index.db") // they are lost
-	if o, loaded := r.start(t); len(o.seqs) != 5 || loaded != 5 {
-		t.Errorf("without rows again it was told of %v, and loaded %d sessions", o.seqs, loaded)
+	r.file = filepath.Join(t.TempDir(), "index.db") // the rows are lost
+	if read, loaded := r.start(t); len(read) != 5 || loaded != 5 {
+		t.Errorf("without rows again it read %v, and loaded %d sessions", read, loaded)
 	}
+}
+
+// OMP-44: an append does not wait for the directory.
+func TestAppendsDoNotWaitForDirectory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.create(t, "session-a")
+	blocked := make(chan struct{})
+	r.wrap = func(d materializer.Directory) materializer.Directory { return &blockedDirectory{d, blocked} }
+	m, d, _ := r.runAs(t, manual)
+	for range 100 {
+		add(t, s, 100)
+	}
+	if seq := d.Seq(s.ID()); seq != 0 {
+		t.Errorf("the directory was not blocked: it has seq %d", seq)
+	}
+	close(blocked)
+	if err := m.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seq := d.Seq(s.ID()); seq != 101 {
+		t.Errorf("the row has seq %d, want 101", seq)
+	}
+}
+
+// A blockedDirectory takes no session until the channel is closed.
+type blockedDirectory struct {
+	materializer.Directory
+	blocked chan struct{}
+}
+
+func (d *blockedDirectory) Put(v materializer.View) {
+	<-d.blocked
+	d.Directory.Put(v)
 }

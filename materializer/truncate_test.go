@@ -2,7 +2,6 @@ package materializer_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -314,13 +313,10 @@ func TestWhatIsLeftOfAnErasedSessionIsCollected(t *testing.T) {
 	}
 }
 
-func TestARebuildMakesEveryRowAgain(t *testing.T) {
+func TestRebuildRestoresRowsAndPrompts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	dropped := 0
-	cfg := manual
-	cfg.Rebuild = func(context.Context) error { dropped++; return nil }
-	m, d, _ := r.runAs(t, cfg)
+	m, d, _ := r.runAs(t, manual)
 	for i := range 10 {
 		s := r.create(t, fmt.Sprintf("session-%02d", i))
 		add(t, s, 5000)
@@ -338,6 +334,7 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prompts := allPrompts(t, d)
 	d.Put(materializer.View{Row: materializer.Row{ID: "nobody-knows", Seq: 1 << 40}})
 	if err := m.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
@@ -346,9 +343,21 @@ func TestARebuildMakesEveryRowAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(before) != 10 || fmt.Sprintf("%+v", before) != fmt.Sprintf("%+v", after) || dropped != 1 {
+	if again := allPrompts(t, d); len(prompts) == 0 || fmt.Sprintf("%+v", prompts) != fmt.Sprintf("%+v", again) {
+		t.Errorf("there were\n%+v\nand are\n%+v", prompts, again)
+	}
+	if len(before) != 10 || fmt.Sprintf("%+v", before) != fmt.Sprintf("%+v", after) {
 		t.Errorf("there were\n%+v\nand are\n%+v", before, after)
 	}
+}
+
+func allPrompts(t *testing.T, d materializer.Directory) []materializer.Prompt {
+	t.Helper()
+	page, err := d.Prompts(t.Context(), materializer.PromptQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Prompts
 }
 
 // A checkpoint of a past that the log has forgotten is nobody's base, whatever it

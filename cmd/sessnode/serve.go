@@ -104,12 +104,11 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	presence := stream.NewPresence(js, log.Name(), replicas, session.Presence{
 		ID: ulid.Make().String(), Agent: cfg.Node, Host: hostname(), Since: time.Now().UTC(),
 	})
-	history := openHistory(ctx, cfg, log.Name(), cache, logger)
 	// What is dropped from the log, mended or deleted must be in the object store: a
 	// copy on this node's disk proves nothing.
 	stored := sessions.From(materializer.NewSnapshots(bucket))
 	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: stored, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger, Changed: history.note, Rebuild: history.drop,
+		Log: log, Sessions: stored, Cache: cache, Snapshots: snapshots, Directory: directory.index, Logger: logger,
 		Checkpointed: figures.Checkpointed, Tracer: traces.Tracer(),
 		Policy: materializer.Policy{MinTail: int64(cfg.Snapshots.MinTail), Idle: time.Duration(cfg.Snapshots.Idle)},
 		Node:   cfg.Node, Crew: presence.Crew, Spread: spreadOf(replicas),
@@ -140,7 +139,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		Tokens: tokens, Uploads: uploads, Closed: cfg.Closed(), AnyHost: cfg.Open, NeedCertificate: cfg.TLS.ClientCA != "", Subjects: subjectsOf(cfg.TLS),
 		Doctor: doc, Collector: collector,
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory.index,
-		Snapshots: snapshots, Blobs: blobs, Presence: presence, Prompts: history.search, Audit: audit, Remover: remover,
+		Snapshots: snapshots, Blobs: blobs, Presence: presence, Audit: audit, Remover: remover,
 		Token: cfg.Token, Node: cfg.Node, Version: version(), BlobsAt: store.where, Store: store.look, StoreSeen: store.seen, Ready: broker.check,
 		Access: cfg.Logging.Access, MaxBody: int64(cfg.Limits.Body), MaxLine: int(cfg.Limits.Line), Logger: logger,
 		Metrics: figures.Handler(logger), Observe: figures.Request, Tracer: traces.Tracer(),
@@ -172,7 +171,6 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 		defer func() { _ = presence.LeaveCrew(context.WithoutCancel(work)) }() // others find out in ten seconds
 		return mat.Run(work)
 	})
-	g.Go(func() error { return history.run(work) })
 	g.Go(func() error { return presence.Run(work) })
 	if cfg.Closed() { // else nobody is asked for one
 		g.Go(func() error { return tokens.Run(work) })

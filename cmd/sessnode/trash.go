@@ -13,6 +13,12 @@ import (
 // over.
 const trashEvery = time.Hour
 
+// idle does nothing until ctx ends.
+func idle(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // emptyTrash erases sessions whose time in the trash is over, where the settings
 // ask for it, until ctx ends.
 func emptyTrash(ctx context.Context, cfg config.Config, server *api.Server, logger *slog.Logger) error {

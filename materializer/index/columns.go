@@ -10,7 +10,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // columns are what a row is found and ordered by.
@@ -33,7 +32,7 @@ func columnsOf(v *materializer.View) (columns, error) {
 		return columns{}, err
 	}
 	c := columns{
-		id: string(r.ID), agentID: words.Clean(r.AgentID), dialect: words.Clean(r.Dialect), cwd: words.Clean(r.CWD),
+		id: string(r.ID), agentID: clean(r.AgentID), dialect: clean(r.Dialect), cwd: clean(r.CWD),
 		name: folded(r.Name), cost: r.Usage.Cost, row: string(b),
 	}
 	c.look = c.name + between + folded(r.First)
@@ -57,7 +56,7 @@ func folded(s string) string {
 			return ' '
 		}
 		return r
-	}, strings.ToLower(words.Clean(s)))
+	}, strings.ToLower(clean(s)))
 }
 
 // Marks are what sessions can have several of. The first letter says what it is.
@@ -88,7 +87,7 @@ func marksOf(v *materializer.View, labels map[string]string) []string {
 }
 
 // mark is s as a mark of a kind.
-func mark(kind, s string) string { return kind + words.Clean(materializer.Clip(s)) }
+func mark(kind, s string) string { return kind + clean(materializer.Clip(s)) }
 
 // maxLabels is how many labels of a session can be asked for.
 const maxLabels = 256
@@ -128,7 +127,7 @@ type holder struct {
 func holdersOf(claims map[string]core.Claim) []holder {
 	var hs []holder
 	for head, c := range claims {
-		hs = append(hs, holder{words.Clean(head), words.Clean(c.Writer), c.Since.UnixMilli()})
+		hs = append(hs, holder{clean(head), clean(c.Writer), c.Since.UnixMilli()})
 	}
 	return hs
 }

@@ -9,12 +9,11 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
 )
 
 // version is that of the schema and of what is read from sessions. A file with
 // another one is made again.
-const version = 2
+const version = 3
 
 // What a session is found and ordered by is in sessions, which has nothing else, so
 // that many rows are on a page; its row, as JSON, and what only writing looks at are
@@ -82,6 +81,18 @@ INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 CREATE VIRTUAL TABLE looks USING fts5(name, first, content='', columnsize=0, detail=column, tokenize='trigram case_sensitive 1');
 INSERT INTO looks(looks, rank) VALUES('secure-delete', 1);
 INSERT INTO looks(looks, rank) VALUES('hashsize', 8388608);
+CREATE TABLE prompts(
+	id INTEGER PRIMARY KEY,
+	session TEXT NOT NULL, place INTEGER NOT NULL, part INTEGER NOT NULL, entry TEXT NOT NULL,
+	dialect TEXT NOT NULL, host TEXT NOT NULL, cwd TEXT NOT NULL,
+	created INTEGER NOT NULL, text TEXT NOT NULL, cut INTEGER NOT NULL,
+	UNIQUE(session, place, part)
+);
+CREATE INDEX prompts_newest ON prompts(created, session, place, part);
+CREATE INDEX prompts_by_cwd ON prompts(cwd, created, session, place, part);
+CREATE VIRTUAL TABLE prompt_words USING fts5(text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
+INSERT INTO prompt_words(prompt_words, rank) VALUES('secure-delete', 1);
+INSERT INTO prompt_words(prompt_words, rank) VALUES('hashsize', 8388608);
 `
 
 // A file is the open file: one connection that writes, some that read.
@@ -97,15 +108,15 @@ type file struct {
 
 // openFile opens the index of a log, making the file where it is absent.
 func openFile(ctx context.Context, path, log string) (*file, error) {
-	if err := sqlitefile.Touch(path); err != nil {
+	if err := touch(path); err != nil {
 		return nil, err
 	}
-	w, err := sql.Open("sqlite", sqlitefile.DSN(path, "cache_size(-32768)", "wal_autocheckpoint(4000)"))
+	w, err := sql.Open("sqlite", dsn(path, "cache_size(-32768)", "wal_autocheckpoint(4000)"))
 	if err != nil {
 		return nil, err
 	}
 	w.SetMaxOpenConns(1)
-	r, err := sql.Open("sqlite", sqlitefile.DSN(path, "cache_size(-16384)", "query_only(1)"))
+	r, err := sql.Open("sqlite", dsn(path, "cache_size(-16384)", "query_only(1)"))
 	if err != nil {
 		_ = w.Close()
 		return nil, err
@@ -143,12 +154,16 @@ func (f *file) prepare(ctx context.Context, log string) error {
 			return err
 		}
 	} else if have != version {
-		return fmt.Errorf("version %d: %w", have, sqlitefile.ErrOther)
+		return fmt.Errorf("version %d: %w", have, errUnusable)
 	}
 	if err := f.readMeta(ctx, log); err != nil {
 		return err
 	}
-	for _, probe := range []string{`SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1`, `SELECT rowid FROM looks WHERE looks MATCH 'aaa' LIMIT 1`} {
+	for _, probe := range []string{
+		`SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1`,
+		`SELECT rowid FROM looks WHERE looks MATCH 'aaa' LIMIT 1`,
+		`SELECT rowid FROM prompt_words WHERE prompt_words MATCH 'a' LIMIT 1`,
+	} {
 		if _, err := f.w.ExecContext(ctx, probe); err != nil {
 			return err
 		}
@@ -169,7 +184,7 @@ func (f *file) readMeta(ctx context.Context, log string) error {
 		return err
 	}
 	if of != log {
-		return fmt.Errorf("log %q: %w", of, sqlitefile.ErrOther)
+		return fmt.Errorf("log %q: %w", of, errUnusable)
 	}
 	err := f.w.QueryRowContext(ctx, `SELECT value, (SELECT count(*) FROM sessions INDEXED BY by_entries WHERE deleted = 0),
 		max((SELECT coalesce(max(change), 0) FROM sessions), (SELECT coalesce(max(change), 0) FROM gone))
@@ -190,7 +205,7 @@ func (f *file) readMeta(ctx context.Context, log string) error {
 		}
 		var fl materializer.Floor
 		if err := json.Unmarshal([]byte(text), &fl); err != nil {
-			return fmt.Errorf("floor of shard %d: %v: %w", shard, err, sqlitefile.ErrOther)
+			return fmt.Errorf("floor of shard %d: %v: %w", shard, err, errUnusable)
 		}
 		f.floors[shard] = fl
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
 )
 
 // flush writes what waits. What cannot be written goes on waiting.
@@ -28,7 +27,7 @@ func (x *Index) flush(ctx context.Context) {
 			x.failing = false
 			x.cfg.Logger.Info("the directory is written again", "file", x.cfg.Path)
 		}
-	case sqlitefile.IsCorrupt(err):
+	case isCorrupt(err):
 		x.report(err)
 		x.putBack(b)
 		x.rebuild(ctx)
@@ -130,7 +129,7 @@ func (x *Index) rebuild(ctx context.Context) {
 	x.file.Lock()
 	defer x.file.Unlock()
 	x.db.close()
-	err := sqlitefile.Remove(x.cfg.Path)
+	err := removeFile(x.cfg.Path)
 	if err == nil {
 		var db *file
 		if db, err = openFile(ctx, x.cfg.Path, x.cfg.Log); err == nil {

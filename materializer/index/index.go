@@ -12,7 +12,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/internal/sqlitefile"
 )
 
 // Config is what an Index needs to know.
@@ -90,9 +89,9 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	}
 	cfg.Path = path
 	db, err := openFile(ctx, path, cfg.Log)
-	if sqlitefile.IsUnusable(err) {
+	if isUnusable(err) {
 		cfg.Logger.Warn("the directory cannot be used; making it again from the log", "file", path, "err", err)
-		if err = sqlitefile.Remove(path); err == nil {
+		if err = removeFile(path); err == nil {
 			db, err = openFile(ctx, path, cfg.Log)
 		}
 	}
@@ -169,7 +168,7 @@ func (x *Index) Forget(id core.SessionID) {
 
 // ForgetIf implements materializer.Directory.
 func (x *Index) ForgetIf(which func(core.SessionID) bool) {
-	for id := range x.Seqs() {
+	for id := range x.allIDs() {
 		if which(id) {
 			x.Forget(id)
 		}
@@ -213,53 +212,27 @@ func (x *Index) remember(id core.SessionID, seq uint64) {
 	x.recent[0][id] = seq
 }
 
-// seqPage is how many rows Seqs reads at once.
-const seqPage = 10_000
+// idPage is how many ids allIDs reads at once.
+const idPage = 10_000
 
-// Seqs implements materializer.Directory.
-func (x *Index) Seqs() iter.Seq2[core.SessionID, uint64] {
-	return func(yield func(core.SessionID, uint64) bool) {
+// allIDs yields the id of every session.
+func (x *Index) allIDs() iter.Seq[core.SessionID] {
+	return func(yield func(core.SessionID) bool) {
 		x.flush(context.Background())
-		after := ""
+		after := core.SessionID("")
 		for {
-			page := x.seqsAfter(after)
-			for _, p := range page {
-				if !yield(p.id, p.seq) {
+			page := x.ids(`SELECT id FROM sessions WHERE id > ? ORDER BY id LIMIT ?`, string(after), idPage)
+			for _, id := range page {
+				if !yield(id) {
 					return
 				}
 			}
-			if len(page) < seqPage {
+			if len(page) < idPage {
 				return
 			}
-			after = string(page[len(page)-1].id)
+			after = page[len(page)-1]
 		}
 	}
-}
-
-type idSeq struct {
-	id  core.SessionID
-	seq uint64
-}
-
-func (x *Index) seqsAfter(after string) []idSeq {
-	x.file.RLock()
-	defer x.file.RUnlock()
-	rows, err := x.db.r.Query(`SELECT id, seq FROM sessions WHERE id > ? ORDER BY id LIMIT ?`, after, seqPage)
-	if err != nil {
-		x.report(err)
-		return nil
-	}
-	defer rows.Close()
-	var page []idSeq
-	for rows.Next() {
-		var p idSeq
-		if err := rows.Scan(&p.id, &p.seq); err != nil {
-			break
-		}
-		page = append(page, p)
-	}
-	x.report(rows.Err())
-	return page
 }
 
 // Behind implements materializer.Directory.
@@ -272,10 +245,10 @@ func (x *Index) Erased() []core.SessionID {
 	return x.ids(`SELECT id FROM sessions WHERE deleted = 2`)
 }
 
-func (x *Index) ids(query string) []core.SessionID {
+func (x *Index) ids(query string, args ...any) []core.SessionID {
 	x.file.RLock()
 	defer x.file.RUnlock()
-	rows, err := x.db.r.Query(query)
+	rows, err := x.db.r.Query(query, args...)
 	if err != nil {
 		x.report(err)
 		return nil
@@ -369,7 +342,7 @@ func (x *Index) Run(ctx context.Context) error {
 
 // report has the file made again when err says that it is damaged.
 func (x *Index) report(err error) {
-	if !sqlitefile.IsCorrupt(err) {
+	if !isCorrupt(err) {
 		return
 	}
 	x.mu.Lock()

@@ -11,13 +11,12 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // Search implements materializer.Directory. q.Limit must be 1 or more.
 func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materializer.SearchPage, error) {
 	page := materializer.SearchPage{Hits: []materializer.Hit{}}
-	terms, err := words.Parse(q.Text)
+	terms, err := parseQuery(q.Text)
 	if err != nil {
 		return page, err
 	}
@@ -53,7 +52,7 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 			if ms := timeOf(last); ms > 0 {
 				h.Time = time.UnixMilli(ms).UTC().Format(time.RFC3339)
 			}
-			h.Snippet = words.Snippet(text, terms)
+			h.Snippet = snippet(text, terms)
 			page.Hits = append(page.Hits, h)
 		}
 		return rows.Err()
@@ -63,8 +62,8 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 
 // searchOf makes the SQL of a search. The engine is asked first, from the newest
 // text on; the rest is looked at for each that it finds, until the page is full.
-func searchOf(q *materializer.SearchQuery, w *where, terms []words.Term, scope string) (string, []any, error) {
-	match := "text : (" + words.Match(terms) + ")"
+func searchOf(q *materializer.SearchQuery, w *where, terms []term, scope string) (string, []any, error) {
+	match := "text : (" + matchTerms(terms) + ")"
 	if scope != "" {
 		match += " AND scope : (" + scope + ")"
 	}
@@ -111,9 +110,9 @@ func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w
 		scope = append(scope, sessionWord(string(q.Session)))
 	}
 	if f.Dialect != "" {
-		scope = append(scope, dialectWord(words.Clean(f.Dialect)))
+		scope = append(scope, dialectWord(clean(f.Dialect)))
 	}
-	if ds := dirs(words.Clean(materializer.Clip(f.CWD))); len(ds) > 0 {
+	if ds := dirs(clean(materializer.Clip(f.CWD))); len(ds) > 0 {
 		scope = append(scope, dirWord(ds[len(ds)-1]))
 	}
 	for _, tag := range f.Tags {

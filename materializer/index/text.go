@@ -10,7 +10,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // Bounds of the text that is kept, in bytes.
@@ -35,8 +34,7 @@ const namePlace = -1
 
 // docOf returns what an entry says in words, and when; the text is empty where it
 // says nothing. label is told of each label that it sets.
-func docOf(d core.Dialect, e core.Entry, place int, label func(target, text string)) (out doc, time string) {
-	items := d.Read(e)
+func docOf(e core.Entry, items []core.Item, place int, label func(target, text string)) (out doc, time string) {
 	out = doc{place: place, entry: clipID(e.ID)}
 	time = e.Time
 	var b text
@@ -58,7 +56,7 @@ func docOf(d core.Dialect, e core.Entry, place int, label func(target, text stri
 }
 
 // clipID cuts an entry's id, which may be anything.
-func clipID(id string) string { return words.Clean(id[:min(len(id), 256)]) }
+func clipID(id string) string { return clean(id[:min(len(id), 256)]) }
 
 // A text is what is gathered of an entry, a little more than is kept.
 type text struct{ strings.Builder }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // narrow are the columns that the index of the usual order, that of directories
@@ -73,8 +72,8 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	w.add("s.deleted = ?", deleted)
 	w.cwd(f, deleted)
 	if f.Dialect != "" {
-		w.add("s.dialect = ?", words.Clean(f.Dialect))
-		w.along("by_dialect", "deleted = ? AND dialect = ?", deleted, words.Clean(f.Dialect))
+		w.add("s.dialect = ?", clean(f.Dialect))
+		w.along("by_dialect", "deleted = ? AND dialect = ?", deleted, clean(f.Dialect))
 	}
 	w.prefix(f.Prefix)
 	w.within(f.Within)
@@ -111,7 +110,7 @@ func (w *where) cwd(f *materializer.Filter, deleted int) {
 	if f.CWD == "" {
 		return
 	}
-	cwd := words.Clean(materializer.Clip(f.CWD))
+	cwd := clean(materializer.Clip(f.CWD))
 	if !f.Below {
 		w.add("s.cwd = ?", cwd)
 		w.along("by_cwd", "deleted = ? AND cwd = ?", deleted, cwd)
@@ -136,7 +135,7 @@ func (w *where) prefix(p string) {
 	if p == "" {
 		return
 	}
-	p = words.Clean(p)
+	p = clean(p)
 	// Nothing that begins with p comes behind p and the last character there is.
 	last := p + "\U0010FFFF"
 	w.add("(s.id >= ? AND s.id <= ? OR s.agent_id >= ? AND s.agent_id <= ?)", p, last, p, last)
@@ -149,7 +148,7 @@ func (w *where) within(p string) {
 	if p == "" {
 		return
 	}
-	p = words.Clean(p)
+	p = clean(p)
 	last := p + "\U0010FFFF"
 	w.add("s.id >= ? AND s.id <= ?", p, last)
 	w.way("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
@@ -229,7 +228,7 @@ func (w *where) silent(q *materializer.Silence) {
 	}
 	alive := make([]string, len(q.Alive))
 	for i, h := range q.Alive {
-		alive[i] = string(h.Session) + between + words.Clean(h.Head) + between + words.Clean(h.Writer)
+		alive[i] = string(h.Session) + between + clean(h.Head) + between + clean(h.Writer)
 	}
 	list, _ := json.Marshal(alive) // strings always can be
 	w.add(`s.held = 1 AND s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?

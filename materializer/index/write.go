@@ -14,7 +14,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/words"
 )
 
 // statements are those of a write, by name.
@@ -25,27 +24,33 @@ var statements = map[string]string{
 		VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	"update": `UPDATE sessions SET seq = ?, snapshot = ?, change = ?, deleted = ?, closed = ?, held = ?, created = ?, modified = ?, size = ?, entries = ?, cost = ?,
 		agent_id = ?, dialect = ?, cwd = ?, name = ?, look = ? WHERE n = ?`,
-	"detail":   `REPLACE INTO details(n, texts, digest, kept, marks, claims, labels, row) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`,
-	"undetail": `DELETE FROM details WHERE n = ?`,
-	"delete":   `DELETE FROM sessions WHERE n = ?`,
-	"gone":     `INSERT INTO gone(change, id) VALUES(?, ?)`,
-	"ungone":   `DELETE FROM gone WHERE change <= ?`,
-	"trimmed":  `REPLACE INTO meta(key, value) VALUES('trimmed', ?)`,
-	"mark":     `REPLACE INTO marks(mark, n, ` + narrow + `) SELECT ?, n, ` + narrow + ` FROM sessions WHERE n = ?`,
-	"unmark":   `DELETE FROM marks WHERE mark = ? AND deleted = ? AND modified = ? AND id = ?`,
-	"hold":     `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
-	"unhold":   `DELETE FROM holders WHERE n = ?`,
-	"link":     `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
-	"unlink":   `DELETE FROM links WHERE child = ?`,
-	"docs":     `SELECT id, place, entry, kind, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
-	"doc":      `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-	"undoc":    `DELETE FROM docs WHERE id = ?`,
-	"free":     `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
-	"words":    `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
-	"unwords":  `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
-	"looks":    `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
-	"unlooks":  `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
-	"floor":    `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
+	"detail":        `REPLACE INTO details(n, texts, digest, kept, marks, claims, labels, row) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`,
+	"undetail":      `DELETE FROM details WHERE n = ?`,
+	"delete":        `DELETE FROM sessions WHERE n = ?`,
+	"gone":          `INSERT INTO gone(change, id) VALUES(?, ?)`,
+	"ungone":        `DELETE FROM gone WHERE change <= ?`,
+	"trimmed":       `REPLACE INTO meta(key, value) VALUES('trimmed', ?)`,
+	"mark":          `REPLACE INTO marks(mark, n, ` + narrow + `) SELECT ?, n, ` + narrow + ` FROM sessions WHERE n = ?`,
+	"unmark":        `DELETE FROM marks WHERE mark = ? AND deleted = ? AND modified = ? AND id = ?`,
+	"hold":          `INSERT INTO holders(n, head, writer, since) VALUES(?, ?, ?, ?)`,
+	"unhold":        `DELETE FROM holders WHERE n = ?`,
+	"link":          `INSERT OR IGNORE INTO links(child, parent) VALUES(?, ?)`,
+	"unlink":        `DELETE FROM links WHERE child = ?`,
+	"docs":          `SELECT id, place, entry, kind, text FROM docs WHERE n = ? AND place >= ? ORDER BY place`,
+	"doc":           `INSERT INTO docs(id, n, place, entry, kind, text) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	"undoc":         `DELETE FROM docs WHERE id = ?`,
+	"free":          `SELECT max(id) + 1 FROM docs WHERE id >= ?1 AND id < ?1 + 1048576`,
+	"words":         `INSERT INTO words(rowid, text, scope) VALUES(?, ?, ?)`,
+	"unwords":       `INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)`,
+	"looks":         `INSERT INTO looks(rowid, name, first) VALUES(?, ?, ?)`,
+	"unlooks":       `INSERT INTO looks(looks, rowid, name, first) VALUES('delete', ?, ?, ?)`,
+	"prompts":       `SELECT id, text FROM prompts WHERE session = ? ORDER BY id`,
+	"lastPrompt":    `SELECT created, text FROM prompts WHERE session = ? ORDER BY place DESC, part DESC LIMIT 1`,
+	"prompt":        `INSERT INTO prompts(session, place, part, entry, dialect, host, cwd, created, text, cut) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	"unprompt":      `DELETE FROM prompts WHERE session = ?`,
+	"promptWords":   `INSERT INTO prompt_words(rowid, text) VALUES(?, ?)`,
+	"unpromptWords": `INSERT INTO prompt_words(prompt_words, rowid, text) VALUES('delete', ?, ?)`,
+	"floor":         `INSERT INTO floors(shard, floor) VALUES(?, ?) ON CONFLICT DO UPDATE SET floor = excluded.floor`,
 }
 
 // maxGone is for how many changes it is remembered that a session is gone, for
@@ -178,7 +183,7 @@ func (w *writer) session(id core.SessionID, c *change) error {
 
 // forget deletes what is there of a session.
 func (w *writer) forget(id core.SessionID, old *held, tell bool) error {
-	if err := w.remove(id, old, namePlace, all); err != nil {
+	if err := errors.Join(w.remove(id, old, namePlace, all), w.removePrompts(id)); err != nil {
 		return err
 	}
 	w.looks = append(w.looks, lookOp{n: old.n, old: old.look})
@@ -274,8 +279,11 @@ func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, la
 			return nil, nil, err
 		}
 	}
-	texts, labels, size := textsOf(v, now.texts, labels)
+	texts, prompts, labels, size := textsOf(v, now.texts, labels)
 	now.texts, now.digest = len(v.Entries), digest
+	if err := w.setPrompts(v, old, prompts, whole); err != nil {
+		return nil, nil, err
+	}
 	if texts, err = w.trim(id, old, now, texts, size); err != nil {
 		return nil, nil, err
 	}
@@ -293,12 +301,14 @@ func (w *writer) readText(v *materializer.View, old, now *held) (added []doc, la
 	return texts, labels, err
 }
 
-// textsOf returns what v's entries say from one on, and how many bytes that is,
-// and labels as they leave them.
-func textsOf(v *materializer.View, from int, labels map[string]string) (texts []doc, _ map[string]string, size int64) {
+// textsOf returns the texts of v's entries from one on, their size in bytes, the
+// prompts among them, and the labels after them.
+func textsOf(v *materializer.View, from int, labels map[string]string) (texts []doc, prompts []prompt, _ map[string]string, size int64) {
 	last, _ := millis(v.Row.Created) // for what does not say when
 	for i := from; i < len(v.Entries); i++ {
-		d, at := docOf(v.Dialect, v.Entries[i], i, func(target, text string) { labels = relabel(labels, target, text) })
+		items := v.Dialect.Read(v.Entries[i])
+		prompts = append(prompts, promptsOf(v.Entries[i], items, i)...)
+		d, at := docOf(v.Entries[i], items, i, func(target, text string) { labels = relabel(labels, target, text) })
 		if ms, ok := millis(at); ok {
 			last = ms
 		}
@@ -309,7 +319,7 @@ func textsOf(v *materializer.View, from int, labels map[string]string) (texts []
 		texts = append(texts, d)
 		size += int64(len(d.text))
 	}
-	return texts, labels, size
+	return texts, prompts, labels, size
 }
 
 func nameOf(look string) string {
@@ -501,7 +511,7 @@ func (w *writer) forgetGone() error {
 
 func (w *writer) doc(d *docOp) error {
 	if d.removed {
-		if err := w.exec("unwords", d.id, words.Spaced(d.text), d.scope); err != nil {
+		if err := w.exec("unwords", d.id, spaced(d.text), d.scope); err != nil {
 			return err
 		}
 		return w.exec("undoc", d.id)
@@ -512,7 +522,7 @@ func (w *writer) doc(d *docOp) error {
 			return err
 		}
 		if n, err := res.RowsAffected(); n > 0 || err != nil {
-			return errors.Join(err, w.exec("words", d.id, words.Spaced(d.text), d.scope))
+			return errors.Join(err, w.exec("words", d.id, spaced(d.text), d.scope))
 		}
 		// Another text has that id: the next one behind all of its second.
 		if err := w.stmts["free"].QueryRowContext(w.ctx, d.id>>idBits<<idBits).Scan(&d.id); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// OMP-43: a node that was killed, and one that lost its file, answer as before.
-func TestThePromptHistoryOutlivesAKillAndItsOwnLoss(t *testing.T) {
+// OMP-43: a node that was killed, and one that lost its index, answer as before.
+func TestPromptsSurviveKillAndLostIndex(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 20}))
@@ -28,7 +28,7 @@ func TestThePromptHistoryOutlivesAKillAndItsOwnLoss(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		node.Kill()
 		if lose {
-			if err := os.Remove(filepath.Join(node.Data, "prompts.db")); err != nil {
+			if err := os.Remove(filepath.Join(node.Data, "index.db")); err != nil {
 				t.Fatal(err)
 			}
 		}

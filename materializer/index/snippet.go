@@ -1,4 +1,4 @@
-package words
+package index
 
 import (
 	"slices"
@@ -8,25 +8,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What a snippet shows, in bytes: before the word that was found, and in all.
+// Size of a snippet in bytes: before the word that was found, and in total.
 const (
 	snippetBefore = 40
 	snippetSize   = 160
 )
 
-// A Term is a word of a query, or a phrase; with Prefix, the beginning of one.
-type Term struct {
-	Text   string
-	Prefix bool
-}
-
-// Snippet returns what is around the first word of text that is the first of a
-// term. SQLite's own takes time that grows with the square of the matches.
-func Snippet(text string, terms []Term) string {
-	var begins []Term
+// snippet returns the part of text around the first word that begins a term. FTS5's
+// own snippet function takes time quadratic in the number of matches.
+func snippet(text string, terms []term) string {
+	var begins []term
 	for _, t := range terms {
 		if ts := tokens(t.Text, 2); len(ts) > 0 {
-			begins = append(begins, Term{ts[0].fold(), t.Prefix && len(ts) == 1})
+			begins = append(begins, term{ts[0].fold(), t.Prefix && len(ts) == 1})
 		}
 	}
 	for from := 0; from < len(text); {
@@ -45,20 +39,20 @@ func Snippet(text string, terms []Term) string {
 	return cutAround(text, 0)
 }
 
-// isAny reports whether word is one of terms.
-func isAny(word string, terms []Term) bool {
-	return slices.ContainsFunc(terms, func(t Term) bool {
+// isAny reports whether word matches one of terms.
+func isAny(word string, terms []term) bool {
+	return slices.ContainsFunc(terms, func(t term) bool {
 		return word == t.Text || t.Prefix && strings.HasPrefix(word, t.Text)
 	})
 }
 
-// A token is a word and where it begins.
+// A token is a word and its offset.
 type token struct {
 	at   int
 	text string
 }
 
-// fold returns the word as the index compares it, or nearly so.
+// fold returns the word without case and accents, about as FTS5 compares it.
 func (t token) fold() string {
 	plain := true
 	for i := range len(t.text) {
@@ -75,8 +69,8 @@ func (t token) fold() string {
 	}, norm.NFD.String(t.text))
 }
 
-// tokens returns the words of s, at most n of them where n is not 0. A letter of
-// a script without blanks is a word.
+// tokens returns the first n words of s, or all if n is 0. A letter of a script
+// without spaces is a word.
 func tokens(s string, n int) []token {
 	var ts []token
 	begin := -1
@@ -89,16 +83,16 @@ func tokens(s string, n int) []token {
 	single := false
 	for i, r := range s {
 		mark := unicode.Is(unicode.M, r)
-		if begin >= 0 && (single && !mark || !mark && !IsWord(r)) {
+		if begin >= 0 && (single && !mark || !mark && !isWord(r)) {
 			flush(i)
 			if n > 0 && len(ts) == n {
 				return ts
 			}
 		}
-		if isUnbroken(r) {
+		if isUnspaced(r) {
 			flush(i)
 			begin, single = i, true
-		} else if begin < 0 && IsWord(r) {
+		} else if begin < 0 && isWord(r) {
 			begin, single = i, false
 		}
 	}
@@ -106,13 +100,13 @@ func tokens(s string, n int) []token {
 	return ts
 }
 
-// cutAround cuts text to a snippet with the byte at in it, between characters.
+// cutAround cuts text to a snippet that has the byte at, between characters.
 func cutAround(text string, at int) string {
 	from, to := max(0, at-snippetBefore), min(len(text), at-snippetBefore+snippetSize)
 	if from == 0 {
 		to = min(len(text), snippetSize)
 	}
-	if from > 0 { // not within a word, where there is a blank
+	if from > 0 { // begin at a word if there is a space
 		if i := strings.IndexAny(text[from:at], " \t\n"); i >= 0 {
 			from += i + 1
 		}
