@@ -8,14 +8,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// CacheFigures are how a node's cache of blobs fares.
-type CacheFigures = blobstore.CacheFigures
+// CacheStats describes a node's cache of blobs.
+type CacheStats = blobstore.CacheStats
 
 // BlobCaches are a node's caches of blobs: in memory blobs alone, on disk, where
 // it has one, snapshots as well.
 type BlobCaches struct {
-	Memory CacheFigures `json:"memory"`
-	Disk   CacheFigures `json:"disk"`
+	Memory CacheStats `json:"memory"`
+	Disk   CacheStats `json:"disk"`
 }
 
 // BlobPuts are what a node stored of blobs, and what was there already.

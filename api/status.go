@@ -48,7 +48,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Healthy = false
 		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
 	}
-	st.BlobCache = BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Figures()}
+	st.BlobCache = BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Stats()}
 	st.BlobPuts = s.cfg.Blobs.Puts()
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
 	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them

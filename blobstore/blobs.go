@@ -16,49 +16,47 @@ type BlobInfo struct {
 	Modified time.Time // when it was last written, by the backend's clock
 }
 
-// Blobs keeps blobs in a Bucket, each under the Ref of its bytes. Its methods
-// may be called from several goroutines. Blobs never change, so every call may
-// be repeated.
+// Blobs keeps blobs in a Bucket, each under the Ref of its bytes. It is safe for
+// concurrent use. Blobs never change, so every call may be retried.
 type Blobs struct {
 	bucket Bucket
-	cache  *cache // nil without one
-	disk   *Disk  // nil without one
+	cache  *cache // may be nil
+	disk   *Disk  // may be nil
 	puts   puts
 	grace  time.Duration
 }
 
-// New returns the blobs kept in bucket. Nothing is read or written by it.
+// New returns the blobs kept in bucket. It does no I/O.
 func New(bucket Bucket) *Blobs { return &Blobs{bucket: bucket, grace: DefaultGrace} }
 
-// NewCached is New with up to size bytes of the blobs last got kept in memory.
-// Only bytes that were checked are kept. A blob that somebody deletes from the
-// Bucket may still be got while it is in the cache.
+// NewCached is New with a cache in memory of up to size bytes of recently read
+// blobs. Only verified bytes are cached. A blob deleted from the Bucket may still
+// be returned from the cache; see Forget.
 func NewCached(bucket Bucket, size int64) *Blobs {
 	return &Blobs{bucket: bucket, cache: newCache(size), grace: DefaultGrace}
 }
 
-// WithDisk has Get look into disk behind its memory, and keep there what it read
-// from the Bucket. It returns b, and is called before b is used.
+// WithDisk makes disk the second-level cache of Get. It returns b, and must be
+// called before b is used.
 func (b *Blobs) WithDisk(disk *Disk) *Blobs {
 	b.disk = disk
 	return b
 }
 
-// Put keeps p and returns its Ref. Once it returns nil the blob is durable, and
-// no sweep takes it for half the grace: time to name it somewhere. A blob that is
-// there already, younger than half the grace, is read and, if it is sound, not
-// written again; an older one is, and a damaged one. Put does not keep or change
-// p.
+// Put stores p and returns its Ref. Once it returns nil the blob is durable and
+// protected from sweeps for half the grace period, in which the caller can
+// reference it. If the blob exists, is younger than half the grace period and
+// intact, Put does not write it again. Put does not retain or modify p.
 func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	ref := RefOf(p)
 	info, err := b.bucket.Stat(ctx, ref.Key())
-	fresh := err == nil && info.Size == int64(len(p)) && b.young(info.Modified)
+	fresh := err == nil && info.Size == int64(len(p)) && b.isFresh(info.Modified)
 	if fresh {
 		err = b.Check(ctx, ref)
 	}
 	switch {
 	case fresh && err == nil:
-		b.puts.found(len(p))
+		b.puts.existed(len(p))
 		return ref, nil
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrCorrupt):
 		return b.write(ctx, ref, p)
@@ -67,8 +65,8 @@ func (b *Blobs) Put(ctx context.Context, p []byte) (Ref, error) {
 	}
 }
 
-// Check reads the blob that ref names from the Bucket, past all caches. It
-// returns nil for a sound one, ErrNotFound or ErrCorrupt.
+// Check reads the blob from the Bucket, bypassing all caches. It returns nil if
+// the blob is intact, and otherwise ErrNotFound or ErrCorrupt.
 func (b *Blobs) Check(ctx context.Context, ref Ref) error {
 	r, err := b.Open(ctx, ref)
 	if err != nil {
@@ -79,9 +77,8 @@ func (b *Blobs) Check(ctx context.Context, ref Ref) error {
 	return err
 }
 
-// Rewrite is Put that writes the blob even if it is there: to repair one that
-// is ErrCorrupt, or to make an old one young again before its bytes are relied
-// on anew.
+// Rewrite is Put that always writes the blob: to repair a corrupt one, or to
+// restart the grace period of an old one before it is referenced again.
 func (b *Blobs) Rewrite(ctx context.Context, p []byte) (Ref, error) {
 	return b.write(ctx, RefOf(p), p)
 }
@@ -94,8 +91,8 @@ func (b *Blobs) write(ctx context.Context, ref Ref, p []byte) (Ref, error) {
 	return ref, nil
 }
 
-// Get returns the bytes that ref names, ErrNotFound, or ErrCorrupt when what is
-// stored is something else. The slice is the caller's.
+// Get returns the bytes of the blob, ErrNotFound, or ErrCorrupt if the stored
+// bytes do not match ref. The caller owns the slice.
 func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("get", ref, err)
@@ -117,8 +114,8 @@ func (b *Blobs) Get(ctx context.Context, ref Ref) ([]byte, error) {
 	return p, nil
 }
 
-// Cached returns the bytes that ref names if memory or disk here has them. They
-// were checked. The slice is the caller's.
+// Cached returns the verified bytes of the blob if the memory or disk cache has
+// them. The caller owns the slice.
 func (b *Blobs) Cached(ref Ref) ([]byte, bool) {
 	if p, ok := b.cache.get(ref); ok {
 		return bytes.Clone(p), true
@@ -130,31 +127,31 @@ func (b *Blobs) Cached(ref Ref) ([]byte, bool) {
 	return p, ok
 }
 
-// Has reports whether memory or disk here has the blob that ref names. It is not
-// counted as a read.
+// Has reports whether the memory or disk cache has the blob. It does not count as
+// a read in the statistics.
 func (b *Blobs) Has(ref Ref) bool { return b.cache.has(ref) || b.disk.has(ref) }
 
-// Forget has memory and disk here let go of the blob that ref names. Whoever
-// deletes it from the Bucket calls that.
+// Forget drops the blob from the memory and disk caches. Call it when the blob is
+// deleted from the Bucket.
 func (b *Blobs) Forget(ref Ref) {
 	b.cache.drop(ref)
 	b.disk.Drop(ref)
 }
 
-// Memory returns how the cache in memory fares.
-func (b *Blobs) Memory() CacheFigures { return b.cache.figures() }
+// Memory returns the statistics of the cache in memory.
+func (b *Blobs) Memory() CacheStats { return b.cache.stats() }
 
-// Disk returns the cache on disk; nil without one.
+// Disk returns the cache on disk, or nil if there is none.
 func (b *Blobs) Disk() *Disk { return b.disk }
 
-// Open returns a reader of the bytes that ref names, also where they lie in the
-// trash, or ErrNotFound. A reader of anything else ends with ErrCorrupt, and the
-// last byte is held back until all are checked: who has read to io.EOF has the
-// true bytes, and who has not knows that bytes are missing. The caller closes it.
+// Open returns a reader of the blob, which may be in the trash, or ErrNotFound.
+// The reader verifies the bytes and returns the last byte only after all of them
+// matched ref; otherwise it ends with ErrCorrupt. So a caller that reads to io.EOF
+// has the right bytes. The caller must close the reader.
 func (b *Blobs) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	src, err := b.bucket.Get(ctx, ref.Key())
 	if errors.Is(err, ErrNotFound) {
-		src, err = inTrash(ctx, b, ref, b.bucket.Get)
+		src, err = findInTrash(ctx, b, ref, b.bucket.Get)
 	}
 	if err != nil {
 		return nil, err
@@ -162,12 +159,12 @@ func (b *Blobs) Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	return newVerifier(src, ref), nil
 }
 
-// Stat describes the blob that ref names, also where it lies in the trash, or
-// returns ErrNotFound. It does not look at the bytes.
+// Stat describes the blob, which may be in the trash, or returns ErrNotFound. It
+// does not read the bytes.
 func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 	info, err := b.bucket.Stat(ctx, ref.Key())
 	if errors.Is(err, ErrNotFound) {
-		info, err = inTrash(ctx, b, ref, b.bucket.Stat)
+		info, err = findInTrash(ctx, b, ref, b.bucket.Stat)
 	}
 	if err != nil {
 		return BlobInfo{}, err
@@ -175,9 +172,9 @@ func (b *Blobs) Stat(ctx context.Context, ref Ref) (BlobInfo, error) {
 	return BlobInfo{Ref: ref, Size: info.Size, Modified: info.Modified}, nil
 }
 
-// List yields all blobs but those in the trash, in the order of their Refs.
-// Objects among them whose keys no Ref has are passed over. An error is yielded
-// once, last, with a zero BlobInfo.
+// List yields all blobs except those in the trash, ordered by Ref. It skips
+// objects whose keys are not those of a Ref. An error is yielded once, last, with
+// a zero BlobInfo.
 func (b *Blobs) List(ctx context.Context) iter.Seq2[BlobInfo, error] {
 	return b.list(ctx, blobPrefix)
 }

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// cacheShare bounds a single blob to that part of a cache: a larger one is not
-// worth all the others it would drive out.
-const cacheShare = 4
+// maxShare bounds a single blob to 1/maxShare of a cache, so that it does not
+// evict most others.
+const maxShare = 4
 
-// A cache keeps the blobs last used, bounded by the bytes they have together.
-// A nil cache keeps nothing. What is in it was checked and is never written to,
-// so it cannot become wrong.
+// A cache is an LRU cache of blobs, bounded by their total size. It holds verified
+// bytes only. A nil cache is always empty.
 type cache struct {
 	size   int64
 	mu     sync.Mutex
 	used   int64
 	hits   int64
 	misses int64
-	recent list.List // of *cached, the last used first
+	recent list.List // of *cached, most recently used first
 	byRef  map[Ref]*list.Element
 }
 
@@ -49,9 +48,9 @@ func (c *cache) get(ref Ref) ([]byte, bool) {
 	return e.Value.(*cached).bytes, true
 }
 
-// add keeps a copy of p and lets go of what was not used for longest.
+// add caches a copy of p and evicts the least recently used blobs.
 func (c *cache) add(ref Ref, p []byte) {
-	if c == nil || int64(len(p)) > c.size/cacheShare {
+	if c == nil || int64(len(p)) > c.size/maxShare {
 		return
 	}
 	c.mu.Lock()
@@ -78,7 +77,6 @@ func (c *cache) has(ref Ref) bool {
 	return ok
 }
 
-// drop lets go of ref.
 func (c *cache) drop(ref Ref) {
 	if c == nil {
 		return
@@ -94,23 +92,23 @@ func (c *cache) drop(ref Ref) {
 	c.used -= int64(len(e.Value.(*cached).bytes))
 }
 
-// CacheFigures are how a cache fares: what is in it, and since it was opened how
-// often a read found what it wanted.
-type CacheFigures struct {
+// CacheStats describes a cache: its content, and its hits and misses since it was
+// opened.
+type CacheStats struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`
-	Limit   int64 `json:"limit"` // of bytes; 0 where there is no cache
+	Limit   int64 `json:"limit"` // in bytes; 0 if there is no cache
 	Hits    int64 `json:"hits"`
 	Misses  int64 `json:"misses"`
-	Damaged int64 `json:"damaged,omitempty"` // misses because of wrong bytes on the disk
-	Failed  int64 `json:"failed,omitempty"`  // bytes that could not be written to the disk
+	Damaged int64 `json:"damaged,omitempty"` // misses caused by corrupt files
+	Failed  int64 `json:"failed,omitempty"`  // blobs that could not be written to the disk
 }
 
-func (c *cache) figures() CacheFigures {
+func (c *cache) stats() CacheStats {
 	if c == nil {
-		return CacheFigures{}
+		return CacheStats{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return CacheFigures{Objects: int64(len(c.byRef)), Bytes: c.used, Limit: c.size, Hits: c.hits, Misses: c.misses}
+	return CacheStats{Objects: int64(len(c.byRef)), Bytes: c.used, Limit: c.size, Hits: c.hits, Misses: c.misses}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 )
 
-// cachedBlobs returns blobs of 100 bytes with a cache for four of them, and how
-// often the Bucket was read.
+// cachedBlobs puts n blobs of 100 bytes, with a cache for four, and counts the
+// reads of the Bucket.
 func cachedBlobs(t *testing.T, n int) (*blobstore.Blobs, []blobstore.Ref, *int) {
 	t.Helper()
 	reads := new(int)
@@ -36,12 +36,12 @@ func read(t *testing.T, blobs *blobstore.Blobs, ref blobstore.Ref) []byte {
 	t.Helper()
 	p, err := blobs.Get(t.Context(), ref)
 	if err != nil || blobstore.RefOf(p) != ref {
-		t.Fatalf("Get gives %d bytes, %v", len(p), err)
+		t.Fatalf("Get returns %d bytes, %v", len(p), err)
 	}
 	return p
 }
 
-func TestCacheKeepsTheBlobsLastUsed(t *testing.T) {
+func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	blobs, refs, reads := cachedBlobs(t, 5)
 	for _, i := range []int{0, 1, 2, 3, 0, 1, 2, 3} {
@@ -51,7 +51,7 @@ func TestCacheKeepsTheBlobsLastUsed(t *testing.T) {
 		t.Errorf("%d reads of four blobs that fit", *reads)
 	}
 	read(t, blobs, refs[0])
-	read(t, blobs, refs[4]) // drives out 1, used longest ago
+	read(t, blobs, refs[4]) // evicts 1, the least recently used
 	for _, i := range []int{0, 2, 3, 4} {
 		read(t, blobs, refs[i])
 	}
@@ -64,7 +64,7 @@ func TestCacheKeepsTheBlobsLastUsed(t *testing.T) {
 	}
 }
 
-func TestCacheIsNotDrivenOutByOneLargeBlob(t *testing.T) {
+func TestCacheSkipsLargeBlobs(t *testing.T) {
 	t.Parallel()
 	blobs, refs, reads := cachedBlobs(t, 4)
 	for _, ref := range refs {
@@ -80,11 +80,11 @@ func TestCacheIsNotDrivenOutByOneLargeBlob(t *testing.T) {
 		read(t, blobs, ref)
 	}
 	if *reads != 6 {
-		t.Errorf("%d reads; want 4 of the small and 2 of the large", *reads)
+		t.Errorf("%d reads; want 4 of the small blobs and 2 of the large one", *reads)
 	}
 }
 
-func TestCachedBytesAreTheCallers(t *testing.T) {
+func TestCachedBytesAreNotShared(t *testing.T) {
 	t.Parallel()
 	blobs, refs, _ := cachedBlobs(t, 1)
 	for range 3 {

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// The package is a leaf: it can be read, tested and trusted alone.
-func TestNothingElseOfOursIsImported(t *testing.T) {
+// blobstore is a leaf package: it imports no other package of the module.
+func TestImportsNoOtherPackageOfModule(t *testing.T) {
 	t.Parallel()
-	const ours = "github.com/sesslog/sesslog/"
+	const module = "github.com/sesslog/sesslog/"
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for pkg := range strings.FieldsSeq(string(out)) {
-		if strings.HasPrefix(pkg, ours) && !strings.HasPrefix(pkg, ours+"blobstore") {
+		if strings.HasPrefix(pkg, module) && !strings.HasPrefix(pkg, module+"blobstore") {
 			t.Errorf("blobstore imports %s", pkg)
 		}
 	}

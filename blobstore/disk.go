@@ -17,74 +17,72 @@ import (
 )
 
 const (
-	// diskKeeps is how long a Disk keeps what it was given, used or not. What
-	// is erased from a store leaves the disks of all nodes within that time.
-	diskKeeps = 24 * time.Hour
-	diskLooks = time.Hour // between two looks for what is that old
-	diskDraft = ".draft-" // begins the name of a file that is being written
+	// diskTTL is how long a Disk keeps a blob, used or not. So an erased blob
+	// leaves the caches of all nodes within that time.
+	diskTTL        = 24 * time.Hour
+	expireInterval = time.Hour
+	draftPrefix    = ".draft-" // of files being written
 )
 
-// A Disk is a cache in files of its own: bytes under their digest, bounded by
-// the bytes they have together. Its methods may be called from several
-// goroutines. A nil Disk keeps nothing.
+// A Disk is an LRU cache of blobs in files, bounded by their total size. It is
+// safe for concurrent use. A nil Disk is always empty.
 //
-// It never fails a caller and never hands out wrong bytes: every read is checked
-// against the digest, and a file that is damaged, cut short by a crash or taken
-// away is a miss. So nothing in it is flushed, nothing needs repair after a
-// crash, and all of it can be deleted at any time.
+// It never fails a caller and never returns wrong bytes: every read is checked
+// against the digest, and a corrupt, truncated or missing file is a miss. So
+// files are not synced, need no repair after a crash, and may be deleted at any
+// time.
 //
-// What was not used for longest goes first; after a restart that order is as
-// exact as the times of the files. A day after it was added bytes go anyway.
+// After a restart the order of use comes from the modification times of the
+// files. Entries expire 24 hours after they were added.
 type Disk struct {
 	dir  string
 	size int64
 
 	mu     sync.Mutex
-	recent list.List // of *kept, the last used first
+	recent list.List // of *diskEntry, most recently used first
 	byRef  map[Ref]*list.Element
-	figs   CacheFigures
+	stats  CacheStats
 }
 
-// kept is one file of a Disk.
-type kept struct {
+// A diskEntry is one file of a Disk.
+type diskEntry struct {
 	ref   Ref
 	size  int64
 	added time.Time // to the second; part of the file's name
 }
 
-// OpenDisk returns the Disk in dir, which is made if need be, with what an
-// earlier one left there, but for what is above size bytes by now. Other files in
-// dir are left alone. A dir belongs to one Disk at a time.
+// OpenDisk opens the Disk in dir, creating dir if needed. It takes over the files
+// of an earlier Disk, up to size bytes, and ignores all others. Only one Disk may
+// use dir at a time.
 func OpenDisk(dir string, size int64) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("blob cache: %w", err)
 	}
-	d := &Disk{dir: dir, size: size, byRef: make(map[Ref]*list.Element), figs: CacheFigures{Limit: size}}
-	if err := d.find(); err != nil {
+	d := &Disk{dir: dir, size: size, byRef: make(map[Ref]*list.Element), stats: CacheStats{Limit: size}}
+	if err := d.load(); err != nil {
 		return nil, fmt.Errorf("blob cache: %w", err)
 	}
 	d.expire()
 	return d, nil
 }
 
-// find takes over what is in the directory, and removes drafts of a process
-// that died.
-func (d *Disk) find() error {
+// load indexes the files in the directory and removes drafts left by a crash.
+func (d *Disk) load() error {
 	files, err := os.ReadDir(d.dir)
 	if err != nil {
 		return err
 	}
 	type found struct {
-		kept
+		diskEntry
 		used time.Time
 	}
 	var all []found
 	for _, f := range files {
-		if strings.HasPrefix(f.Name(), diskDraft) {
-			_ = os.Remove(filepath.Join(d.dir, f.Name())) // whoever cannot be removed is not ours
+		if strings.HasPrefix(f.Name(), draftPrefix) {
+			_ = os.Remove(filepath.Join(d.dir, f.Name())) // best effort: drafts are never read
 			continue
 		}
-		k, ok := parseKept(f.Name())
+		k, ok := parseDiskEntry(f.Name())
 		if !ok {
 			continue
 		}
@@ -101,112 +99,112 @@ func (d *Disk) find() error {
 	slices.SortFunc(all, func(a, b found) int { return b.used.Compare(a.used) })
 	for _, f := range all {
 		if _, twice := d.byRef[f.ref]; twice {
-			d.remove(f.kept)
+			d.remove(f.diskEntry)
 			continue
 		}
-		d.byRef[f.ref] = d.recent.PushBack(&f.kept)
-		d.figs.Bytes += f.size
+		d.byRef[f.ref] = d.recent.PushBack(&f.diskEntry)
+		d.stats.Bytes += f.size
 	}
 	d.shrink()
 	return nil
 }
 
-// name is "<64 hex digits>-<when it was added, in Unix seconds>".
-func (k kept) name() string {
+// name returns "<64 hex digits>-<time added, in Unix seconds>".
+func (k diskEntry) name() string {
 	return hex.EncodeToString(k.ref[:]) + "-" + strconv.FormatInt(k.added.Unix(), 10)
 }
 
-func parseKept(name string) (kept, bool) {
+func parseDiskEntry(name string) (diskEntry, bool) {
 	digits, added, _ := strings.Cut(name, "-")
 	ref, ok := parseDigits(digits)
 	seconds, err := strconv.ParseInt(added, 10, 64)
-	k := kept{ref: ref, added: time.Unix(seconds, 0)}
+	k := diskEntry{ref: ref, added: time.Unix(seconds, 0)}
 	return k, ok && err == nil && k.name() == name
 }
 
-func (d *Disk) path(k kept) string { return filepath.Join(d.dir, k.name()) }
+func (d *Disk) path(k diskEntry) string { return filepath.Join(d.dir, k.name()) }
 
-// Get returns the bytes that ref names, or false. The slice is the caller's.
+// Get returns the verified bytes of the blob, or false. The caller owns the slice.
 func (d *Disk) Get(ref Ref) ([]byte, bool) {
 	if d == nil {
 		return nil, false
 	}
-	k, ok := d.look(ref)
+	k, ok := d.lookup(ref)
 	if !ok {
 		return nil, false
 	}
 	p, err := os.ReadFile(d.path(k))
 	if err != nil || RefOf(p) != ref {
-		d.spoiled(k, err == nil)
+		d.discardUnusable(k, err == nil)
 		return nil, false
 	}
 	touch(d.path(k))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.figs.Hits++
+	d.stats.Hits++
 	return p, true
 }
 
-// look finds ref, and makes it the last used.
-func (d *Disk) look(ref Ref) (kept, bool) {
+// lookup returns the entry of ref and marks it as used.
+func (d *Disk) lookup(ref Ref) (diskEntry, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e, ok := d.byRef[ref]
 	if !ok {
-		d.figs.Misses++
-		return kept{}, false
+		d.stats.Misses++
+		return diskEntry{}, false
 	}
-	k := *e.Value.(*kept)
-	if time.Since(k.added) > diskKeeps {
-		d.figs.Misses++
+	k := *e.Value.(*diskEntry)
+	if time.Since(k.added) > diskTTL {
+		d.stats.Misses++
 		d.drop(e)
-		return kept{}, false
+		return diskEntry{}, false
 	}
 	d.recent.MoveToFront(e)
 	return k, true
 }
 
-// spoiled counts a file that could not be used, and lets go of it, unless
-// another took its place meanwhile.
-func (d *Disk) spoiled(k kept, damaged bool) {
+// discardUnusable counts an unreadable or corrupt file as a miss and drops it,
+// unless it was replaced in the meantime.
+func (d *Disk) discardUnusable(k diskEntry, damaged bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.figs.Misses++
+	d.stats.Misses++
 	if damaged {
-		d.figs.Damaged++
+		d.stats.Damaged++
 	}
-	if e, ok := d.byRef[k.ref]; ok && *e.Value.(*kept) == k {
+	if e, ok := d.byRef[k.ref]; ok && *e.Value.(*diskEntry) == k {
 		d.drop(e)
 	}
 }
 
-// Add keeps p, whose digest is ref, unless it is too large a part of the whole
-// or cannot be written. It does not keep or change the slice.
+// Add caches p, whose digest is ref, unless it is larger than a quarter of the
+// cache or cannot be written. It does not retain or modify p.
 func (d *Disk) Add(ref Ref, p []byte) {
-	if d == nil || int64(len(p)) > d.size/cacheShare || d.has(ref) {
+	if d == nil || int64(len(p)) > d.size/maxShare || d.has(ref) {
 		return
 	}
-	k := kept{ref: ref, size: int64(len(p)), added: time.Unix(time.Now().Unix(), 0)}
+	k := diskEntry{ref: ref, size: int64(len(p)), added: time.Unix(time.Now().Unix(), 0)}
 	draft, err := d.draft(p)
 	if err != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.figs.Failed++
+		d.stats.Failed++
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.byRef[ref]; ok { // another was faster
+	if _, ok := d.byRef[ref]; ok { // added concurrently
 		_ = os.Remove(draft)
 		return
 	}
 	if err := os.Rename(draft, d.path(k)); err != nil {
-		d.figs.Failed++
+		d.stats.Failed++
 		_ = os.Remove(draft)
 		return
 	}
 	d.byRef[ref] = d.recent.PushFront(&k)
-	d.figs.Bytes += k.size
+	d.stats.Bytes += k.size
 	d.shrink()
 }
 
@@ -220,9 +218,9 @@ func (d *Disk) has(ref Ref) bool {
 	return ok
 }
 
-// draft writes p to a file that is none of the cache's yet.
+// draft writes p to a temporary file.
 func (d *Disk) draft(p []byte) (path string, err error) {
-	f, err := os.CreateTemp(d.dir, diskDraft)
+	f, err := os.CreateTemp(d.dir, draftPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -234,14 +232,13 @@ func (d *Disk) draft(p []byte) (path string, err error) {
 	return f.Name(), err
 }
 
-// touch notes that a file was used. Where it cannot, the file goes earlier than
-// it had to.
+// touch records that a file was used. If it fails, the file is evicted early.
 func touch(path string) {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 }
 
-// Drop lets go of what ref names: it was deleted, and must not be read again.
+// Drop removes the blob, because it was deleted from the Bucket.
 func (d *Disk) Drop(ref Ref) {
 	if d == nil {
 		return
@@ -253,22 +250,22 @@ func (d *Disk) Drop(ref Ref) {
 	}
 }
 
-// shrink lets go of what was not used for longest, until the rest fits.
+// shrink evicts the least recently used entries until the rest fits.
 func (d *Disk) shrink() {
-	for d.figs.Bytes > d.size && d.recent.Len() > 0 {
+	for d.stats.Bytes > d.size && d.recent.Len() > 0 {
 		d.drop(d.recent.Back())
 	}
 }
 
-// expire lets go of what was added a day ago, or in the future: the clock was
-// set, and its age cannot be told.
+// expire drops entries older than diskTTL. It also drops those from the future:
+// the clock was set back, so their age is unknown.
 func (d *Disk) expire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
 	for e := d.recent.Front(); e != nil; {
 		next := e.Next()
-		if added := e.Value.(*kept).added; now.Sub(added) > diskKeeps || added.After(now) {
+		if added := e.Value.(*diskEntry).added; now.Sub(added) > diskTTL || added.After(now) {
 			d.drop(e)
 		}
 		e = next
@@ -276,18 +273,18 @@ func (d *Disk) expire() {
 }
 
 func (d *Disk) drop(e *list.Element) {
-	k := d.recent.Remove(e).(*kept)
+	k := d.recent.Remove(e).(*diskEntry)
 	delete(d.byRef, k.ref)
-	d.figs.Bytes -= k.size
+	d.stats.Bytes -= k.size
 	d.remove(*k)
 }
 
-// remove deletes a file. One that stays is found by the next OpenDisk.
-func (d *Disk) remove(k kept) { _ = os.Remove(d.path(k)) }
+// remove deletes a file. If that fails, the next OpenDisk finds it again.
+func (d *Disk) remove(k diskEntry) { _ = os.Remove(d.path(k)) }
 
-// Run lets go of what has become old, until ctx ends. Its error is ctx's.
+// Run drops expired entries until ctx ends, and returns ctx.Err().
 func (d *Disk) Run(ctx context.Context) error {
-	tick := time.NewTicker(diskLooks)
+	tick := time.NewTicker(expireInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -299,14 +296,14 @@ func (d *Disk) Run(ctx context.Context) error {
 	}
 }
 
-// Figures returns how the Disk fared since it was opened; none for a nil one.
-func (d *Disk) Figures() CacheFigures {
+// Stats returns the statistics of the Disk since it was opened.
+func (d *Disk) Stats() CacheStats {
 	if d == nil {
-		return CacheFigures{}
+		return CacheStats{}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.figs
-	f.Objects = int64(len(d.byRef))
-	return f
+	s := d.stats
+	s.Objects = int64(len(d.byRef))
+	return s
 }

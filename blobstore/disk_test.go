@@ -17,10 +17,10 @@ import (
 
 var (
 	long = flag.Bool("long", false, "more rounds")
-	seed = flag.Uint64("seed", 0, "of the random choices; 0: by chance")
+	seed = flag.Uint64("seed", 0, "of the random choices; 0: random")
 )
 
-// diskBody is body n of a family whose members are told apart by their bytes.
+// diskBody returns the body of size bytes that is specific to n.
 func diskBody(n, size int) (Ref, []byte) {
 	p := bytes.Repeat([]byte{byte(n), byte(n >> 8), 0xa5}, size/3+1)[:size]
 	return RefOf(p), p
@@ -35,7 +35,7 @@ func newDisk(t *testing.T, dir string, size int64) *Disk {
 	return d
 }
 
-func TestDiskLetsGoOfWhatWasUsedLongestAgo(t *testing.T) {
+func TestDiskEvictsLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, t.TempDir(), 4000)
 	for n := range 4 {
@@ -43,23 +43,23 @@ func TestDiskLetsGoOfWhatWasUsedLongestAgo(t *testing.T) {
 	}
 	first, want := diskBody(0, 1000)
 	if p, ok := d.Get(first); !ok || !bytes.Equal(p, want) {
-		t.Fatal("what was added is not there")
+		t.Fatal("the added blob is missing")
 	}
 	d.Add(diskBody(4, 1000))
 	second, _ := diskBody(1, 1000)
 	if _, ok := d.Get(second); ok {
-		t.Error("what was not used for longest is still there")
+		t.Error("the least recently used blob was not evicted")
 	}
 	if _, ok := d.Get(first); !ok {
-		t.Error("what was used lately is gone")
+		t.Error("a recently used blob was evicted")
 	}
-	d.Add(diskBody(5, 1001)) // more than a quarter of all
-	if f := d.Figures(); f != (CacheFigures{Objects: 4, Bytes: 4000, Limit: 4000, Hits: 2, Misses: 1}) {
-		t.Errorf("figures: %+v", f)
+	d.Add(diskBody(5, 1001)) // more than a quarter of the cache
+	if f := d.Stats(); f != (CacheStats{Objects: 4, Bytes: 4000, Limit: 4000, Hits: 2, Misses: 1}) {
+		t.Errorf("stats: %+v", f)
 	}
 }
 
-func TestDiskKeepsItsOrderOverARestart(t *testing.T) {
+func TestDiskKeepsOrderAcrossRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestDiskKeepsItsOrderOverARestart(t *testing.T) {
 		for n, want := range []bool{true, false, false, true} {
 			ref, _ := diskBody(n, 1000)
 			if _, ok := d.Get(ref); ok != want {
-				t.Errorf("%d is there: %v", n, ok)
+				t.Errorf("blob %d: Get = %v; want %v", n, ok, want)
 			}
 		}
 		if files := filesIn(t, dir); len(files) != 2 {
@@ -83,7 +83,7 @@ func TestDiskKeepsItsOrderOverARestart(t *testing.T) {
 	})
 }
 
-func TestDiskNeverHandsOutWrongBytes(t *testing.T) {
+func TestDiskNeverReturnsWrongBytes(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
 		"a bit flipped": func(path string) error {
@@ -113,25 +113,24 @@ func TestDiskNeverHandsOutWrongBytes(t *testing.T) {
 				d = newDisk(t, dir, 1<<20)
 			}
 			if p, ok := d.Get(ref); ok {
-				t.Errorf("%s: %d bytes are handed out", name, len(p))
+				t.Errorf("%s: Get returns %d bytes", name, len(p))
 			}
-			if f := d.Figures(); f.Bytes != 0 || f.Hits != 0 || f.Misses != 1 {
-				t.Errorf("%s: figures %+v", name, f)
+			if f := d.Stats(); f.Bytes != 0 || f.Hits != 0 || f.Misses != 1 {
+				t.Errorf("%s: stats %+v", name, f)
 			}
 			if files := filesIn(t, dir); len(files) != 0 {
-				t.Errorf("%s: %v stays", name, files)
+				t.Errorf("%s: files left: %v", name, files)
 			}
 			d.Add(ref, want)
 			if p, ok := d.Get(ref); !ok || !bytes.Equal(p, want) {
-				t.Errorf("%s: it cannot be added again", name)
+				t.Errorf("%s: the blob cannot be added again", name)
 			}
 		}
 	}
 }
 
-// What is erased from the store leaves the caches of nodes that heard nothing of
-// it, too.
-func TestDiskForgetsAfterADayEvenWhatIsUsed(t *testing.T) {
+// An erased blob also leaves the caches of nodes that were not notified.
+func TestDiskExpiresUsedEntries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -141,30 +140,30 @@ func TestDiskForgetsAfterADayEvenWhatIsUsed(t *testing.T) {
 		for range 23 {
 			time.Sleep(time.Hour)
 			if _, ok := d.Get(ref); !ok {
-				t.Fatal("gone before its time")
+				t.Fatal("expired too early")
 			}
 		}
 		time.Sleep(time.Hour + time.Second)
 		if _, ok := d.Get(ref); ok {
-			t.Error("still read after a day")
+			t.Error("still returned after 24 hours")
 		}
 		d.Add(ref, p)
 		time.Sleep(25 * time.Hour)
 		newDisk(t, dir, 1<<20)
 		if files := filesIn(t, dir); len(files) != 0 {
-			t.Errorf("a start leaves %v", files)
+			t.Errorf("files after OpenDisk: %v", files)
 		}
 		d = newDisk(t, dir, 1<<20)
 		d.Add(ref, p)
 		go func() { _ = d.Run(t.Context()) }()
 		time.Sleep(26 * time.Hour)
 		if files := filesIn(t, dir); len(files) != 0 {
-			t.Errorf("a day later %v is there", files)
+			t.Errorf("files after a day: %v", files)
 		}
 	})
 }
 
-func TestDiskLeavesOtherFilesAlone(t *testing.T) {
+func TestDiskIgnoresOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	others := []string{"README", strings.Repeat("a", 64), strings.Repeat("A", 64) + "-1", strings.Repeat("a", 64) + "-01"}
@@ -175,11 +174,11 @@ func TestDiskLeavesOtherFilesAlone(t *testing.T) {
 	}
 	newDisk(t, dir, 0)
 	if files := filesIn(t, dir); len(files) != len(others) {
-		t.Errorf("left: %v", files)
+		t.Errorf("files: %v", files)
 	}
 }
 
-func TestDiskThatCannotBeWrittenIsDoneWithout(t *testing.T) {
+func TestDiskWriteFailureIsMiss(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "gone")
 	d := newDisk(t, dir, 1<<20)
@@ -189,22 +188,22 @@ func TestDiskThatCannotBeWrittenIsDoneWithout(t *testing.T) {
 	ref, p := diskBody(1, 1000)
 	d.Add(ref, p)
 	if _, ok := d.Get(ref); ok {
-		t.Error("read from nowhere")
+		t.Error("Get returns a blob that was not written")
 	}
-	if f := d.Figures(); f.Failed != 1 || f.Bytes != 0 {
-		t.Errorf("figures: %+v", f)
+	if f := d.Stats(); f.Failed != 1 || f.Bytes != 0 {
+		t.Errorf("stats: %+v", f)
 	}
 }
 
 const diskChild = "SESS_TEST_DISK"
 
-// A process adds, reads and lets go as fast as it can, and is killed by SIGKILL
-// at any step. What the next one finds is whole or not there.
-func TestDiskOutlivesKillNine(t *testing.T) {
+// A child process adds, reads and evicts until it is killed. The next process
+// finds only intact blobs.
+func TestDiskSurvivesKill(t *testing.T) {
 	const size = 1 << 20
 	if dir := os.Getenv(diskChild); dir != "" {
 		d := newDisk(t, dir, size)
-		fmt.Println("at work")
+		fmt.Println("running")
 		for n := 0; ; n++ {
 			d.Add(diskBody(n%64, 20_000+n%64*1000))
 			ref, _ := diskBody(n*7%64, 20_000+n*7%64*1000)
@@ -222,7 +221,7 @@ func TestDiskOutlivesKillNine(t *testing.T) {
 		rounds = 300
 	}
 	for range rounds {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestDiskOutlivesKillNine$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestDiskSurvivesKill$")
 		cmd.Env = append(os.Environ(), diskChild+"="+dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -234,33 +233,33 @@ func TestDiskOutlivesKillNine(t *testing.T) {
 		if _, err := out.Read(make([]byte, 8)); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Duration(chance.IntN(30_000)) * time.Microsecond) // the moment of death is the point
+		time.Sleep(time.Duration(chance.IntN(30_000)) * time.Microsecond) // a random moment
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 
 		d := newDisk(t, dir, size)
-		f := d.Figures()
+		f := d.Stats()
 		if f.Bytes > size {
-			t.Errorf("%d bytes are kept", f.Bytes)
+			t.Errorf("%d bytes in the cache", f.Bytes)
 		}
 		for n := range 64 {
 			ref, want := diskBody(n, 20_000+n*1000)
 			if p, ok := d.Get(ref); ok && !bytes.Equal(p, want) {
-				t.Fatalf("body %d is handed out as something else", n)
+				t.Fatalf("body %d: Get returns wrong bytes", n)
 			} else if ok {
 				found++
 			}
 		}
-		if files := filesIn(t, dir); int64(len(files)) != d.Figures().Objects {
-			t.Errorf("%d files, %+v", len(files), d.Figures())
+		if files := filesIn(t, dir); int64(len(files)) != d.Stats().Objects {
+			t.Errorf("%d files, %+v", len(files), d.Stats())
 		}
 	}
 	if found == 0 {
-		t.Error("nothing was ever found")
+		t.Error("no blob was ever found")
 	}
 }
 
-func TestDiskIsSafeForMany(t *testing.T) {
+func TestDiskConcurrentUse(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, t.TempDir(), 50_000)
 	done := make(chan struct{})
@@ -274,7 +273,7 @@ func TestDiskIsSafeForMany(t *testing.T) {
 				ref := RefOf(p)
 				d.Add(ref, p)
 				if got, ok := d.Get(ref); ok && !bytes.Equal(got, p) {
-					t.Error("something else is handed out")
+					t.Error("Get returns wrong bytes")
 				}
 				if n%17 == 0 {
 					d.Drop(ref)
@@ -285,8 +284,8 @@ func TestDiskIsSafeForMany(t *testing.T) {
 	for range 8 {
 		<-done
 	}
-	if f := d.Figures(); f.Bytes > 50_000 || f.Damaged != 0 || f.Failed != 0 || f.Bytes != 1600*f.Objects {
-		t.Errorf("figures: %+v", f)
+	if f := d.Stats(); f.Bytes > 50_000 || f.Damaged != 0 || f.Failed != 0 || f.Bytes != 1600*f.Objects {
+		t.Errorf("stats: %+v", f)
 	}
 }
 

@@ -3,31 +3,32 @@
 //
 // The nouns:
 //
-//   - A Bucket keeps objects under keys. Adapters are fsblob (a directory),
-//     s3blob (any S3 server) and memblob (memory, for tests); each is held to
-//     the promises of Bucket by package blobstoretest.
+//   - A Bucket keeps objects under keys. The adapters are fsblob (a directory),
+//     s3blob (any S3 server) and memblob (memory, for tests). Package
+//     blobstoretest checks each against the contract of Bucket.
 //   - A Ref is the SHA-256 of some bytes, and so the name of a blob.
 //   - Blobs keeps blobs in a Bucket, each under Ref.Key.
-//   - The trash is where a sweep moves blobs that nobody names. They are still
-//     read there, and can be put back, until they are deleted for good.
-//   - The grace is how long a blob is left alone before it is moved there, and
-//     again before it is deleted from there.
+//   - The trash is where a sweep moves unreferenced blobs. They can still be
+//     read and restored until they are purged.
+//   - The grace period is the minimum age of a blob before it is moved to the
+//     trash, and of a copy in the trash before it is purged.
 //
 // The promises:
 //
-//   - What Put acknowledged outlives a crash of this process and, as far as the
-//     backend keeps its word about flushing, of its host.
-//   - An object is whole or absent. No crash, cancelled context or concurrent
-//     writer makes half of one visible to Get, Stat or List.
-//   - Every write and every delete may be repeated; the second does no harm.
-//   - Bytes that do not hash to the Ref they were asked for are never handed
-//     out to the last byte: the read ends with ErrCorrupt.
+//   - An acknowledged Put survives a crash of this process and, if the backend
+//     honors flushes, of its host.
+//   - An object is complete or absent. No crash, cancelled context or concurrent
+//     writer makes a partial object visible to Get, Stat or List.
+//   - Every write and every delete is idempotent.
+//   - A read of bytes that do not match their Ref never ends with io.EOF, but
+//     with ErrCorrupt.
 //   - An error says what to do next: ErrNotFound, ErrCorrupt, ErrUnavailable,
-//     ErrRefused or ErrBadKey. Any other, but for those of the context, is for a person.
+//     ErrRefused or ErrBadKey. Any other error, except for those of the context,
+//     needs an operator.
 //
-// The package knows nothing of sessions, so it has what a sweep is made of and
-// does not know which blobs are garbage. It does not compress or encrypt; it offers no conditional writes, because S3 loses their
-// condition on large uploads, and none are needed when the key says what the
-// bytes are. It does not hide a failing backend either: the adapters retry for
-// seconds, and who can wait longer does so on ErrUnavailable.
+// The package does not depend on sessions: it provides the steps of a sweep, but
+// does not know which blobs are garbage. It does not compress or encrypt. It has
+// no conditional writes: S3 drops the condition on large uploads, and
+// content-addressed keys need none. The adapters retry for seconds; a caller that
+// can wait longer retries on ErrUnavailable.
 package blobstore

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Limits of a key, narrow enough for every backend: S3 allows 1024 bytes for
-// key and prefix together, file systems 255 for a name.
+// The limits of a key. S3 allows 1024 bytes for key and prefix together, file
+// systems 255 for a name.
 const (
 	MaxKey     = 512
 	MaxSegment = 255
 )
 
 // CheckKey returns ErrBadKey unless key can name an object: 1 to MaxKey bytes,
-// segments of 1 to MaxSegment bytes parted by "/", each of A-Z, a-z, 0-9, "_",
-// "-" and ".", and not beginning with ".". So a key in hand is safe as a
-// relative path, and names beginning with "." are free for the adapters.
+// segments of 1 to MaxSegment bytes separated by "/", each of A-Z, a-z, 0-9, "_",
+// "-" and ".", and not starting with ".". So a valid key is safe as a relative
+// path, and adapters may use names that start with ".".
 //
-// Keys that differ in case alone are different keys, which a file system that
-// folds case cannot keep apart. Those of this package never do.
+// Keys are case-sensitive. File systems that fold case would confuse keys that
+// differ in case only; the keys of this package never do.
 func CheckKey(key string) error {
 	if key == "" {
 		return fmt.Errorf("key is empty: %w", ErrBadKey)

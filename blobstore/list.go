@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// ListAfter is List that begins behind after, which need not be there. It lists
-// the Bucket in 256 parts, so that a page far behind costs about what the first
-// one does.
+// ListAfter is List that starts after the given Ref, which need not exist. It
+// lists the Bucket in 256 parts, so that the last page costs about as much as the
+// first.
 func (b *Blobs) ListAfter(ctx context.Context, after Ref) iter.Seq2[BlobInfo, error] {
 	return func(yield func(BlobInfo, error) bool) {
 		for part := int(after[0]); part <= 0xff; part++ {

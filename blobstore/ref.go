@@ -19,8 +19,8 @@ type Ref [sha256.Size]byte
 // RefOf returns the Ref of p.
 func RefOf(p []byte) Ref { return sha256.Sum256(p) }
 
-// ParseRef reads what Ref.String writes, and nothing else: every other text,
-// upper case digits included, gives ErrBadKey.
+// ParseRef parses the output of Ref.String. It returns ErrBadKey for any other
+// text, including upper case digits.
 func ParseRef(s string) (Ref, error) {
 	digits, found := strings.CutPrefix(s, refPrefix)
 	ref, ok := parseDigits(digits)
@@ -30,7 +30,7 @@ func ParseRef(s string) (Ref, error) {
 	return ref, nil
 }
 
-// parseDigits refuses upper case, so that one Ref has one spelling and one key.
+// parseDigits rejects upper case, so that a Ref has one spelling and one key.
 func parseDigits(s string) (Ref, bool) {
 	var ref Ref
 	if len(s) != hex.EncodedLen(len(ref)) || strings.ToLower(s) != s {
@@ -45,9 +45,8 @@ func parseDigits(s string) (Ref, bool) {
 // String returns "sha256:" and 64 lower case hex digits.
 func (r Ref) String() string { return refPrefix + hex.EncodeToString(r[:]) }
 
-// Key returns the key under which Blobs keeps the blob:
-// "blobs/sha256/<first two hex digits>/<all hex digits>". The two digits keep
-// directories small.
+// Key returns the key of the blob:
+// "blobs/sha256/<first two hex digits>/<all hex digits>".
 func (r Ref) Key() string {
 	digits := hex.EncodeToString(r[:])
 	return blobPrefix + digits[:2] + "/" + digits
@@ -59,10 +58,10 @@ func refOfKey(key string) (Ref, bool) {
 	return ref, ok && ref.Key() == key
 }
 
-// MarshalText returns String as bytes, so a Ref is readable in JSON.
+// MarshalText returns String as bytes.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText is ParseRef. After an error the Ref is what it was.
+// UnmarshalText is ParseRef. It leaves the Ref unchanged on an error.
 func (r *Ref) UnmarshalText(text []byte) error {
 	ref, err := ParseRef(string(text))
 	if err != nil {

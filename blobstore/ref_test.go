@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// SHA-256 of "abc", from the standard's examples.
+	// SHA-256 of "abc", from FIPS 180-2.
 	abcDigits = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	abcRef    = "sha256:" + abcDigits
 )
@@ -68,7 +68,7 @@ func FuzzParseRef(f *testing.F) {
 	f.Add("sha256:")
 	f.Fuzz(func(t *testing.T, s string) {
 		if ref, err := blobstore.ParseRef(s); err == nil && ref.String() != s {
-			t.Errorf("ParseRef(%q) is %s", s, ref)
+			t.Errorf("ParseRef(%q) = %s", s, ref)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func FuzzCheckKey(f *testing.F) {
 		}
 		for i := range key {
 			if err := blobstore.CheckPrefix(key[:i+1]); err != nil {
-				t.Errorf("CheckPrefix refuses what %q begins with: %v", key, err)
+				t.Errorf("CheckPrefix rejects a prefix of %q: %v", key, err)
 			}
 		}
 	})

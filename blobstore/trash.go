@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Every move to the trash makes a copy under a key of its own, and nothing else
-// is ever written there. So a copy that is old is nobody's work of this moment,
-// and sweeps that run at the same time cannot take each other's copies.
+// Every move to the trash creates a copy under a unique key, and nothing else is
+// ever written there. So an old copy is not part of a running sweep, and
+// concurrent sweeps cannot take each other's copies.
 
 const trashPrefix = "trash/sha256/"
 
-// Trashed is a copy of a blob that lies in the trash.
+// Trashed describes a copy of a blob in the trash.
 type Trashed struct {
 	Ref  Ref
 	Key  string
 	Size int64
-	At   time.Time // when it was moved there, by the backend's clock
+	At   time.Time // when it was moved to the trash, by the backend's clock
 }
 
-// trashKeys is the prefix of the keys of the blob's copies in the trash.
+// trashKeys returns the key prefix of the blob's copies in the trash.
 func (r Ref) trashKeys() string {
 	digits := hex.EncodeToString(r[:])
 	return trashPrefix + digits[:2] + "/" + digits + "-"
 }
 
-// refOfTrash is the Ref of a key below trashKeys.
+// refOfTrash returns the Ref of a key that starts with trashKeys.
 func refOfTrash(key string) (Ref, bool) {
 	name, _, _ := strings.Cut(key[strings.LastIndexByte(key, '/')+1:], "-")
 	ref, ok := parseDigits(name)
 	return ref, ok && strings.HasPrefix(key, ref.trashKeys())
 }
 
-// Trash yields what lies in the trash, in the order of the Refs. A blob that was
-// moved there more than once has several copies. An error is yielded once, last.
+// Trash yields the copies in the trash, ordered by Ref. A blob that was moved
+// there more than once has several copies. An error is yielded once, last.
 func (b *Blobs) Trash(ctx context.Context) iter.Seq2[Trashed, error] {
 	return b.copies(ctx, trashPrefix)
 }
@@ -58,10 +58,10 @@ func (b *Blobs) copies(ctx context.Context, prefix string) iter.Seq2[Trashed, er
 	}
 }
 
-// Discard moves the blob that ref names to the trash if it was last written
-// before that time, and reports whether it did. The copy is durable before the
-// blob goes, so it can be read throughout; a Discard that is cut short leaves the
-// blob where it is, or in both places.
+// Discard moves the blob to the trash if it was last written before the given
+// time, and reports whether it did. The copy is durable before the blob is
+// deleted, so the blob stays readable; an interrupted Discard leaves it in place,
+// or in both places.
 func (b *Blobs) Discard(ctx context.Context, ref Ref, before time.Time) (moved bool, err error) {
 	info, err := b.bucket.Stat(ctx, ref.Key())
 	if errors.Is(err, ErrNotFound) || err == nil && !info.Modified.Before(before) {
@@ -71,7 +71,7 @@ func (b *Blobs) Discard(ctx context.Context, ref Ref, before time.Time) (moved b
 		return false, err
 	}
 	src, err := b.bucket.Get(ctx, ref.Key())
-	if errors.Is(err, ErrNotFound) { // another sweep was first
+	if errors.Is(err, ErrNotFound) { // a concurrent sweep moved it
 		return false, nil
 	}
 	if err != nil {
@@ -87,21 +87,20 @@ func (b *Blobs) Discard(ctx context.Context, ref Ref, before time.Time) (moved b
 	return true, nil
 }
 
-// PutBack writes the blob that ref names again from a sound copy in the trash, and
-// leaves the copies where they are. ErrNotFound where there is none, ErrCorrupt
-// where all are damaged.
-func (b *Blobs) PutBack(ctx context.Context, ref Ref) error {
-	_, err := inTrash(ctx, b, ref, func(ctx context.Context, key string) (struct{}, error) {
-		if key == ref.Key() { // somebody put it meanwhile
+// Restore writes the blob from an intact copy in the trash, and keeps the copies.
+// It returns ErrNotFound if there is no copy, ErrCorrupt if all are corrupt.
+func (b *Blobs) Restore(ctx context.Context, ref Ref) error {
+	_, err := findInTrash(ctx, b, ref, func(ctx context.Context, key string) (struct{}, error) {
+		if key == ref.Key() { // it was put in the meantime
 			_, err := b.bucket.Stat(ctx, key)
 			return struct{}{}, err
 		}
-		return struct{}{}, b.restore(ctx, ref, key)
+		return struct{}{}, b.restoreCopy(ctx, ref, key)
 	})
 	return err
 }
 
-func (b *Blobs) restore(ctx context.Context, ref Ref, key string) error {
+func (b *Blobs) restoreCopy(ctx context.Context, ref Ref, key string) error {
 	info, err := b.bucket.Stat(ctx, key)
 	if err != nil {
 		return err
@@ -114,18 +113,18 @@ func (b *Blobs) restore(ctx context.Context, ref Ref, key string) error {
 	return b.bucket.Put(ctx, ref.Key(), newVerifier(src, ref), info.Size)
 }
 
-// Purge deletes a copy from the trash, for good.
+// Purge deletes a copy from the trash permanently.
 func (b *Blobs) Purge(ctx context.Context, t Trashed) error {
 	b.Forget(t.Ref)
 	return b.bucket.Delete(ctx, t.Key)
 }
 
-// inTrash has find look at the copies of a blob that is not in its place, until
-// it finds a usable one. In the end it looks at the place again: the blob may have
-// been put back meanwhile.
-func inTrash[T any](ctx context.Context, b *Blobs, ref Ref, find func(context.Context, string) (T, error)) (T, error) {
+// findInTrash calls find with the keys of a blob's copies in the trash until one
+// is usable. At last it tries the blob's own key again: the blob may have been
+// restored in the meantime.
+func findInTrash[T any](ctx context.Context, b *Blobs, ref Ref, find func(context.Context, string) (T, error)) (T, error) {
 	var none T
-	var damage error
+	var corrupt error
 	for t, err := range b.copies(ctx, ref.trashKeys()) {
 		if err != nil {
 			return none, err
@@ -135,14 +134,14 @@ func inTrash[T any](ctx context.Context, b *Blobs, ref Ref, find func(context.Co
 		case err == nil:
 			return found, nil
 		case errors.Is(err, ErrCorrupt):
-			damage = err
+			corrupt = err
 		case !errors.Is(err, ErrNotFound):
 			return none, err
 		}
 	}
 	found, err := find(ctx, ref.Key())
-	if errors.Is(err, ErrNotFound) && damage != nil {
-		return none, damage
+	if errors.Is(err, ErrNotFound) && corrupt != nil {
+		return none, corrupt
 	}
 	return found, err
 }

@@ -8,19 +8,18 @@ import (
 	"io"
 )
 
-// verifyBuffer is how much a verifier reads at a time.
+// verifyBuffer is the read size of a verifier.
 const verifyBuffer = 32 << 10
 
-// A verifier hands out the bytes of src, the last one only after all of them
-// turned out to be those ref names.
+// A verifier reads src and returns the last byte only after all bytes matched ref.
 type verifier struct {
-	src  io.ReadCloser
-	ref  Ref
-	sum  hash.Hash
-	size int64
-	buf  []byte // read and hashed, not yet handed out
-	room [verifyBuffer]byte
-	err  error // why there is no more behind buf
+	src   io.ReadCloser
+	ref   Ref
+	sum   hash.Hash
+	size  int64
+	buf   []byte // read and hashed, not yet returned; a part of array
+	array [verifyBuffer]byte
+	err   error // returned after buf
 }
 
 func newVerifier(src io.ReadCloser, ref Ref) *verifier {
@@ -46,28 +45,28 @@ func (v *verifier) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads more behind the byte that is held back.
+// fill reads more bytes after the one that is held back.
 func (v *verifier) fill() {
-	held := copy(v.room[:], v.buf)
-	n, err := v.src.Read(v.room[held:])
-	v.buf = v.room[:held+n]
-	v.sum.Write(v.room[held : held+n])
+	held := copy(v.array[:], v.buf)
+	n, err := v.src.Read(v.array[held:])
+	v.buf = v.array[:held+n]
+	v.sum.Write(v.array[held : held+n])
 	v.size += int64(n)
 	if err == io.EOF {
-		err = v.verdict()
+		err = v.verify()
 	}
 	v.err = err
 }
 
-// verdict is io.EOF when the bytes are the right ones.
-func (v *verifier) verdict() error {
+// verify returns io.EOF if the bytes match the ref.
+func (v *verifier) verify() error {
 	if have := Ref(v.sum.Sum(nil)); have != v.ref {
-		return opError("read", v.ref, fmt.Errorf("%w: its %d bytes are those of %s", ErrCorrupt, v.size, have))
+		return opError("read", v.ref, fmt.Errorf("%w: its %d bytes have the digest %s", ErrCorrupt, v.size, have))
 	}
 	return io.EOF
 }
 
-// Close closes the source. What was not read is not checked.
+// Close closes the source. Bytes that were not read are not verified.
 func (v *verifier) Close() error {
 	if v.err == nil {
 		v.err = errors.New("read of a closed blob")

@@ -182,7 +182,7 @@ func (c *collector) caches(a ask) {
 	hits, misses := c.n.Cache.Reads()
 	a.counter(cacheReads, float64(hits), "hit")
 	a.counter(cacheReads, float64(misses), "miss")
-	for tier, f := range map[string]blobstore.CacheFigures{"memory": c.n.Blobs.Memory(), "disk": c.n.Blobs.Disk().Figures()} {
+	for tier, f := range map[string]blobstore.CacheStats{"memory": c.n.Blobs.Memory(), "disk": c.n.Blobs.Disk().Stats()} {
 		a.gauge(blobBytes, float64(f.Bytes), tier)
 		a.gauge(blobLimit, float64(f.Limit), tier)
 		a.counter(blobReads, float64(f.Hits), tier, "hit")
@@ -191,9 +191,9 @@ func (c *collector) caches(a ask) {
 	}
 	p := c.n.Blobs.Puts()
 	a.counter(blobPuts, float64(p.Written), "written")
-	a.counter(blobPuts, float64(p.There), "there")
+	a.counter(blobPuts, float64(p.Existing), "there")
 	a.counter(blobPutBytes, float64(p.WrittenBytes), "written")
-	a.counter(blobPutBytes, float64(p.ThereBytes), "there")
+	a.counter(blobPutBytes, float64(p.ExistingBytes), "there")
 }
 
 var (

@@ -14,13 +14,13 @@ import (
 )
 
 var blobPromises = []promise{
-	{"BlobIsWhatWasPut", blobRoundTrip},
-	{"BlobThereIsNotWrittenAgain", blobOnce},
+	{"BlobRoundTrip", blobRoundTrip},
+	{"BlobExistingIsNotRewritten", blobOnce},
 	{"BlobUnknownIsNotFound", blobUnknown},
-	{"BlobWithAFlippedBitIsCorrupt", blobFlipped},
-	{"BlobCutShortIsCorrupt", blobCut},
-	{"BlobOfAnotherSizeIsRepairedByPut", blobRepaired},
-	{"BlobsAreListedByRef", blobList},
+	{"BlobWithFlippedBitIsCorrupt", blobFlipped},
+	{"BlobTruncatedIsCorrupt", blobTruncated},
+	{"BlobIsRepairedByPut", blobRepaired},
+	{"BlobListIsOrderedByRef", blobList},
 }
 
 func blobRoundTrip(t *testing.T, b blobstore.Bucket) {
@@ -33,14 +33,14 @@ func blobRoundTrip(t *testing.T, b blobstore.Bucket) {
 		}
 		have, err := blobs.Get(t.Context(), ref)
 		if err != nil || !bytes.Equal(have, want) {
-			t.Errorf("Get gives %d bytes, %v; want the %d put", len(have), err, size)
+			t.Errorf("Get returns %d bytes, %v; want the %d put", len(have), err, size)
 		}
 		r, err := blobs.Open(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if have, err = io.ReadAll(iotest.OneByteReader(r)); err != nil || !bytes.Equal(have, want) {
-			t.Errorf("Open gives %d bytes, %v; want the %d put", len(have), err, size)
+			t.Errorf("Open returns %d bytes, %v; want the %d put", len(have), err, size)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -66,7 +66,7 @@ func blobOnce(t *testing.T, b blobstore.Bucket) {
 		}
 	}
 	if puts != 1 {
-		t.Errorf("three puts of a blob were %d writes", puts)
+		t.Errorf("three puts of a blob caused %d writes", puts)
 	}
 	if _, err := blobs.Rewrite(t.Context(), []byte("once")); err != nil || puts != 2 {
 		t.Errorf("Rewrite = %v after %d writes", err, puts)
@@ -96,7 +96,7 @@ func blobFlipped(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-func blobCut(t *testing.T, b blobstore.Bucket) {
+func blobTruncated(t *testing.T, b blobstore.Bucket) {
 	p := noise(100_000)
 	for _, left := range []int{0, 1, 32 << 10, len(p) - 1} {
 		wantCorrupt(t, b, p, p[:left])
@@ -105,8 +105,8 @@ func blobCut(t *testing.T, b blobstore.Bucket) {
 	wantCorrupt(t, b, nil, []byte("not empty"))
 }
 
-// wantCorrupt shows that damaged bytes under the name of others are not handed
-// out, and that Rewrite repairs them.
+// wantCorrupt checks that damaged bytes are never returned as a complete blob, and
+// that Rewrite repairs it.
 func wantCorrupt(t *testing.T, b blobstore.Bucket, right, damaged []byte) {
 	t.Helper()
 	ref := blobstore.RefOf(right)
@@ -115,9 +115,9 @@ func wantCorrupt(t *testing.T, b blobstore.Bucket, right, damaged []byte) {
 		for range 2 {
 			have, err := blobs.Get(t.Context(), ref)
 			if !errors.Is(err, blobstore.ErrCorrupt) || have != nil {
-				t.Errorf("Get gives %d damaged bytes, %v; want ErrCorrupt", len(have), err)
+				t.Errorf("Get returns %d damaged bytes, %v; want ErrCorrupt", len(have), err)
 			} else if !strings.Contains(err.Error(), ref.Key()) {
-				t.Errorf("the error does not tell which blob: %v", err)
+				t.Errorf("the error does not name the blob: %v", err)
 			}
 		}
 		r, err := blobs.Open(t.Context(), ref)
@@ -127,7 +127,7 @@ func wantCorrupt(t *testing.T, b blobstore.Bucket, right, damaged []byte) {
 		defer r.Close()
 		have, err := io.ReadAll(r)
 		if !errors.Is(err, blobstore.ErrCorrupt) || len(damaged) > 0 && len(have) >= len(damaged) {
-			t.Errorf("Open gives %d of %d damaged bytes, %v; want ErrCorrupt before the last", len(have), len(damaged), err)
+			t.Errorf("Open returns %d of %d damaged bytes, %v; want ErrCorrupt before the last", len(have), len(damaged), err)
 		}
 	}
 	blobs := blobstore.New(b)
@@ -148,7 +148,7 @@ func blobRepaired(t *testing.T, b blobstore.Bucket) {
 			t.Fatal(err)
 		}
 		if have, err := blobs.Get(t.Context(), ref); err != nil || !bytes.Equal(have, want) {
-			t.Errorf("Get gives %d bytes, %v; want the %d put", len(have), err, len(want))
+			t.Errorf("Get returns %d bytes, %v; want the %d put", len(have), err, len(want))
 		}
 	}
 }
@@ -164,7 +164,7 @@ func blobList(t *testing.T, b blobstore.Bucket) {
 		want = append(want, ref)
 	}
 	slices.SortFunc(want, func(x, y blobstore.Ref) int { return bytes.Compare(x[:], y[:]) })
-	// None of these is a blob, whatever they look like.
+	// None of these keys is that of a blob.
 	name := strings.TrimPrefix(want[0].String(), "sha256:")
 	for _, key := range []string{
 		"snapshots/main/s/1", "blobs/sha256/note.txt", "blobs/sha256/" + name, "blobs/sha256/zz/" + name,

@@ -16,51 +16,51 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 )
 
-// large is more than an adapter sends or writes in one piece.
+// large is more than an adapter sends in one request.
 const large = 12 << 20
 
-// Test holds the buckets that open returns to the promises of blobstore.Bucket,
-// and shows that blobstore.Blobs keeps its own on top of them. Each call of
-// open gives a new and empty bucket. The subtests run in parallel.
+// Test checks the buckets that open returns against the contract of
+// blobstore.Bucket, and blobstore.Blobs on top of them. Each call of open must
+// return a new, empty bucket. The subtests run in parallel.
 func Test(t *testing.T, open func(*testing.T) blobstore.Bucket) {
 	for _, p := range slices.Concat(bucketPromises, blobPromises, trashPromises) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			p.show(t, open(t))
+			p.check(t, open(t))
 		})
 	}
 }
 
 type promise struct {
-	name string
-	show func(*testing.T, blobstore.Bucket)
+	name  string
+	check func(*testing.T, blobstore.Bucket)
 }
 
 var bucketPromises = []promise{
-	{"PutThenGetGivesTheSameBytes", putThenGet},
-	{"PutTwiceIsOnce", putTwice},
-	{"PutReplacesTheWholeObject", putReplaces},
-	{"PutOfAWrongSizeStoresNothing", putWrongSize},
-	{"PutOfAFailingSourceStoresNothing", putFailingSource},
-	{"PutNeitherKeepsNorChangesTheBytes", putKeepsNothing},
-	{"GetOfNothingIsNotFound", getNothing},
-	{"GetOutlivesReplaceAndDelete", getOutlives},
+	{"PutThenGet", putThenGet},
+	{"PutTwice", putTwice},
+	{"PutReplacesObject", putReplaces},
+	{"PutWithWrongSizeStoresNothing", putWrongSize},
+	{"PutWithFailingSourceStoresNothing", putFailingSource},
+	{"PutDoesNotRetainBytes", putRetainsNothing},
+	{"GetMissingIsNotFound", getMissing},
+	{"GetDuringReplaceAndDelete", getDuringWrites},
 	{"EmptyObject", emptyObject},
 	{"LargeObject", largeObject},
-	{"LargeObjectFromAStream", largeStream},
-	{"StatTellsSizeAndTime", statTells},
-	{"ListIsInKeyOrderAndComplete", listOrder},
-	{"ListOfAPrefix", listPrefix},
-	{"ListOfNothingIsEmpty", listNothing},
-	{"ListMayBeLeftEarly", listLeft},
-	{"ListSpansManyPages", listPages},
+	{"LargeObjectFromStream", largeStream},
+	{"StatReturnsSizeAndTime", statReturns},
+	{"ListIsOrderedAndComplete", listOrder},
+	{"ListWithPrefix", listPrefix},
+	{"ListEmpty", listEmpty},
+	{"ListStopsEarly", listStops},
+	{"ListManyPages", listPages},
 	{"DeleteIsIdempotent", deleteTwice},
-	{"DeletedKeysCanBePutAgain", deleteThenPut},
-	{"KeysThroughKeysHarmNobody", keysThroughKeys},
+	{"DeleteThenPut", deleteThenPut},
+	{"NestedKeysKeepObjectsIntact", nestedKeys},
 	{"LongKeysWork", longKeys},
-	{"HostileKeysAreRefused", hostileKeys},
+	{"HostileKeysAreRejected", hostileKeys},
 	{"ContextCancelled", contextCancelled},
-	{"ConcurrentPutsOfOneKeyLeaveOneWhole", concurrentPuts},
+	{"ConcurrentPutsOfOneKey", concurrentPuts},
 	{"ConcurrentUseOfManyKeys", concurrentKeys},
 }
 
@@ -107,7 +107,7 @@ func putWrongSize(t *testing.T, b blobstore.Bucket) {
 
 func putFailingSource(t *testing.T, b blobstore.Bucket) {
 	put(t, b, "there", []byte("old"))
-	// An adapter must not take the source's trouble for its own.
+	// An adapter must not mistake an error of the source for one of the backend.
 	for _, fault := range []error{errors.New("a fault of the source"), blobstore.ErrNotFound, io.ErrUnexpectedEOF} {
 		for _, size := range []int{100, large} {
 			for _, key := range []string{"absent", "there"} {
@@ -122,7 +122,7 @@ func putFailingSource(t *testing.T, b blobstore.Bucket) {
 	wantObject(t, b, "there", []byte("old"))
 }
 
-func putKeepsNothing(t *testing.T, b blobstore.Bucket) {
+func putRetainsNothing(t *testing.T, b blobstore.Bucket) {
 	p := noise(1000)
 	put(t, b, "a", p)
 	if !bytes.Equal(p, noise(1000)) {
@@ -132,13 +132,13 @@ func putKeepsNothing(t *testing.T, b blobstore.Bucket) {
 	wantObject(t, b, "a", noise(1000))
 }
 
-func getNothing(t *testing.T, b blobstore.Bucket) {
+func getMissing(t *testing.T, b blobstore.Bucket) {
 	put(t, b, "a/b/c", []byte("x"))
 	for _, key := range []string{"nothing", "a", "a/b", "a/b/d", "a/b/c/d", "a/b/c/d/e", "a/bb"} {
 		if r, err := b.Get(t.Context(), key); !errors.Is(err, blobstore.ErrNotFound) {
 			t.Errorf("Get(%q) = %v, %v; want ErrNotFound", key, r, err)
 		} else if !strings.Contains(err.Error(), key) {
-			t.Errorf("Get(%q): the error does not tell the key: %v", key, err)
+			t.Errorf("Get(%q): the error does not name the key: %v", key, err)
 		}
 		if info, err := b.Stat(t.Context(), key); !errors.Is(err, blobstore.ErrNotFound) {
 			t.Errorf("Stat(%q) = %v, %v; want ErrNotFound", key, info, err)
@@ -146,9 +146,9 @@ func getNothing(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-func getOutlives(t *testing.T, b blobstore.Bucket) {
+func getDuringWrites(t *testing.T, b blobstore.Bucket) {
 	old := noise(200_000)
-	for _, harm := range []func(key string){
+	for _, change := range []func(key string){
 		func(key string) { put(t, b, key, []byte("new")) },
 		func(key string) { remove(t, b, key) },
 	} {
@@ -157,11 +157,11 @@ func getOutlives(t *testing.T, b blobstore.Bucket) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		harm("a")
-		// A backend may cut the read short with an error; it must not pass
-		// off other bytes, or fewer, as the object.
+		change("a")
+		// A backend may end the read with an error; it must not return other
+		// bytes, or fewer, as the object.
 		if have, err := io.ReadAll(r); err == nil && !bytes.Equal(have, old) {
-			t.Errorf("read %d other bytes than were stored when Get was called", len(have))
+			t.Errorf("read %d bytes that differ from those stored when Get was called", len(have))
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -185,7 +185,7 @@ func largeObject(t *testing.T, b blobstore.Bucket) {
 }
 
 func largeStream(t *testing.T, b blobstore.Bucket) {
-	// Sizes around the multiples of the usual parts, where counting goes wrong.
+	// Sizes around multiples of the usual part size.
 	for _, size := range []int{8<<20 - 1, 8 << 20, 8<<20 + 1, 16 << 20} {
 		want := noise(size)
 		src := struct{ io.Reader }{iotest.HalfReader(bytes.NewReader(want))}
@@ -196,7 +196,7 @@ func largeStream(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-func statTells(t *testing.T, b blobstore.Bucket) {
+func statReturns(t *testing.T, b blobstore.Bucket) {
 	put(t, b, "a", noise(123))
 	info, err := b.Stat(t.Context(), "a")
 	if err != nil {
@@ -209,16 +209,16 @@ func statTells(t *testing.T, b blobstore.Bucket) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// HTTP tells the time in seconds.
+		// HTTP times have a resolution of seconds.
 		if d := listed.Modified.Sub(info.Modified).Abs(); listed.Key != info.Key || listed.Size != info.Size || d.Seconds() >= 1 {
-			t.Errorf("List tells %+v, Stat %+v", listed, info)
+			t.Errorf("List returns %+v, Stat %+v", listed, info)
 		}
 	}
 }
 
 func listOrder(t *testing.T, b blobstore.Bucket) {
 	keys := []string{
-		// Where "/" sorts matters: behind "-" and ".", before letters.
+		// "/" must sort after "-" and ".", and before letters.
 		"a-b", "a/b", "a.b", "a0", "aB", "ab", "a/b-c", "a/b.c/d", "a/bc/d", "a_",
 		"A/b", "A0", "0", "z/z/z/z", "z/z/z-z", "z/z-", "b/" + strings.Repeat("x", 200),
 	}
@@ -231,7 +231,7 @@ func listOrder(t *testing.T, b blobstore.Bucket) {
 			t.Fatal(err)
 		}
 		if want := slices.Index(keys, info.Key); info.Size != int64(want) {
-			t.Errorf("List says %q has %d bytes instead of %d", info.Key, info.Size, want)
+			t.Errorf("List returns size %d for %q; want %d", info.Size, info.Key, want)
 		}
 	}
 }
@@ -252,18 +252,18 @@ func listPrefix(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-func listNothing(t *testing.T, b blobstore.Bucket) {
+func listEmpty(t *testing.T, b blobstore.Bucket) {
 	wantKeys(t, b, "")
 	wantKeys(t, b, "a/b")
 }
 
-func listLeft(t *testing.T, b blobstore.Bucket) {
+func listStops(t *testing.T, b blobstore.Bucket) {
 	for _, key := range []string{"a/1", "a/2", "b"} {
 		put(t, b, key, nil)
 	}
 	for info, err := range b.List(t.Context(), "") {
 		if err != nil || info.Key != "a/1" {
-			t.Fatalf("List begins with %v, %v", info, err)
+			t.Fatalf("List starts with %v, %v", info, err)
 		}
 		break
 	}
@@ -298,8 +298,8 @@ func deleteTwice(t *testing.T, b blobstore.Bucket) {
 		}
 		wantKeys(t, b, "", "a/c")
 	}
-	remove(t, b, "never/was/there")
-	remove(t, b, "a") // the beginning of a key is no object
+	remove(t, b, "never/existed")
+	remove(t, b, "a") // a parent of a key is not an object
 	remove(t, b, "a/c/d")
 	wantObject(t, b, "a/c", []byte("y"))
 }
@@ -313,7 +313,7 @@ func deleteThenPut(t *testing.T, b blobstore.Bucket) {
 	wantKeys(t, b, "")
 }
 
-func keysThroughKeys(t *testing.T, b blobstore.Bucket) {
+func nestedKeys(t *testing.T, b blobstore.Bucket) {
 	put(t, b, "file", []byte("file"))
 	put(t, b, "dir/deep/file", []byte("deep"))
 	want := []string{"dir/deep/file", "file"}
@@ -329,7 +329,7 @@ func keysThroughKeys(t *testing.T, b blobstore.Bucket) {
 	wantObject(t, b, "file", []byte("file"))
 	wantObject(t, b, "dir/deep/file", []byte("deep"))
 	wantKeys(t, b, "", want...)
-	// What is in the way can be moved out of it.
+	// The key becomes available once the parent object is deleted.
 	remove(t, b, "file")
 	put(t, b, "file/below", []byte("below"))
 	wantObject(t, b, "file/below", []byte("below"))
@@ -345,7 +345,7 @@ func longKeys(t *testing.T, b blobstore.Bucket) {
 	remove(t, b, long)
 }
 
-// hostile are keys that every Bucket refuses, none of which begins a key.
+// hostile lists keys that every Bucket rejects, none of which is a valid prefix.
 var hostile = []string{
 	"..", ".", "../x", "a/../b", "a/..", "a/./b", "/a", "/", "//", "a//b", "a/.hidden", ".tmp/x", ".lock",
 	"a b", "a\x00b", "a\nb", `a\b`, "a:b", "ä", "a\xffb", "a?b", "a#b", "a%2e%2e/b", "a*", "~/a", "a+b", "C:/a",
@@ -400,7 +400,7 @@ func contextCancelled(t *testing.T, b blobstore.Bucket) {
 	wantCancelled("List", err)
 	wantCancelled("Delete", b.Delete(ctx, "there"))
 
-	// And in the middle of it, with a source that cancels.
+	// Cancel in the middle of a Put.
 	for _, size := range []int64{1000, large} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -428,13 +428,13 @@ func contextCancelled(t *testing.T, b blobstore.Bucket) {
 
 func concurrentPuts(t *testing.T, b blobstore.Bucket) {
 	const writers, rounds = 8, 5
-	// Bytes of one writer are all the same, so a mixture shows.
+	// All bytes of a writer are equal, so a mixture is detectable.
 	size := func(w int) int { return 1000 + 20_000*w }
 	var wg sync.WaitGroup
-	whole := func() {
+	wantComplete := func() {
 		have, err := get(t.Context(), b, "contended")
 		if errors.Is(err, blobstore.ErrNotFound) || errors.Is(err, blobstore.ErrUnavailable) {
-			return // not there yet, or replaced under the reader
+			return // not written yet, or replaced during the read
 		}
 		if err != nil {
 			t.Error(err)
@@ -448,12 +448,12 @@ func concurrentPuts(t *testing.T, b blobstore.Bucket) {
 		wg.Go(func() {
 			for range rounds {
 				put(t, b, "contended", bytes.Repeat([]byte{byte(w)}, size(w)))
-				whole()
+				wantComplete()
 			}
 		})
 	}
 	wg.Wait()
-	whole()
+	wantComplete()
 	wantKeys(t, b, "", "contended")
 }
 
@@ -463,7 +463,7 @@ func concurrentKeys(t *testing.T, b blobstore.Bucket) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := range rounds {
-				// All share directories that come into being meanwhile.
+				// All workers share directories that are being created.
 				key := fmt.Sprintf("shared-%d/below/%d", i, w)
 				put(t, b, key, noise(w*i))
 				wantObject(t, b, key, noise(w*i))
@@ -483,9 +483,7 @@ func concurrentKeys(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-// What the promises are shown with. All of it may be used by any goroutine.
-
-// noise returns the same size bytes every time; none is a prefix of another.
+// noise returns size bytes that depend only on size; none is a prefix of another.
 func noise(size int) []byte {
 	p := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(size >> 16)}).Read(p)
@@ -526,7 +524,7 @@ func list(ctx context.Context, b blobstore.Bucket, prefix string) (keys []string
 	for info, err := range b.List(ctx, prefix) {
 		if err != nil {
 			if info != (blobstore.Info{}) {
-				return nil, fmt.Errorf("%w, and beside it %+v", err, info)
+				return nil, fmt.Errorf("%w, with a non-zero Info %+v", err, info)
 			}
 			return nil, err
 		}
@@ -541,14 +539,14 @@ func wantObject(t *testing.T, b blobstore.Bucket, key string, want []byte) {
 	if err != nil {
 		t.Errorf("Get: %v", err)
 	} else if !bytes.Equal(have, want) {
-		t.Errorf("Get(%q) gives %d other bytes than the %d put", key, len(have), len(want))
+		t.Errorf("Get(%q) returns %d bytes that differ from the %d put", key, len(have), len(want))
 	}
 	if info, err := b.Stat(t.Context(), key); err != nil || info.Size != int64(len(want)) || info.Key != key {
 		t.Errorf("Stat(%q) = %+v, %v; want %d bytes", key, info, err, len(want))
 	}
 }
 
-// wantKeys compares a listing with the keys given in any order.
+// wantKeys compares a listing with the given keys, in any order.
 func wantKeys(t *testing.T, b blobstore.Bucket, prefix string, want ...string) {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))

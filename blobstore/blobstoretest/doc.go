@@ -1,3 +1,3 @@
-// Package blobstoretest holds adapters to the promises of blobstore.Bucket, and
-// makes buckets fail for the tests of those who use one.
+// Package blobstoretest checks adapters against the contract of blobstore.Bucket,
+// and injects faults into buckets for tests.
 package blobstoretest

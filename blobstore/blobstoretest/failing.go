@@ -20,18 +20,18 @@ const (
 	Delete Op = "delete"
 )
 
-// A Failing is a Bucket that asks first. Where Before returns an error, that is
-// the outcome and Bucket hears nothing of the call.
+// A Failing is a Bucket that calls Before first. If Before returns an error, the
+// call returns it and does not reach Bucket.
 type Failing struct {
 	Bucket blobstore.Bucket
-	// Before is called by the goroutine of each call; key is a prefix for List.
-	// It may wait, to hold a call up.
+	// Before runs on the caller's goroutine and may block. For List, key is the
+	// prefix.
 	Before func(ctx context.Context, op Op, key string) error
 }
 
 var _ blobstore.Bucket = Failing{}
 
-// Put is as in blobstore.Bucket, if Before has nothing against it.
+// Put implements blobstore.Bucket.
 func (f Failing) Put(ctx context.Context, key string, src io.Reader, size int64) error {
 	if err := f.Before(ctx, Put, key); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (f Failing) Put(ctx context.Context, key string, src io.Reader, size int64)
 	return f.Bucket.Put(ctx, key, src, size)
 }
 
-// Get is as in blobstore.Bucket, if Before has nothing against it.
+// Get implements blobstore.Bucket.
 func (f Failing) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := f.Before(ctx, Get, key); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (f Failing) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return f.Bucket.Get(ctx, key)
 }
 
-// Stat is as in blobstore.Bucket, if Before has nothing against it.
+// Stat implements blobstore.Bucket.
 func (f Failing) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	if err := f.Before(ctx, Stat, key); err != nil {
 		return blobstore.Info{}, err
@@ -55,7 +55,7 @@ func (f Failing) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	return f.Bucket.Stat(ctx, key)
 }
 
-// List is as in blobstore.Bucket, if Before has nothing against it.
+// List implements blobstore.Bucket.
 func (f Failing) List(ctx context.Context, prefix string) iter.Seq2[blobstore.Info, error] {
 	return func(yield func(blobstore.Info, error) bool) {
 		if err := f.Before(ctx, List, prefix); err != nil {
@@ -66,7 +66,7 @@ func (f Failing) List(ctx context.Context, prefix string) iter.Seq2[blobstore.In
 	}
 }
 
-// Delete is as in blobstore.Bucket, if Before has nothing against it.
+// Delete implements blobstore.Bucket.
 func (f Failing) Delete(ctx context.Context, key string) error {
 	if err := f.Before(ctx, Delete, key); err != nil {
 		return err

@@ -12,18 +12,17 @@ import (
 )
 
 var trashPromises = []promise{
-	{"BlobThatIsOldIsWrittenAgain", blobOld},
-	{"TrashIsReadUntilItIsPurged", trashRead},
-	{"TrashLeavesYoungBlobsAlone", trashYoung},
-	{"TrashIsPutBack", trashPutBack},
-	{"TrashIsPutBackByAPut", trashPut},
-	{"TrashKeepsEveryCopyApart", trashCopies},
-	{"TrashThatIsDamagedIsNotPutBack", trashDamaged},
-	{"TrashSurvivesAStopAtAnyStep", trashStops},
+	{"BlobThatIsOldIsRewritten", blobOld},
+	{"TrashIsReadableUntilPurged", trashRead},
+	{"TrashSkipsYoungBlobs", trashYoung},
+	{"TrashIsRestored", trashRestore},
+	{"TrashIsRestoredByPut", trashPut},
+	{"TrashKeepsCopiesSeparate", trashCopies},
+	{"TrashRestoresNoDamagedCopy", trashDamaged},
+	{"TrashSurvivesInterruptionAtAnyStep", trashStops},
 }
 
-// later is a time that every blob was written before, whatever the backend's
-// clock says within reason.
+// later returns a time after every write, allowing for clock skew.
 func later() time.Time { return time.Now().Add(time.Hour) }
 
 func blobOld(t *testing.T, b blobstore.Bucket) {
@@ -89,7 +88,7 @@ func wantBlob(t *testing.T, blobs *blobstore.Blobs, ref blobstore.Ref, want []by
 	t.Helper()
 	have, err := blobs.Get(t.Context(), ref)
 	if err != nil || !bytes.Equal(have, want) {
-		t.Errorf("Get gives %d bytes, %v; want the %d put", len(have), err, len(want))
+		t.Errorf("Get returns %d bytes, %v; want the %d put", len(have), err, len(want))
 	}
 	if info, err := blobs.Stat(t.Context(), ref); err != nil || info.Ref != ref || info.Size != int64(len(want)) {
 		t.Errorf("Stat = %+v, %v", info, err)
@@ -105,10 +104,10 @@ func trashRead(t *testing.T, b blobstore.Bucket) {
 	wantBlob(t, blobs, ref, p)
 	all := trashOf(t, blobs)
 	if len(all) != 1 || all[0].Ref != ref || all[0].Size != 1000 || all[0].At.IsZero() || !strings.HasPrefix(all[0].Key, "trash/") {
-		t.Fatalf("in the trash are %+v", all)
+		t.Fatalf("trash = %+v", all)
 	}
 	if moved, err := blobs.Discard(t.Context(), ref, later()); moved || err != nil {
-		t.Errorf("Discard of what is in the trash = %v, %v", moved, err)
+		t.Errorf("Discard of a blob in the trash = %v, %v", moved, err)
 	}
 	for range 2 {
 		if err := blobs.Purge(t.Context(), all[0]); err != nil {
@@ -118,8 +117,8 @@ func trashRead(t *testing.T, b blobstore.Bucket) {
 	if _, err := blobs.Get(t.Context(), ref); !errors.Is(err, blobstore.ErrNotFound) {
 		t.Errorf("Get after Purge = %v; want ErrNotFound", err)
 	}
-	if err := blobs.PutBack(t.Context(), ref); !errors.Is(err, blobstore.ErrNotFound) {
-		t.Errorf("PutBack after Purge = %v; want ErrNotFound", err)
+	if err := blobs.Restore(t.Context(), ref); !errors.Is(err, blobstore.ErrNotFound) {
+		t.Errorf("Restore after Purge = %v; want ErrNotFound", err)
 	}
 }
 
@@ -137,11 +136,11 @@ func trashYoung(t *testing.T, b blobstore.Bucket) {
 	}
 }
 
-func trashPutBack(t *testing.T, b blobstore.Bucket) {
+func trashRestore(t *testing.T, b blobstore.Bucket) {
 	blobs, p := blobstore.New(b), noise(large)
 	ref := discarded(t, blobs, p)
 	for range 2 {
-		if err := blobs.PutBack(t.Context(), ref); err != nil {
+		if err := blobs.Restore(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +167,7 @@ func trashCopies(t *testing.T, b blobstore.Bucket) {
 	discarded(t, blobs, p)
 	all := trashOf(t, blobs)
 	if len(all) != 2 || all[0].Ref != ref || all[1].Ref != ref {
-		t.Fatalf("in the trash are %+v; want two copies", all)
+		t.Fatalf("trash = %+v; want two copies", all)
 	}
 	if err := blobs.Purge(t.Context(), all[0]); err != nil {
 		t.Fatal(err)
@@ -180,17 +179,17 @@ func trashDamaged(t *testing.T, b blobstore.Bucket) {
 	blobs, p := blobstore.New(b), noise(100)
 	ref := discarded(t, blobs, p)
 	put(t, b, trashOf(t, blobs)[0].Key, noise(99))
-	if err := blobs.PutBack(t.Context(), ref); !errors.Is(err, blobstore.ErrCorrupt) {
-		t.Errorf("PutBack of a damaged copy = %v; want ErrCorrupt", err)
+	if err := blobs.Restore(t.Context(), ref); !errors.Is(err, blobstore.ErrCorrupt) {
+		t.Errorf("Restore of a damaged copy = %v; want ErrCorrupt", err)
 	}
 	if refs := listed(t, blobs); len(refs) > 0 {
-		t.Error("a damaged copy was put back")
+		t.Error("a damaged copy was restored")
 	}
-	// Another copy will do, whichever comes first.
+	// Restore uses any intact copy.
 	for range 4 {
 		discarded(t, blobs, p)
 	}
-	if err := blobs.PutBack(t.Context(), ref); err != nil {
+	if err := blobs.Restore(t.Context(), ref); err != nil {
 		t.Error(err)
 	}
 	wantObject(t, b, ref.Key(), p)
@@ -208,7 +207,7 @@ func trashStops(t *testing.T, b blobstore.Bucket) {
 			_, err := blobs.Discard(t.Context(), ref, later())
 			return err
 		},
-		func(blobs *blobstore.Blobs) error { return blobs.PutBack(t.Context(), ref) },
+		func(blobs *blobstore.Blobs) error { return blobs.Restore(t.Context(), ref) },
 	} {
 		for at := 1; ; at++ {
 			calls := 0

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 )
 
-// writeInto makes the test binary a child that writes into that directory until
+// writeInto makes the test binary a child that writes to the named directory until
 // it is killed.
 const writeInto = "FSBLOB_TEST_WRITE_INTO"
 
@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if dir != "" {
-		fmt.Fprintln(os.Stderr, write(dir)) // it returns only with an error
+		fmt.Fprintln(os.Stderr, write(dir)) // returns only on an error
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// write puts blobs for ever and prints the ref of each that was acknowledged.
+// write puts blobs in a loop and prints the ref of each acknowledged one.
 func write(dir string) error {
 	bucket, err := fsblob.Open(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func write(dir string) error {
 				for i := range p {
 					p[i] = byte(rand.Uint32())
 				}
-				// The second is written over the first.
+				// The second write replaces the first.
 				for range 2 {
 					ref, err := blobs.Rewrite(context.Background(), p)
 					if err != nil {
@@ -96,7 +96,7 @@ func TestAcknowledgedBlobsSurviveKill(t *testing.T) {
 		blobs := blobstore.New(bucket)
 		for ref := range acknowledged {
 			if _, err := blobs.Get(t.Context(), ref); err != nil {
-				t.Errorf("acknowledged: %v", err)
+				t.Errorf("acknowledged blob: %v", err)
 			}
 		}
 		for info, err := range bucket.List(t.Context(), "") {
@@ -105,22 +105,22 @@ func TestAcknowledgedBlobsSurviveKill(t *testing.T) {
 			}
 			ref, err := blobstore.ParseRef("sha256:" + filepath.Base(info.Key))
 			if err != nil {
-				t.Errorf("%q is listed", info.Key)
+				t.Errorf("List yields %q", info.Key)
 				continue
 			}
 			if p, err := blobs.Get(t.Context(), ref); err != nil || int64(len(p)) != info.Size {
-				t.Errorf("listed with %d bytes: %d, %v", info.Size, len(p), err)
+				t.Errorf("List yields size %d; Get returns %d bytes, %v", info.Size, len(p), err)
 			}
 		}
 		if err := bucket.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	t.Logf("%d acknowledged, %d leftovers swept", len(acknowledged), leftovers)
+	t.Logf("%d blobs acknowledged, %d leftover files swept", len(acknowledged), leftovers)
 }
 
 // killAfter runs a child until it has acknowledged n blobs, kills it and returns
-// all that it acknowledged.
+// the refs of all acknowledged blobs.
 func killAfter(t *testing.T, dir string, n int) (refs []blobstore.Ref) {
 	t.Helper()
 	self, err := os.Executable()
@@ -129,8 +129,8 @@ func killAfter(t *testing.T, dir string, n int) (refs []blobstore.Ref) {
 	}
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), writeInto+"="+dir)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func killAfter(t *testing.T, dir string, n int) (refs []blobstore.Ref) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// A line without an end was cut by the kill.
+	// The kill may truncate the last line.
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -157,7 +157,7 @@ func killAfter(t *testing.T, dir string, n int) (refs []blobstore.Ref) {
 	}
 	_, died := errors.AsType[*exec.ExitError](cmd.Wait())
 	if !died || len(refs) < n {
-		t.Fatalf("the child ended by itself after %d blobs: %s", len(refs), complaint.String())
+		t.Fatalf("the child exited after %d blobs: %s", len(refs), stderr.String())
 	}
 	return refs
 }

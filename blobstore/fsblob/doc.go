@@ -1,19 +1,17 @@
 // Package fsblob keeps a blobstore.Bucket in a directory: the object with the
-// key "a/b" is the file a/b. It is the store of a node that runs alone; several
-// processes of one host may use the same directory.
+// key "a/b" is the file a/b. It is the store of a single-node installation;
+// several processes of one host may share the directory.
 //
-// A Put writes a file of its own under .tmp, flushes it, renames it to its
-// place and flushes the directory; a directory made on the way is flushed into
-// its parent first. So a file outside .tmp is always a whole object, kill -9
-// leaves at most files in .tmp, and those are swept by the next Open that has
-// the directory to itself. Nothing needs repair.
+// Put writes a temporary file under .tmp, syncs it, renames it and syncs the
+// directory; a new directory is synced into its parent first. So a file outside
+// .tmp is always a complete object, and kill -9 leaves at most files in .tmp,
+// which the next Open with exclusive access removes. Nothing needs repair.
 //
-// Files have mode 0600, directories 0700. Names beginning with a dot belong to
-// this package, and files whose names no key could have are passed over, so a
-// lost+found does no harm. Directories are never removed: one that a crash
-// could take back must be flushed anew by whoever uses it, and who else removes
-// directories cannot be known. An emptied one costs an inode.
+// Files have mode 0600, directories 0700. Names that start with a dot are
+// reserved for this package, and files whose names are not valid keys, such as
+// lost+found, are ignored. Directories are never removed: concurrent processes
+// could then not rely on a directory being durable. An empty one costs an inode.
 //
-// What the package cannot do is tell a directory whose disk was not mounted
-// when it was opened from an empty one.
+// The package cannot distinguish an empty directory from a mount point whose disk
+// was not mounted.
 package fsblob

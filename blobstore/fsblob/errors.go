@@ -9,23 +9,23 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 )
 
-// fail turns what the file system says about a key into an error of blobstore.
-// What is left as it is, such as a missing permission, waiting does not mend.
-func (b *Bucket) fail(op, key string, err error) error {
+// mapError maps an error of the file system to one of blobstore. Those that remain
+// unmapped, such as a missing permission, need an operator.
+func (b *Bucket) mapError(op, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, blobstore.ErrBadKey):
-		return fmt.Errorf("%s: %w", op, err) // it tells the key, cut to a bearable length
+		return fmt.Errorf("%s: %w", op, err) // err names the key, shortened
 	case errors.Is(err, blobstore.ErrUnavailable):
 		return fmt.Errorf("%s %s: %w", op, key, err)
 	case op == "put" && isAny(err, syscall.ENOTDIR, syscall.EISDIR, syscall.EEXIST, syscall.ENOTEMPTY):
-		return fmt.Errorf("%s %s: there is an object on the way or below: %w", op, key, blobstore.ErrBadKey)
+		return fmt.Errorf("%s %s: conflicts with an object above or below this key: %w", op, key, blobstore.ErrBadKey)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		if gone := b.gone(); gone != nil {
+		if gone := b.checkRoot(); gone != nil {
 			return fmt.Errorf("%s %s: %w", op, key, gone)
 		}
-		if op == "put" { // directories vanish under it
+		if op == "put" { // a directory was removed during the put
 			return fmt.Errorf("%s %s: %w: %w", op, key, blobstore.ErrUnavailable, err)
 		}
 		return fmt.Errorf("%s %s: %w", op, key, blobstore.ErrNotFound)
@@ -36,11 +36,11 @@ func (b *Bucket) fail(op, key string, err error) error {
 	}
 }
 
-// gone returns ErrUnavailable when the directory itself was removed under us:
-// then that a file is missing in it means nothing.
-func (b *Bucket) gone() error {
+// checkRoot returns ErrUnavailable if the blob directory itself was removed: then a
+// missing file does not mean a missing object.
+func (b *Bucket) checkRoot() error {
 	if _, err := b.root.Lstat(tmpDir); err != nil {
-		return fmt.Errorf("%w: the blob directory is gone: %w", blobstore.ErrUnavailable, err)
+		return fmt.Errorf("%w: the blob directory was removed: %w", blobstore.ErrUnavailable, err)
 	}
 	return nil
 }

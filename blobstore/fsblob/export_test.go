@@ -2,5 +2,5 @@ package fsblob
 
 import "os"
 
-// SetSync has b flush by f, for a test that dies at one of the flushes.
+// SetSync replaces the function that syncs files, to crash during a sync.
 func (b *Bucket) SetSync(f func(*os.File) error) { b.sync = f }

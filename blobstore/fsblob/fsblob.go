@@ -19,29 +19,30 @@ import (
 	"github.com/sesslog/sesslog/blobstore/internal/streams"
 )
 
-// Put is as in blobstore.Bucket. It refuses keys that run through another.
+// Put implements blobstore.Bucket. It rejects a key that is a parent or a child of
+// another.
 func (b *Bucket) Put(ctx context.Context, key string, src io.Reader, size int64) error {
 	if err := check(ctx, key); err != nil {
-		return b.fail("put", key, err)
+		return b.mapError("put", key, err)
 	}
 	tmp := tmpDir + "/" + rand.Text()
 	exact := streams.Exactly(src, size)
 	err := b.write(tmp, streams.WithContext(ctx, exact))
 	if err == nil {
-		err = b.place(tmp, key)
+		err = b.publish(tmp, key)
 	}
 	if err == nil {
 		return nil
 	}
-	// What cannot be removed now is swept later. After a rename it is gone.
+	// If the file remains, the next Open removes it. After a rename it is gone.
 	_ = b.root.Remove(tmp)
-	if exact.Err() != nil { // the caller's, whatever it looks like
+	if exact.Err() != nil { // the source failed, not the file system
 		return fmt.Errorf("put %s: %w", key, exact.Err())
 	}
-	return b.fail("put", key, err)
+	return b.mapError("put", key, err)
 }
 
-// write puts the bytes of src into a new file and flushes them.
+// write copies src to a new file and syncs it.
 func (b *Bucket) write(name string, src io.Reader) error {
 	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
@@ -54,11 +55,11 @@ func (b *Bucket) write(name string, src io.Reader) error {
 	return cmp.Or(err, f.Close())
 }
 
-// place renames a flushed file to where Get finds it and makes that durable.
-func (b *Bucket) place(tmp, key string) error {
+// publish renames a synced file to its key and makes that durable.
+func (b *Bucket) publish(tmp, key string) error {
 	dir := path.Dir(key)
 	err := b.move(tmp, key)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed directories by hand
+	if errors.Is(err, fs.ErrNotExist) { // an operator removed directories
 		b.forgetDirs()
 		err = b.move(tmp, key)
 	}
@@ -68,7 +69,7 @@ func (b *Bucket) place(tmp, key string) error {
 	return b.syncDir(dir)
 }
 
-// move renames tmp to key, whose directory it makes.
+// move renames tmp to key and creates the directories of key.
 func (b *Bucket) move(tmp, key string) error {
 	if err := b.makeDir(path.Dir(key)); err != nil {
 		return err
@@ -76,14 +77,14 @@ func (b *Bucket) move(tmp, key string) error {
 	return b.root.Rename(tmp, key)
 }
 
-// Get is as in blobstore.Bucket.
+// Get implements blobstore.Bucket.
 func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := check(ctx, key); err != nil {
-		return nil, b.fail("get", key, err)
+		return nil, b.mapError("get", key, err)
 	}
 	f, err := b.root.Open(key)
 	if err != nil {
-		return nil, b.fail("get", key, err)
+		return nil, b.mapError("get", key, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -91,16 +92,16 @@ func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, b.fail("get", key, err)
+		return nil, b.mapError("get", key, err)
 	}
-	return streams.Body(ctx, f, func(err error) error { return b.fail("get", key, err) }), nil
+	return streams.Body(ctx, f, func(err error) error { return b.mapError("get", key, err) }), nil
 }
 
-// Stat is as in blobstore.Bucket. It flushes the object's directory: the one
-// who renamed the object into it may not have got that far.
+// Stat implements blobstore.Bucket. It syncs the object's directory, because the
+// writer that renamed the object may not have done so yet.
 func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	if err := check(ctx, key); err != nil {
-		return blobstore.Info{}, b.fail("stat", key, err)
+		return blobstore.Info{}, b.mapError("stat", key, err)
 	}
 	info, err := b.root.Lstat(key)
 	if err == nil && !info.Mode().IsRegular() {
@@ -113,26 +114,23 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 		err = b.syncDir(path.Dir(key))
 	}
 	if err != nil {
-		return blobstore.Info{}, b.fail("stat", key, err)
+		return blobstore.Info{}, b.mapError("stat", key, err)
 	}
 	return blobstore.Info{Key: key, Size: info.Size(), Modified: info.ModTime()}, nil
 }
 
-// List is as in blobstore.Bucket. It holds the names of one directory per level
-// in memory.
+// List implements blobstore.Bucket. It holds the names of one directory per level in
+// memory.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore.Info, error] {
 	return func(yield func(blobstore.Info, error) bool) {
 		if err := blobstore.CheckPrefix(prefix); err != nil {
-			yield(blobstore.Info{}, b.fail("list", prefix, err))
+			yield(blobstore.Info{}, b.mapError("list", prefix, err))
 			return
 		}
-		dir, _, found := cutLast(prefix, "/")
-		if !found {
-			dir = "."
-		}
+		dir := path.Dir(prefix + "x") // the directory that the prefix ends in
 		err := b.walk(ctx, dir, prefix, func(info blobstore.Info) bool { return yield(info, nil) })
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(blobstore.Info{}, b.fail("list", prefix, err))
+			yield(blobstore.Info{}, b.mapError("list", prefix, err))
 		}
 	}
 }
@@ -143,7 +141,7 @@ var errStopped = errors.New("the caller stopped ranging")
 func (b *Bucket) walk(ctx context.Context, dir, prefix string, yield func(blobstore.Info) bool) error {
 	entries, err := b.readDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return b.gone() // no such directory, or an object: nothing is below it
+		return b.checkRoot() // no such directory, or an object
 	}
 	if err != nil {
 		return err
@@ -154,7 +152,7 @@ func (b *Bucket) walk(ctx context.Context, dir, prefix string, yield func(blobst
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case blobstore.CheckKey(key) != nil:
-			continue // not ours
+			continue // not an object
 		case e.IsDir():
 			below := key + "/"
 			if !strings.HasPrefix(below, prefix) && !strings.HasPrefix(prefix, below) {
@@ -166,7 +164,7 @@ func (b *Bucket) walk(ctx context.Context, dir, prefix string, yield func(blobst
 		case e.Type().IsRegular() && strings.HasPrefix(key, prefix):
 			info, err := b.root.Lstat(key)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // deleted meanwhile
+				continue // deleted in the meantime
 			}
 			if err != nil {
 				return err
@@ -179,21 +177,21 @@ func (b *Bucket) walk(ctx context.Context, dir, prefix string, yield func(blobst
 	return nil
 }
 
-// Delete is as in blobstore.Bucket.
+// Delete implements blobstore.Bucket.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
-		return b.fail("delete", key, err)
+		return b.mapError("delete", key, err)
 	}
-	// Remove would take an empty directory, too.
+	// Remove would also delete an empty directory.
 	info, err := b.root.Lstat(key)
 	if err == nil && !info.IsDir() {
 		err = b.root.Remove(key)
 	}
-	// A file that is gone may have been removed by one who has not flushed yet.
+	// Another process may have removed the file and not synced the directory yet.
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = b.syncDir(path.Dir(key))
 	}
-	if err = b.fail("delete", key, err); errors.Is(err, blobstore.ErrNotFound) {
+	if err = b.mapError("delete", key, err); errors.Is(err, blobstore.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -203,16 +201,8 @@ func check(ctx context.Context, key string) error {
 	return cmp.Or(blobstore.CheckKey(key), ctx.Err())
 }
 
-// cutLast is strings.Cut around the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// readDir returns the entries of dir in the order of the keys they stand for:
-// those below "a" come after "a-b", because "/" comes after "-".
+// readDir returns the entries of dir in key order: the entries below "a" sort
+// after "a-b", because "/" sorts after "-".
 func (b *Bucket) readDir(dir string) ([]fs.DirEntry, error) {
 	f, err := b.root.Open(dir)
 	if err != nil {

@@ -20,26 +20,24 @@ const (
 	dirMode  = 0o700
 )
 
-// A Bucket is a blobstore.Bucket in a directory. Its methods may be called from
-// several goroutines.
+// A Bucket is a blobstore.Bucket in a directory. It is safe for concurrent use.
 type Bucket struct {
-	root *os.Root // no key, and no symbolic link, leads out of it
-	// lock is held shared for as long as the Bucket is open, so that no other
-	// process takes the files being written for leftovers.
+	root *os.Root // prevents keys and symbolic links from leaving the directory
+	// lock is held shared while the Bucket is open, so that no other process
+	// removes the files being written as leftovers.
 	lock *flock.Flock
-	// sync flushes a file or a directory. It is (*os.File).Sync; a field, so
-	// that tests can count flushes and fail them.
+	// sync syncs a file or a directory. It is (*os.File).Sync, except in tests.
 	sync func(*os.File) error
 
 	mu      sync.Mutex
-	durable map[string]struct{} // directories known to be in their flushed parents
+	durable map[string]struct{} // directories whose entry in the parent was synced
 }
 
 var _ blobstore.Bucket = (*Bucket)(nil)
 
-// Open returns the Bucket in dir, which is made when it is not there. What
-// crashed processes left in .tmp is removed, unless another process has the
-// directory open: then it may belong to that one, and stays for a later Open.
+// Open returns the Bucket in dir, and creates dir if it does not exist. It removes
+// the files that crashed processes left in .tmp, unless another process has the
+// directory open.
 func Open(dir string) (*Bucket, error) {
 	b, err := open(dir)
 	if err != nil {
@@ -79,8 +77,8 @@ func open(dir string) (_ *Bucket, err error) {
 		if err := b.sweep(); err != nil {
 			return nil, err
 		}
-		// Between the two locks another may open and sweep: there is nothing
-		// of ours to sweep yet.
+		// Between the two locks another process may sweep; this one has written
+		// nothing yet.
 		if err := b.lock.Unlock(); err != nil {
 			return nil, err
 		}
@@ -91,8 +89,7 @@ func open(dir string) (_ *Bucket, err error) {
 	return b, nil
 }
 
-// makeDurable makes dir and what is missing above it, each flushed into its
-// parent.
+// makeDurable creates dir and its missing parents, and syncs each into its parent.
 func makeDurable(dir string) error {
 	parent := filepath.Dir(dir)
 	err := os.Mkdir(dir, dirMode)
@@ -104,8 +101,7 @@ func makeDurable(dir string) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		// It may be a file; OpenRoot says so.
-		return nil
+		return nil // if it is a file, OpenRoot fails
 	case err != nil:
 		return err
 	}
@@ -117,7 +113,7 @@ func makeDurable(dir string) error {
 	return f.Sync()
 }
 
-// sweep removes what a crash left in .tmp.
+// sweep removes the files that a crash left in .tmp.
 func (b *Bucket) sweep() error {
 	entries, err := b.readDir(tmpDir)
 	if err != nil {
@@ -131,9 +127,9 @@ func (b *Bucket) sweep() error {
 	return nil
 }
 
-// Close lets other processes sweep. The Bucket must not be used afterwards, but
-// to Close it again; readers it gave out stay good. Close does not flush:
-// nothing acknowledged is waiting for it.
+// Close releases the lock on the directory. Open readers stay valid, and further
+// calls of Close do nothing; other methods must not be called. Close does not sync,
+// because acknowledged writes are durable already.
 func (b *Bucket) Close() error {
 	return errors.Join(b.lock.Close(), b.root.Close())
 }

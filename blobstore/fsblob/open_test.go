@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 )
 
-func TestFilesAreForTheOwnerAlone(t *testing.T) {
+func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new")
 	b := open(t, dir)
@@ -41,7 +41,7 @@ func TestFilesAreForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestReopenKeepsAll(t *testing.T) {
+func TestReopenKeepsObjects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b, err := fsblob.Open(dir)
@@ -61,7 +61,7 @@ func TestReopenKeepsAll(t *testing.T) {
 	}
 }
 
-func TestOpenSweepsOnlyWhenAlone(t *testing.T) {
+func TestOpenSweepsOnlyWithExclusiveAccess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, err := fsblob.Open(dir)
@@ -84,11 +84,11 @@ func TestOpenSweepsOnlyWhenAlone(t *testing.T) {
 	}
 	open(t, dir)
 	if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the leftover is still there: %v", err)
+		t.Errorf("the leftover was not swept: %v", err)
 	}
 }
 
-func TestForeignFilesAreLeftAlone(t *testing.T) {
+func TestForeignFilesAreIgnored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := open(t, dir)
@@ -124,7 +124,7 @@ func TestDirectoryGoneIsUnavailable(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	// That the object is not found would be true, and a lie.
+	// ErrNotFound would suggest that the object was deleted.
 	_, err := b.Get(t.Context(), "a/b")
 	wantUnavailable(t, err)
 	_, err = b.Stat(t.Context(), "a/b")
@@ -136,7 +136,7 @@ func TestDirectoryGoneIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestDirectoriesRemovedByHandAreMadeAgain(t *testing.T) {
+func TestPutRecreatesRemovedDirectories(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := open(t, dir)
@@ -150,7 +150,7 @@ func TestDirectoriesRemovedByHandAreMadeAgain(t *testing.T) {
 	}
 }
 
-func TestOpenOfAFileIsAnError(t *testing.T) {
+func TestOpenRejectsFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -158,7 +158,7 @@ func TestOpenOfAFileIsAnError(t *testing.T) {
 	}
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		if _, err := fsblob.Open(dir); err == nil || !strings.Contains(err.Error(), dir) {
-			t.Errorf("Open(%q) = %v; want an error that tells the directory", dir, err)
+			t.Errorf("Open(%q) = %v; want an error that names the directory", dir, err)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestOpenOfAFileIsAnError(t *testing.T) {
 func wantUnavailable(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, blobstore.ErrUnavailable) || errors.Is(err, blobstore.ErrNotFound) {
-		t.Errorf("%v is not ErrUnavailable alone", err)
+		t.Errorf("%v is not only ErrUnavailable", err)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 )
 
-// dieAt makes the test binary a child that puts one object, over an older one
-// where there is one, and kills itself at that step. Steps are the source's
-// bytes, half and all of them read, and the moments before and behind each
-// flush. What lies between two of them leaves the same behind on the disk.
+// dieAt makes the test binary a child that puts one object and kills itself at the
+// given step. The steps are: half of the source read, all of it read, and the
+// moments before and after each sync. A crash between two steps leaves the same
+// files as one at the first.
 const dieAt = "FSBLOB_TEST_DIE_AT"
 
 const stepKey = "a/b/object"
@@ -37,7 +37,7 @@ func (s *step) here() {
 		if err != nil {
 			panic(err)
 		}
-		select {} // until it is done
+		select {} // wait for the signal
 	}
 }
 
@@ -53,7 +53,7 @@ func (s source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// putStepwise is what the child does; it says so when it is through.
+// putStepwise runs in the child. It prints "acknowledged" if the Put returns.
 func putStepwise(dir, at string) error {
 	n, err := strconv.Atoi(at)
 	if err != nil {
@@ -77,9 +77,9 @@ func putStepwise(dir, at string) error {
 	return nil
 }
 
-func TestAPutThatDiesAtAnyStepLeavesTheOldOrTheNewObject(t *testing.T) {
+func TestPutCrashLeavesOldOrNewObject(t *testing.T) {
 	t.Parallel()
-	for name, had := range map[string][]byte{"where there was none": nil, "over an older one": older} {
+	for name, had := range map[string][]byte{"create": nil, "replace": older} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := map[string]int{}
@@ -96,18 +96,18 @@ func TestAPutThatDiesAtAnyStepLeavesTheOldOrTheNewObject(t *testing.T) {
 				case bytes.Equal(got, had):
 					found["old"]++
 				default:
-					t.Errorf("step %d: %d bytes that nobody put", at, len(got))
+					t.Errorf("step %d: the object has %d wrong bytes", at, len(got))
 				}
 				if acknowledged && !bytes.Equal(got, newer) {
-					t.Errorf("step %d: acknowledged, and not there", at)
+					t.Errorf("step %d: acknowledged but missing", at)
 				}
 				if acknowledged {
-					t.Logf("died at %d steps; then: %v", at-1, found)
+					t.Logf("crashed at %d steps; objects found: %v", at-1, found)
 					break
 				}
 			}
 			if found["old"] == 0 || found["new"] < 2 {
-				t.Errorf("found %v: the steps were not around the one that counts", found)
+				t.Errorf("found %v: the steps do not cover the rename", found)
 			}
 		})
 	}
@@ -125,8 +125,8 @@ func putObject(t *testing.T, dir string, p []byte) {
 	}
 }
 
-// dieStepwise runs a child that dies at that step, and reports whether it came
-// through before.
+// dieStepwise runs a child that dies at the given step. It reports whether the
+// child finished before that step.
 func dieStepwise(t *testing.T, dir string, at int) bool {
 	t.Helper()
 	self, err := os.Executable()
@@ -139,8 +139,8 @@ func dieStepwise(t *testing.T, dir string, at int) bool {
 	if err == nil && strings.Contains(string(out), "acknowledged") {
 		return true
 	}
-	if complaint := stderrOf(err); len(complaint) > 0 || len(out) > 0 {
-		t.Fatalf("step %d: the child: %v, %s%s", at, err, out, complaint)
+	if stderr := stderrOf(err); len(stderr) > 0 || len(out) > 0 {
+		t.Fatalf("step %d: the child: %v, %s%s", at, err, out, stderr)
 	}
 	return false
 }
@@ -152,8 +152,8 @@ func stderrOf(err error) []byte {
 	return nil
 }
 
-// objectAfterCrash is what a new Bucket finds, nil for nothing. No leftovers may
-// be there.
+// objectAfterCrash returns the object that a new Bucket finds, or nil. It checks
+// that Open swept all leftovers.
 func objectAfterCrash(t *testing.T, dir string) []byte {
 	t.Helper()
 	b, err := fsblob.Open(dir)
@@ -167,7 +167,7 @@ func objectAfterCrash(t *testing.T, dir string) []byte {
 	var found []byte
 	for info, err := range b.List(t.Context(), "") {
 		if err != nil || info.Key != stepKey {
-			t.Fatalf("listed: %+v, %v", info, err)
+			t.Fatalf("List yields %+v, %v", info, err)
 		}
 		r, err := b.Get(t.Context(), info.Key)
 		if err != nil {

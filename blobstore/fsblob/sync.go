@@ -7,14 +7,13 @@ import (
 	"syscall"
 )
 
-// maxDurable bounds what a Bucket remembers about directories. Forgetting one
-// costs a flush.
+// maxDurable bounds the directories that a Bucket remembers as durable. Forgetting
+// one costs a sync.
 const maxDurable = 4096
 
-// makeDir makes dir and what is above it, and sees to it that each is flushed
-// into its parent. That a directory is there is not enough: whoever made it may
-// not have flushed it yet. Directories stay once they are made, so each needs
-// this once.
+// makeDir creates dir and its parents, and syncs each into its parent. It also
+// syncs a directory that exists, because the process that created it may not have
+// done so yet. Directories are never removed, so each needs this once.
 func (b *Bucket) makeDir(dir string) error {
 	if dir == "." || b.isDurable(dir) {
 		return nil
@@ -41,7 +40,7 @@ func (b *Bucket) makeDir(dir string) error {
 	return nil
 }
 
-// syncDir flushes dir: the names in it, not what they name.
+// syncDir syncs the entries of dir, not the files.
 func (b *Bucket) syncDir(dir string) error {
 	f, err := b.root.Open(dir)
 	if err != nil {

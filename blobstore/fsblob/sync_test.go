@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 )
 
-// recorded returns a Bucket in a new directory and what it flushes, as paths
-// within it; files being written are called "file".
+// recorded returns a Bucket in a new directory and the paths that it syncs,
+// relative to the directory; temporary files are called "file".
 func recorded(t *testing.T) (*Bucket, *[]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func recorded(t *testing.T) (*Bucket, *[]string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	var flushed []string
+	var synced []string
 	b.sync = func(f *os.File) error {
 		name, err := filepath.Rel(dir, f.Name())
 		if err != nil {
@@ -31,23 +31,23 @@ func recorded(t *testing.T) (*Bucket, *[]string) {
 		if strings.HasPrefix(name, tmpDir) {
 			name = "file"
 		}
-		flushed = append(flushed, name)
+		synced = append(synced, name)
 		return f.Sync()
 	}
-	return b, &flushed
+	return b, &synced
 }
 
-func wantFlushed(t *testing.T, flushed *[]string, want ...string) {
+func wantSynced(t *testing.T, synced *[]string, want ...string) {
 	t.Helper()
-	if !slices.Equal(*flushed, want) {
-		t.Errorf("flushed %q; want %q", *flushed, want)
+	if !slices.Equal(*synced, want) {
+		t.Errorf("synced %q; want %q", *synced, want)
 	}
-	*flushed = nil
+	*synced = nil
 }
 
-func TestFlushesAreThoseThatMakeItDurable(t *testing.T) {
+func TestWritesSyncFilesAndDirectories(t *testing.T) {
 	t.Parallel()
-	b, flushed := recorded(t)
+	b, synced := recorded(t)
 	put := func(key string) {
 		t.Helper()
 		if err := b.Put(t.Context(), key, strings.NewReader("x"), 1); err != nil {
@@ -55,30 +55,30 @@ func TestFlushesAreThoseThatMakeItDurable(t *testing.T) {
 		}
 	}
 	put("a")
-	wantFlushed(t, flushed, "file", ".")
+	wantSynced(t, synced, "file", ".")
 	put("d/e/f")
-	wantFlushed(t, flushed, "file", ".", "d", "d/e")
+	wantSynced(t, synced, "file", ".", "d", "d/e")
 	put("d/e/g")
-	wantFlushed(t, flushed, "file", "d/e")
+	wantSynced(t, synced, "file", "d/e")
 	put("d/h/i")
-	wantFlushed(t, flushed, "file", "d", "d/h")
+	wantSynced(t, synced, "file", "d", "d/h")
 
 	if _, err := b.Stat(t.Context(), "d/e/f"); err != nil {
 		t.Fatal(err)
 	}
-	wantFlushed(t, flushed, "d/e")
+	wantSynced(t, synced, "d/e")
 	for range 2 {
 		if err := b.Delete(t.Context(), "d/e/f"); err != nil {
 			t.Fatal(err)
 		}
-		wantFlushed(t, flushed, "d/e")
+		wantSynced(t, synced, "d/e")
 	}
 }
 
-// A directory that another process made may not be flushed yet.
-func TestDirectoriesOfOthersAreFlushedOnce(t *testing.T) {
+// A directory that another process created may not be synced yet.
+func TestForeignDirectoriesAreSyncedOnce(t *testing.T) {
 	t.Parallel()
-	b, flushed := recorded(t)
+	b, synced := recorded(t)
 	for _, err := range []error{
 		b.root.MkdirAll("d/e", dirMode),
 		b.root.WriteFile("d/e/theirs", []byte("x"), fileMode),
@@ -90,14 +90,14 @@ func TestDirectoriesOfOthersAreFlushedOnce(t *testing.T) {
 	if _, err := b.Stat(t.Context(), "d/e/theirs"); err != nil {
 		t.Fatal(err)
 	}
-	wantFlushed(t, flushed, ".", "d", "d/e")
+	wantSynced(t, synced, ".", "d", "d/e")
 	if err := b.Put(t.Context(), "d/e/ours", strings.NewReader("x"), 1); err != nil {
 		t.Fatal(err)
 	}
-	wantFlushed(t, flushed, "file", "d/e")
+	wantSynced(t, synced, "file", "d/e")
 }
 
-func TestFailedFlushIsNoPut(t *testing.T) {
+func TestPutFailsIfSyncFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fault error
@@ -107,7 +107,7 @@ func TestFailedFlushIsNoPut(t *testing.T) {
 		{syscall.EIO, blobstore.ErrUnavailable},
 		{syscall.EROFS, syscall.EROFS},
 	} {
-		// The flushes of a first Put: the file, two directories' parents, the
+		// The syncs of a first Put: the file, the parents of two directories, the
 		// directory.
 		for nth := range 4 {
 			b, _ := recorded(t)
@@ -121,28 +121,28 @@ func TestFailedFlushIsNoPut(t *testing.T) {
 			}
 			err := b.Put(t.Context(), "a/b/c", strings.NewReader("whole"), 5)
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "put a/b/c") {
-				t.Errorf("Put with flush %d failing = %v; want %v", nth, err, c.want)
+				t.Errorf("Put with sync %d failing = %v; want %v", nth, err, c.want)
 			}
-			// It is not acknowledged, so it may be there, but only whole.
+			// The object was not acknowledged; it may exist, but only complete.
 			for info, err := range b.List(t.Context(), "") {
 				if err != nil || info.Size != 5 {
 					t.Errorf("List yields %+v, %v", info, err)
 				}
 			}
 			if left, err := b.readDir(tmpDir); err != nil || len(left) > 0 {
-				t.Errorf("%v is left in .tmp, %v", left, err)
+				t.Errorf("files left in .tmp: %v, %v", left, err)
 			}
 			if err := b.Put(t.Context(), "a/b/c", strings.NewReader("whole"), 5); err != nil {
-				t.Errorf("Put again: %v", err)
+				t.Errorf("second Put: %v", err)
 			}
 			if calls-1 == nth {
-				t.Error("the second Put flushed nothing")
+				t.Error("the second Put synced nothing")
 			}
 		}
 	}
 }
 
-func TestMemoryOfDirectoriesIsBounded(t *testing.T) {
+func TestDurableDirectoriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := &Bucket{}
 	for i := range 2*maxDurable + 1 {

@@ -1,5 +1,5 @@
 // Package memblob keeps a blobstore.Bucket in memory, for tests and as the
-// plainest reading of what a Bucket promises. Nothing survives the process.
+// simplest implementation of its contract.
 package memblob
 
 import (
@@ -22,11 +22,11 @@ import (
 // to use; it must not be copied.
 type Bucket struct {
 	mu      sync.RWMutex
-	objects map[string]object // its bytes are never written to
+	objects map[string]object
 }
 
 type object struct {
-	bytes    []byte
+	bytes    []byte // never modified
 	modified time.Time
 }
 
@@ -35,7 +35,8 @@ var _ blobstore.Bucket = (*Bucket)(nil)
 // New returns an empty Bucket.
 func New() *Bucket { return &Bucket{} }
 
-// Put is as in blobstore.Bucket. It refuses keys that run through another.
+// Put implements blobstore.Bucket. It rejects a key that is a parent or a child of
+// another.
 func (b *Bucket) Put(ctx context.Context, key string, src io.Reader, size int64) error {
 	if err := check(ctx, "put", key); err != nil {
 		return err
@@ -49,7 +50,7 @@ func (b *Bucket) Put(ctx context.Context, key string, src io.Reader, size int64)
 	defer b.mu.Unlock()
 	for other := range b.objects {
 		if strings.HasPrefix(other, key+"/") || strings.HasPrefix(key, other+"/") {
-			return fmt.Errorf("put %s: there is an object %s: %w", key, other, blobstore.ErrBadKey)
+			return fmt.Errorf("put %s: conflicts with object %s: %w", key, other, blobstore.ErrBadKey)
 		}
 	}
 	if b.objects == nil {
@@ -59,7 +60,7 @@ func (b *Bucket) Put(ctx context.Context, key string, src io.Reader, size int64)
 	return nil
 }
 
-// Get is as in blobstore.Bucket.
+// Get implements blobstore.Bucket.
 func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	o, err := b.find(ctx, "get", key)
 	if err != nil {
@@ -70,7 +71,7 @@ func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// Stat is as in blobstore.Bucket.
+// Stat implements blobstore.Bucket.
 func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	o, err := b.find(ctx, "stat", key)
 	if err != nil {
@@ -79,7 +80,8 @@ func (b *Bucket) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	return o.info(key), nil
 }
 
-// List is as in blobstore.Bucket. It yields what there was when it began.
+// List implements blobstore.Bucket. It yields the objects that existed when it
+// started.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore.Info, error] {
 	return func(yield func(blobstore.Info, error) bool) {
 		if err := blobstore.CheckPrefix(prefix); err != nil {
@@ -104,7 +106,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore.In
 	}
 }
 
-// Delete is as in blobstore.Bucket.
+// Delete implements blobstore.Bucket.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, "delete", key); err != nil {
 		return err

@@ -31,8 +31,8 @@ import (
 
 var long = flag.Bool("long", false, "with an object of 150 MB, and more rounds")
 
-// wired returns a Bucket on the shared server behind a wire of its own, and one
-// on the same bucket that goes to the server itself.
+// wired returns a Bucket that reaches the shared server through a faulty wire, and
+// a direct one on the same S3 bucket.
 func wired(t *testing.T, stall time.Duration) (b, direct *Bucket, w *s3server.Wire) {
 	t.Helper()
 	cfg := config(server)
@@ -42,13 +42,13 @@ func wired(t *testing.T, stall time.Duration) (b, direct *Bucket, w *s3server.Wi
 	return ready(t, cfg), direct, w
 }
 
-// bytesOf returns size bytes that no other n has.
+// bytesOf returns size bytes that are specific to n.
 func bytesOf(n, size int) []byte {
 	h := sha256.Sum256(fmt.Append(nil, n))
 	return bytes.Repeat(h[:], size/len(h)+1)[:size]
 }
 
-// holds fails unless key is exactly want.
+// holds fails unless the object under key is want.
 func holds(t *testing.T, b *Bucket, key string, want []byte) {
 	t.Helper()
 	r, err := b.Get(t.Context(), key)
@@ -63,9 +63,9 @@ func holds(t *testing.T, b *Bucket, key string, want []byte) {
 	}
 }
 
-// A connection that breaks in the middle of a PUT, in one request or in parts:
-// the old object stays whole; the same again stores the new one.
-func TestTornUploadLeavesTheOldObjectAndIsSentAgain(t *testing.T) {
+// If the connection breaks in the middle of a Put, in one request or in parts, the
+// old object stays intact and a retry stores the new one.
+func TestInterruptedPutKeepsOldObject(t *testing.T) {
 	t.Parallel()
 	b, direct, w := wired(t, 0)
 	for n, size := range []int{1 << 20, partSize + 1<<20} {
@@ -81,7 +81,7 @@ func TestTornUploadLeavesTheOldObjectAndIsSentAgain(t *testing.T) {
 			t.Errorf("%d connections for one call", met)
 		}
 		holds(t, direct, key, old)
-		w.Do(s3server.Fault{Up: 300_000, Times: 1}) // a passing fault is nobody's business
+		w.Do(s3server.Fault{Up: 300_000, Times: 1}) // a transient fault is hidden from the caller
 		if err := put(); err != nil {
 			t.Error(err)
 		}
@@ -89,9 +89,9 @@ func TestTornUploadLeavesTheOldObjectAndIsSentAgain(t *testing.T) {
 	}
 }
 
-// An answer that is lost after the server stored the object: nobody knows, and
-// putting it again is safe.
-func TestLostAnswerOfAPutIsPutAgain(t *testing.T) {
+// If the response is lost after the server stored the object, the outcome is
+// unknown and a retry is safe.
+func TestPutRetriesAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	ready(t, cfg)
@@ -110,7 +110,7 @@ func TestLostAnswerOfAPutIsPutAgain(t *testing.T) {
 			want := bytesOf(n, size)
 			err := b.Put(t.Context(), "lost", bytes.NewReader(want), int64(size))
 			if err != nil && !errors.Is(err, blobstore.ErrUnavailable) {
-				t.Errorf("%d answers lost: %v", times, err)
+				t.Errorf("%d responses lost: %v", times, err)
 			}
 			if lose.Store(0); err != nil {
 				if err := b.Put(t.Context(), "lost", bytes.NewReader(want), int64(size)); err != nil {
@@ -122,7 +122,7 @@ func TestLostAnswerOfAPutIsPutAgain(t *testing.T) {
 	}
 }
 
-func TestTornDownloadIsNeverAWholeObject(t *testing.T) {
+func TestInterruptedGetIsError(t *testing.T) {
 	t.Parallel()
 	b, _, w := wired(t, 0)
 	want := bytesOf(1, 4<<20)
@@ -140,13 +140,13 @@ func TestTornDownloadIsNeverAWholeObject(t *testing.T) {
 	}
 }
 
-// A server that accepts connections and never says a word holds nobody up for
-// longer than a few times the limit, and says so.
-func TestSilentServerIsGivenUp(t *testing.T) {
+// A server that accepts connections and never responds delays a call by a few
+// timeouts at most.
+func TestSilentServerTimesOut(t *testing.T) {
 	t.Parallel()
 	b, _, w := wired(t, time.Second)
 	w.Do(s3server.Fault{Hang: true})
-	wantUnavailable(t, b.Put(t.Context(), "a", strings.NewReader("x"), 1), "put a", "silent")
+	wantUnavailable(t, b.Put(t.Context(), "a", strings.NewReader("x"), 1), "put a", "stopped responding")
 	if met := w.Met(); met == 0 || met > 2*attempts {
 		t.Errorf("%d connections for one call", met)
 	}
@@ -154,14 +154,13 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	defer cancel()
 	_, err := b.Stat(ctx, "a")
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v is not the caller's limit", err)
+		t.Errorf("%v is not the caller's deadline", err)
 	}
-	wantTold(t, err, "stat a", "did not answer in the time")
+	wantText(t, err, "stat a", "did not respond before the deadline")
 }
 
-// A server that goes silent in the middle of an answer, and in the middle of an
-// upload.
-func TestConnectionThatGoesSilentIsGivenUp(t *testing.T) {
+// A server stops responding in the middle of a response, and of an upload.
+func TestStalledTransferTimesOut(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	cfg.CAFile, cfg.stall = "", 300*time.Millisecond
@@ -218,7 +217,7 @@ func TestThrottledCallsAreBounded(t *testing.T) {
 					resp.Header.Set("Retry-After", "1")
 					return resp, nil
 				})
-				wantUnavailable(t, call(b), what, "asks for patience")
+				wantUnavailable(t, call(b), what, "is overloaded")
 				if n := calls.Load(); n < 2 || n > attempts {
 					t.Errorf("%d requests", n)
 				}
@@ -227,13 +226,13 @@ func TestThrottledCallsAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedSaysWhatMendsIt(t *testing.T) {
+func TestRefusalNamesFix(t *testing.T) {
 	t.Parallel()
-	for code, tells := range map[string]string{
-		"SignatureDoesNotMatch": "correct the credentials", "InvalidAccessKeyId": "does not know the access key",
-		"ExpiredToken": "renew them", "AccessDenied": "allow them to list the bucket",
-		"NoSuchBucket": "make it or correct its name", "RequestTimeTooSkewed": "set the clock",
-		"AuthorizationHeaderMalformed": "correct the region", "InternalError": "look into its log",
+	for code, fix := range map[string]string{
+		"SignatureDoesNotMatch": "correct the credentials", "InvalidAccessKeyId": "unknown access key",
+		"ExpiredToken": "renew them", "AccessDenied": "allow the credentials to list the bucket",
+		"NoSuchBucket": "create it or correct its name", "RequestTimeTooSkewed": "set the clock",
+		"AuthorizationHeaderMalformed": "correct the region", "InternalError": "check its log",
 	} {
 		var calls atomic.Int32
 		b := withMiddleMan(t, config(server), func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
@@ -241,28 +240,28 @@ func TestWhatIsRefusedSaysWhatMendsIt(t *testing.T) {
 			return answer(r, map[bool]int{true: 500, false: 403}[code == "InternalError"], code), nil
 		})
 		err := b.Put(t.Context(), "a", strings.NewReader("x"), 1)
-		wantTold(t, err, "put a", tells, code)
+		wantText(t, err, "put a", fix, code)
 		if _, serr := b.Stat(t.Context(), "a"); code != "NoSuchBucket" && code != "InternalError" {
-			wantTold(t, serr, "stat a", tells, code) // though it is answered without words
+			wantText(t, serr, "stat a", fix, code) // although the response has no body
 		}
 		if n := calls.Load(); n > 4*attempts {
 			t.Errorf("%s: %d requests", code, n)
 		}
 		if strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %q is more than a sentence", code, err)
+			t.Errorf("%s: %q has several lines", code, err)
 		}
 	}
 }
 
-func TestOtherAuthorityAndOtherNameAreTold(t *testing.T) {
+func TestConnectionErrorsNameCause(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	cfg.CAFile = otherAuthority(t)
-	wantUnavailable(t, unready(t, cfg), "authority that is not trusted here", "name that authority's file as the CA")
+	wantUnavailable(t, unready(t, cfg), "untrusted authority", "set the CA file")
 
 	cfg = config(server)
 	cfg.Endpoint = strings.Replace(cfg.Endpoint, "127.0.0.1", "127.0.0.2", 1)
-	wantUnavailable(t, unready(t, cfg)) // nobody listens there; on some systems there is no such address
+	wantUnavailable(t, unready(t, cfg)) // no server listens there; some systems have no such address
 
 	plain := httptest.NewServer(nil)
 	defer plain.Close()
@@ -273,11 +272,10 @@ func TestOtherAuthorityAndOtherNameAreTold(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	cfg.Endpoint, cfg.CAFile = gone.URL, ""
-	wantUnavailable(t, unready(t, cfg), "nobody answers there")
+	wantUnavailable(t, unready(t, cfg), "no server listens there")
 }
 
-// otherAuthority makes a certificate that vouches for itself, and for nothing
-// that the tests meet.
+// otherAuthority writes a self-signed certificate that did not sign the server's.
 func otherAuthority(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -285,7 +283,7 @@ func otherAuthority(t *testing.T) string {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "somebody else"}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "other authority"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -299,9 +297,8 @@ func otherAuthority(t *testing.T) string {
 	return path
 }
 
-// A bucket that goes away under a node that made it is not silently replaced by
-// an empty one.
-func TestBucketThatVanishesIsToldAndNotReplaced(t *testing.T) {
+// A deleted bucket is not replaced by an empty one, even with Config.Create.
+func TestDeletedBucketIsReportedAndNotRecreated(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	b := ready(t, cfg)
@@ -322,16 +319,16 @@ func TestBucketThatVanishesIsToldAndNotReplaced(t *testing.T) {
 			return err
 		},
 	} {
-		wantRefusal(t, call(), what, "NoSuchBucket", "make it or correct its name")
+		wantRefusal(t, call(), what, "NoSuchBucket", "create it or correct its name")
 	}
 	if _, err := os.Stat(server.BucketOf(cfg.Bucket)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("somebody made the bucket again: %v", err)
+		t.Errorf("the bucket was created again: %v", err)
 	}
 }
 
-// A listing of more than a page, with a page that fails once and one that fails
-// for good: all keys in order, or an error, and never less in silence.
-func TestListingOfManyPagesIsWholeOrAnError(t *testing.T) {
+// A listing of several pages, of which one fails once or permanently, yields all
+// keys in order or an error.
+func TestListManyPagesIsCompleteOrError(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	ready(t, cfg)
@@ -359,7 +356,7 @@ func TestListingOfManyPagesIsWholeOrAnError(t *testing.T) {
 				return keys, err
 			}
 			if info.Key <= last {
-				t.Errorf("%s behind %s", info.Key, last)
+				t.Errorf("%s after %s", info.Key, last)
 			}
 			last = info.Key
 			keys++
@@ -373,20 +370,20 @@ func TestListingOfManyPagesIsWholeOrAnError(t *testing.T) {
 	failFrom.Store(2)
 	failTimes.Store(1)
 	if got, err := list(); got != n || err != nil {
-		t.Errorf("with one page refused once: %d keys, %v", got, err)
+		t.Errorf("with one page rejected once: %d keys, %v", got, err)
 	}
 	page.Store(0)
 	failFrom.Store(3)
 	failTimes.Store(1000)
 	got, err := list()
-	wantUnavailable(t, err, "list", "patience")
+	wantUnavailable(t, err, "list", "is overloaded")
 	if got != 2000 {
 		t.Errorf("%d keys before the page that failed", got)
 	}
 }
 
-// Not parallel: what is left behind is counted.
-func TestFaultsLeaveNothingRunning(t *testing.T) {
+// Not parallel, because it counts goroutines.
+func TestFaultsLeakNoGoroutines(t *testing.T) {
 	cfg := config(server)
 	ready(t, cfg)
 	w := server.Wire(t)
@@ -410,11 +407,11 @@ func TestFaultsLeaveNothingRunning(t *testing.T) {
 			w.Do(f)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			if err := b.Put(ctx, "b", bytes.NewReader(body), int64(len(body))); err == nil && f.Up != 0 {
-				t.Errorf("%+v: put", f)
+				t.Errorf("%+v: put succeeded", f)
 			}
 			if r, err := b.Get(ctx, "a"); err == nil {
 				if _, err := io.Copy(io.Discard, r); err == nil && f.Down != 0 {
-					t.Errorf("%+v: read whole", f)
+					t.Errorf("%+v: read succeeded", f)
 				}
 				_ = r.Close()
 			}
@@ -438,12 +435,11 @@ func TestFaultsLeaveNothingRunning(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<20)
-	t.Errorf("%d goroutines, there were %d:\n%s", after, before, stacks[:runtime.Stack(stacks, true)])
+	t.Errorf("%d goroutines, before %d:\n%s", after, before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// A large object goes up in parts, any of which may be lost on the way, and is
-// the same bytes again. Without -long it is a small large one.
-func TestLargeObjectGoesUpInPartsThatGetLost(t *testing.T) {
+// A large object is uploaded in parts, some of which are lost and retried.
+func TestLargeObjectSurvivesLostParts(t *testing.T) {
 	t.Parallel()
 	b, direct, w := wired(t, 0)
 	size := 3*partSize + 12345
@@ -461,14 +457,14 @@ func TestLargeObjectGoesUpInPartsThatGetLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.Met() == 0 {
-		t.Error("nothing was cut")
+		t.Error("no connection was cut")
 	}
 	holds(t, direct, "large", want)
 	info, err := direct.Stat(t.Context(), "large")
 	if err != nil || info.Size != int64(size) {
 		t.Errorf("%+v, %v", info, err)
 	}
-	// Another version of it that never arrives leaves this one whole.
+	// A failed upload of another version keeps this one intact.
 	w.Do(s3server.Fault{Up: partSize / 2})
 	other := bytes.Clone(want)
 	other[size-1] ^= 1

@@ -11,23 +11,23 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// askTimeout bounds one question to a service that hands out credentials.
-const askTimeout = 5 * time.Second
+// credentialTimeout bounds one request for the credentials of a role.
+const credentialTimeout = 5 * time.Second
 
 func (c Config) credentials() *credentials.Credentials {
 	if c.AccessKey != "" {
 		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, "")
 	}
 	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
-	if mayAskRole() {
-		providers = append(providers, &credentials.IAM{Client: &http.Client{Timeout: askTimeout}})
+	if useRole() {
+		providers = append(providers, &credentials.IAM{Client: &http.Client{Timeout: credentialTimeout}})
 	}
 	return credentials.New(&chain{providers: providers})
 }
 
-// mayAskRole says whether to ask for the credentials of a role. With the
-// machine's metadata service disabled, a role must be named by the environment.
-func mayAskRole() bool {
+// useRole reports whether to request the credentials of a role. If the instance
+// metadata service is disabled, the environment must name a role.
+func useRole() bool {
 	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
 		return true
 	}
@@ -41,9 +41,10 @@ func mayAskRole() bool {
 	return false
 }
 
-// A chain is the first of its providers that has credentials. credentials.Chain
-// signs nothing when there are none, which makes a role service that is down
-// look like a lack of permission; this one says what happened.
+// A chain uses the first provider that has credentials. Unlike credentials.Chain,
+// which sends unsigned requests if there are none, it returns the errors of the
+// providers, so that a role service that is down does not look like a missing
+// permission.
 type chain struct {
 	providers []credentials.Provider
 	last      credentials.Provider

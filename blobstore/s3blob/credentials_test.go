@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// deadlines is a connection that knows when it ends and nothing else.
+// deadlines is a connection that only records its deadlines.
 type deadlines struct {
 	net.Conn
 	read, write time.Time
@@ -42,7 +42,7 @@ func TestCredentialsComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestNoCredentialsAreTold(t *testing.T) {
+func TestMissingCredentialsAreReported(t *testing.T) {
 	noCredentials(t)
 	cfg := config(server)
 	cfg.AccessKey, cfg.SecretKey = "", ""

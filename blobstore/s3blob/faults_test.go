@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
-// unready returns what Ready says of a Bucket that must not become ready.
+// unready returns the error of Ready, which must fail.
 func unready(t *testing.T, cfg Config) error {
 	t.Helper()
 	b, err := New(cfg)
@@ -28,44 +28,44 @@ func unready(t *testing.T, cfg Config) error {
 	defer b.Close()
 	err = b.Ready(t.Context())
 	if err == nil {
-		t.Fatal("Ready says yes")
+		t.Fatal("Ready succeeded")
 	}
 	if cfg.SecretKey != "" && strings.Contains(err.Error(), cfg.SecretKey) {
-		t.Errorf("the error tells the secret key: %v", err)
+		t.Errorf("the error contains the secret key: %v", err)
 	}
 	return err
 }
 
-// wantRefusal wants an error that is for a person and tells what is wrong.
-func wantRefusal(t *testing.T, err error, tells ...string) {
+// wantRefusal checks that err is ErrRefused and contains the given texts.
+func wantRefusal(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, blobstore.ErrRefused) || errors.Is(err, blobstore.ErrUnavailable) || errors.Is(err, blobstore.ErrNotFound) {
-		t.Errorf("%v is not ErrRefused alone", err)
+		t.Errorf("%v is not only ErrRefused", err)
 	}
-	wantTold(t, err, tells...)
+	wantText(t, err, texts...)
 }
 
-func wantUnavailable(t *testing.T, err error, tells ...string) {
+func wantUnavailable(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, blobstore.ErrUnavailable) {
 		t.Errorf("%v is not ErrUnavailable", err)
 	}
-	wantTold(t, err, tells...)
+	wantText(t, err, texts...)
 }
 
-func wantTold(t *testing.T, err error, tells ...string) {
+func wantText(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, s := range tells {
+	for _, s := range texts {
 		if !strings.Contains(err.Error(), s) {
-			t.Errorf("%q does not tell %q", err, s)
+			t.Errorf("%q does not contain %q", err, s)
 		}
 	}
 }
 
-func TestWrongSecretKeyIsTold(t *testing.T) {
+func TestWrongSecretKeyIsReported(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	ready(t, cfg)
@@ -81,14 +81,14 @@ func TestWrongSecretKeyIsTold(t *testing.T) {
 	wantRefusal(t, err, "get a", "SignatureDoesNotMatch")
 }
 
-func TestUnknownAccessKeyIsTold(t *testing.T) {
+func TestUnknownAccessKeyIsReported(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
-	cfg.AccessKey = "nobody"
+	cfg.AccessKey = "unknown"
 	wantRefusal(t, unready(t, cfg), cfg.Bucket)
 }
 
-func TestMissingBucketIsTold(t *testing.T) {
+func TestMissingBucketIsReported(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	cfg.Create = false
@@ -107,7 +107,7 @@ func TestMissingBucketIsTold(t *testing.T) {
 	}
 }
 
-func TestCreateByManyAtOnceIsFine(t *testing.T) {
+func TestConcurrentCreate(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	var wg sync.WaitGroup
@@ -127,10 +127,10 @@ func TestCreateByManyAtOnceIsFine(t *testing.T) {
 	wg.Wait()
 }
 
-func TestBucketMadeByAnotherIsUsed(t *testing.T) {
+func TestExistingBucketIsUsed(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
-	cfg.Create, cfg.Region = false, "" // asks the server
+	cfg.Create, cfg.Region = false, "" // ask the server
 	if err := server.MakeBucket(t.Context(), cfg.Bucket); err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +140,14 @@ func TestBucketMadeByAnotherIsUsed(t *testing.T) {
 	}
 }
 
-func TestUnknownAuthorityIsTold(t *testing.T) {
+func TestUnknownAuthorityIsReported(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	cfg.CAFile = ""
 	wantUnavailable(t, unready(t, cfg), "certificate")
 }
 
-func TestDeadServerIsUnavailableUntilItIsBack(t *testing.T) {
+func TestStoppedServerIsUnavailableUntilRestart(t *testing.T) {
 	t.Parallel()
 	s := s3server.Start(t)
 	b := ready(t, config(s))
@@ -173,7 +173,7 @@ func TestDeadServerIsUnavailableUntilItIsBack(t *testing.T) {
 	} {
 		wg.Go(func() {
 			if err := call(); !errors.Is(err, blobstore.ErrUnavailable) || !strings.Contains(err.Error(), what) {
-				t.Errorf("%s: %v is not ErrUnavailable, or does not tell what failed", what, err)
+				t.Errorf("%s: %v is not ErrUnavailable, or does not name the operation", what, err)
 			}
 		})
 	}
@@ -183,15 +183,15 @@ func TestDeadServerIsUnavailableUntilItIsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info, err := b.Stat(t.Context(), "kept"); err != nil || info.Size != 1 {
-		t.Errorf("after the server is back: %+v, %v", info, err)
+		t.Errorf("after the restart: %+v, %v", info, err)
 	}
 }
 
-func TestReadCutShortIsUnavailable(t *testing.T) {
+func TestTruncatedReadIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := s3server.Start(t)
 	b := ready(t, config(s))
-	const size = 32 << 20 // more than the buffers between here and there hold
+	const size = 32 << 20 // more than fits into the network buffers
 	if err := b.Put(t.Context(), "a", bytes.NewReader(make([]byte, size)), size); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestReadCutShortIsUnavailable(t *testing.T) {
 	wantUnavailable(t, err, "get a")
 }
 
-func TestNobodyThereIsUnavailable(t *testing.T) {
+func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -217,7 +217,7 @@ func TestNobodyThereIsUnavailable(t *testing.T) {
 	wantUnavailable(t, unready(t, cfg), "connection refused")
 }
 
-func TestSilentServerIsLeftWithTheContext(t *testing.T) {
+func TestCancelEndsCallToSilentServer(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -236,11 +236,11 @@ func TestSilentServerIsLeftWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
 	if _, err := b.Get(ctx, "a"); !errors.Is(err, context.Canceled) || errors.Is(err, blobstore.ErrUnavailable) {
-		t.Errorf("Get = %v; want context.Canceled alone", err)
+		t.Errorf("Get = %v; want only context.Canceled", err)
 	}
 }
 
-// A middle man does something to requests, or instead of them.
+// A middleMan modifies or replaces requests.
 type middleMan struct {
 	next http.RoundTripper
 	do   func(*http.Request, http.RoundTripper) (*http.Response, error)
@@ -258,7 +258,7 @@ func withMiddleMan(t *testing.T, cfg Config, do func(*http.Request, http.RoundTr
 	return b
 }
 
-func TestBytesDamagedOnTheWayAreNotStored(t *testing.T) {
+func TestBytesCorruptedInTransitAreNotStored(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	sound := ready(t, cfg)
@@ -276,12 +276,12 @@ func TestBytesDamagedOnTheWayAreNotStored(t *testing.T) {
 	for _, size := range []int{1000, partSize + 1} {
 		wantUnavailable(t, damaging.Put(t.Context(), "a", bytes.NewReader(make([]byte, size)), int64(size)), "put a", "BadDigest")
 		if info, err := sound.Stat(t.Context(), "a"); !errors.Is(err, blobstore.ErrNotFound) {
-			t.Errorf("stored all the same: %+v, %v", info, err)
+			t.Errorf("stored corrupt bytes: %+v, %v", info, err)
 		}
 	}
 }
 
-func TestPassingRefusalsAreRetriedWithTheSameBytes(t *testing.T) {
+func TestTransientErrorsAreRetriedWithSameBytes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1000, partSize, partSize + 1, 2*partSize + 1} {
 		var mu sync.Mutex
@@ -297,7 +297,7 @@ func TestPassingRefusalsAreRetriedWithTheSameBytes(t *testing.T) {
 			if !first {
 				return next.RoundTrip(r)
 			}
-			if r.Body != nil { // it got lost only after it was read
+			if r.Body != nil { // fail only after the body was read
 				_, _ = io.Copy(io.Discard, r.Body)
 				_ = r.Body.Close()
 			}
@@ -313,7 +313,7 @@ func TestPassingRefusalsAreRetriedWithTheSameBytes(t *testing.T) {
 		}
 		have, err := io.ReadAll(r)
 		if err != nil || !bytes.Equal(have, want) {
-			t.Errorf("Get gives %d bytes, %v; want the %d put", len(have), err, size)
+			t.Errorf("Get returns %d bytes, %v; want the %d put", len(have), err, size)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -321,12 +321,12 @@ func TestPassingRefusalsAreRetriedWithTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestAnswersAreNamed(t *testing.T) {
+func TestErrorResponsesAreMapped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status int
 		code   string
-		want   error // nil for a refusal
+		want   error // nil means ErrRefused
 	}{
 		{404, "NoSuchKey", blobstore.ErrNotFound},
 		{404, "NoSuchBucket", nil},
@@ -364,11 +364,11 @@ func TestAnswersAreNamed(t *testing.T) {
 	}
 }
 
-// answer is an error as an S3 server would give it, or a proxy when code is "".
+// answer returns an error response of an S3 server, or of a proxy if code is "".
 func answer(r *http.Request, status int, code string) *http.Response {
-	body := "<html>a proxy speaks</html>"
+	body := "<html>an error page of a proxy</html>"
 	if code != "" {
-		body = "<Error><Code>" + code + "</Code><Message>told by the test</Message></Error>"
+		body = "<Error><Code>" + code + "</Code><Message>injected by the test</Message></Error>"
 	}
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -376,7 +376,7 @@ func answer(r *http.Request, status int, code string) *http.Response {
 	}
 }
 
-func TestDisorderlyListIsAnError(t *testing.T) {
+func TestUnorderedListIsError(t *testing.T) {
 	t.Parallel()
 	b := withMiddleMan(t, config(server), func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		resp := answer(r, http.StatusOK, "")
@@ -391,7 +391,7 @@ func TestDisorderlyListIsAnError(t *testing.T) {
 	wantRefusal(t, last, "not in key order")
 }
 
-func TestObjectsOfOthersAreNotListed(t *testing.T) {
+func TestListIsLimitedToPrefix(t *testing.T) {
 	t.Parallel()
 	cfg := config(server)
 	root := ready(t, cfg)
@@ -408,7 +408,7 @@ func TestObjectsOfOthersAreNotListed(t *testing.T) {
 	}
 }
 
-func TestConfigFaultsAreAllTold(t *testing.T) {
+func TestNewReportsAllConfigFaults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.pem")
@@ -417,7 +417,7 @@ func TestConfigFaultsAreAllTold(t *testing.T) {
 	}
 	for _, c := range []struct {
 		cfg   Config
-		tells []string
+		texts []string
 	}{
 		{Config{}, []string{"endpoint", "bucket"}},
 		{Config{Endpoint: "ftp://h", Bucket: "b", Prefix: "/x", AccessKey: "k"}, []string{"ftp", "bucket", "prefix", "secret key"}},
@@ -431,17 +431,16 @@ func TestConfigFaultsAreAllTold(t *testing.T) {
 			t.Errorf("New(%+v) succeeded", c.cfg)
 			continue
 		}
-		wantTold(t, err, c.tells...)
+		wantText(t, err, c.texts...)
 	}
 	if _, err := New(Config{Endpoint: "https://user:hunter2@h", Bucket: "bbb"}); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("New with a password in the endpoint = %v", err)
 	}
 }
 
-func TestStalledConnectionIsGivenUp(t *testing.T) {
+// Every read and write sets the deadline.
+func TestStallConnSetsDeadlines(t *testing.T) {
 	t.Parallel()
-	// That the limit is put on every read and write is all there is to see
-	// without waiting for it.
 	var c deadlines
 	conn := stallConn{&c, stallTimeout}
 	before := time.Now()

@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
-// server serves all tests that do not harm it.
+// server is shared by all tests that do not stop or damage it.
 var server *s3server.Server
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -33,7 +33,7 @@ func run(m *testing.M) (code int) {
 	}
 	defer server.Stop()
 	flag.Parse()
-	// The tests wait more than they work.
+	// The tests mostly wait, so run more of them in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = f.Value.Set(strconv.Itoa(6 * runtime.GOMAXPROCS(0)))
 	}
@@ -76,8 +76,8 @@ func ready(t *testing.T, cfg Config) *Bucket {
 	return b
 }
 
-// All share a bucket, each under a prefix of its own: what one of them saw of
-// another would break a promise. Buckets without a prefix are in the fault tests.
+// The subtests share one S3 bucket under different prefixes, so that leaks between
+// prefixes fail them. The fault tests use buckets without a prefix.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	shared := config(server)

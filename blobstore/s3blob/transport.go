@@ -10,11 +10,10 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	// stallTimeout is how long a connection may stand still, be it for a slow
-	// answer or a dead peer, before it is given up. A call that meets nothing
-	// else takes that as often as it is tried.
+	// stallTimeout is how long a connection may make no progress before it is
+	// closed. It applies to each attempt of a call.
 	stallTimeout = 30 * time.Second
-	idleTimeout  = 20 * time.Second // below stallTimeout, which idle connections meet, too
+	idleTimeout  = 20 * time.Second // below stallTimeout, which also applies to idle connections
 	idlePerHost  = 32
 )
 
@@ -35,29 +34,28 @@ func newTransport(t *tls.Config, stall time.Duration) *http.Transport {
 		IdleConnTimeout:       idleTimeout,
 		MaxIdleConns:          2 * idlePerHost,
 		MaxIdleConnsPerHost:   idlePerHost,
-		DisableCompression:    true, // the bytes stored are the bytes wanted
+		DisableCompression:    true, // return the bytes as stored
 	}
 }
 
-// A stallConn is a connection that fails when nothing moves for so long. A
-// limit on whole calls would have to fit the largest object over the slowest
-// line; this one fits all.
+// A stallConn is a connection that fails after a time without progress. Unlike a
+// limit on calls, this does not depend on the size of the object.
 type stallConn struct {
 	net.Conn
-	most time.Duration
+	timeout time.Duration
 }
 
 func (c stallConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.most)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
 }
 
-// Write puts off the end of a pending Read, too: while a body goes out, the
-// server has nothing to say.
+// Write also extends the deadline of a pending Read: the server does not respond
+// while it receives a body.
 func (c stallConn) Write(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(c.most)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)

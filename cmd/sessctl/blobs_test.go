@@ -167,7 +167,7 @@ func TestBlobsStatAndPut(t *testing.T) {
 	})
 	wantResult(t, f.run("blobs", "stat", ds[0].String()), 0, "size      2 KiB\n", "")
 	wantResult(t, f.run("blobs", "stat", ds[0].String()), 0, "named by  session-one\n", "")
-	f.answers("GET /v1/status", api.Status{BlobPuts: api.BlobPuts{Written: 3, WrittenBytes: 3000, There: 2, ThereBytes: 2000}})
+	f.answers("GET /v1/status", api.Status{BlobPuts: api.BlobPuts{Written: 3, WrittenBytes: 3000, Existing: 2, ExistingBytes: 2000}})
 	wantResult(t, f.run("blobs", "stat"), 0, "blobs    3 blobs, 2.9 KiB\n", "")
 	wantResult(t, f.run("blobs", "stat", "-o", "json"), 0, `{"blobs":3,"bytes":3000,"puts":{"written":3,"writtenBytes":3000,"there":2,"thereBytes":2000}}`, "")
 

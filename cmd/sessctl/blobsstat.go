@@ -95,7 +95,7 @@ func (a *app) blobsTotals(ctx context.Context) error {
 		g := a.newGrid()
 		g.add("blobs", fmt.Sprintf("%s, %s", count(t.Blobs, "blob", "blobs"), bytesText(t.Bytes)))
 		g.add("written", fmt.Sprintf("%s, %s, since the node began", count(int(t.Puts.Written), "blob", "blobs"), bytesText(t.Puts.WrittenBytes)))
-		g.add("spared", fmt.Sprintf("%s, %s, that were there already", count(int(t.Puts.There), "blob", "blobs"), bytesText(t.Puts.ThereBytes)))
+		g.add("spared", fmt.Sprintf("%s, %s, that were there already", count(int(t.Puts.Existing), "blob", "blobs"), bytesText(t.Puts.ExistingBytes)))
 		return g.flush()
 	})
 }

@@ -101,7 +101,7 @@ func (a *app) printStatus(s api.Status) error {
 	g.add("blobs", s.Blobs)
 	for _, c := range []struct {
 		where string
-		figs  api.CacheFigures
+		figs  api.CacheStats
 	}{{"memory", s.BlobCache.Memory}, {"disk", s.BlobCache.Disk}} {
 		if c.figs.Hits+c.figs.Misses > 0 {
 			g.add("read from "+c.where, cacheText(c.figs))
@@ -158,7 +158,7 @@ func limitText(n int64) string {
 func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // cacheText says how a cache of blobs fares.
-func cacheText(c api.CacheFigures) string {
+func cacheText(c api.CacheStats) string {
 	text := fmt.Sprintf("%d of %s, %s of %s", c.Hits, count(int(c.Hits+c.Misses), "read", "reads"), bytesText(c.Bytes), bytesText(c.Limit))
 	if c.Damaged > 0 {
 		text += fmt.Sprintf(", %d damaged", c.Damaged)

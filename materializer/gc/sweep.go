@@ -85,7 +85,7 @@ func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error
 		m.there = true
 		return nil
 	}
-	err := s.c.cfg.Blobs.PutBack(ctx, t.Ref)
+	err := s.c.cfg.Blobs.Restore(ctx, t.Ref)
 	if errors.Is(err, blobstore.ErrCorrupt) || errors.Is(err, blobstore.ErrNotFound) {
 		s.c.cfg.Logger.Error("a blob that sessions name is damaged in the trash", "blob", t.Ref, "err", err)
 		return nil

@@ -32,8 +32,8 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 
 	// What each is told to the user, beside what it happened to.
 	told := map[fault]string{
-		answers5: "look into its log", busy: "asks for patience", limited: "asks for patience", gone: "make it or correct its name",
-		denied: "allow them to list the bucket", skewed: "set the clock",
+		answers5: "check its log", busy: "is overloaded", limited: "is overloaded", gone: "create it or correct its name",
+		denied: "allow the credentials to list the bucket", skewed: "set the clock",
 	}
 	for n, kind := range []fault{down, answers5, busy, limited, gone, denied, skewed, tornIn, flipIn} {
 		before := countOf(t, c, pictures)

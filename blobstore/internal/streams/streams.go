@@ -1,5 +1,5 @@
-// Package streams holds what the adapters of blobstore share: readers that
-// hold a source to its size, and a body to its context.
+// Package streams provides the readers that the adapters of blobstore share: they
+// check the size of a source, and bind a body to a context.
 package streams
 
 import (
@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// An Exact reads a source that must have a certain size. It ends with io.EOF
-// only if the source does, right behind the last byte; and it hands out the
-// last byte only then, so a consumer that counts bytes is not fooled either.
+// An Exact reads a source that must have an exact size, and fails if the source is
+// shorter or longer. It checks that the source ends before it returns the last
+// byte, so the check also works for consumers that count bytes.
 type Exact struct {
 	src  io.Reader
 	size int64
@@ -18,7 +18,7 @@ type Exact struct {
 	err  error
 }
 
-// Exactly returns an Exact that reads src, which must have size bytes.
+// Exactly returns an Exact that reads size bytes from src.
 func Exactly(src io.Reader, size int64) *Exact {
 	e := &Exact{src: src, size: size, left: size}
 	if size < 0 {
@@ -27,8 +27,8 @@ func Exactly(src io.Reader, size int64) *Exact {
 	return e
 }
 
-// Err returns what is wrong with the source, as far as it was read. To a
-// backend that wraps a failed read in errors of its own, it tells the two apart.
+// Err returns the error of the source, or nil. It lets an adapter distinguish a
+// failed source from a failed backend.
 func (e *Exact) Err() error {
 	if e.err == io.EOF {
 		return nil
@@ -49,9 +49,9 @@ func (e *Exact) Read(p []byte) (int, error) {
 		n, err = e.src.Read(p[:min(int64(len(p)), e.left)])
 		e.left -= int64(n)
 		switch {
-		case e.left == 0: // err is met again by the probe
+		case e.left == 0: // probe sees err again
 		case err == io.EOF:
-			e.err = fmt.Errorf("source has %d bytes instead of %d", e.size-e.left, e.size)
+			e.err = fmt.Errorf("source has %d bytes, want %d", e.size-e.left, e.size)
 			return 0, e.err
 		case err != nil:
 			e.err = err
@@ -69,7 +69,7 @@ func (e *Exact) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// probe looks behind the last byte.
+// probe returns io.EOF if the source ends after the last byte.
 func (e *Exact) probe() error {
 	var more [1]byte
 	switch _, err := io.ReadFull(e.src, more[:]); err {
@@ -90,9 +90,9 @@ func WithContext(ctx context.Context, src io.Reader) io.Reader {
 	})
 }
 
-// Body returns src as the body of an object: reading fails once ctx has ended,
-// and errors other than io.EOF are what name makes of them.
-func Body(ctx context.Context, src io.ReadCloser, name func(error) error) io.ReadCloser {
+// Body returns src as the body of an object: reads fail once ctx has ended, and
+// errors other than io.EOF are mapped by mapError.
+func Body(ctx context.Context, src io.ReadCloser, mapError func(error) error) io.ReadCloser {
 	inner := WithContext(ctx, src)
 	return struct {
 		io.Reader
@@ -101,7 +101,7 @@ func Body(ctx context.Context, src io.ReadCloser, name func(error) error) io.Rea
 		Reader: readerFunc(func(p []byte) (int, error) {
 			n, err := inner.Read(p)
 			if err != nil && err != io.EOF {
-				err = name(err)
+				err = mapError(err)
 			}
 			return n, err
 		}),

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/internal/streams"
 )
 
-func TestExactEndsOnlyWhereItMust(t *testing.T) {
+func TestExactRejectsWrongSize(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(io.Reader) io.Reader{
 		"plain":       func(r io.Reader) io.Reader { return r },
@@ -28,16 +28,16 @@ func TestExactEndsOnlyWhereItMust(t *testing.T) {
 			}
 			for _, wrong := range []int{-1, size - 1, size + 1} {
 				exact := streams.Exactly(read(bytes.NewReader(p)), int64(wrong))
-				// Consumers that know the size may never ask for the end.
+				// A consumer that knows the size may never read to io.EOF.
 				if n, err := io.ReadFull(exact, make([]byte, max(wrong, 1))); err == nil || exact.Err() == nil {
-					t.Errorf("%s: %d bytes pass for %d: %d, %v, %v", way, size, wrong, n, err, exact.Err())
+					t.Errorf("%s: %d bytes accepted as %d: %d, %v, %v", way, size, wrong, n, err, exact.Err())
 				}
 			}
 		}
 	}
 }
 
-func TestExactTellsTheFaultOfItsSource(t *testing.T) {
+func TestExactReturnsSourceError(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("a fault")
 	for _, at := range []int{0, 3, 5} {
