@@ -5,7 +5,7 @@ import "slices"
 // Append appends to dst what JSON.stringify(JSON.parse(src)) gives. On error,
 // which is an ErrSyntax, it returns nil.
 func Append(dst, src []byte) ([]byte, error) {
-	if isSame(src) {
+	if isTidy(src) {
 		return append(dst, src...), nil
 	}
 	return rewrite(dst, src)

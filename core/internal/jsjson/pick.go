@@ -103,10 +103,10 @@ func (p *picker) inside() (v Value, same bool, err error) {
 	p.peek()
 	start := p.pos
 	if p.at('{') {
-		r := sameReader{scanner: p.scanner}
-		if same = r.object(p); same {
-			p.pos = r.pos
-			return p.src[start:p.pos], true, nil
+		r := tidyReader{src: p.src, names: p.names, values: p.values}
+		if end := r.object(start); end != untidy {
+			p.pos = end
+			return p.src[start:end], true, nil
 		}
 		clear(p.values)
 		err = p.object()

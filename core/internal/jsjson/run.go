@@ -20,21 +20,6 @@ func stops(w uint64) uint64 {
 	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
 }
 
-// runLen is how many bytes at the beginning of b stand for themselves in a
-// string, as far as one can say without reading UTF-8.
-func runLen(b []byte) int {
-	n := 0
-	for ; n+8 <= len(b); n += 8 {
-		if m := stops(binary.LittleEndian.Uint64(b[n:])); m != 0 {
-			return n + bits.TrailingZeros64(m)/8
-		}
-	}
-	for n < len(b) && !stop[b[n]] {
-		n++
-	}
-	return n
-}
-
 // plainLen is how many bytes at the beginning of b are ASCII and stand for
 // themselves in a string.
 func plainLen(b []byte) int {

@@ -1,10 +1,6 @@
 package jsjson
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // PickTidy reports whether src is tidy: one JSON object exactly as
 // JSON.stringify writes it, in which no object has a name twice or an array
@@ -12,14 +8,20 @@ import (
 // where there is none, and returns the name of the last member; they share
 // memory with src. The names must be plain as for Value.Is.
 //
-// It reads src once and may say no where yes is too long to find out, for
-// numbers of many digits, objects of many names, deep nesting and lone
-// surrogates.
+// PickTidy reads src once. It may report false for a tidy value if the check
+// would take too long: objects of many names, deep nesting, lone surrogates.
 func PickTidy(src []byte, names []string, values []Value) (last []byte, ok bool) {
 	clear(values[:len(names)])
 	r := tidyReader{src: src, names: names, values: values}
 	ok = len(src) > 0 && src[0] == '{' && r.object(0) == len(src)
 	return r.last, ok
+}
+
+// isTidy reports whether src is one JSON value exactly as JSON.stringify writes
+// it, by the rules of PickTidy.
+func isTidy(src []byte) bool {
+	r := tidyReader{src: src}
+	return r.value(0) == len(src)
 }
 
 // A tidyReader finds out whether text is tidy. Its methods take the place that
@@ -57,7 +59,25 @@ func (r *tidyReader) value(at int) int {
 	case 'n':
 		return r.word(at, "null")
 	}
-	return tidyNumber(r.src, at)
+	return r.number(at)
+}
+
+// number reads a number. Of those that tidyNumber does not know, the number is
+// formatted and compared.
+func (r *tidyReader) number(at int) int {
+	if end := tidyNumber(r.src, at); end != untidy {
+		return end
+	}
+	s := scanner{src: r.src, pos: at}
+	literal, err := s.number()
+	if err != nil {
+		return untidy
+	}
+	var buf [32]byte
+	if string(appendNumber(buf[:0], literal)) != string(literal) {
+		return untidy
+	}
+	return s.pos
 }
 
 func (r *tidyReader) word(at int, w string) int {
@@ -166,7 +186,7 @@ func (r *tidyReader) isNew(start, end, first int, met *uint64) bool {
 // tidyString reads the string that begins at the quote at at.
 func tidyString(src []byte, at int) int {
 	for at++; ; {
-		at += tidyRun(src[at:])
+		at += plainLen(src[at:])
 		if at >= len(src) {
 			return untidy
 		}
@@ -189,29 +209,6 @@ func tidyString(src []byte, at int) int {
 			return untidy
 		}
 	}
-}
-
-// tidyRun is how many bytes at the beginning of b are ASCII that stands for
-// itself in a string. It looks at eight in one go: of those that such a look
-// finds, the first is always rightly found; those behind it may not be, for a
-// borrow runs upwards from a byte that was found.
-func tidyRun(b []byte) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	n := 0
-	for ; n+8 <= len(b); n += 8 {
-		w := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		if m := (w | (w - ones*0x20) | (quote - ones) | (slash - ones)) & highs; m != 0 {
-			return n + bits.TrailingZeros64(m)/8
-		}
-	}
-	for n < len(b) && plain[b[n]] {
-		n++
-	}
-	return n
 }
 
 // tidyEscape is the length of the escape that b begins with, 0 where
