@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
 // Info describes the session as it was at leaf. Own is the state, as Dict
@@ -40,31 +41,18 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info
 	return info, nil
 }
 
-// firstLength is how many characters of the plan a listing shows.
-const firstLength = 200
-
 // Summary shows the session as it is now. First is the plan, or where there is
 // none the last decision; Messages are the turns. Nova does not tell tokens of
 // the prompt from those of the answer: they are all in Usage.Input.
 func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	f := fold(h, es)
 	s := core.Summary{
-		Name: f.name, First: cut(f.CurrentPlan, firstLength), Messages: int(f.TurnCount),
+		Name: f.name, First: listing.First(f.CurrentPlan), Messages: int(f.TurnCount),
 		Created: toISO(f.CreatedAt), Modified: toISO(f.LastUpdated), Tags: f.Tags,
 		Usage: core.Usage{Input: f.Metrics.TotalTokens},
 	}
 	if n := len(f.Decisions); s.First == "" && n > 0 {
-		s.First = cut(f.Decisions[n-1].Decision, firstLength)
-	}
-	return s
-}
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
+		s.First = listing.First(f.Decisions[n-1].Decision)
 	}
 	return s
 }

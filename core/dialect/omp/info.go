@@ -1,12 +1,10 @@
 package omp
 
 import (
-	"encoding/json"
-
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -19,10 +17,6 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 		return core.Info{}, err
 	}
 	own := entriesOf(es)
-	leafID, err := tree.LeafID(own, leaf)
-	if err != nil {
-		return core.Info{}, err
-	}
 	t, renamed := titleOf(h, es)
 	var slot core.Entry
 	if i := lastSlot(es); i >= 0 {
@@ -32,27 +26,12 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 		setOrDelete(&o, "title", t.text)
 		setOrDelete(&o, "titleSource", t.source)
 	}
-	header, err := jsonl.Build(&o)
+	info, err := frame.Info(h, &o, own, leaf)
 	if err != nil {
 		return core.Info{}, err
 	}
-	info := core.Info{
-		Header:     json.RawMessage(header),
-		Version:    json.RawMessage("null"),
-		SessionID:  h.ID,
-		CWD:        h.CWD,
-		EntryCount: len(own),
-		Types:      tree.Types(own),
-		LeafID:     leafID,
-		Labels:     tree.LabelTexts(own),
-	}
 	if t.text != "" {
 		info.Name = &t.text
-	}
-	if v := o.Get("version"); v != nil {
-		if info.Version, err = jsjson.Append(nil, v); err != nil {
-			return core.Info{}, err
-		}
 	}
 	info.Own, err = ownOf(&o, own, leaf, t, slot)
 	return info, err

@@ -1,11 +1,15 @@
 package omp
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+)
 
 // A Dialect is the dialect of omp. Its methods keep nothing and may be called
 // from several goroutines. The zero Dialect knows nothing of the machine that
 // a session was written on; the fields say what omp finds out there.
 type Dialect struct {
+	frame.JS
 	// Home and Temp are the directories that file names are relative to: what
 	// os.UserHomeDir and os.TempDir return there, symbolic links resolved.
 	Home, Temp string
@@ -19,9 +23,6 @@ var _ core.Dialect = Dialect{}
 
 // Name is "omp".
 func (Dialect) Name() string { return "omp" }
-
-// version is the format version that omp 18.3.4 writes.
-const version = 3
 
 // The types of lines that are not like the others.
 const (

@@ -2,19 +2,14 @@ package omp
 
 import (
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // Leaf is the last entry of es, slots aside. It is the default leaf where there
 // is none, or where the last one has no id and so cannot be named: reading then
 // ends at that entry all the same.
-func (Dialect) Leaf(es []core.Entry) core.Leaf {
-	es = entriesOf(es)
-	if len(es) == 0 || es[len(es)-1].ID == "" {
-		return core.Leaf{}
-	}
-	return core.LeafAt(es[len(es)-1].ID)
-}
+func (Dialect) Leaf(es []core.Entry) core.Leaf { return frame.LastEntry(entriesOf(es)) }
 
 // Path returns the entries from the root to leaf, following parents until one
 // is not there or was met before. The default leaf is the last entry, also

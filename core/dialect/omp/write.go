@@ -3,16 +3,8 @@ package omp
 import (
 	"strings"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
-
-// NewHeader makes a header of version 3, in omp's order of members.
-func (Dialect) NewHeader(f core.HeaderFields) []byte { return jsonl.NewHeader(version, f) }
-
-// NewLabel makes a line that labels target, or takes its label away where
-// label is empty.
-func (Dialect) NewLabel(target, label string) []byte { return jsonl.NewLabel(target, label) }
 
 // NewName makes a line that names the session. As omp has it, control
 // characters and runs of spaces in the name become one space and white space

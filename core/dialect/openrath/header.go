@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -20,7 +21,7 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 		return core.Header{}, err
 	}
 	h := core.Header{Line: line, ID: s.ID, Time: s.Created, Parents: s.Parents, Lineage: s.Kind.Word()}
-	if spec, ok := nested(jsjson.Value(s.Sandbox.Spec)); ok {
+	if spec, ok := jsonl.Nested(jsjson.Value(s.Sandbox.Spec)); ok {
 		h.CWD, _ = spec.Get("working_dir").Text()
 	}
 	return h, nil

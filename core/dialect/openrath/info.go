@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
 // own is what only OpenRath's sessions have.
@@ -84,9 +85,6 @@ func orNil(s string) *string {
 	return &s
 }
 
-// firstLength is how many characters of the first user message are kept.
-const firstLength = 200
-
 // Summary counts the chunks. First is what the first user chunk says. Modified
 // is when the session was closed, else when it was made: chunks have no time.
 // Usage is what the trailer says.
@@ -96,7 +94,7 @@ func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	for _, e := range chunks(es) {
 		s.Messages++
 		if c, ok := chunkOf(e); ok && s.First == "" && c.kind == KindUser {
-			s.First = cut(c.Content(), firstLength)
+			s.First = listing.First(c.Content())
 		}
 	}
 	if t, ok := trailerOf(es); ok {
@@ -105,16 +103,6 @@ func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 		}
 		if t.usage != nil {
 			s.Usage = core.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
-		}
-	}
-	return s
-}
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
 		}
 	}
 	return s

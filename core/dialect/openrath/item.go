@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -49,11 +50,11 @@ func (c Chunk) texts() []core.Block {
 func (c Chunk) calls() []core.Block {
 	var calls []core.Block
 	_ = jsjson.Each(c.member("tool_calls"), func(v jsjson.Value) {
-		o, ok := nested(v)
+		o, ok := jsonl.Nested(v)
 		if !ok {
 			return
 		}
-		f, _ := nested(o.Get("function"))
+		f, _ := jsonl.Nested(o.Get("function"))
 		b := core.Block{Kind: core.BlockCall, Args: arguments(f.Get("arguments"))}
 		b.ID, _ = o.Get("id").Text()
 		b.Name, _ = f.Get("name").Text()

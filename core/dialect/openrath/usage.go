@@ -1,8 +1,8 @@
 package openrath
 
 import (
-	"math"
-
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -30,22 +30,11 @@ func AddUsage(a, b *Usage) *Usage {
 
 // readUsage reads cumulative_usage; a count that is missing is 0.
 func readUsage(v jsjson.Value) *Usage {
-	o, ok := nested(v)
+	o, ok := jsonl.Nested(v)
 	if !ok {
 		return nil
 	}
-	return &Usage{count(o.Get("prompt_tokens")), count(o.Get("completion_tokens")), count(o.Get("total_tokens"))}
-}
-
-// maxCount is more tokens than there are; beyond it a number is no count.
-const maxCount = 1 << 53
-
-func count(v jsjson.Value) int64 {
-	f, ok := v.Number()
-	if !ok || math.Abs(f) > maxCount {
-		return 0
-	}
-	return int64(f)
+	return &Usage{listing.Count(o.Get("prompt_tokens")), listing.Count(o.Get("completion_tokens")), listing.Count(o.Get("total_tokens"))}
 }
 
 // text is u as OpenRath writes it.
@@ -56,13 +45,4 @@ func (u *Usage) text() []byte {
 	b := append([]byte(`{"prompt_tokens": `), jsonOf(u.Prompt)...)
 	b = appendMember(b, "completion_tokens", jsonOf(u.Completion))
 	return append(appendMember(b, "total_tokens", jsonOf(u.Total)), '}')
-}
-
-// nested reads v as an object, and reports false where it is none.
-func nested(v jsjson.Value) (jsjson.Object, bool) {
-	if v.Kind() != '{' {
-		return jsjson.Object{}, false
-	}
-	o, err := jsjson.ParseObject(v)
-	return o, err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -31,18 +32,18 @@ func (Dialect) Check(line []byte) error { return Check(line) }
 // read returns the members of an entry, or ErrInvalid where Operator leaves it
 // out.
 func read(e core.Entry) (jsjson.Object, error) {
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return o, err
 	}
 	needs, ok := shapes[e.Type]
 	if !ok {
-		return o, fmt.Errorf("entry %q is of the unknown type %q: %w", clip(e.ID, 64), clip(e.Type, 40), core.ErrInvalid)
+		return o, fmt.Errorf("entry %q is of the unknown type %q: %w", jsonl.Clip(e.ID, 64), jsonl.Clip(e.Type, 40), core.ErrInvalid)
 	}
 	for _, fields := range [][]field{everywhere, needs} {
 		for _, f := range fields {
 			if !f.is(o.Get(f.name)) {
-				return o, fmt.Errorf("%s %q: %s is not %s: %w", e.Type, clip(e.ID, 64), f.name, f.what, core.ErrInvalid)
+				return o, fmt.Errorf("%s %q: %s is not %s: %w", e.Type, jsonl.Clip(e.ID, 64), f.name, f.what, core.ErrInvalid)
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func isLevel(v jsjson.Value) bool {
 var isStoredContent = isContent("text", "image", "audio", "thinking", "tool_call", "tool_result")
 
 func isMessage(v jsjson.Value) bool {
-	m, ok := nested(v)
+	m, ok := jsonl.Nested(v)
 	if !ok {
 		return false
 	}
@@ -123,7 +124,7 @@ func isContent(types ...string) func(jsjson.Value) bool {
 	return func(v jsjson.Value) bool {
 		good := true
 		err := jsjson.Each(v, func(item jsjson.Value) {
-			block, ok := nested(item)
+			block, ok := jsonl.Nested(item)
 			good = good && ok && isOneOf(blockType(&block), types)
 		})
 		return err == nil && good

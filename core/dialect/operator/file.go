@@ -2,16 +2,14 @@ package operator
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
-
-var byteOrderMark = []byte("\uFEFF")
 
 // File reads a session file. Lines end at "\n" and nowhere else. Empty lines
 // are left out, other lines that are no object are skipped and reported. The
@@ -19,9 +17,9 @@ var byteOrderMark = []byte("\uFEFF")
 // Operator cannot read are skipped, behind it they are entries. Nothing is
 // ever migrated.
 func (Dialect) File(data []byte) (*core.File, error) {
-	body, marked := bytes.CutPrefix(data, byteOrderMark)
+	body, marked := bytes.CutPrefix(data, jsonl.ByteOrderMark)
 	r := reader{file: &core.File{Dialect: name, Exact: !marked && bytes.HasSuffix(body, []byte("\n"))}}
-	for n, line := range numbered(body) {
+	for n, line := range jsonl.Numbered(body) {
 		if err := r.read(n, line); err != nil {
 			return nil, err
 		}
@@ -70,7 +68,7 @@ func (r *reader) begin(e core.Entry) error {
 	if err != nil {
 		return err
 	}
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return err
 	}
@@ -80,7 +78,7 @@ func (r *reader) begin(e core.Entry) error {
 
 func (r *reader) skip(n int, err error) {
 	r.file.Exact = false
-	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: reason(err)})
+	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: jsonl.Reason(err)})
 }
 
 // noSession says why the lines read so far are no session.
@@ -92,20 +90,6 @@ func (r *reader) noSession() error {
 	return fmt.Errorf("no Operator session: line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
 }
 
-// numbered yields the lines of body, from 1. What is behind the last "\n" is a
-// line unless it is empty.
-func numbered(body []byte) func(yield func(int, []byte) bool) {
-	return func(yield func(int, []byte) bool) {
-		for n := 1; len(body) > 0; n++ {
-			line, rest, _ := bytes.Cut(body, []byte("\n"))
-			if !yield(n, line[:len(line):len(line)]) {
-				return
-			}
-			body = rest
-		}
-	}
-}
-
 // headerWithin is how far into a file Detect looks for a header.
 const headerWithin = 1 << 20
 
@@ -113,8 +97,8 @@ const headerWithin = 1 << 20
 // that no other agent writes: of the type "session_header", or of the type
 // "session" with a number for its timestamp, where pi has a string.
 func (Dialect) Detect(data []byte) bool {
-	body := bytes.TrimPrefix(data, byteOrderMark)
-	for _, line := range numbered(body[:min(len(body), headerWithin)]) {
+	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
+	for _, line := range jsonl.Numbered(body[:min(len(body), headerWithin)]) {
 		e, err := readEntry(line)
 		if err != nil {
 			continue
@@ -122,7 +106,7 @@ func (Dialect) Detect(data []byte) bool {
 		if _, err := asHeader(e); err != nil {
 			return false
 		}
-		o, err := object(e)
+		o, err := jsonl.Object(e)
 		return err == nil && (e.Type == typeHeaderByBook || isNumber(o.Get("timestamp")))
 	}
 	return false
@@ -131,15 +115,6 @@ func (Dialect) Detect(data []byte) bool {
 func isNumber(v jsjson.Value) bool {
 	_, ok := v.Number()
 	return ok
-}
-
-// reason is err for a reader who knows already that the line is bad.
-func reason(err error) string {
-	s := err.Error()
-	if errors.Is(err, core.ErrInvalid) {
-		s = strings.TrimSuffix(s, ": "+core.ErrInvalid.Error())
-	}
-	return s
 }
 
 func isBlank(line []byte) bool { return len(bytes.TrimFunc(line, isSpace)) == 0 }

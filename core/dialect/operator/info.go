@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the branch
@@ -12,7 +13,7 @@ import (
 // Entries that Operator does not read count. ErrNotFound when leaf names an
 // entry that is not there.
 func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
-	o, err := object(core.Entry{Line: h.Line, ID: h.ID})
+	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
 		return core.Info{}, err
 	}

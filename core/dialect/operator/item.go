@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -26,7 +28,7 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	case typeModel:
 		it = core.Item{Kind: core.ItemModel, Provider: text(&o, "provider_id"), Model: text(&o, "model_id")}
 	case typeCompaction:
-		it = core.Item{Kind: core.ItemCompaction, Text: text(&o, "summary"), Target: text(&o, "first_kept_entry_id"), Tokens: count(o.Get("tokens_before"))}
+		it = core.Item{Kind: core.ItemCompaction, Text: text(&o, "summary"), Target: text(&o, "first_kept_entry_id"), Tokens: listing.Count(o.Get("tokens_before"))}
 		it.Details = value(o.Get("details"))
 	case typeBranchSummary:
 		it = core.Item{Kind: core.ItemBranch, Text: text(&o, "summary"), Target: text(&o, "from_id"), Details: value(o.Get("details"))}
@@ -74,7 +76,7 @@ func channelIDs(o *jsjson.Object) json.RawMessage {
 }
 
 func readMessage(e core.Entry, v jsjson.Value) []core.Item {
-	m, ok := nested(v)
+	m, ok := jsonl.Nested(v)
 	if !ok {
 		return nil
 	}
@@ -120,15 +122,15 @@ var stops = map[string]core.Stop{
 }
 
 func readUsage(v jsjson.Value) *core.Usage {
-	o, ok := nested(v)
+	o, ok := jsonl.Nested(v)
 	if !ok {
 		return nil
 	}
 	u := &core.Usage{
-		Input: count(o.Get("input_tokens")), Output: count(o.Get("output_tokens")),
-		CacheRead: count(o.Get("cache_read_tokens")), CacheWrite: count(o.Get("cache_write_tokens")),
+		Input: listing.Count(o.Get("input_tokens")), Output: listing.Count(o.Get("output_tokens")),
+		CacheRead: listing.Count(o.Get("cache_read_tokens")), CacheWrite: listing.Count(o.Get("cache_write_tokens")),
 	}
-	if cost, ok := nested(o.Get("cost")); ok {
+	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
 		if f, ok := cost.Get("total").Number(); ok && !math.IsInf(f, 0) {
 			u.Cost = f
 		}
@@ -139,7 +141,7 @@ func readUsage(v jsjson.Value) *core.Usage {
 func readBlocks(contents jsjson.Value) []core.Block {
 	var bs []core.Block
 	_ = jsjson.Each(contents, func(item jsjson.Value) {
-		if o, ok := nested(item); ok {
+		if o, ok := jsonl.Nested(item); ok {
 			bs = append(bs, readBlock(&o)...)
 		}
 	})

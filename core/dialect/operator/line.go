@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/filename"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -27,9 +28,9 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 func asHeader(e core.Entry) (core.Header, error) {
 	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
 	if !isHeader(e.Type) {
-		return h, fmt.Errorf(`it begins with type %q, an Operator header has type "session" or "session_header": %w`, clip(e.Type, 40), core.ErrInvalid)
+		return h, fmt.Errorf(`it begins with type %q, an Operator header has type "session" or "session_header": %w`, jsonl.Clip(e.Type, 40), core.ErrInvalid)
 	}
-	o, err := object(e)
+	o, err := jsonl.Object(e)
 	if err != nil {
 		return h, err
 	}
@@ -74,30 +75,4 @@ func readEntry(line []byte) (core.Entry, error) {
 		return core.Entry{}, err
 	}
 	return e, nil
-}
-
-// object reads the line of an entry. The error names the entry.
-func object(e core.Entry) (jsjson.Object, error) {
-	o, err := jsjson.ParseObject(e.Line)
-	if err != nil {
-		return o, fmt.Errorf("entry %q: %v: %w", clip(e.ID, 64), err, core.ErrInvalid)
-	}
-	return o, nil
-}
-
-// nested reads v as an object, and reports false where it is none.
-func nested(v jsjson.Value) (jsjson.Object, bool) {
-	if v.Kind() != '{' {
-		return jsjson.Object{}, false
-	}
-	o, err := jsjson.ParseObject(v)
-	return o, err == nil
-}
-
-// clip shortens s for an error message.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "…"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -16,7 +17,7 @@ import (
 // that Operator reads, or meta is neither.
 func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	if _, err := read(e); e.Type != typeMessage || err != nil {
-		return core.Entry{}, fmt.Errorf("entry %q is no message: %w", clip(e.ID, 64), core.ErrInvalid)
+		return core.Entry{}, fmt.Errorf("entry %q is no message: %w", jsonl.Clip(e.ID, 64), core.ErrInvalid)
 	}
 	v := jsontext.Value(bytes.Clone(meta))
 	if err := v.Compact(); err != nil || v.Kind() != '{' && v.Kind() != 'n' {
@@ -56,7 +57,7 @@ func WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
 		}
 		return readEntry(line)
 	}
-	return core.Entry{}, fmt.Errorf("message %q of the channel: %w", clip(message, 64), core.ErrNotFound)
+	return core.Entry{}, fmt.Errorf("message %q of the channel: %w", jsonl.Clip(message, 64), core.ErrNotFound)
 }
 
 // WithMeta is the function of the same name.
@@ -79,7 +80,7 @@ func metaOf(e core.Entry) (meta jsjson.Object, raw jsjson.Value, ok bool) {
 		return meta, nil, false
 	}
 	raw = o.Get("meta")
-	meta, ok = nested(raw)
+	meta, ok = jsonl.Nested(raw)
 	return meta, raw, ok
 }
 

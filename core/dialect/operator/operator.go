@@ -1,10 +1,13 @@
 package operator
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+)
 
 // A Dialect is the dialect of Operator. Its methods keep nothing and may be
 // called from several goroutines.
-type Dialect struct{}
+type Dialect struct{ frame.Base }
 
 var (
 	_ core.Dialect   = Dialect{}

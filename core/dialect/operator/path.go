@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // Leaf is the last entry of es that Operator reads, or what it points at where
@@ -19,9 +21,6 @@ func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	return leaf
 }
 
-// Layout is the header, then es.
-func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return core.HeaderFirst(h, es) }
-
 // standing returns the place of the entry that says where es stands, -1 where
 // there is none, and what it says.
 func standing(es []core.Entry) (int, core.Leaf) {
@@ -32,7 +31,7 @@ func standing(es []core.Entry) (int, core.Leaf) {
 		}
 		if o, err := read(es[i]); err == nil {
 			if es[i].Type != typeLeaf {
-				return i, leafAt(es[i].ID)
+				return i, frame.LeafAt(es[i].ID)
 			}
 			if target, _ := o.Get("target_id").Text(); target != "" {
 				return i, core.LeafAt(target)
@@ -47,13 +46,6 @@ func standing(es []core.Entry) (int, core.Leaf) {
 		return -1, core.Leaf{}
 	}
 	return named, core.LeafAt(es[named].ID)
-}
-
-func leafAt(id string) core.Leaf {
-	if id == "" {
-		return core.Leaf{}
-	}
-	return core.LeafAt(id)
 }
 
 // Path returns the entries from the root to leaf, following parents until one
@@ -97,7 +89,7 @@ func find(es []core.Entry, leaf core.Leaf) (at int, byID map[string]int, err err
 	}
 	at, ok := byID[id]
 	if !ok {
-		return -1, nil, fmt.Errorf("entry %q: %w", clip(id, 64), core.ErrNotFound)
+		return -1, nil, fmt.Errorf("entry %q: %w", jsonl.Clip(id, 64), core.ErrNotFound)
 	}
 	return at, byID, nil
 }

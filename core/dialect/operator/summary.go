@@ -1,15 +1,18 @@
 package operator
 
 import (
-	"math"
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// firstLength is how many characters of the first user message are kept.
-const firstLength = 200
+var usageNames = listing.UsageNames{
+	Input: "input_tokens", Output: "output_tokens",
+	CacheRead: "cache_read_tokens", CacheWrite: "cache_write_tokens",
+}
 
 // Summary reads all branches, and the name on the branch where es stands.
 // First is the first text that a user wrote, its blocks joined by a space.
@@ -42,20 +45,20 @@ type summing struct {
 }
 
 func (s *summing) message(e core.Entry, message jsjson.Value) {
-	m, ok := nested(message)
+	m, ok := jsonl.Nested(message)
 	if !ok {
 		return
 	}
 	user, assistant := m.Get("role").Is("user"), m.Get("role").Is("assistant")
 	if assistant {
-		s.addUsage(m.Get("usage"))
+		usageNames.Add(&s.Usage, m.Get("usage"))
 	}
 	if !user && !assistant {
 		return
 	}
 	text, seen := visible(m.Get("contents"))
 	if user && s.First == "" {
-		s.First = cut(text, firstLength)
+		s.First = listing.First(text)
 	}
 	if !seen {
 		return
@@ -76,7 +79,7 @@ func (s *summing) message(e core.Entry, message jsjson.Value) {
 func visible(contents jsjson.Value) (text string, seen bool) {
 	var texts []string
 	_ = jsjson.Each(contents, func(item jsjson.Value) {
-		block, ok := nested(item)
+		block, ok := jsonl.Nested(item)
 		if !ok {
 			return
 		}
@@ -91,47 +94,4 @@ func visible(contents jsjson.Value) (text string, seen bool) {
 		}
 	})
 	return strings.Join(texts, " "), seen
-}
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-func (s *summing) addUsage(v jsjson.Value) {
-	o, ok := nested(v)
-	if !ok {
-		return
-	}
-	u := &s.Usage
-	u.Input += count(o.Get("input_tokens"))
-	u.Output += count(o.Get("output_tokens"))
-	u.CacheRead += count(o.Get("cache_read_tokens"))
-	u.CacheWrite += count(o.Get("cache_write_tokens"))
-	if cost, ok := nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
-			u.Cost += f
-		}
-	}
-}
-
-// maxCost is more than any answer costs; beyond it a number is no cost, and what
-// is below it has a finite sum.
-const maxCost = 1e15
-
-// maxCount is more tokens than there are; beyond it a number is no count.
-const maxCount = 1 << 53
-
-// count is v as a count, 0 where it is none.
-func count(v jsjson.Value) int64 {
-	f, ok := v.Number()
-	if !ok || math.Abs(f) > maxCount {
-		return 0
-	}
-	return int64(f)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -55,12 +56,12 @@ type turn struct {
 
 func readTurn(text jsjson.Value) turn {
 	t := turn{text: text}
-	m, _ := nested(text)
+	m, _ := jsonl.Nested(text)
 	reason := m.Get("stop_reason")
 	t.assistant = m.Get("role").Is("assistant")
 	t.stopped = reason == nil || reason.Is("stop")
 	_ = jsjson.Each(m.Get("contents"), func(item jsjson.Value) {
-		block, ok := nested(item)
+		block, ok := jsonl.Nested(item)
 		if !ok {
 			return
 		}

@@ -4,20 +4,20 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
 // NewHeader makes a header of version 3, in Operator's order of members. A
 // time that is neither ISO 8601 nor a number is left out.
 func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	b := []byte(`{"type":"session","version":` + strconv.Itoa(version))
-	b = appendMember(b, "id", f.ID)
+	b = jsonl.AppendMember(b, "id", f.ID)
 	if n, ok := number(f.Time); ok {
 		b = append(append(b, `,"timestamp":`...), n...)
 	}
-	b = appendMember(b, "cwd", f.CWD)
+	b = jsonl.AppendMember(b, "cwd", f.CWD)
 	if f.Parent != "" {
-		b = appendMember(b, "parent_session", f.Parent)
+		b = jsonl.AppendMember(b, "parent_session", f.Parent)
 	}
 	return append(b, '}')
 }
@@ -27,9 +27,9 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 func (Dialect) NewLabel(target, label string) []byte {
 	b := []byte(`{"type":"label"`)
 	if label != "" {
-		b = appendMember(b, "label", label)
+		b = jsonl.AppendMember(b, "label", label)
 	}
-	return append(appendMember(b, "target_id", target), '}')
+	return append(jsonl.AppendMember(b, "target_id", target), '}')
 }
 
 // NewName makes a line that names the session. The name is kept as it is; it
@@ -38,12 +38,7 @@ func (Dialect) NewLabel(target, label string) []byte {
 func (Dialect) NewName(name string) []byte {
 	b := []byte(`{"type":"session_info"`)
 	if name != "" {
-		b = appendMember(b, "name", name)
+		b = jsonl.AppendMember(b, "name", name)
 	}
 	return append(b, '}')
-}
-
-func appendMember(b []byte, name, value string) []byte {
-	b = append(append(append(b, `,"`...), name...), `":`...)
-	return jsjson.AppendString(b, value)
 }

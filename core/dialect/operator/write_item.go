@@ -25,14 +25,14 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 		w.message(it)
 	case core.ItemModel:
 		if it.For != "" { // as a change of the model it would change the session's own
-			return nil, []string{"the model for the role " + strconv.Quote(clip(it.For, 40))}
+			return nil, []string{"the model for the role " + strconv.Quote(jsonl.Clip(it.For, 40))}
 		}
 		w.Begin(typeModel)
 		w.Text("model_id", it.Model)
 		w.Text("provider_id", it.Provider)
 	case core.ItemLevel:
 		if !slices.Contains(levels, it.Text) {
-			return nil, []string{"thinking level " + strconv.Quote(clip(it.Text, 40))}
+			return nil, []string{"thinking level " + strconv.Quote(jsonl.Clip(it.Text, 40))}
 		}
 		w.Begin(typeThinking)
 		w.Text("thinking_level", it.Text)
@@ -90,7 +90,7 @@ func (w *writer) note(it core.Item) {
 func (w *writer) channel(it core.Item) {
 	w.Begin(typeChannel)
 	w.Text("name", it.Text)
-	ids, ok := nested(jsjson.Value(it.Details))
+	ids, ok := jsonl.Nested(jsjson.Value(it.Details))
 	if !ok {
 		return
 	}

@@ -1,12 +1,9 @@
 package pi
 
 import (
-	"encoding/json"
-
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
-	"github.com/sesslog/sesslog/core/dialect/internal/tree"
-	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the last
@@ -17,31 +14,12 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 	if err != nil {
 		return core.Info{}, err
 	}
-	header, err := jsonl.Build(&o)
-	if err != nil {
-		return core.Info{}, err
-	}
 	own := entriesOf(es)
-	leafID, err := tree.LeafID(own, leaf)
+	info, err := frame.Info(h, &o, own, leaf)
 	if err != nil {
 		return core.Info{}, err
 	}
-	info := core.Info{
-		Header:     json.RawMessage(header),
-		Version:    json.RawMessage("null"),
-		SessionID:  h.ID,
-		CWD:        h.CWD,
-		EntryCount: len(own),
-		Types:      tree.Types(own),
-		LeafID:     leafID,
-		Name:       nameOf(es),
-		Labels:     tree.LabelTexts(own),
-	}
-	if v := o.Get("version"); v != nil {
-		if info.Version, err = jsjson.Append(nil, v); err != nil {
-			return core.Info{}, err
-		}
-	}
+	info.Name = nameOf(es)
 	info.Own, err = ownOf(&o, own, leaf)
 	return info, err
 }

@@ -4,19 +4,14 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/tree"
 )
 
 // Leaf is the last entry of es. It is the default leaf where there is none, or
 // where the last one has no id and so cannot be named: reading then ends at
 // that entry all the same, and what pi appends to it has no parent.
-func (Dialect) Leaf(es []core.Entry) core.Leaf {
-	es = entriesOf(es)
-	if len(es) == 0 || es[len(es)-1].ID == "" {
-		return core.Leaf{}
-	}
-	return core.LeafAt(es[len(es)-1].ID)
-}
+func (Dialect) Leaf(es []core.Entry) core.Leaf { return frame.LastEntry(entriesOf(es)) }
 
 // Path returns the entries from the root to leaf, following parents until one
 // is not there or was met before. The default leaf is the last entry, also
@@ -29,9 +24,6 @@ func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 // Tree returns the entries in the order in which pi shows them, as tree.Rows
 // says.
 func (Dialect) Tree(es []core.Entry) []core.TreeNode { return tree.Rows(entriesOf(es)) }
-
-// Layout is the header, then es.
-func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry { return core.HeaderFirst(h, es) }
 
 // entriesOf returns es without the lines that are headers.
 func entriesOf(es []core.Entry) []core.Entry {

@@ -1,10 +1,14 @@
 package pi
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/frame"
+)
 
 // A Dialect is the dialect of pi. The zero Dialect has the rules of pi 1.5.2.
 // Its methods keep nothing and may be called from several goroutines.
 type Dialect struct {
+	frame.JS
 	// V073 has the same lines read by the rules of pi 0.73.1: package pi says
 	// where those differ.
 	V073 bool
@@ -14,9 +18,6 @@ var _ core.Dialect = Dialect{}
 
 // Name is "pi", whichever version: it is the name of the lines.
 func (Dialect) Name() string { return "pi" }
-
-// version is the format version that pi 1.5.2 writes.
-const version = 3
 
 // typeHeader is the type of a header line.
 const typeHeader = "session"

@@ -11,8 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// firstLength is how many characters of the first user message are kept.
-const firstLength = 200
+var usageNames = UsageNames{"input", "output", "cacheRead", "cacheWrite"}
 
 // Of reads all branches. First is the first text that a user wrote, text
 // blocks joined by a space. Messages counts the message entries. Modified is
@@ -32,7 +31,7 @@ func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
 		case "":
 		case usageType:
 			if o, err := jsonl.Object(es[i]); err == nil {
-				addUsage(&s.Usage, o.Get("usage"))
+				usageNames.Add(&s.Usage, o.Get("usage"))
 			}
 		}
 	}
@@ -66,10 +65,10 @@ func (s *summing) message(e core.Entry) {
 		s.latest = at
 	}
 	if assistant {
-		addUsage(&s.Usage, m.Get("usage"))
+		usageNames.Add(&s.Usage, m.Get("usage"))
 	}
 	if user && s.First == "" {
-		s.First = cut(plainText(m.Get("content")), firstLength)
+		s.First = First(plainText(m.Get("content")))
 	}
 }
 
@@ -100,46 +99,4 @@ func plainText(content jsjson.Value) string {
 		}
 	})
 	return strings.Join(texts, " ")
-}
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-func addUsage(u *core.Usage, v jsjson.Value) {
-	o, ok := jsonl.Nested(v)
-	if !ok {
-		return
-	}
-	u.Input += count(o.Get("input"))
-	u.Output += count(o.Get("output"))
-	u.CacheRead += count(o.Get("cacheRead"))
-	u.CacheWrite += count(o.Get("cacheWrite"))
-	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
-		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
-			u.Cost += f
-		}
-	}
-}
-
-// maxCost is more than any answer costs; beyond it a number is no cost, and what
-// is below it has a finite sum.
-const maxCost = 1e15
-
-// maxCount is more tokens than there are; beyond it a number is no count.
-const maxCount = 1 << 53
-
-// count is v as a count, 0 where it is none.
-func count(v jsjson.Value) int64 {
-	f, ok := v.Number()
-	if !ok || math.Abs(f) > maxCount {
-		return 0
-	}
-	return int64(f)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -24,7 +25,7 @@ func Read(e core.Entry, o *jsjson.Object) []core.Item {
 	case "compaction":
 		return one(e, core.Item{
 			Kind: core.ItemCompaction, Text: text(o, "summary"), Target: text(o, "firstKeptEntryId"),
-			Tokens: count(o.Get("tokensBefore")), Details: details(o.Get("details")),
+			Tokens: listing.Count(o.Get("tokensBefore")), Details: details(o.Get("details")),
 		})
 	case "branch_summary":
 		from := text(o, "fromId")
@@ -105,8 +106,8 @@ func readAnswer(it *core.Item, m *jsjson.Object) {
 		return
 	}
 	it.Usage = &core.Usage{
-		Input: count(u.Get("input")), Output: count(u.Get("output")),
-		CacheRead: count(u.Get("cacheRead")), CacheWrite: count(u.Get("cacheWrite")),
+		Input: listing.Count(u.Get("input")), Output: listing.Count(u.Get("output")),
+		CacheRead: listing.Count(u.Get("cacheRead")), CacheWrite: listing.Count(u.Get("cacheWrite")),
 	}
 	if cost, ok := jsonl.Nested(u.Get("cost")); ok {
 		it.Usage.Cost = number(cost.Get("total"))

@@ -1,0 +1,61 @@
+package listing
+
+import (
+	"math"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/internal/jsjson"
+)
+
+// UsageNames are the members in which an agent reports the usage of an answer.
+// All report its cost in the total of a member called cost.
+type UsageNames struct{ Input, Output, CacheRead, CacheWrite string }
+
+// maxCost and maxCount bound what counts as a cost and as a number of tokens.
+// Beyond maxCost a sum could become infinite.
+const (
+	maxCost  = 1e15
+	maxCount = 1 << 53
+)
+
+// Add adds the usage that v reports to u. A value that is no number, or is out
+// of range, counts as 0.
+func (n *UsageNames) Add(u *core.Usage, v jsjson.Value) {
+	o, ok := jsonl.Nested(v)
+	if !ok {
+		return
+	}
+	u.Input += Count(o.Get(n.Input))
+	u.Output += Count(o.Get(n.Output))
+	u.CacheRead += Count(o.Get(n.CacheRead))
+	u.CacheWrite += Count(o.Get(n.CacheWrite))
+	if cost, ok := jsonl.Nested(o.Get("cost")); ok {
+		if f, ok := cost.Get("total").Number(); ok && math.Abs(f) <= maxCost {
+			u.Cost += f
+		}
+	}
+}
+
+// Count returns v as a number of tokens, or 0 if it is no number of that range.
+func Count(v jsjson.Value) int64 {
+	f, ok := v.Number()
+	if !ok || math.Abs(f) > maxCount {
+		return 0
+	}
+	return int64(f)
+}
+
+// first is how many characters of a text a listing shows.
+const first = 200
+
+// First returns the part of s that a listing shows.
+func First(s string) string {
+	n := first
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
