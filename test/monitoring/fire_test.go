@@ -45,7 +45,7 @@ func TestAlertsThatDoOtherwiseAreNoticed(t *testing.T) {
 		"SesslogNatsLost":    {"sesslog_nats_up == 0", "sesslog_nats_up == 2"},        // never fires
 		"SesslogNodeDown":    {`up{job="sesslog"} == 0`, `up == 0`},                   // fires for another's
 		"SesslogDiskFilling": {"for: 5m\n", "for: 1m\n"},                              // fires too soon
-		"SesslogLags":        {"its lists are old", "{{ $value | humanize }} behind"}, // says something else
+		"SesslogLags":        {"its listings are stale", "{{ $value | humanize }} behind"}, // says something else
 	} {
 		at := strings.Index(rules, "- alert: "+alert+"\n")
 		other := rules[:at] + strings.Replace(rules[at:], change[0], change[1], 1)

@@ -51,7 +51,7 @@ var command = regexp.MustCompile("`(sessctl|curl|systemctl|journalctl) ")
 
 func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
 	t.Parallel()
-	book := string(read(t, "../../docs/RUNBOOK.md"))
+	book := string(read(t, "../../docs/OPERATIONS.md"))
 	seen := map[string]bool{}
 	for _, r := range alerts(t) {
 		if seen[r.Alert] || !strings.HasPrefix(r.Alert, "Sesslog") {
@@ -67,7 +67,7 @@ func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
 		if _, err := time.ParseDuration(r.For); r.For != "" && err != nil {
 			t.Errorf("%s: %v", r.Alert, err)
 		}
-		if want := "docs/RUNBOOK.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
+		if want := "docs/OPERATIONS.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
 			t.Errorf("%s names %q, not %s", r.Alert, r.Annotations["runbook"], want)
 		}
 		_, entry, found := strings.Cut(book, "\n### "+r.Alert+"\n")
@@ -249,8 +249,10 @@ func board(t *testing.T) dashboard {
 }
 
 func anchors(book string) (all []string) {
+	punctuation := regexp.MustCompile(`[^a-z0-9 _-]`)
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(book, -1) {
-		all = append(all, strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+		heading := punctuation.ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(heading, " ", "-"))
 	}
 	return all
 }

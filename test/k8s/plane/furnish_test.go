@@ -17,7 +17,7 @@ var zones = []string{"east", "north", "west"}
 var create = metav1.CreateOptions{}
 
 // furnish makes what a cluster has before anything is applied to it: nodes,
-// volumes, and the namespace as docs/OPERATIONS.md has it made.
+// volumes, and the namespace as deploy/k8s/README.md has it made.
 func (p *plane) furnish(t *testing.T) {
 	t.Helper()
 	for _, zone := range zones {
