@@ -67,14 +67,19 @@ type content struct {
 // everywhere are parameters that API.md explains once, for all calls.
 var everywhere = []string{"X-Request-Id", "Prefer", "If-None-Match", "Sess-Dry-Run", "strict", "seen"}
 
-const preface = `# API reference
+// filter are the parameters that select sessions, in lists, searches and streams.
+var filter = []string{
+	"prefix", "cwd", "below", "dialect", "holder", "tag", "label", "name", "text", "state", "deleted", "modifiedFrom",
+	"modifiedTo", "createdFrom", "createdTo", "minSize", "maxSize", "minCost", "maxCost",
+}
+
+var preface = `# API reference
 
 <!-- written from api/openapi.json by: go test ./test/docs -run Reference -update -->
 
 All calls of a node, by subject. [API.md](API.md) explains what they have in common; ` + "`/openapi.json`" + ` has the
 members of each body and answer. Not repeated below: ` + "`X-Request-Id`, `Prefer`, `If-None-Match`, `Sess-Dry-Run`," + `
-` + "`strict` and `seen`." + `
-`
+` + "`strict` and `seen`. *filter* stands for\n`" + strings.Join(filter[:10], "`, `") + "`,\n`" + strings.Join(filter[10:], "`, `") + "`.\n"
 
 func (d *description) page() string {
 	subjects := map[string][]string{}
@@ -110,6 +115,7 @@ func (d *description) page() string {
 // parameter once for each description that it has.
 func (d *description) named(op operation, noted map[string]parameter) string {
 	var names []string
+	filtered := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return strings.HasSuffix(p.Ref, "query.modifiedFrom") })
 	for _, p := range op.Parameters {
 		if p.Ref != "" {
 			p = d.Components.Parameters[p.Ref[strings.LastIndex(p.Ref, "/")+1:]]
@@ -118,7 +124,13 @@ func (d *description) named(op operation, noted map[string]parameter) string {
 			continue
 		}
 		noted[p.Name+" "+p.In+" "+p.Description] = p
+		if filtered && slices.Contains(filter, p.Name) {
+			continue
+		}
 		names = append(names, "`"+p.Name+"`")
+	}
+	if filtered {
+		names = append(names, "*filter*")
 	}
 	return strings.Join(names, ", ")
 }
