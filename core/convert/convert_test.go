@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 )
 
 const (
@@ -274,10 +275,7 @@ func TestASessionWithoutMessagesIsNothingToConvertTo(t *testing.T) {
 // Every real session is one of every other agent, too.
 func TestCorpusConvertsToEveryDialect(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv("SESS_CORPUS")
-	if root == "" {
-		t.Skip("SESS_CORPUS is not set: no real sessions to convert")
-	}
+	root := dialecttest.Corpus(t)
 	n := 0
 	for _, pattern := range []string{"pi/*/*.jsonl", "omp/*/*.jsonl", "operator/*.jsonl", "openrath/*.jsonl", "nova/*.json"} {
 		names, _ := filepath.Glob(filepath.Join(root, pattern))

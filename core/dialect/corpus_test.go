@@ -1,27 +1,14 @@
 package dialect_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 )
-
-// said is what an agent said of a file.
-type said struct {
-	Info    map[string]any `json:"info"`
-	Tree    any            `json:"tree"`
-	Context map[string]any `json:"context"`
-}
 
 // profiles are the agents that were asked, and whose rules are to say the same.
 var profiles = map[string]string{"pi-1.5.2": "pi", "pi-0.73.1": "pi@0.73", "omp-18.3.4": "omp"}
@@ -49,18 +36,9 @@ var defects = map[string]string{
 // Every profile says of every hostile or damaged file what its agent said.
 func TestCorpusEdgeByEveryProfile(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("SESS_CORPUS")
-	if dir == "" {
-		t.Skip("SESS_CORPUS does not name the corpus of real session files")
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "edge", "results.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var results map[string]map[string]said
-	if err := json.Unmarshal(b, &results); err != nil {
-		t.Fatal(err)
-	}
+	dir := dialecttest.Corpus(t)
+	var results map[string]map[string]dialecttest.Said
+	dialecttest.ReadJSON(t, filepath.Join(dir, "edge", "results.json"), &results)
 	for name, agents := range results {
 		data, err := os.ReadFile(filepath.Join(dir, "edge", name+".jsonl"))
 		if err != nil {
@@ -81,7 +59,7 @@ func TestCorpusEdgeByEveryProfile(t *testing.T) {
 
 // compareEdge compares what p makes of a file with what its agent said. Where
 // that is a defect, the agent's answer must be one.
-func compareEdge(t *testing.T, p dialect.Profile, data []byte, want said, defect string) {
+func compareEdge(t *testing.T, p dialect.Profile, data []byte, want dialecttest.Said, defect string) {
 	t.Helper()
 	s, version, err := seen(p, data)
 	switch refused := want.Info["error"] != nil; {
@@ -104,10 +82,10 @@ func compareEdge(t *testing.T, p dialect.Profile, data []byte, want said, defect
 		return
 	}
 	if version != "3" {
-		rename(t, &want, s.Entries)
+		want.Rename(t, s.Entries)
 	}
 	compareInfo(t, s, want.Info)
-	compareTree(t, s, want.Tree)
+	dialecttest.Compare(t, "tree", dialecttest.Tree(t, s.Dialect, s.Entries), want.Tree)
 	if failed := want.Context["error"]; failed != nil {
 		if defect == "" {
 			t.Errorf("the agent fails with %v: is that a defect?", failed)
@@ -121,7 +99,7 @@ func compareEdge(t *testing.T, p dialect.Profile, data []byte, want said, defect
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "context", parsed(t, raw), withRefs(want.Context))
+	dialecttest.Compare(t, "context", dialecttest.Parsed(t, raw), dialecttest.WithRefs(want.Context))
 }
 
 // seen is the file as p reads it, and its format version.
@@ -145,11 +123,7 @@ func compareInfo(t *testing.T, s dialect.Session, want map[string]any) {
 		t.Fatal(err)
 	}
 	info.Own = nil
-	b, err := json.Marshal(info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := parsed(t, b).(map[string]any)
+	got := dialecttest.ViaJSON(t, info)
 	if _, ok := want["cwd"]; !ok { // omp's is where it runs
 		delete(got, "cwd")
 	}
@@ -159,78 +133,6 @@ func compareInfo(t *testing.T, s dialect.Session, want map[string]any) {
 		}
 	}
 	for name := range got {
-		compare(t, name, got[name], want[name])
-	}
-}
-
-func compareTree(t *testing.T, s dialect.Session, want any) {
-	t.Helper()
-	tree := []any{}
-	for _, n := range s.Dialect.Tree(s.Entries) {
-		b, err := json.Marshal(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := parsed(t, b).(map[string]any)
-		if n.ID == "" {
-			delete(row, "id")
-		}
-		tree = append(tree, row)
-	}
-	compare(t, "tree", tree, want)
-}
-
-// rename makes ours the random ids in what an agent said of a file that it
-// migrated. The tree of such a file is a line.
-func rename(t *testing.T, s *said, es []core.Entry) {
-	t.Helper()
-	rows := s.Tree.([]any)
-	pairs := []string{fmt.Sprintf("%q", s.Info["leafId"]), fmt.Sprintf("%q", es[len(es)-1].ID)}
-	for i, row := range rows {
-		pairs = append(pairs, fmt.Sprintf("%q", row.(map[string]any)["id"]), fmt.Sprintf("%q", es[i].ID))
-	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	*s = said{}
-	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(b))), s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// withRefs is v with the images that omp fetched from its own store as the
-// references that files have.
-func withRefs(v any) any {
-	switch v := v.(type) {
-	case []any:
-		for i := range v {
-			v[i] = withRefs(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = withRefs(v[name])
-		}
-		data, _ := v["data"].(string)
-		if raw, err := base64.StdEncoding.DecodeString(data); err == nil && v["type"] == "image" && len(data) >= 1024 {
-			v["data"] = fmt.Sprintf("blob:sha256:%x", sha256.Sum256(raw))
-		}
-	}
-	return v
-}
-
-func parsed(t *testing.T, b []byte) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func compare(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-agent +ours):\n%.3000s", what, d)
+		dialecttest.Compare(t, name, got[name], want[name])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
@@ -15,10 +16,7 @@ import (
 // that its header has.
 func TestCorpusOpenRathsWordsAreExportedAsTheyWere(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("SESS_CORPUS")
-	if dir == "" {
-		t.Skip("SESS_CORPUS is not set: no files of real agents to read")
-	}
+	dir := dialecttest.Corpus(t)
 	files, err := filepath.Glob(filepath.Join(dir, "openrath", "*"))
 	if err != nil {
 		t.Fatal(err)

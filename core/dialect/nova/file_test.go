@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/nova"
 )
 
@@ -237,10 +238,7 @@ func TestTheLogsOwnCopyOfASessionIsAFork(t *testing.T) {
 // NOVA-02, NOVA-28
 func TestCorpusFilesAreGivenBackAndRead(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv("SESS_CORPUS")
-	if root == "" {
-		t.Skip("SESS_CORPUS is not set: no real sessions to read")
-	}
+	root := dialecttest.Corpus(t)
 	names, _ := filepath.Glob(filepath.Join(root, "nova", "*-*-*.json"))
 	if len(names) == 0 {
 		t.Error("there is no session in the corpus")

@@ -2,8 +2,6 @@ package omp_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
@@ -22,44 +19,25 @@ import (
 // The tests in this file hold the dialect to what the real omp said of files
 // that are not part of the project.
 
-// corpus returns the folder that SESS_CORPUS names.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("SESS_CORPUS")
-	if dir == "" {
-		t.Skip("SESS_CORPUS does not name the corpus of real session files")
-	}
-	return dir
-}
-
-// said is what omp said of a file.
-type said struct {
-	Info          map[string]any            `json:"info"`
-	Tree          any                       `json:"tree"`
-	Contexts      map[string]map[string]any `json:"contexts"`
-	Context       map[string]any            `json:"context"`
-	RewrittenText string                    `json:"rewritten_text"`
-}
-
 // OMP-04, OMP-05, OMP-06, OMP-07, OMP-08, OMP-09, OMP-10, OMP-11, OMP-12, OMP-14,
 // OMP-23, OMP-24, OMP-25, OMP-26, OMP-27, OMP-28, OMP-37 on sessions that omp wrote.
 func TestCorpusMade(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob(filepath.Join(corpus(t), "omp", "made", "*.expected.json"))
+	files, _ := filepath.Glob(filepath.Join(dialecttest.Corpus(t), "omp", "made", "*.expected.json"))
 	if len(files) == 0 {
 		t.Fatal("no *.expected.json in the corpus")
 	}
 	for _, name := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
-			var want said
-			readJSON(t, name, &want)
-			f, data := readFile(t, strings.TrimSuffix(name, ".expected.json")+".jsonl")
+			var want dialecttest.Said
+			dialecttest.ReadJSON(t, name, &want)
+			f, data := dialecttest.ReadFile(t, omp.Dialect{}, strings.TrimSuffix(name, ".expected.json")+".jsonl")
 			roundTrips(t, f, data)
 			compareSession(t, f, want)
 			d := omp.Dialect{Notes: promptOf(t, f, want.Contexts)}
 			for leaf, context := range want.Contexts {
-				compare(t, "context at "+leaf, contextAt(t, d, f, leaf), withRefs(context))
+				dialecttest.Compare(t, "context at "+leaf, dialecttest.ContextAt(t, d, f, leaf), dialecttest.WithRefs(context))
 			}
 			t.Logf("%d entries, %d contexts", len(f.Entries), len(want.Contexts))
 		})
@@ -77,7 +55,7 @@ func promptOf(t *testing.T, f *core.File, contexts map[string]map[string]any) st
 				continue
 			}
 			said := m.(map[string]any)["content"].(string)
-			ours := contextAt(t, omp.Dialect{}, f, leaf)["messages"].([]any)[0].(map[string]any)["content"].(string)
+			ours := dialecttest.ContextAt(t, omp.Dialect{}, f, leaf)["messages"].([]any)[0].(map[string]any)["content"].(string)
 			notes := strings.TrimSuffix(strings.TrimPrefix(ours, "<experimental-context-notes>\n"), behind)
 			words, ok := strings.CutSuffix(said, "\n"+notes+behind)
 			if !ok {
@@ -101,9 +79,9 @@ var defects = map[string]string{
 // gave; but for its defects, each of which must still be one.
 func TestCorpusEdge(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(corpus(t), "edge")
-	var results map[string]map[string]said
-	readJSON(t, filepath.Join(dir, "results.json"), &results)
+	dir := filepath.Join(dialecttest.Corpus(t), "edge")
+	var results map[string]map[string]dialecttest.Said
+	dialecttest.ReadJSON(t, filepath.Join(dir, "results.json"), &results)
 	for name := range defects {
 		if _, ok := results[name]; !ok {
 			t.Errorf("there is no case %s", name)
@@ -130,7 +108,7 @@ func TestCorpusEdge(t *testing.T) {
 
 // edge compares what we read in data with what omp said of it. It reports
 // whether one of both has an answer where the other has none.
-func edge(t *testing.T, data []byte, want said) (differs bool) {
+func edge(t *testing.T, data []byte, want dialecttest.Said) (differs bool) {
 	t.Helper()
 	failed := want.Info["error"] != nil
 	f, err := omp.Dialect{}.File(data)
@@ -141,25 +119,25 @@ func edge(t *testing.T, data []byte, want said) (differs bool) {
 	if f.Exact {
 		roundTrips(t, f, data)
 	}
-	context := contextAt(t, omp.Dialect{}, f, "__default")
+	context := dialecttest.ContextAt(t, omp.Dialect{}, f, "__default")
 	if failed {
 		return true
 	}
 	rewritten(t, f, want)
 	if f.Version != "3" {
-		renameAll(t, &want, f)
+		want.Rename(t, f.Entries)
 	}
 	compareSession(t, f, want)
 	if want.Context["error"] != nil {
 		return true
 	}
-	compare(t, "context", context, withRefs(want.Context))
+	dialecttest.Compare(t, "context", context, dialecttest.WithRefs(want.Context))
 	return false
 }
 
 // rewritten compares f with the file as omp rewrites it: as JSON.stringify has
 // it, with a title slot in front. Its random ids are made ours.
-func rewritten(t *testing.T, f *core.File, want said) {
+func rewritten(t *testing.T, f *core.File, want dialecttest.Said) {
 	t.Helper()
 	theirs, err := omp.Dialect{}.File([]byte(want.RewrittenText))
 	if err != nil {
@@ -171,22 +149,22 @@ func rewritten(t *testing.T, f *core.File, want said) {
 	if len(theirs.Entries) != len(f.Entries) {
 		t.Fatalf("%d entries, omp has %d", len(f.Entries), len(theirs.Entries))
 	}
-	ids := renaming(theirs.Entries, f.Entries)
+	ids := dialecttest.Renaming(theirs.Entries, f.Entries)
 	ours := core.HeaderFirst(f.Header, f.Entries)
 	for i, e := range core.HeaderFirst(theirs.Header, theirs.Entries) {
-		compare(t, "rewritten line", stringified(t, ours[i].Line), ids.Replace(string(e.Line)))
+		dialecttest.Compare(t, "rewritten line", stringified(t, ours[i].Line), ids.Replace(string(e.Line)))
 	}
 }
 
 func TestCorpusLive(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob(filepath.Join(corpus(t), "omp", "live", "*.jsonl"))
+	files, _ := filepath.Glob(filepath.Join(dialecttest.Corpus(t), "omp", "live", "*.jsonl"))
 	for _, name := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
-			f, data := readFile(t, name)
+			f, data := dialecttest.ReadFile(t, omp.Dialect{}, name)
 			roundTrips(t, f, data)
-			contextAt(t, omp.Dialect{}, f, "__default")
+			dialecttest.ContextAt(t, omp.Dialect{}, f, "__default")
 			dir, base := omp.Dialect{Home: "/home/dev", Temp: "/tmp"}.FileName(f.Header)
 			t.Log(len(f.Entries), dir, base)
 		})
@@ -196,7 +174,7 @@ func TestCorpusLive(t *testing.T) {
 func TestCorpusDetect(t *testing.T) {
 	t.Parallel()
 	for folder, want := range map[string]string{"omp/made": "omp", "omp/live": "omp", "pi/made": "pi", "pi/live": "pi", "pi/real": "pi"} {
-		files, _ := filepath.Glob(filepath.Join(corpus(t), folder, "*.jsonl"))
+		files, _ := filepath.Glob(filepath.Join(dialecttest.Corpus(t), folder, "*.jsonl"))
 		for _, name := range files {
 			data, err := os.ReadFile(name)
 			if err != nil {
@@ -231,7 +209,7 @@ func roundTrips(t *testing.T, f *core.File, data []byte) {
 }
 
 // compareSession compares info, tree and, where omp's listing has it, summary.
-func compareSession(t *testing.T, f *core.File, want said) {
+func compareSession(t *testing.T, f *core.File, want dialecttest.Said) {
 	t.Helper()
 	d := omp.Dialect{}
 	info, err := d.Info(f.Header, f.Entries, core.Leaf{})
@@ -240,46 +218,38 @@ func compareSession(t *testing.T, f *core.File, want said) {
 	}
 	compareOwn(t, info.Own, want)
 	info.Own = nil
-	got := viaJSON(t, info)
+	got := dialecttest.ViaJSON(t, info)
 	for name := range got {
 		if _, ok := want.Info[name]; !ok && name != "cwd" {
 			t.Errorf("omp's info has no %s", name)
 		}
 		if name != "cwd" { // omp's is where it runs
-			compare(t, name, got[name], want.Info[name])
+			dialecttest.Compare(t, name, got[name], want.Info[name])
 		}
 	}
-	tree := []any{}
-	for _, n := range d.Tree(f.Entries) {
-		row := viaJSON(t, n)
-		if n.ID == "" {
-			delete(row, "id")
-		}
-		tree = append(tree, row)
-	}
-	compare(t, "tree", tree, want.Tree)
+	dialecttest.Compare(t, "tree", dialecttest.Tree(t, d, f.Entries), want.Tree)
 	s := d.Summary(f.Header, f.Entries)
 	if listed, ok := want.Info["listInfo"].(map[string]any); ok {
 		name, _ := listed["title"].(string)
-		compare(t, "summary", []any{s.Name, s.Created}, []any{name, listed["created"]})
+		dialecttest.Compare(t, "summary", []any{s.Name, s.Created}, []any{name, listed["created"]})
 	}
 	if u, ok := want.Info["usage"].(map[string]any); ok {
 		got := []any{float64(s.Usage.Input), float64(s.Usage.Output), float64(s.Usage.CacheRead), float64(s.Usage.CacheWrite), fmt.Sprintf("%.6f", s.Usage.Cost)}
-		compare(t, "usage", got, []any{u["input"], u["output"], u["cacheRead"], u["cacheWrite"], fmt.Sprintf("%.6f", u["cost"])})
+		dialecttest.Compare(t, "usage", got, []any{u["input"], u["output"], u["cacheRead"], u["cacheWrite"], fmt.Sprintf("%.6f", u["cost"])})
 	}
 }
 
 // compareOwn compares what only omp has: the title's source and slot with its
 // info, the settings with its context.
-func compareOwn(t *testing.T, raw json.RawMessage, want said) {
+func compareOwn(t *testing.T, raw json.RawMessage, want dialecttest.Said) {
 	t.Helper()
-	own := viaJSON(t, raw)
+	own := dialecttest.ViaJSON(t, raw)
 	for _, name := range []string{"titleSource", "titleSlot"} {
 		slot, _ := want.Info[name].(map[string]any)
 		for _, other := range []string{"type", "v", "pad"} {
 			delete(slot, other)
 		}
-		compare(t, name, own[name], want.Info[name])
+		dialecttest.Compare(t, name, own[name], want.Info[name])
 	}
 	context := want.Context
 	if want.Contexts != nil {
@@ -287,103 +257,8 @@ func compareOwn(t *testing.T, raw json.RawMessage, want said) {
 	}
 	for name, value := range context {
 		if name != "messages" && context["error"] == nil {
-			compare(t, "own "+name, own[name], value)
+			dialecttest.Compare(t, "own "+name, own[name], value)
 		}
-	}
-}
-
-// withRefs is v with every image of a size that omp keeps apart in the form
-// that a file has: a reference, which the bytes that omp put there must match.
-func withRefs(v any) any {
-	switch v := v.(type) {
-	case []any:
-		for i := range v {
-			v[i] = withRefs(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = withRefs(v[name])
-		}
-		data, _ := v["data"].(string)
-		if raw, err := base64.StdEncoding.DecodeString(data); err == nil && v["type"] == "image" && len(data) >= 1024 {
-			v["data"] = fmt.Sprintf("blob:sha256:%x", sha256.Sum256(raw))
-		}
-	}
-	return v
-}
-
-func contextAt(t *testing.T, d omp.Dialect, f *core.File, at string) map[string]any {
-	t.Helper()
-	leaf := core.LeafAt(at)
-	switch at {
-	case "__default":
-		leaf = core.Leaf{}
-	case "null":
-		leaf = core.NoLeaf
-	}
-	raw, err := d.Context(f.Entries, leaf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var context map[string]any
-	if err := json.Unmarshal(raw, &context); err != nil {
-		t.Fatal(err)
-	}
-	return context
-}
-
-// renaming replaces the ids of from by those of to, place by place.
-func renaming(from, to []core.Entry) *strings.Replacer {
-	var pairs []string
-	for i := range min(len(from), len(to)) {
-		if from[i].ID != to[i].ID {
-			pairs = append(pairs, `"`+from[i].ID+`"`, `"`+to[i].ID+`"`)
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// renameAll makes ours the random ids in what omp said of a migrated file. They
-// are not those of the text it wrote, for it was asked several times; the tree
-// of such a file is a line, and has them all.
-func renameAll(t *testing.T, s *said, f *core.File) {
-	t.Helper()
-	last := f.Entries[len(f.Entries)-1].ID
-	pairs := []string{fmt.Sprintf("%q", s.Info["leafId"]), fmt.Sprintf("%q", last)}
-	for i, row := range s.Tree.([]any) {
-		pairs = append(pairs, fmt.Sprintf("%q", row.(map[string]any)["id"]), fmt.Sprintf("%q", f.Entries[i].ID))
-	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	*s = said{}
-	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(b))), s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func readFile(t *testing.T, name string) (*core.File, []byte) {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := omp.Dialect{}.File(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, data
-}
-
-func readJSON(t *testing.T, name string, to any) {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(b, to)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -395,31 +270,4 @@ func stringified(t *testing.T, line []byte) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-func viaJSON(t *testing.T, v any) map[string]any {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func compare(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-omp +ours):\n%s", what, clipped(d))
-	}
-}
-
-func clipped(s string) string {
-	if len(s) > 4000 {
-		return fmt.Sprintf("%s… (%d bytes)", s[:4000], len(s))
-	}
-	return s
 }

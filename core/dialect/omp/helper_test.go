@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 )
 
@@ -63,29 +64,14 @@ func chain(lines ...string) []string {
 	return lines
 }
 
-// text is the lines as a file.
-func text(lines ...string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+var (
+	text = dialecttest.Text
+	ids  = dialecttest.IDs
+)
 
-// entries reads lines as the entries of a session of version 3.
 func entries(t testing.TB, lines ...string) []core.Entry {
 	t.Helper()
-	es := make([]core.Entry, len(lines))
-	for i, line := range lines {
-		e, err := omp.Dialect{}.Entry([]byte(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		es[i] = e
-	}
-	return es
-}
-
-func ids(es []core.Entry) string {
-	var b strings.Builder
-	for i := range es {
-		b.WriteString(" " + es[i].ID)
-	}
-	return strings.TrimPrefix(b.String(), " ")
+	return dialecttest.Entries(t, omp.Dialect{}, lines...)
 }
 
 // laidOut is a session as omp's file has it.

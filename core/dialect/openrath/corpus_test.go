@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
 )
 
@@ -27,10 +28,7 @@ type loadedJSON struct {
 // RATH-01, RATH-34, RATH-35, RATH-36, RATH-37, RATH-38, RATH-41
 func TestCorpusLoadsAsOpenRathLoadsIt(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("SESS_CORPUS")
-	if dir == "" {
-		t.Skip("SESS_CORPUS does not name the corpus of real session files")
-	}
+	dir := dialecttest.Corpus(t)
 	names, _ := filepath.Glob(filepath.Join(dir, "openrath", "*.jsonl.loaded.json"))
 	partial, _ := filepath.Glob(filepath.Join(dir, "openrath", "*.__partial__.loaded.json"))
 	if len(names) == 0 || len(partial) == 0 {

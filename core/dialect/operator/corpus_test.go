@@ -2,15 +2,13 @@ package operator_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 )
 
@@ -49,11 +47,7 @@ type node struct {
 // on files that Operator wrote.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("SESS_CORPUS")
-	if dir == "" {
-		t.Skip("SESS_CORPUS does not name the corpus of real session files")
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "operator", "*.jsonl"))
+	files, _ := filepath.Glob(filepath.Join(dialecttest.Corpus(t), "operator", "*.jsonl"))
 	if len(files) == 0 {
 		t.Fatal("no *.jsonl in the corpus")
 	}
@@ -82,17 +76,17 @@ func TestCorpus(t *testing.T) {
 func compareLoaded(t *testing.T, f *core.File, name string) {
 	t.Helper()
 	var want loaded
-	readJSON(t, name+".loaded.json", &want)
+	dialecttest.ReadJSON(t, name+".loaded.json", &want)
 	info, err := operator.Dialect{}.Info(f.Header, f.Entries, core.Leaf{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := loaded{SessionID: info.SessionID, LeafID: info.LeafID, Labels: info.Labels, Name: info.Name, Header: parsed(t, info.Header)}
+	got := loaded{SessionID: info.SessionID, LeafID: info.LeafID, Labels: info.Labels, Name: info.Name, Header: dialecttest.Parsed(t, info.Header)}
 	for _, e := range f.Entries {
 		if err := operator.Check(e.Line); err != nil {
 			t.Error(err)
 		}
-		got.Entries = append(got.Entries, parsed(t, e.Line))
+		got.Entries = append(got.Entries, dialecttest.Parsed(t, e.Line))
 	}
 	channel, err := operator.Channel(f.Entries, core.Leaf{})
 	if err != nil {
@@ -101,7 +95,7 @@ func compareLoaded(t *testing.T, f *core.File, name string) {
 	if channel != "" {
 		got.Channel = &channel
 	}
-	compare(t, "loaded", got, want)
+	dialecttest.Compare(t, "loaded", got, want)
 	if info.EntryCount != len(want.Entries) {
 		t.Errorf("%d entries counted", info.EntryCount)
 	}
@@ -113,7 +107,7 @@ func compareLoaded(t *testing.T, f *core.File, name string) {
 func compareTree(t *testing.T, f *core.File, name string) {
 	t.Helper()
 	var roots []node
-	readJSON(t, name+".tree.json", &roots)
+	dialecttest.ReadJSON(t, name+".tree.json", &roots)
 	var want []core.TreeNode
 	var flatten func(nodes []node, depth int)
 	flatten = func(nodes []node, depth int) {
@@ -127,45 +121,18 @@ func compareTree(t *testing.T, f *core.File, name string) {
 	for i := range got {
 		got[i].LabelTimestamp = nil // Operator has it, the file beside does not
 	}
-	compare(t, "tree", got, want)
+	dialecttest.Compare(t, "tree", got, want)
 }
 
 func compareContext(t *testing.T, f *core.File, name string) {
 	t.Helper()
 	var want any
-	readJSON(t, name+".context.json", &want)
+	dialecttest.ReadJSON(t, name+".context.json", &want)
 	for _, leaf := range []core.Leaf{{}, operator.Dialect{}.Leaf(f.Entries)} {
 		context, err := operator.Dialect{}.Context(f.Entries, leaf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "context", parsed(t, context), want)
-	}
-}
-
-func parsed(t *testing.T, b []byte) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func readJSON(t *testing.T, name string, to any) {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(b, to)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func compare(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-Operator +ours):\n%s", what, d[:min(len(d), 4000)])
+		dialecttest.Compare(t, "context", dialecttest.Parsed(t, context), want)
 	}
 }

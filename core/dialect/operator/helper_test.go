@@ -1,11 +1,10 @@
 package operator_test
 
 import (
-	"strings"
-
 	"pgregory.net/rapid"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 )
 
@@ -22,21 +21,14 @@ const (
 	hiM    = `{"contents":[{"type":"text","content":"hi"}],"id":"m-2","timestamp":1002.0,"role":"assistant","usage":{"input_tokens":1,"output_tokens":2,"cache_read_tokens":3,"cache_write_tokens":4,"cost":{"input":9.0,"total":0.5}},"stop_reason":"stop","error":""}`
 )
 
-// text is the lines as a file.
-func text(lines ...string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+var (
+	text = dialecttest.Text
+	ids  = dialecttest.IDs
+)
 
-// entries reads lines as the entries of a session.
 func entries(t rapid.TB, lines ...string) []core.Entry {
 	t.Helper()
-	es := make([]core.Entry, len(lines))
-	for i, line := range lines {
-		e, err := operator.Dialect{}.Entry([]byte(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		es[i] = e
-	}
-	return es
+	return dialecttest.Entries(t, operator.Dialect{}, lines...)
 }
 
 func theHeader(t rapid.TB) core.Header {
@@ -46,14 +38,6 @@ func theHeader(t rapid.TB) core.Header {
 		t.Fatal(err)
 	}
 	return h
-}
-
-func ids(es []core.Entry) string {
-	var b strings.Builder
-	for i := range es {
-		b.WriteString(" " + es[i].ID)
-	}
-	return strings.TrimPrefix(b.String(), " ")
 }
 
 // then is an entry of some type behind parent, with more members.

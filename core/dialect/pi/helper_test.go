@@ -1,10 +1,10 @@
 package pi_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/pi"
 )
 
@@ -18,27 +18,12 @@ const (
 	hiM    = `{"role":"assistant","content":[{"type":"text","text":"hi"}],"provider":"openai","model":"m1","timestamp":1002}`
 )
 
-// text is the lines as a file.
-func text(lines ...string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+var (
+	text = dialecttest.Text
+	ids  = dialecttest.IDs
+)
 
-// entries reads lines as the entries of a session of version 3.
 func entries(t testing.TB, lines ...string) []core.Entry {
 	t.Helper()
-	es := make([]core.Entry, len(lines))
-	for i, line := range lines {
-		e, err := pi.Dialect{}.Entry([]byte(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		es[i] = e
-	}
-	return es
-}
-
-func ids(es []core.Entry) string {
-	var b strings.Builder
-	for i := range es {
-		b.WriteString(" " + es[i].ID)
-	}
-	return strings.TrimPrefix(b.String(), " ")
+	return dialecttest.Entries(t, pi.Dialect{}, lines...)
 }
