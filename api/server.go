@@ -33,7 +33,7 @@ type Config struct {
 	Sessions     *stream.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    materializer.Directory
+	Directory    Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 	Collector    *gc.Collector    // nil where blobs are not collected

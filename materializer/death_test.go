@@ -247,7 +247,7 @@ func TestAMaterializerThatDiesAtAnyStepLeavesNothingToMend(t *testing.T) {
 
 // healthy has a doctor look at all that a materializer leaves behind: it finds
 // nothing to mend.
-func (r *rig) healthy(t *testing.T, d materializer.Directory, m *materializer.Materializer) {
+func (r *rig) healthy(t *testing.T, d *index.Index, m *materializer.Materializer) {
 	t.Helper()
 	fine := func(context.Context) error { return nil }
 	always := time.Duration(0)

@@ -120,7 +120,7 @@ func (r *rig) create(t *testing.T, id string) *stream.Session {
 }
 
 // allRows returns the row of every session, by id.
-func allRows(t *testing.T, d materializer.Directory) (rows []materializer.Row, err error) {
+func allRows(t *testing.T, d *index.Index) (rows []materializer.Row, err error) {
 	t.Helper()
 	for row, err := range d.Rows(t.Context()) {
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -150,21 +149,6 @@ func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 		return nil
 	}
 	return m.cut(ctx, t, p)
-}
-
-// Survey looks at every message of a shard, and returns how many of its bytes are
-// needed and how many nobody needs.
-func (m *Materializer) Survey(ctx context.Context, shard int) (live, garbage int64, err error) {
-	st, err := m.cfg.Log.State(ctx, shard)
-	if err != nil {
-		return 0, 0, err
-	}
-	v, err := m.survey(ctx, shard, st)
-	if err != nil {
-		return 0, 0, err
-	}
-	p := v.plan(math.MaxInt64/4, func(core.SessionID) bool { return false })
-	return p.live, p.garbage, nil
 }
 
 // survey looks at every message of a shard.

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -40,7 +41,7 @@ func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage in
 
 // sound fails the test unless every session of the log is read, without a fault,
 // as it is in want.
-func (r *rig) sound(t *testing.T, d materializer.Directory, m *materializer.Materializer, want map[core.SessionID][]byte) {
+func (r *rig) sound(t *testing.T, d *index.Index, m *materializer.Materializer, want map[core.SessionID][]byte) {
 	t.Helper()
 	v := &verify.Verifier{Log: r.log, Sessions: r.sessions, Cache: r.cache, Materializer: m, Directory: d, Snapshots: r.snapshots, Blobs: r.blobs}
 	ids, problems, err := v.Shards(t.Context())
@@ -351,7 +352,7 @@ func TestRebuildRestoresRowsAndPrompts(t *testing.T) {
 	}
 }
 
-func allPrompts(t *testing.T, d materializer.Directory) []materializer.Prompt {
+func allPrompts(t *testing.T, d *index.Index) []materializer.Prompt {
 	t.Helper()
 	page, err := d.Prompts(t.Context(), materializer.PromptQuery{Limit: 1000})
 	if err != nil {

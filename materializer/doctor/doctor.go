@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -78,12 +79,21 @@ type Node struct {
 	Store func(context.Context) error
 }
 
+// Directory is the rows that a Doctor compares with the log. index.Index implements
+// it.
+type Directory interface {
+	// Seq returns the seq of a session's row, 0 if there is none.
+	Seq(id core.SessionID) uint64
+	// Rows yields the row of every session. An error is yielded once, last.
+	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
+}
+
 // A Doctor examines one log through one node.
 type Doctor struct {
 	Log          *stream.Log
 	Sessions     *stream.Sessions
 	Materializer *materializer.Materializer
-	Directory    materializer.Directory
+	Directory    Directory
 	Bucket       blobstore.Bucket
 	Verifier     *verify.Verifier
 	Blobs        *blobstore.Blobs // in Bucket

@@ -43,7 +43,9 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (
 	return n, nil
 }
 
-// Changes implements materializer.Directory.
+// Changes returns up to limit rows that changed after a mark, oldest change first, and
+// the mark to continue from. Each row appears once, in its current state. It returns
+// core.ErrLost if the mark is of another directory: the caller lists again.
 func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materializer.Mark, limit int) (cs []materializer.Change, end materializer.Mark, err error) {
 	w, err := whereOf(&f, "")
 	if err != nil {

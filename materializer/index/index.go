@@ -118,8 +118,9 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Put implements materializer.Directory. Where too much waits to be written, it
-// writes.
+// Put replaces a session's row and text, unless the row there has the same or a higher
+// seq. If too much is pending it writes, else Run does soon. It is visible to queries
+// after the next Sync at the latest.
 func (x *Index) Put(v materializer.View) {
 	if seq := x.Seq(v.Row.ID); seq != 0 && seq >= v.Row.Seq {
 		return
@@ -155,7 +156,8 @@ func (x *Index) at(id core.SessionID) *change {
 	return c
 }
 
-// Forget implements materializer.Directory.
+// Forget drops a session's row and text, so that the next Put stores them whatever
+// its seq.
 func (x *Index) Forget(id core.SessionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -166,7 +168,7 @@ func (x *Index) Forget(id core.SessionID) {
 	c.forget, c.view = true, nil
 }
 
-// ForgetIf implements materializer.Directory.
+// ForgetIf drops the rows and texts of all sessions that match.
 func (x *Index) ForgetIf(which func(core.SessionID) bool) {
 	for id := range x.allIDs() {
 		if which(id) {
@@ -176,7 +178,7 @@ func (x *Index) ForgetIf(which func(core.SessionID) bool) {
 	x.flush(context.Background())
 }
 
-// Seq implements materializer.Directory.
+// Seq returns the seq of a session's row, 0 if there is none.
 func (x *Index) Seq(id core.SessionID) uint64 {
 	x.mu.Lock()
 	for _, m := range []map[core.SessionID]*change{x.pending, x.flight} {
@@ -235,12 +237,12 @@ func (x *Index) allIDs() iter.Seq[core.SessionID] {
 	}
 }
 
-// Behind implements materializer.Directory.
+// Behind returns the sessions with records that no snapshot covers.
 func (x *Index) Behind() []core.SessionID {
 	return x.ids(`SELECT id FROM sessions WHERE snapshot + 1 < seq AND deleted < 2`) // the checkpoint itself is a record
 }
 
-// Erased implements materializer.Directory.
+// Erased returns the erased sessions.
 func (x *Index) Erased() []core.SessionID {
 	return x.ids(`SELECT id FROM sessions WHERE deleted = 2`)
 }
@@ -265,14 +267,15 @@ func (x *Index) ids(query string, args ...any) []core.SessionID {
 	return ids
 }
 
-// Floor implements materializer.Directory.
+// Floor returns up to which record of a shard the rows are complete.
 func (x *Index) Floor(shard int) materializer.Floor {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.floors[shard]
 }
 
-// SetFloor implements materializer.Directory.
+// SetFloor sets a shard's floor: its records up to f were put or skipped. It does
+// nothing while the shard is lost.
 func (x *Index) SetFloor(shard int, f materializer.Floor) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -281,36 +284,37 @@ func (x *Index) SetFloor(shard int, f materializer.Floor) {
 	}
 }
 
-// Lost implements materializer.Directory.
+// Lost reports whether what was put of a shard is gone, because the file was corrupt
+// and was rebuilt.
 func (x *Index) Lost(shard int) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.lost[shard]
 }
 
-// Restart implements materializer.Directory.
+// Restart ends the loss of a shard: it is being put again from its first record on.
 func (x *Index) Restart(shard int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.lost, shard)
 }
 
-// Len implements materializer.Directory.
+// Len returns the number of sessions, without those in the trash.
 func (x *Index) Len() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.live
 }
 
-// Changed implements materializer.Directory.
+// Changed returns a channel that is closed at the next change of a row.
 func (x *Index) Changed() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.changed
 }
 
-// Sync implements materializer.Directory. What it began goes on when its caller
-// does not wait for it any more.
+// Sync returns when queries see everything that was put before, or when that cannot be
+// stored now. If ctx ends first, writing continues.
 func (x *Index) Sync(ctx context.Context) {
 	done := make(chan struct{})
 	x.syncs.Go(func() {
@@ -323,7 +327,7 @@ func (x *Index) Sync(ctx context.Context) {
 	}
 }
 
-// Run implements materializer.Directory.
+// Run writes what was put until ctx ends, and once more then. The error is never nil.
 func (x *Index) Run(ctx context.Context) error {
 	t := time.NewTicker(flushEvery)
 	defer t.Stop()

@@ -115,7 +115,7 @@ func (o order) parse(s string) (place, error) {
 	return place{}, fmt.Errorf("after %q is not the next of a page in this order: %w", s[:min(len(s), 200)], core.ErrInvalid)
 }
 
-// List implements materializer.Directory.
+// List returns a page of rows. It returns core.ErrInvalid if f is not valid.
 func (x *Index) List(ctx context.Context, f materializer.Filter) (materializer.Page, error) {
 	o := orderOf(&f)
 	w, err := whereOf(&f, o.sort)
@@ -243,7 +243,8 @@ func rowOf(text []byte) (r materializer.Row, err error) {
 	return r, nil
 }
 
-// Kin implements materializer.Directory.
+// Kin returns the rows of a session, its ancestors and its descendants, the oldest
+// first.
 func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error) {
 	return x.all(ctx, `WITH RECURSIVE
 		up(id) AS (SELECT ?1 UNION SELECT l.parent FROM up JOIN links l ON l.child = up.id),

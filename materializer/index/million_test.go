@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/index"
 )
 
 var (
@@ -110,10 +111,7 @@ func readThrough(t *testing.T, path string) {
 	}
 }
 
-func build(t *testing.T, x interface {
-	Put(materializer.View)
-}, w *world, path string, had int,
-) {
+func build(t *testing.T, x *index.Index, w *world, path string, had int) {
 	begin, size := time.Now(), int64(0)
 	_, before := transferred()
 	for i := had; i < *rows; i++ {
@@ -121,7 +119,7 @@ func build(t *testing.T, x interface {
 		size += v.Row.Size
 		x.Put(*v)
 	}
-	x.(materializer.Directory).Sync(t.Context())
+	x.Sync(t.Context())
 	took := time.Since(begin)
 	_, after := transferred()
 	info, err := os.Stat(path)
@@ -143,7 +141,7 @@ func build(t *testing.T, x interface {
 		w.settle(v)
 		x.Put(*v)
 	}
-	x.(materializer.Directory).Sync(t.Context())
+	x.Sync(t.Context())
 	took = time.Since(begin)
 	_, after = transferred()
 	t.Logf("then %d changes of %d sessions, each an entry more: %.0f a second, %d KiB written for each", changes, len(views), changes/took.Seconds(), (after-before)/changes>>10)

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/memlog"
 	pidialect "github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"

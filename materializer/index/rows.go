@@ -11,8 +11,9 @@ import (
 // rowsAtOnce is how many rows Rows has in memory.
 const rowsAtOnce = 500
 
-// Rows implements materializer.Directory. Between two pages nothing is held: who
-// takes long over a row holds up nobody.
+// Rows yields the row of every session, including deleted and erased ones, ordered by
+// id. It reads a page at a time and holds nothing in between, so a row that is added or
+// changed meanwhile may be missed or not. An error is yielded once, last.
 func (x *Index) Rows(ctx context.Context) iter.Seq2[materializer.Row, error] {
 	return func(yield func(materializer.Row, error) bool) {
 		after := ""

@@ -13,7 +13,8 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// Search implements materializer.Directory. q.Limit must be 1 or more.
+// Search returns the entries that have q's words, newest first. q.Limit must be 1 or
+// more. It returns core.ErrInvalid if q is not valid.
 func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materializer.SearchPage, error) {
 	page := materializer.SearchPage{Hits: []materializer.Hit{}}
 	terms, err := parseQuery(q.Text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -12,6 +13,16 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
+// Directory is the rows from which a Remover selects sessions. index.Index implements
+// it.
+type Directory interface {
+	// Rows yields the row of every session. An error is yielded once, last.
+	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
+	// Kin returns the rows of a session, its ancestors and its descendants, the
+	// oldest first.
+	Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error)
+}
+
 // A Remover erases and redacts the sessions of one log. Its methods may be
 // called from several goroutines, and on several nodes at once.
 type Remover struct {
@@ -19,7 +30,7 @@ type Remover struct {
 	Sessions     *stream.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    materializer.Directory
+	Directory    Directory
 	Snapshots    *materializer.Snapshots
 	// Window is how long a session stays in the trash before it may be erased
 	// without more ado.

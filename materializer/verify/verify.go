@@ -49,13 +49,20 @@ type Problem struct {
 	Next   string `json:"next,omitempty"` // what to do about it
 }
 
+// Directory is the rows that a Verifier compares with the log. index.Index implements
+// it.
+type Directory interface {
+	// Seq returns the seq of a session's row, 0 if there is none.
+	Seq(id core.SessionID) uint64
+}
+
 // A Verifier looks into the sessions of one log.
 type Verifier struct {
 	Log          *stream.Log
 	Sessions     *stream.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
-	Directory    materializer.Directory
+	Directory    Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
 }
