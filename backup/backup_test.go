@@ -28,7 +28,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// noise is n bytes of text that no compression makes smaller.
+// noise returns about n bytes of incompressible text.
 func noise(seed uint64, n int) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n*3/4)
@@ -38,7 +38,7 @@ func noise(seed uint64, n int) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// fill gives a node one session of each kind, and returns their ids.
+// fill creates one session of each kind on a node, and returns their ids.
 func fill(t *testing.T, n *node) []string {
 	t.Helper()
 	ctx := t.Context()
@@ -53,7 +53,7 @@ func fill(t *testing.T, n *node) []string {
 	if _, err := n.Checkpoint(ctx, grown); err != nil {
 		t.Fatal(err)
 	}
-	n.say(t, grown, "behind")
+	n.say(t, grown, "after")
 	image := harness.ImageMessage(9, "look", 4000)
 	if _, err := n.Append(ctx, grown, []byte(image), api.AppendOptions{}); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func fill(t *testing.T, n *node) []string {
 	if _, err := n.Claim(ctx, grown, api.ClaimRequest{Agent: "pi", Host: "desk"}); err != nil {
 		t.Fatal(err)
 	}
-	n.say2(t, grown)
+	n.sayAsHolder(t, grown)
 	large := n.bring(t, `{"type":"session","version":3,"id":"large-2026","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/home/me"}
 {"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"`+noise(1, 400<<10)+`"}}
 `)
@@ -80,8 +80,8 @@ this is no entry
 	return ids
 }
 
-// say2 has the head main written to whoever holds it.
-func (n *node) say2(t *testing.T, id string) {
+// sayAsHolder appends to head main as the writer that holds its claim.
+func (n *node) sayAsHolder(t *testing.T, id string) {
 	t.Helper()
 	heads, err := n.Heads(t.Context(), id)
 	if err != nil {
@@ -97,7 +97,7 @@ func (n *node) say2(t *testing.T, id string) {
 	}
 }
 
-// take makes a backup without problems.
+// take makes a backup, which must have no problems.
 func take(t *testing.T, n *node, repo *backup.Repo) *backup.Taken {
 	t.Helper()
 	taken, err := taker(n, repo).Take(t.Context())
@@ -114,8 +114,8 @@ func taker(n *node, repo *backup.Repo) *backup.Taker {
 	return &backup.Taker{Node: n.Client, Repo: repo, Host: "test", Now: time.Now}
 }
 
-// bringBack restores every session of a run.
-func bringBack(t *testing.T, n *node, repo *backup.Repo, at string) map[string]*backup.Restored {
+// restoreAll restores every session of a run.
+func restoreAll(t *testing.T, n *node, repo *backup.Repo, at string) map[string]*backup.Restored {
 	t.Helper()
 	run, err := repo.Pick(t.Context(), at)
 	if err != nil {
@@ -132,7 +132,7 @@ func bringBack(t *testing.T, n *node, repo *backup.Repo, at string) map[string]*
 	return done
 }
 
-// ends are where all sessions of a node end.
+// ends returns the ends of all sessions of a node.
 func (n *node) ends(t *testing.T) map[string]string {
 	t.Helper()
 	ends := map[string]string{}
@@ -149,7 +149,7 @@ func (n *node) ends(t *testing.T) map[string]string {
 	return ends
 }
 
-// content is what a session holds, as its agent and its readers see it.
+// content returns a session as agents and readers see it.
 func (n *node) content(t *testing.T, id string) string {
 	t.Helper()
 	var out strings.Builder
@@ -176,8 +176,8 @@ func (n *node) content(t *testing.T, id string) string {
 	return out.String() + string(b)
 }
 
-// same fails unless b holds the sessions of a, with the same chains and bytes, and
-// all of them unharmed.
+// same fails unless b has the sessions of a, intact, with the same chains and
+// byte-identical content.
 func same(t *testing.T, a, b *node, ids []string) {
 	t.Helper()
 	wantEnds, haveEnds := a.ends(t), b.ends(t)
@@ -208,7 +208,7 @@ func newRepo(t *testing.T) (*backup.Repo, blobstore.Bucket) {
 	return backup.NewRepo(b), b
 }
 
-func TestEverySessionComesBackWithTheSameBytesAndChain(t *testing.T) {
+func TestRestoreIsByteIdentical(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	ids := fill(t, a)
@@ -217,7 +217,7 @@ func TestEverySessionComesBackWithTheSameBytesAndChain(t *testing.T) {
 	if taken.Sessions != len(ids) || !taken.Strict {
 		t.Errorf("taken %+v", taken)
 	}
-	for id, r := range bringBack(t, b, backup.NewRepo(bucket), "") {
+	for id, r := range restoreAll(t, b, backup.NewRepo(bucket), "") {
 		if r.Standing != api.Absent || r.Stored == 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
@@ -232,7 +232,7 @@ func TestEverySessionComesBackWithTheSameBytesAndChain(t *testing.T) {
 	if _, err := b.Checkpoint(t.Context(), "old-2025"); err != nil {
 		t.Error(err)
 	}
-	for id, r := range bringBack(t, b, backup.NewRepo(bucket), "") {
+	for id, r := range restoreAll(t, b, backup.NewRepo(bucket), "") {
 		want := api.Same
 		if id == "old-2025" {
 			want = api.Ahead
@@ -243,7 +243,7 @@ func TestEverySessionComesBackWithTheSameBytesAndChain(t *testing.T) {
 	}
 }
 
-func TestUnchangedSessionsMoveNoBytes(t *testing.T) {
+func TestUnchangedSessionsAreNotRead(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	ids := fill(t, a)
@@ -262,23 +262,23 @@ func TestUnchangedSessionsMoveNoBytes(t *testing.T) {
 		t.Errorf("the third backup: %+v", third)
 	}
 	b := startNode(t)
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, ids)
 
 	// An earlier backup is still what it was.
 	c := startNode(t)
-	bringBack(t, c, backup.NewRepo(bucket), first.Run)
+	restoreAll(t, c, backup.NewRepo(bucket), first.Run)
 	if a.ends(t)["old-2025"] == c.ends(t)["old-2025"] {
-		t.Error("the first backup has what came later")
+		t.Error("the first backup contains later records")
 	}
-	// And what it lacks can be put behind it.
-	if r := bringBack(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Standing != api.Behind || r.Stored != 1 {
-		t.Errorf("the missing end: %+v", r)
+	// The missing records can be restored later.
+	if r := restoreAll(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Standing != api.Behind || r.Stored != 1 {
+		t.Errorf("restore of the missing records: %+v", r)
 	}
 	same(t, a, c, ids)
 }
 
-// objects are all keys of a bucket.
+// objects returns all keys of a bucket.
 func objects(t *testing.T, b blobstore.Bucket) []string {
 	t.Helper()
 	var keys []string
@@ -312,7 +312,7 @@ func put(t *testing.T, b blobstore.Bucket, key string, p []byte) {
 	}
 }
 
-func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
+func TestVerifyNamesEveryCorruptObject(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	fill(t, a)
@@ -321,7 +321,7 @@ func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
 	a.say(t, "old-2025", "news")
 	take(t, a, repo)
 	all := func() string {
-		var said []string
+		var problems []string
 		r := backup.NewRepo(bucket)
 		names, err := r.Runs(t.Context())
 		if err != nil {
@@ -330,7 +330,7 @@ func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
 		for _, n := range names {
 			run, err := r.Run(t.Context(), n)
 			if err != nil {
-				said = append(said, err.Error())
+				problems = append(problems, err.Error())
 				continue
 			}
 			checked, err := r.Verify(t.Context(), run)
@@ -338,13 +338,13 @@ func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range checked.Problems {
-				said = append(said, p.Detail)
+				problems = append(problems, p.Detail)
 			}
 		}
-		return strings.Join(said, "\n")
+		return strings.Join(problems, "\n")
 	}
-	if said := all(); said != "" {
-		t.Fatalf("before: %s", said)
+	if problems := all(); problems != "" {
+		t.Fatalf("before: %s", problems)
 	}
 	keys := objects(t, bucket)
 	for i, key := range keys {
@@ -353,8 +353,8 @@ func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
 		flipped[(i*7919)%len(flipped)] ^= 1 << (i % 8)
 		for what, bytes := range map[string][]byte{"flipped": flipped, "cut": whole[:len(whole)-1], "longer": append(slices.Clip(whole), 0)} {
 			put(t, bucket, key, bytes)
-			if said := all(); !strings.Contains(said, key) {
-				t.Errorf("%s %s is not named: %q", key, what, said)
+			if problems := all(); !strings.Contains(problems, key) {
+				t.Errorf("%s %s is not reported: %q", key, what, problems)
 			}
 		}
 		put(t, bucket, key, whole)
@@ -364,7 +364,7 @@ func TestAFlippedByteAnywhereIsNamed(t *testing.T) {
 	}
 }
 
-func TestADamagedBackupIsNotRestoredAndIsMendedByTheNext(t *testing.T) {
+func TestCorruptBackupIsNotRestoredAndFullBackupRepairsIt(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	ids := fill(t, a)
@@ -388,18 +388,18 @@ func TestADamagedBackupIsNotRestoredAndIsMendedByTheNext(t *testing.T) {
 		}
 	}
 	if ends := b.ends(t); len(ends) != 0 {
-		t.Errorf("stored all the same: %v", ends)
+		t.Errorf("stored despite the error: %v", ends)
 	}
 	again := taker(a, backup.NewRepo(bucket))
-	again.Anew = true
+	again.Full = true
 	if taken, err := again.Take(t.Context()); err != nil || len(taken.Problems) > 0 || taken.Sent == 0 {
-		t.Fatalf("anew: %v, %+v", err, taken)
+		t.Fatalf("full backup: %v, %+v", err, taken)
 	}
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, ids)
 }
 
-func TestABackupThatBreaksOffIsContinued(t *testing.T) {
+func TestInterruptedBackupIsResumed(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	ids := fill(t, a)
@@ -407,9 +407,9 @@ func TestABackupThatBreaksOffIsContinued(t *testing.T) {
 	once := take(t, a, backup.NewRepo(whole))
 	bucket := memblob.New()
 	var sent int64
-	broke := 0
+	interrupted := 0
 	for most := 1; ; most++ {
-		// Each try may write so many objects, and then the place is gone.
+		// Each attempt may write a limited number of objects before the bucket fails.
 		writes, ctx := 0, t.Context()
 		failing := blobstoretest.Failing{Bucket: bucket, Before: func(_ context.Context, op blobstoretest.Op, key string) error {
 			if op == blobstoretest.Put {
@@ -424,29 +424,29 @@ func TestABackupThatBreaksOffIsContinued(t *testing.T) {
 			sent += taken.Sent
 			break
 		}
-		broke++
+		interrupted++
 		if most > 100 {
-			t.Fatalf("it never ends: %v", err)
+			t.Fatalf("the backup never completes: %v", err)
 		}
 	}
-	if broke < 3 {
-		t.Errorf("it broke off %d times", broke)
+	if interrupted < 3 {
+		t.Errorf("interrupted %d times", interrupted)
 	}
 	if sent >= once.Sent {
-		t.Errorf("the last try sent %d bytes, one whole backup has %d", sent, once.Sent)
+		t.Errorf("the last attempt sent %d bytes, a complete backup %d", sent, once.Sent)
 	}
 	b := startNode(t)
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, ids)
 }
 
-func TestWhatWentAnotherWayIsRefusedAndBothPlacesAreNamed(t *testing.T) {
+func TestRestoreRejectsDivergedSession(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3}).Bytes))
 	repo, bucket := newRepo(t)
 	first := take(t, a, repo)
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	a.say(t, id, "this way")
 	take(t, a, repo)
 	b.say(t, id, "that way")
@@ -467,14 +467,14 @@ func TestWhatWentAnotherWayIsRefusedAndBothPlacesAreNamed(t *testing.T) {
 		}
 	}
 	if now := b.ends(t)[id]; now != before {
-		t.Errorf("it was at %s, now at %s", before, now)
+		t.Errorf("the session was at %s, now at %s", before, now)
 	}
-	if r := bringBack(t, b, repo, first.Run)[id]; r.Standing != api.Ahead {
+	if r := restoreAll(t, b, repo, first.Run)[id]; r.Standing != api.Ahead {
 		t.Errorf("the first backup: %+v", r)
 	}
 }
 
-func TestALogOfAnotherNameTakesNothing(t *testing.T) {
+func TestRestoreRejectsOtherLog(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNodeOf(t, "other")
 	fill(t, a)
@@ -494,11 +494,11 @@ func TestALogOfAnotherNameTakesNothing(t *testing.T) {
 		t.Errorf("stored: %v", ends)
 	}
 	if _, err := taker(b, repo).Take(t.Context()); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("a backup of another log at the same place: %v", err)
+		t.Errorf("a backup of another log in the same place: %v", err)
 	}
 }
 
-func TestARestoreMendsLostBlobsAndSnapshots(t *testing.T) {
+func TestRestoreRepairsLostBlobsAndSnapshots(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	ids := fill(t, a)
@@ -519,7 +519,7 @@ func TestARestoreMendsLostBlobsAndSnapshots(t *testing.T) {
 		p[len(p)/3] ^= 32
 		put(t, a.bucket, key, p)
 	}
-	for id, r := range bringBack(t, a, repo, "") {
+	for id, r := range restoreAll(t, a, repo, "") {
 		if r.Standing != api.Same || r.Stored != 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
@@ -529,24 +529,24 @@ func TestARestoreMendsLostBlobsAndSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatalf("verify %s: %v", id, err)
 		}
-		for _, p := range r.Problems { // bodies of records that nobody needs any more are not in a backup
+		for _, p := range r.Problems { // a backup omits bodies of records that are no longer needed
 			if p.Next != "nothing is lost: a later snapshot covers it" {
 				t.Errorf("verify %s: %+v", id, p)
 			}
 		}
 		if a.content(t, id) != want[id] {
-			t.Errorf("%s is another", id)
+			t.Errorf("%s differs", id)
 		}
 	}
 }
 
-func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T) {
+func TestCheckpointAfterLastBackupIncludesSnapshot(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3, Images: 1}).Bytes))
 	repo, _ := newRepo(t)
 	take(t, a, repo)
-	for range 2 { // the snapshot covers just what the backup has
+	for range 2 { // the snapshot covers exactly the records of the backup
 		if _, err := a.Checkpoint(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
@@ -554,7 +554,7 @@ func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T)
 		a.say(t, id, "more")
 		take(t, a, repo)
 	}
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	same(t, a, b, []string{id})
 	run, err := repo.Pick(t.Context(), "")
 	if err != nil || run.Sessions[0].Snapshot == nil {
@@ -562,8 +562,8 @@ func TestACheckpointRightBehindTheLastBackupIsTakenWithItsSnapshot(t *testing.T)
 	}
 }
 
-// A checkpoint of lines that did not change names the snapshot that was there.
-func TestASessionOnAnOlderSnapshotComesBack(t *testing.T) {
+// A checkpoint without new lines references the existing snapshot.
+func TestRestoreWithOlderSnapshot(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3}).Bytes))
@@ -584,17 +584,17 @@ func TestASessionOnAnOlderSnapshotComesBack(t *testing.T) {
 	}
 	repo, bucket := newRepo(t)
 	take(t, a, repo)
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, []string{id})
 }
 
-// A manifest of very many blobs is a body of its own.
-func TestASessionWhoseManifestIsLargeComesBack(t *testing.T) {
+// A manifest with very many blobs is stored as a separate body.
+func TestRestoreWithLargeManifest(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var redacted []string
-	for range 9000 { // their ids are in the manifest, and no compression makes them small
+	for range 9000 { // their ids are in the manifest and do not compress
 		id := make([]byte, 45)
 		for i := range id {
 			id[i] = byte(rng.Uint32())
@@ -624,17 +624,17 @@ func TestASessionWhoseManifestIsLargeComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(last.Body) < 2*stream.SpillSize {
-		t.Fatalf("its manifest has %d bytes", len(last.Body))
+		t.Fatalf("the manifest has %d bytes", len(last.Body))
 	}
 	repo, bucket := newRepo(t)
 	if taken := take(t, a, repo); len(taken.Problems) > 0 {
 		t.Fatalf("%+v", taken.Problems)
 	}
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, []string{id})
 }
 
-func TestRestoresAtTheSameTimeStoreEachRecordOnce(t *testing.T) {
+func TestConcurrentRestoresStoreEachRecordOnce(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	ids := fill(t, a)

@@ -1,30 +1,30 @@
-// Package backup keeps the sessions of a log in a place of its own, from which
-// they can be brought back without that log, its servers or its object store.
+// Package backup keeps the sessions of a log in a separate place, from which they
+// can be restored without that log, its servers or its object store.
 //
 // The nouns:
 //
-//   - A Repo is where backups are: a blobstore.Bucket that holds objects and runs.
+//   - A Repo is a place for backups: a blobstore.Bucket with objects and runs.
 //   - An object is bytes under their SHA-256: a piece of a session's records, a
-//     snapshot as a node had stored it, a blob, a list of blobs.
-//   - A Run is one backup: which sessions the log had, where each ended, and the
-//     objects it is made of, with digest and size. The name of a run has the
-//     digest of its bytes.
-//   - A History is what the objects of one session say, put together and proved.
+//     snapshot as a node stored it, a blob, or a list of blobs.
+//   - A Run is one backup: the sessions of the log, where each ended, and the
+//     digests and sizes of their objects. The name of a run contains the digest of
+//     its bytes.
+//   - A History is one session, read from its objects and verified.
 //
 // The promises:
 //
-//   - Nothing is believed that is not proved: every byte is held to a digest, and
-//     every record to the one before it, when a backup is taken and whenever it
-//     is read. What is found to be something else is named.
-//   - A run that is there is whole: it is written last. What a backup that broke
-//     off has written is found by the next one and not sent again.
-//   - A session that did not change since the run before is not read.
-//   - Nothing is ever written over or deleted, but the notes that an unfinished
-//     run leaves for the next one.
-//   - What is restored has the same records with the same chains, or it is
-//     refused with the reason. A session that was erased since stays erased unless
-//     the caller says otherwise.
+//   - Every byte is checked against a digest, and every record against the one
+//     before it, both when a backup is made and whenever it is read. An error
+//     names the corrupt object.
+//   - A run that exists is complete, because it is written last. The next backup
+//     reuses the objects of an interrupted one.
+//   - A session that did not change since the last run is not read.
+//   - A backup never replaces or deletes objects, except for the lock and the
+//     progress of an unfinished run. Only Prune deletes.
+//   - A restored session has the same records with the same chains; otherwise
+//     Restore fails with the reason. A session that was erased after the backup
+//     stays erased unless the caller decides otherwise.
 //
-// Take reads from a node and writes to a Repo, Restore does the opposite, Verify
-// needs the Repo alone. All bytes are described in docs/FORMAT.md.
+// Taker copies from a node to a Repo, Restorer from a Repo to a node, and Verify
+// needs only the Repo. docs/FORMAT.md describes the stored bytes.
 package backup

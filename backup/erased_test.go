@@ -24,7 +24,7 @@ func (n *node) last(t *testing.T, id string) *core.Record {
 	return r
 }
 
-// erase has a session erased.
+// erase erases a session.
 func (n *node) erase(t *testing.T, id string) {
 	t.Helper()
 	last := n.last(t, id)
@@ -45,7 +45,7 @@ func restoreOne(t *testing.T, n *node, repo *backup.Repo, at, id string) (*backu
 	return r.Restore(t.Context(), run.Session(core.SessionID(id)))
 }
 
-func TestAnErasedSessionStaysErased(t *testing.T) {
+func TestErasedSessionStaysErased(t *testing.T) {
 	t.Parallel()
 	a, b, c := startNode(t), startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3, Images: 1}).Bytes))
@@ -54,46 +54,46 @@ func TestAnErasedSessionStaysErased(t *testing.T) {
 	a.erase(t, id)
 	after := take(t, a, repo)
 
-	// Later backups know of it.
+	// Later backups record the erase.
 	run, err := repo.Pick(t.Context(), before.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if erased, err := repo.ErasedSince(t.Context(), run); err != nil || !erased[core.SessionID(id)] {
-		t.Errorf("erased since: %v, %v", err, erased)
+		t.Errorf("ErasedSince = %v, %v", err, erased)
 	}
-	// The log that erased it never takes it back.
+	// The log that erased the session never accepts it again.
 	if _, err := restoreOne(t, a, repo, before.Run, id); !errors.Is(err, core.ErrDeleted) {
-		t.Errorf("into the same log: %v", err)
+		t.Errorf("restore into the same log: %v", err)
 	}
-	// A new log is told that it was erased, and by whom, and then takes it back no more.
+	// A new log receives the erase, with its author, and then rejects the session.
 	if r, err := restoreOne(t, b, repo, after.Run, id); err != nil || r.Stored != 1 {
-		t.Fatalf("the erase: %v, %+v", err, r)
+		t.Fatalf("restore of the erase: %v, %+v", err, r)
 	}
 	if r, err := restoreOne(t, b, repo, after.Run, id); err != nil || r.Standing != api.Same {
-		t.Errorf("the erase again: %v, %+v", err, r)
+		t.Errorf("second restore of the erase: %v, %+v", err, r)
 	}
 	if _, err := b.Info(t.Context(), id); !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "by me") {
 		t.Errorf("info: %v", err)
 	}
 	if _, err := restoreOne(t, b, repo, before.Run, id); !errors.Is(err, core.ErrDeleted) {
-		t.Errorf("behind the erase: %v", err)
+		t.Errorf("append after the erase: %v", err)
 	}
 	if a.last(t, id).Chain != b.last(t, id).Chain {
-		t.Error("another chain")
+		t.Error("the chain differs")
 	}
-	// Who asks for it in a log that knows nothing of it gets it.
+	// A log that never had the session accepts it from an older backup.
 	if r, err := restoreOne(t, c, repo, before.Run, id); err != nil || r.Standing != api.Absent {
-		t.Errorf("from before: %v, %+v", err, r)
+		t.Errorf("restore from before the erase: %v, %+v", err, r)
 	}
 	if taken := take(t, b, repo); taken.Unchanged != 1 {
-		t.Errorf("a backup of what was restored: %+v", taken)
+		t.Errorf("backup of the restored log: %+v", taken)
 	}
 }
 
-// A writer that knew the log before it was lost expects a place that no record of
-// the restored one has.
-func TestAWriterOfTheLostLogCannotWriteToTheRestoredOne(t *testing.T) {
+// A writer that knew the lost log expects a position that the restored log does not
+// have.
+func TestWriterOfLostLogCannotWriteToRestoredLog(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 2}).Bytes))
@@ -117,11 +117,11 @@ func TestAWriterOfTheLostLogCannotWriteToTheRestoredOne(t *testing.T) {
 		t.Errorf("append: %v", err)
 	}
 	if b.last(t, id).Chain != now.Chain {
-		t.Error("it was stored")
+		t.Error("the append was stored")
 	}
 }
 
-func TestASessionWhoseSnapshotIsLostIsTakenFromItsRecords(t *testing.T) {
+func TestBackupWithLostSnapshotReadsAllRecords(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3, Images: 1}).Bytes))
@@ -140,18 +140,18 @@ func TestASessionWhoseSnapshotIsLostIsTakenFromItsRecords(t *testing.T) {
 	}
 	repo, _ := newRepo(t)
 	take(t, a, repo)
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	if la, lb := a.last(t, id), b.last(t, id); la.Chain != lb.Chain {
-		t.Errorf("it ends with %s record %d of another chain, want %s record %d", lb.Kind, lb.Seq, la.Kind, la.Seq)
+		t.Errorf("the session ends with %s record %d, want %s record %d", lb.Kind, lb.Seq, la.Kind, la.Seq)
 	}
 	if d := cmp.Diff(want, b.content(t, id)); d != "" {
-		t.Errorf("it came back as another (-want):\n%s", d)
+		t.Errorf("the restored session differs (-want):\n%s", d)
 	}
 }
 
-// A redaction takes the snapshot that a backup is about to read, and the records
-// below it.
-func TestASnapshotThatGoesWhileItIsBackedUpIsNoDamage(t *testing.T) {
+// A redaction deletes the snapshot that a backup is about to read, and the records
+// before it.
+func TestSnapshotDeletedDuringBackup(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3}).Bytes))
@@ -184,11 +184,11 @@ func TestASnapshotThatGoesWhileItIsBackedUpIsNoDamage(t *testing.T) {
 		t.Errorf("problems: %+v", taken.Problems)
 	}
 	a.bucket.look.Store(nil)
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	same(t, a, b, []string{id})
 }
 
-func TestALostBlobIsNamedAndTheRestIsKept(t *testing.T) {
+func TestBackupReportsLostBlobAndKeepsRest(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 3, Images: 2}).Bytes))
@@ -207,16 +207,16 @@ func TestALostBlobIsNamedAndTheRestIsKept(t *testing.T) {
 		t.Fatalf("restore: %v, %+v", err, r)
 	}
 	if a.last(t, id).Chain != b.last(t, id).Chain {
-		t.Error("another chain")
+		t.Error("the chain differs")
 	}
 	// Once it is there again, it is taken although nothing else changed.
 	put(t, a.bucket, lost, whole)
 	take(t, a, repo)
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	same(t, a, b, []string{id})
 }
 
-func TestADamagedSessionIsKeptAsTheBackupBeforeHadIt(t *testing.T) {
+func TestCorruptSessionIsKeptFromPreviousRun(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	good := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 2}).Bytes))
@@ -241,10 +241,10 @@ func TestADamagedSessionIsKeptAsTheBackupBeforeHadIt(t *testing.T) {
 	if err != nil || len(taken.Problems) != 1 || string(taken.Problems[0].Session) != bad {
 		t.Fatalf("backup: %v, %+v", err, taken)
 	}
-	bringBack(t, b, repo, "")
+	restoreAll(t, b, repo, "")
 	same(t, a, b, []string{good})
 	run, err := repo.Pick(t.Context(), first.Run)
 	if err != nil || b.last(t, bad).Chain != run.Session(core.SessionID(bad)).Chain {
-		t.Errorf("%v: the damaged one is not as it was", err)
+		t.Errorf("%v: the session is not that of the previous run", err)
 	}
 }

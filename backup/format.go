@@ -2,10 +2,12 @@ package backup
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,8 +18,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Format is the version of what a Repo holds.
-const Format = 1
+// format is the version of a Run's encoding.
+const format = 1
 
 // A Part is an object: its digest, which is its name, and its size.
 type Part struct {
@@ -27,7 +29,7 @@ type Part struct {
 
 func partOf(b []byte) Part { return Part{core.DigestOf(b), int64(len(b))} }
 
-// Key is where the object lies in a Repo.
+// Key returns the object's key in a Repo.
 func (p Part) Key() string { return objectKey(p.Digest) }
 
 func objectKey(d core.Digest) string {
@@ -35,28 +37,28 @@ func objectKey(d core.Digest) string {
 	return "objects/" + text[:2] + "/" + text
 }
 
-// A Piece is an object that holds records, From and To included.
+// A Piece is an object that contains the records From to To, inclusive.
 type Piece struct {
 	Part
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
 }
 
-// A Session is one session as a Run has it.
+// A Session is one session in a Run.
 type Session struct {
 	ID    core.SessionID `json:"id"`
 	Seq   uint64         `json:"seq"` // of its last record
 	Chain core.Chain     `json:"chain"`
-	// BaseSeq and Base are of the record before the first one that is kept, which
-	// the snapshot covers. Zero where that first one is the session's open, or its
+	// BaseSeq and Base are those of the last record before Records, which the
+	// snapshot covers. They are zero if Records starts with the session's open or
 	// erase.
 	BaseSeq  uint64     `json:"baseSeq,omitempty"`
 	Base     core.Chain `json:"base,omitzero"`
 	Snapshot *Part      `json:"snapshot,omitempty"`
 	Records  []Piece    `json:"records"`
-	Blobs    *Part      `json:"blobs,omitempty"` // a list of them, an object itself
-	// Missing are blobs that the session names and the node did not have, or not
-	// sound.
+	Blobs    *Part      `json:"blobs,omitempty"` // the object with the list of blobs
+	// Missing lists blobs that the session references and the node did not have
+	// intact.
 	Missing []core.Digest `json:"missing,omitempty"`
 	Erased  bool          `json:"erased,omitempty"`
 	Info
@@ -64,8 +66,22 @@ type Session struct {
 
 func (s *Session) cursor() core.Cursor { return core.CursorOf(s.Seq, s.Chain) }
 
-// Info is what a session is found by. It is what the node's listing said and
-// proves nothing.
+// parts returns the objects of a session except its blobs.
+func (s *Session) parts() []Part {
+	var parts []Part
+	for _, p := range s.Records {
+		parts = append(parts, p.Part)
+	}
+	for _, p := range []*Part{s.Snapshot, s.Blobs} {
+		if p != nil {
+			parts = append(parts, *p)
+		}
+	}
+	return parts
+}
+
+// Info describes a session to people. It is copied from the node's listing and not
+// verified.
 type Info struct {
 	Dialect  string `json:"dialect,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
@@ -75,16 +91,16 @@ type Info struct {
 	Deleted  bool   `json:"deleted,omitempty"` // in the trash
 }
 
-// A Problem is a session that could not be taken as it should be.
+// A Problem is what is wrong with a session.
 type Problem struct {
 	Session core.SessionID `json:"session"`
 	Detail  string         `json:"detail"`
 }
 
-// A ShardEnd is where a shard of the log was when the run began.
+// A ShardEnd is the end of a shard of the log when the run began.
 type ShardEnd struct {
 	At     core.Pos `json:"at"`
-	Strict bool     `json:"strict"` // a quorum of the log's servers stood for it
+	Strict bool     `json:"strict"` // confirmed by a quorum of the log's servers
 }
 
 // A Run is one backup of a log.
@@ -92,32 +108,31 @@ type Run struct {
 	Format  int        `json:"format"`
 	ID      ulid.ULID  `json:"run"` // its time is when the run began
 	Log     string     `json:"log"`
-	Partial bool       `json:"partial,omitempty"` // it has not come to its end
+	Partial bool       `json:"partial,omitempty"` // progress of an unfinished run
 	Ended   time.Time  `json:"ended"`
 	Host    string     `json:"host,omitempty"`
 	By      string     `json:"by,omitempty"`
 	Shards  []ShardEnd `json:"shards"`
-	// Sessions are in the order of their ids. One that could not be read this time
-	// is there as the run before had it, where it had it.
+	// Sessions are ordered by id. A session that could not be read is included as
+	// the previous run had it, if it did.
 	Sessions []Session `json:"sessions"`
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Began is when the run began.
+// Began returns the time at which the run began.
 func (r *Run) Began() time.Time { return r.ID.Timestamp() }
 
-// Session returns the session called id, or nil.
+// Session returns the session with that id, or nil. Sessions must be sorted.
 func (r *Run) Session(id core.SessionID) *Session {
-	for i := range r.Sessions {
-		if r.Sessions[i].ID == id {
-			return &r.Sessions[i]
-		}
+	i, ok := slices.BinarySearchFunc(r.Sessions, id, func(s Session, id core.SessionID) int { return cmp.Compare(s.ID, id) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return &r.Sessions[i]
 }
 
-// Where runs lie. Their names are the run's id, a dash and the digest of the
-// object.
+// The key of a run is one of the prefixes, the run's id, "-", the digest of the
+// object in hex, and the suffix.
 const (
 	runPrefix     = "runs/"
 	partialPrefix = "partial/"
@@ -135,24 +150,24 @@ func nameRun(prefix string, id ulid.ULID, sum core.Digest) RunName {
 	return RunName{id, sum, prefix + id.String() + "-" + hex.EncodeToString(sum[:]) + runSuffix}
 }
 
-// parseRun reads a key that nameRun made.
+// parseRun parses a key made by nameRun.
 func parseRun(prefix, key string) (RunName, error) {
 	id, sum, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(key, prefix), runSuffix), "-")
 	n := RunName{key: key}
 	var err error
 	if n.ID, err = ulid.ParseStrict(id); err != nil {
-		return n, fmt.Errorf("%s is no run's name: %v: %w", key, err, core.ErrCorrupt)
+		return n, fmt.Errorf("%s is not the name of a run: %v: %w", key, err, core.ErrCorrupt)
 	}
 	if n.Digest, err = core.ParseDigest("sha256:" + sum); err != nil {
-		return n, fmt.Errorf("%s is no run's name: %v: %w", key, err, core.ErrCorrupt)
+		return n, fmt.Errorf("%s is not the name of a run: %v: %w", key, err, core.ErrCorrupt)
 	}
 	if key != nameRun(prefix, n.ID, n.Digest).key {
-		return n, fmt.Errorf("%s is no run's name: %w", key, core.ErrCorrupt)
+		return n, fmt.Errorf("%s is not the name of a run: %w", key, core.ErrCorrupt)
 	}
 	return n, nil
 }
 
-// encode returns the run as it is stored.
+// encode returns the stored form of the run.
 func (r *Run) encode() ([]byte, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -161,7 +176,7 @@ func (r *Run) encode() ([]byte, error) {
 	return pack(b), nil
 }
 
-// decodeRun reads what encode gave, whose digest was compared.
+// decodeRun parses the output of encode. The caller has checked its digest.
 func decodeRun(b []byte) (*Run, error) {
 	plain, err := unpack(b, maxRun)
 	if err != nil {
@@ -169,22 +184,22 @@ func decodeRun(b []byte) (*Run, error) {
 	}
 	var r Run
 	if err := json.Unmarshal(plain, &r); err != nil {
-		return nil, fmt.Errorf("it is no run: %v: %w", err, core.ErrCorrupt)
+		return nil, fmt.Errorf("not a run: %v: %w", err, core.ErrCorrupt)
 	}
-	if r.Format > Format {
-		return nil, fmt.Errorf("it has format %d, this version reads %d: %w", r.Format, Format, core.ErrTooNew)
+	if r.Format > format {
+		return nil, fmt.Errorf("run has format %d, this version reads %d: %w", r.Format, format, core.ErrTooNew)
 	}
 	return &r, nil
 }
 
-// Bounds of what is unpacked.
+// The limits of unpacked objects, in bytes.
 const (
 	maxRun   = 4 << 30
 	maxPiece = 128 << 20
 )
 
-// A list of blobs is a line for each, in the order of their digests: digest,
-// space, size.
+// encodeList returns a line for each blob: digest, space, size. The blobs are
+// ordered by digest.
 func encodeList(blobs []Part) []byte {
 	var b bytes.Buffer
 	for _, p := range blobs {
@@ -199,11 +214,11 @@ func decodeList(b []byte) ([]Part, error) {
 		var text string
 		var p Part
 		if _, err := fmt.Sscanf(string(line), "%s %d\n", &text, &p.Size); err != nil {
-			return nil, fmt.Errorf("a line of it names no blob: %v: %w", err, core.ErrCorrupt)
+			return nil, fmt.Errorf("invalid list of blobs: %v: %w", err, core.ErrCorrupt)
 		}
 		d, err := core.ParseDigest(text)
 		if err != nil {
-			return nil, fmt.Errorf("a line of it names no blob: %v: %w", err, core.ErrCorrupt)
+			return nil, fmt.Errorf("invalid list of blobs: %v: %w", err, core.ErrCorrupt)
 		}
 		p.Digest = d
 		blobs = append(blobs, p)
@@ -214,20 +229,20 @@ func decodeList(b []byte) ([]Part, error) {
 // pack compresses b.
 func pack(b []byte) []byte { return encoder().EncodeAll(b, nil) }
 
-// unpack returns what pack was given, at most that many bytes.
-func unpack(b []byte, most int64) ([]byte, error) {
+// unpack reverses pack. It fails if the result has more than limit bytes.
+func unpack(b []byte, limit int64) ([]byte, error) {
 	d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
 	var out bytes.Buffer
-	n, err := out.ReadFrom(io.LimitReader(d, most+1))
-	if err == nil && n > most {
-		err = fmt.Errorf("it holds more than %d bytes", most)
+	n, err := out.ReadFrom(io.LimitReader(d, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be unpacked: %v: %w", err, core.ErrCorrupt)
+		return nil, fmt.Errorf("unpack: %v: %w", err, core.ErrCorrupt)
 	}
 	return out.Bytes(), nil
 }

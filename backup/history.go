@@ -3,26 +3,35 @@ package backup
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
 )
 
-// A History is a session as a backup has it, put together and proved.
+// A History is a session in a backup, read and verified.
 type History struct {
 	Session *Session
-	// Records are those behind BaseSeq, in order, each held to the one before it.
+	// Records are those after BaseSeq, in order, with a verified chain.
 	Records []*recordio.Record
-	// Snapshot is the manifest of the snapshot that the records rest on, and Packed
-	// the object; nil where they begin with the session's open or its erase.
+	// Snapshot is the manifest of the snapshot at BaseSeq, and Packed the snapshot
+	// itself; nil if Records starts with the session's open or erase.
 	Snapshot *core.Manifest
 	Packed   []byte
 	Blobs    []Part
 }
 
-// History reads a session of a run of the log called log, without its blobs.
-// core.ErrCorrupt, naming the object, where something is gone or not what it
-// should be.
+// blob returns the blob with that digest.
+func (h *History) blob(d core.Digest) (Part, bool) {
+	i := slices.IndexFunc(h.Blobs, func(p Part) bool { return p.Digest == d })
+	if i < 0 {
+		return Part{}, false
+	}
+	return h.Blobs[i], true
+}
+
+// History reads a session of a run of the named log, without its blobs. It returns
+// core.ErrCorrupt, naming the object, if one is missing or corrupt.
 func (r *Repo) History(ctx context.Context, log string, s *Session) (*History, error) {
 	h := &History{Session: s}
 	if err := r.readPieces(ctx, log, h); err != nil {
@@ -58,7 +67,7 @@ func (r *Repo) list(ctx context.Context, p Part) ([]Part, error) {
 // readPieces reads the records of a history.
 func (r *Repo) readPieces(ctx context.Context, log string, h *History) error {
 	s := h.Session
-	link := newLink(log, s.ID, s.BaseSeq, s.Base)
+	t := newTail(log, s.ID, s.BaseSeq, s.Base)
 	for _, piece := range s.Records {
 		b, err := r.Get(ctx, piece.Part)
 		if err != nil {
@@ -70,7 +79,7 @@ func (r *Repo) readPieces(ctx context.Context, log string, h *History) error {
 		}
 		for rec, err := range recordio.All(plain) {
 			if err == nil {
-				err = link.next(rec)
+				err = t.append(rec)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", piece.Key(), err)
@@ -78,13 +87,13 @@ func (r *Repo) readPieces(ctx context.Context, log string, h *History) error {
 			h.Records = append(h.Records, rec)
 		}
 	}
-	if link.seq != s.Seq || link.chain != s.Chain {
-		return fmt.Errorf("its records come to %s, the run says %s: %w", core.CursorOf(link.seq, link.chain), s.cursor(), core.ErrCorrupt)
+	if t.seq != s.Seq || t.chain != s.Chain {
+		return fmt.Errorf("records end at %s, the run says %s: %w", core.CursorOf(t.seq, t.chain), s.cursor(), core.ErrCorrupt)
 	}
 	return nil
 }
 
-// readSnapshot reads the snapshot of a history, whose records were read.
+// readSnapshot reads the snapshot of a history after its records.
 func (r *Repo) readSnapshot(ctx context.Context, log string, h *History) error {
 	s := h.Session
 	for _, rec := range h.Records {
@@ -97,10 +106,10 @@ func (r *Repo) readSnapshot(ctx context.Context, log string, h *History) error {
 		}
 	}
 	if h.Snapshot == nil {
-		return fmt.Errorf("none of its records names the snapshot that covers record %d: %w", s.BaseSeq, core.ErrCorrupt)
+		return errNoManifest(s.BaseSeq)
 	}
 	if h.Snapshot.Log != log || h.Snapshot.Session != s.ID {
-		return fmt.Errorf("its snapshot is of session %q in log %q: %w", h.Snapshot.Session, h.Snapshot.Log, core.ErrCorrupt)
+		return fmt.Errorf("the snapshot is of session %q in log %q: %w", h.Snapshot.Session, h.Snapshot.Log, core.ErrCorrupt)
 	}
 	var err error
 	if h.Packed, err = r.Get(ctx, *s.Snapshot); err != nil {
@@ -112,72 +121,74 @@ func (r *Repo) readSnapshot(ctx context.Context, log string, h *History) error {
 	return nil
 }
 
-// manifestBody returns the body of a checkpoint, which is one of the session's
-// blobs where it is large.
+func errNoManifest(seq uint64) error {
+	return fmt.Errorf("no record has the manifest of the snapshot at record %d: %w", seq, core.ErrCorrupt)
+}
+
+// manifestBody returns the body of a checkpoint. A large one is a blob of the
+// session.
 func (r *Repo) manifestBody(ctx context.Context, h *History, rec *recordio.Record) ([]byte, error) {
 	if rec.Kind != core.KindCheckpoint || rec.Spill.IsZero() {
 		return rec.Body, nil
 	}
-	for _, p := range h.Blobs {
-		if p.Digest == rec.Spill {
-			return r.Get(ctx, p)
-		}
+	if p, ok := h.blob(rec.Spill); ok {
+		return r.Get(ctx, p)
 	}
-	return nil, nil // Verify names it; another one may do
+	return nil, nil // Verify reports it; another checkpoint may have the manifest
 }
 
-// manifestOf returns the manifest that r carries, whose body is body; nil where
-// it is no checkpoint.
+// manifestOf returns the manifest in body, the body of r, or nil if r is not a
+// valid checkpoint.
 func manifestOf(r *recordio.Record, body []byte) *core.Manifest {
 	if r.Kind != core.KindCheckpoint {
 		return nil
 	}
-	whole := r.Record
-	whole.Body = body
-	m, err := core.ReadManifest(&whole)
+	rec := r.Record
+	rec.Body = body
+	m, err := core.ReadManifest(&rec)
 	if err != nil {
 		return nil
 	}
 	return m
 }
 
-// checkSnapshot unpacks a snapshot and compares it with what m says.
+// checkSnapshot unpacks a snapshot and compares it with its manifest.
 func checkSnapshot(m *core.Manifest, packed []byte) error {
 	plain, err := unpack(packed, m.Size)
 	if err != nil {
 		return err
 	}
 	if int64(len(plain)) != m.Size || core.DigestOf(plain) != m.SHA256 {
-		return fmt.Errorf("it is not the snapshot that its manifest names: %w", core.ErrCorrupt)
+		return fmt.Errorf("the snapshot does not match its manifest: %w", core.ErrCorrupt)
 	}
 	return nil
 }
 
-// A link is the end of a chain of records.
-type link struct {
+// A tail verifies a chain of records. It is the last record so far.
+type tail struct {
 	seq    uint64
 	chain  core.Chain
 	erased bool
 }
 
-// newLink returns the link before a session's first record that is kept.
-func newLink(log string, id core.SessionID, seq uint64, chain core.Chain) *link {
+// newTail returns the tail before a session's first record.
+func newTail(log string, id core.SessionID, seq uint64, chain core.Chain) *tail {
 	if seq == 0 {
 		chain = core.ChainStart(log, id)
 	}
-	return &link{seq: seq, chain: chain}
+	return &tail{seq: seq, chain: chain}
 }
 
-// next takes in r, which must follow. An erase may be a session's first record:
-// what was before it is gone.
-func (l *link) next(r *recordio.Record) error {
-	lone := l.seq == 0 && r.Kind == core.KindErase
-	if l.erased || !lone && !r.Follows(l.seq, l.chain) {
-		return fmt.Errorf("record %d does not follow record %d: %w", r.Seq, l.seq, core.ErrCorrupt)
+// append checks that r follows the tail and advances it. The first record may be
+// an erase, because an erase removes the records before it.
+func (t *tail) append(r *recordio.Record) error {
+	lone := t.seq == 0 && r.Kind == core.KindErase
+	if t.erased || !lone && !r.Follows(t.seq, t.chain) {
+		return fmt.Errorf("record %d does not follow record %d: %w", r.Seq, t.seq, core.ErrCorrupt)
 	}
-	if (l.seq == 0) != (r.Kind == core.KindOpen || lone) {
-		return fmt.Errorf("a record of kind %q as number %d: %w", r.Kind, r.Seq, core.ErrCorrupt)
+	if (t.seq == 0) != (r.Kind == core.KindOpen || lone) {
+		return fmt.Errorf("record %d has the wrong kind %q: %w", r.Seq, r.Kind, core.ErrCorrupt)
 	}
-	l.seq, l.chain, l.erased = r.Seq, r.Chain, r.Kind == core.KindErase
+	t.seq, t.chain, t.erased = r.Seq, r.Chain, r.Kind == core.KindErase
 	return nil
 }

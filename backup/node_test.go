@@ -20,7 +20,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// A node is a whole node in this process: a real server, real files.
+// A node is a node in this process, with a real server and real files.
 type node struct {
 	*api.Client
 	bucket *hooked
@@ -29,7 +29,7 @@ type node struct {
 	sessions *stream.Sessions
 }
 
-// A hooked bucket tells before an object is looked for.
+// A hooked bucket calls a function before each Stat.
 type hooked struct {
 	blobstore.Bucket
 	look atomic.Pointer[func(key string)]
@@ -42,7 +42,7 @@ func (h *hooked) Stat(ctx context.Context, key string) (blobstore.Info, error) {
 	return h.Bucket.Stat(ctx, key)
 }
 
-// startNode runs a node on a server of its own until the test ends.
+// startNode runs a node with its own server until the test ends.
 func startNode(t *testing.T) *node { return startNodeOf(t, "main") }
 
 func startNodeOf(t *testing.T, name string) *node {
@@ -76,7 +76,7 @@ func startNodeOf(t *testing.T, name string) *node {
 	mat := materializer.New(materializer.Config{
 		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
 		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour},
-	}) // snapshots are made when they are asked for
+	}) // snapshots are made on request only
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func startNodeOf(t *testing.T, name string) *node {
 	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
 }
 
-// bring imports a file, which must go well.
+// bring imports a file.
 func (n *node) bring(t *testing.T, file string) string {
 	t.Helper()
 	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), api.ImportOptions{})

@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// rest makes a session of noise whose latest snapshot is of several parts.
+// rest creates a session whose latest snapshot has several parts.
 func (n *node) rest(t *testing.T, id string) *core.Manifest {
 	t.Helper()
 	for seed := range uint64(10) {
@@ -28,13 +28,12 @@ func (n *node) rest(t *testing.T, id string) *core.Manifest {
 			return m
 		}
 	}
-	t.Fatal("every snapshot is written whole")
+	t.Fatal("no snapshot has several parts")
 	return nil
 }
 
-// A snapshot of several parts is taken as the one object that it would be, and
-// comes back as that.
-func TestASnapshotOfSeveralPartsIsTakenWhole(t *testing.T) {
+// A snapshot of several parts is backed up and restored as one object.
+func TestSnapshotOfSeveralPartsIsBackedUpAsOneObject(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	fill(t, a)
@@ -48,35 +47,35 @@ func TestASnapshotOfSeveralPartsIsTakenWhole(t *testing.T) {
 	}
 	for _, s := range run.Sessions {
 		if string(s.ID) == id && (s.Snapshot == nil || s.Snapshot.Digest != m.Packed) {
-			t.Errorf("the backup has %+v of %+v", s.Snapshot, m)
+			t.Errorf("the backup has snapshot %+v of %+v", s.Snapshot, m)
 		}
 	}
-	// Nothing moves where the lines are the same, whatever came between.
+	// If the lines are the same, nothing is read, whatever other records follow.
 	taken := take(t, a, backup.NewRepo(bucket))
 	if taken.Read != 0 {
-		t.Errorf("%d bytes moved", taken.Read)
+		t.Errorf("%d bytes read", taken.Read)
 	}
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	same(t, a, b, []string{id})
 	if report, err := b.Verify(t.Context(), id); err != nil || len(report.Problems) > 0 {
-		t.Errorf("what came back: %+v, %v", report, err)
+		t.Errorf("verify after restore: %+v, %v", report, err)
 	}
-	// The next snapshot does not rest on parts that did not come back.
+	// The next snapshot does not use parts that were not restored.
 	b.say(t, id, "more")
 	if _, err := b.Checkpoint(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	next, err := b.sessions.Manifest(t.Context(), id)
 	if err != nil || len(next.Parts) > 0 {
-		t.Errorf("it rests on %+v: %v", next, err)
+		t.Errorf("the next snapshot uses %+v: %v", next, err)
 	}
 	if report, err := b.Verify(t.Context(), id); err != nil || len(report.Problems) > 0 {
 		t.Errorf("the next snapshot: %+v, %v", report, err)
 	}
 }
 
-// Parts that are lost in the object store are made up for by a backup.
-func TestALostPartIsMadeUpForByABackup(t *testing.T) {
+// A backup replaces parts that are lost in the object store.
+func TestRestoreReplacesLostSnapshotPart(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	fill(t, a)
@@ -88,21 +87,21 @@ func TestALostPartIsMadeUpForByABackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report, err := a.Verify(t.Context(), id); err != nil || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].What, m.Object) {
-		t.Errorf("without it: %+v, %v", report, err)
+		t.Errorf("verify before restore: %+v, %v", report, err)
 	}
-	bringBack(t, a, repo, "")
+	restoreAll(t, a, repo, "")
 	if report, err := a.Verify(t.Context(), id); err != nil || len(report.Problems) > 0 {
-		t.Errorf("with what came back: %+v, %v", report, err)
+		t.Errorf("verify after restore: %+v, %v", report, err)
 	}
 	if _, err := a.SnapshotObject(t.Context(), &core.Manifest{Session: id, Object: m.Object + "x"}); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("an object that nobody has: %v", err)
+		t.Errorf("a missing object: %v", err)
 	}
 }
 
-// A snapshot of several parts that another takes the place of in the middle of a
-// backup is taken all the same, from its parts: the records that rest on it are on
-// their way, and the log may have forgotten its checkpoint.
-func TestASnapshotOfPartsThatIsReplacedWhileItIsTakenIsTakenAllTheSame(t *testing.T) {
+// A snapshot of several parts that is replaced during a backup is still backed up
+// from its parts: the records after it are being read, and its checkpoint may be
+// truncated.
+func TestSnapshotOfPartsReplacedDuringBackup(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	fill(t, a)
@@ -137,7 +136,7 @@ func TestASnapshotOfPartsThatIsReplacedWhileItIsTakenIsTakenAllTheSame(t *testin
 	select {
 	case <-replaced:
 	default:
-		t.Fatal("nobody asked for the snapshot")
+		t.Fatal("the snapshot was not requested")
 	}
 	if now, err := a.sessions.Manifest(t.Context(), id); err != nil || now.Object == m.Object {
 		t.Fatalf("the snapshot was not replaced: %+v, %v", now, err)
@@ -151,8 +150,8 @@ func TestASnapshotOfPartsThatIsReplacedWhileItIsTakenIsTakenAllTheSame(t *testin
 			t.Errorf("the backup has %+v, not %s", s.Snapshot, m.Packed)
 		}
 	}
-	bringBack(t, b, backup.NewRepo(bucket), "")
+	restoreAll(t, b, backup.NewRepo(bucket), "")
 	if have := b.content(t, id); have != want {
-		t.Errorf("%d bytes came back, not the %d that were there when it was taken", len(have), len(want))
+		t.Errorf("%d bytes restored, want the %d of the backup", len(have), len(want))
 	}
 }

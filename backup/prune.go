@@ -9,38 +9,38 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Keep says which runs a prune leaves. At least one limit must be set; a run that
-// one of them keeps is kept.
+// Keep selects the runs that a prune keeps. At least one limit must be set; a run
+// is kept if either limit includes it.
 type Keep struct {
-	Last   int           // so many of the latest
-	Within time.Duration // those that began no longer ago than this
+	Last   int           // the number of latest runs
+	Within time.Duration // runs that began within this time
 }
 
-// Pruned says what a prune took away or, where it was not applied, would.
+// Pruned is the result of Prune: what it deleted or, without apply, would delete.
 type Pruned struct {
 	Applied bool     `json:"applied"`
-	Kept    int      `json:"kept"`    // runs
-	Dropped []string `json:"dropped"` // runs, the oldest first
-	Objects int      `json:"objects"` // that no kept run names
-	Bytes   int64    `json:"bytes"`   // of these
+	Kept    int      `json:"kept"`    // number of runs
+	Dropped []string `json:"dropped"` // runs, oldest first
+	Objects int      `json:"objects"` // not referenced by a kept run
+	Bytes   int64    `json:"bytes"`   // of these objects
 }
 
-// Prune drops the runs that keep does not keep, and then all objects that no kept
-// run names. The latest run is always kept. All kept runs are read first, with
-// their lists of blobs: where one of them is damaged, nothing is touched.
-// core.ErrConflict while a backup is made here. Without apply it says what it
-// would do. It may be killed at any time, and done again.
+// Prune deletes the runs that keep does not select, and then all objects that no
+// kept run references. It always keeps the latest run. It first reads all kept
+// runs and their lists of blobs, and deletes nothing if one is corrupt. It returns
+// core.ErrConflict while a backup is running. Without apply it only reports. An
+// interrupted Prune can be run again.
 func (r *Repo) Prune(ctx context.Context, keep Keep, apply bool, now func() time.Time) (*Pruned, error) {
 	if keep.Last < 0 || keep.Within < 0 || keep.Last == 0 && keep.Within == 0 {
-		return nil, fmt.Errorf("say how many runs are kept, or for how long: %w", core.ErrInvalid)
+		return nil, fmt.Errorf("set how many runs to keep, or for how long: %w", core.ErrInvalid)
 	}
-	p := &pruning{repo: r, named: map[string]bool{}, Pruned: Pruned{Applied: apply, Dropped: []string{}}}
+	p := &pruner{repo: r, referenced: map[string]bool{}, Pruned: Pruned{Applied: apply, Dropped: []string{}}}
 	if apply {
 		var err error
-		if p.note, err = r.enter(ctx, prunes, takes, now); err != nil {
+		if p.lock, err = r.lock(ctx, pruneLock, backupLock, now); err != nil {
 			return nil, err
 		}
-		defer p.note.leave(ctx)
+		defer p.lock.release(ctx)
 	}
 	names, err := r.Runs(ctx)
 	if err != nil {
@@ -54,14 +54,14 @@ func (r *Repo) Prune(ctx context.Context, keep Keep, apply bool, now func() time
 			continue
 		}
 		p.Kept++
-		if err := p.keep(ctx, n); err != nil {
-			return nil, fmt.Errorf("nothing was touched, for backup %s is to be kept and cannot be read: %w", n.ID, err)
+		if err := p.markRun(ctx, n); err != nil {
+			return nil, fmt.Errorf("nothing was deleted: cannot read backup %s, which is to be kept: %w", n.ID, err)
 		}
 	}
-	if err := p.keepPartials(ctx); err != nil {
+	if err := p.markPartials(ctx); err != nil {
 		return nil, err
 	}
-	// Runs first: one that lacks objects must not be listed.
+	// Delete runs first, so that no listed run lacks objects.
 	for _, n := range drop {
 		if err := p.delete(ctx, n.key); err != nil {
 			return &p.Pruned, err
@@ -70,76 +70,75 @@ func (r *Repo) Prune(ctx context.Context, keep Keep, apply bool, now func() time
 	return &p.Pruned, p.sweep(ctx)
 }
 
-// A pruning is a prune on its way.
-type pruning struct {
+type pruner struct {
 	Pruned
-	repo  *Repo
-	note  *note           // nil where nothing is to be done
-	named map[string]bool // keys of objects that stay
+	repo       *Repo
+	lock       *lock           // nil unless Applied
+	referenced map[string]bool // keys of objects to keep
 }
 
-// keep notes what a run names.
-func (p *pruning) keep(ctx context.Context, n RunName) error {
+// markRun marks the objects of a run as referenced.
+func (p *pruner) markRun(ctx context.Context, n RunName) error {
 	run, err := p.repo.Run(ctx, n)
 	if err != nil {
 		return err
 	}
 	for i := range run.Sessions {
 		if p.Applied {
-			if err := p.note.still(ctx); err != nil {
+			if err := p.lock.refresh(ctx); err != nil {
 				return err
 			}
 		}
-		if err := p.keepSession(ctx, &run.Sessions[i]); err != nil {
+		if err := p.markSession(ctx, &run.Sessions[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *pruning) keepSession(ctx context.Context, s *Session) error {
+func (p *pruner) markSession(ctx context.Context, s *Session) error {
 	for _, piece := range s.Records {
-		p.named[piece.Key()] = true
+		p.referenced[piece.Key()] = true
 	}
 	if s.Snapshot != nil {
-		p.named[s.Snapshot.Key()] = true
+		p.referenced[s.Snapshot.Key()] = true
 	}
-	if s.Blobs == nil || p.named[s.Blobs.Key()] { // the same list names the same blobs
+	if s.Blobs == nil || p.referenced[s.Blobs.Key()] { // the same list has the same blobs
 		return nil
 	}
 	blobs, err := p.repo.list(ctx, *s.Blobs)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	p.named[s.Blobs.Key()] = true
+	p.referenced[s.Blobs.Key()] = true
 	for _, b := range blobs {
-		p.named[b.Key()] = true
+		p.referenced[b.Key()] = true
 	}
 	return nil
 }
 
-// keepPartials keeps what a backup that broke off has, for the next goes on with
-// it. A note that is damaged is none.
-func (p *pruning) keepPartials(ctx context.Context) error {
+// markPartials marks the objects of unfinished runs, because the next backup
+// reuses them. It ignores corrupt ones.
+func (p *pruner) markPartials(ctx context.Context) error {
 	names, err := p.repo.runs(ctx, partialPrefix)
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		if err := p.keep(ctx, n); err != nil && !isDamage(err) {
+		if err := p.markRun(ctx, n); err != nil && !isSessionError(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// sweep takes away the objects that nothing names.
-func (p *pruning) sweep(ctx context.Context) error {
+// sweep deletes the unreferenced objects.
+func (p *pruner) sweep(ctx context.Context) error {
 	for info, err := range p.repo.bucket.List(ctx, "objects/") {
 		if err != nil {
-			return away(err)
+			return mapError(err)
 		}
-		if p.named[info.Key] || strings.Count(info.Key, "/") != 2 {
+		if p.referenced[info.Key] || strings.Count(info.Key, "/") != 2 {
 			continue
 		}
 		p.Objects++
@@ -151,12 +150,12 @@ func (p *pruning) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (p *pruning) delete(ctx context.Context, key string) error {
+func (p *pruner) delete(ctx context.Context, key string) error {
 	if !p.Applied {
 		return nil
 	}
-	if err := p.note.still(ctx); err != nil {
+	if err := p.lock.refresh(ctx); err != nil {
 		return err
 	}
-	return away(p.repo.bucket.Delete(ctx, key))
+	return mapError(p.repo.bucket.Delete(ctx, key))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// sound fails the test unless all runs of a place can be proved.
+// sound fails the test unless all runs of a bucket are intact.
 func sound(t *testing.T, b blobstore.Bucket) (runs int) {
 	t.Helper()
 	repo := backup.NewRepo(b)
@@ -32,13 +32,13 @@ func sound(t *testing.T, b blobstore.Bucket) (runs int) {
 	return len(names)
 }
 
-func TestAPruneTakesWhatNoKeptBackupNamesAndNothingElse(t *testing.T) {
+func TestPruneDeletesOnlyUnreferencedObjects(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	ids := fill(t, a)
 	repo, bucket := newRepo(t)
 	first := take(t, a, repo)
-	if _, err := a.Checkpoint(t.Context(), "old-2025"); err != nil { // it rests on something else now
+	if _, err := a.Checkpoint(t.Context(), "old-2025"); err != nil { // now it has another snapshot
 		t.Fatal(err)
 	}
 	a.say(t, "old-2025", "news")
@@ -55,31 +55,31 @@ func TestAPruneTakesWhatNoKeptBackupNamesAndNothingElse(t *testing.T) {
 		t.Errorf("a dry run leaves %q of %q", got, whole)
 	}
 	if p, err := backup.NewRepo(bucket).Prune(t.Context(), backup.Keep{Last: 1, Within: time.Hour}, true, time.Now); err != nil || p.Kept != 3 || p.Objects != 0 {
-		t.Errorf("all are young: %+v, %v", p, err)
+		t.Errorf("all runs are recent: %+v, %v", p, err)
 	}
 	done, err := backup.NewRepo(bucket).Prune(t.Context(), backup.Keep{Last: 2}, true, time.Now)
 	if err != nil || !done.Applied || done.Objects != dry.Objects || done.Bytes != dry.Bytes {
-		t.Errorf("%+v, %v; the dry run said %+v", done, err, dry)
+		t.Errorf("%+v, %v; the dry run reported %+v", done, err, dry)
 	}
 	if n, left := sound(t, bucket), len(objects(t, bucket)); n != 2 || left != len(whole)-1-done.Objects {
-		t.Errorf("%d backups are left, and %d objects of %d", n, left, len(whole))
+		t.Errorf("%d backups left, and %d objects of %d", n, left, len(whole))
 	}
 	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
 	if p, err := backup.NewRepo(bucket).Prune(t.Context(), backup.Keep{Within: time.Hour}, true, later); err != nil || p.Kept != 1 {
-		t.Errorf("when all are old: %+v, %v", p, err)
+		t.Errorf("all runs are old: %+v, %v", p, err)
 	}
 	if n := sound(t, bucket); n != 1 {
-		t.Errorf("%d backups are left", n)
+		t.Errorf("%d backups left", n)
 	}
 	b := startNode(t)
-	bringBack(t, b, backup.NewRepo(bucket), last.Run)
+	restoreAll(t, b, backup.NewRepo(bucket), last.Run)
 	same(t, a, b, ids)
 	if again := take(t, a, backup.NewRepo(bucket)); again.Sent != 0 || again.Unchanged != len(ids) {
 		t.Errorf("the next backup: %+v", again)
 	}
 }
 
-func TestAPruneThatCannotReadABackupToKeepTouchesNothing(t *testing.T) {
+func TestPruneDeletesNothingIfKeptRunIsCorrupt(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	fill(t, a)
@@ -103,16 +103,16 @@ func TestAPruneThatCannotReadABackupToKeepTouchesNothing(t *testing.T) {
 		t.Errorf("Prune = %v", err)
 	}
 	if got := objects(t, bucket); !slices.Equal(got, before) {
-		t.Errorf("it leaves %q of %q", got, before)
+		t.Errorf("Prune leaves %q of %q", got, before)
 	}
 	if p, err := backup.NewRepo(bucket).Prune(t.Context(), backup.Keep{Last: 1}, true, time.Now); err != nil || len(p.Dropped) != 2 {
-		t.Errorf("where that one goes: %+v, %v", p, err)
+		t.Errorf("if that run is dropped: %+v, %v", p, err)
 	}
 	sound(t, bucket)
 }
 
-// Either would break what the other relies on.
-func TestNoPruneWhileABackupIsMadeAndNoBackupWhileOneIsPruned(t *testing.T) {
+// A prune could delete objects that a running backup reuses.
+func TestBackupAndPruneExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	a := startNode(t)
 	fill(t, a)
@@ -127,10 +127,10 @@ func TestNoPruneWhileABackupIsMadeAndNoBackupWhileOneIsPruned(t *testing.T) {
 	if _, err := repo.Prune(t.Context(), keep, false, time.Now); err != nil {
 		t.Errorf("a dry run: %v", err)
 	}
-	take(t, a, backup.NewRepo(bucket)) // backups are made side by side
+	take(t, a, backup.NewRepo(bucket)) // backups do not exclude each other
 	later := func() time.Time { return time.Now().Add(25 * time.Hour) }
 	if _, err := repo.Prune(t.Context(), keep, true, later); err != nil {
-		t.Errorf("the backup has died long ago: %v", err)
+		t.Errorf("after the lock of a dead backup expired: %v", err)
 	}
 	put(t, bucket, "busy/prune-01M7ZBHK4QRJ53AMABAANPYFQJ", nil)
 	if _, err := taker(a, backup.NewRepo(bucket)).Take(t.Context()); !errors.Is(err, core.ErrConflict) || !strings.Contains(err.Error(), "busy/prune-") {
@@ -138,12 +138,12 @@ func TestNoPruneWhileABackupIsMadeAndNoBackupWhileOneIsPruned(t *testing.T) {
 	}
 	for _, key := range objects(t, bucket) {
 		if strings.HasPrefix(key, "busy/") && !strings.HasSuffix(key, "01M7ZBHK4QRJ53AMABAANPYFQJ") {
-			t.Errorf("%s stays behind", key)
+			t.Errorf("%s was not deleted", key)
 		}
 	}
 }
 
-func TestAPruneThatKeepsNothingIsRefused(t *testing.T) {
+func TestPruneRequiresLimit(t *testing.T) {
 	t.Parallel()
 	repo, _ := newRepo(t)
 	for _, k := range []backup.Keep{{}, {Last: -1}, {Within: -time.Hour}, {Last: 1, Within: -1}} {

@@ -11,31 +11,29 @@ import (
 	"github.com/sesslog/sesslog/core/recordio"
 )
 
-// A Restored says what became of one session.
+// Restored is the result of restoring one session.
 type Restored struct {
 	Session core.SessionID `json:"session"`
-	// How the log stood to the backup before, and where.
+	// Comparison is how the log compared with the backup before the restore.
 	api.Comparison
-	Stored   int           `json:"stored"`   // records
-	Blobs    int           `json:"blobs"`    // that the node had not, or not sound
-	Snapshot bool          `json:"snapshot"` // it was put back
+	Stored   int           `json:"stored"`   // number of records
+	Blobs    int           `json:"blobs"`    // number of blobs that the node lacked
+	Snapshot bool          `json:"snapshot"` // whether the snapshot was restored
 	Missing  []core.Digest `json:"missing,omitempty"`
 }
 
-// A Restorer brings sessions of a run back into a node's log.
+// A Restorer restores sessions of a run into a node's log.
 type Restorer struct {
 	Node *api.Client
 	Repo *Repo
 	Run  *Run
-	// Dry has everything read and compared, and nothing stored.
-	Dry bool
+	Dry  bool // read and compare everything, store nothing
 }
 
-// Restore brings a session back. One that the log has with the same records, or
-// with more, keeps them; blobs and a snapshot that the node lost are put back. One
-// that went another way in the log, or was erased there, is an error that is
-// core.ErrConflict or core.ErrDeleted, and nothing of it is stored. It may be
-// repeated.
+// Restore restores a session. If the log has the same records, or more, it keeps
+// them; blobs and a snapshot that the node lost are restored. If the session has
+// diverged in the log, or was erased there, Restore stores nothing and returns
+// core.ErrConflict or core.ErrDeleted. It is idempotent.
 func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	h, err := r.Repo.History(ctx, r.Run.Log, s)
 	if err != nil {
@@ -53,7 +51,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	if err := planned.Err(s.ID); err != nil {
 		return out, err
 	}
-	if planned.Standing == api.Ahead { // its blobs and its snapshot are not those of the backup any more
+	if planned.Standing == api.Ahead { // it may use other blobs and another snapshot now
 		return out, nil
 	}
 	if err := r.blobs(ctx, h, out); err != nil {
@@ -71,7 +69,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	return out, r.records(ctx, h, out)
 }
 
-// do does what changes something, unless nothing is to be changed.
+// do calls f, which changes the log, unless this is a dry run.
 func (r *Restorer) do(f func() error) error {
 	if r.Dry {
 		return nil
@@ -79,7 +77,7 @@ func (r *Restorer) do(f func() error) error {
 	return f()
 }
 
-// blobs puts back the blobs that the node lacks.
+// blobs restores the blobs that the node lacks.
 func (r *Restorer) blobs(ctx context.Context, h *History, out *Restored) error {
 	var all []api.BlobWant
 	for _, p := range h.Blobs {
@@ -91,7 +89,7 @@ func (r *Restorer) blobs(ctx context.Context, h *History, out *Restored) error {
 	}
 	for _, w := range wanted {
 		if !slices.Contains(h.Blobs, Part(w)) {
-			return fmt.Errorf("the node asks for blob %s, which session %s does not name: %w", w.Digest, out.Session, core.ErrInvalid)
+			return fmt.Errorf("the node requests blob %s, which session %s does not have: %w", w.Digest, out.Session, core.ErrInvalid)
 		}
 		b, err := r.Repo.Get(ctx, Part(w))
 		if err != nil {
@@ -105,7 +103,7 @@ func (r *Restorer) blobs(ctx context.Context, h *History, out *Restored) error {
 	return nil
 }
 
-// records puts back the records that the log lacks.
+// records restores the records that the log lacks.
 func (r *Restorer) records(ctx context.Context, h *History, out *Restored) error {
 	s := h.Session
 	var buf bytes.Buffer
@@ -125,7 +123,7 @@ func (r *Restorer) records(ctx context.Context, h *History, out *Restored) error
 }
 
 // ErasedSince returns the sessions that were erased from the log after the run,
-// as the latest one in the Repo knows.
+// according to the latest run in the Repo.
 func (r *Repo) ErasedSince(ctx context.Context, run *Run) (map[core.SessionID]bool, error) {
 	latest, err := r.Pick(ctx, "")
 	if err != nil {
@@ -138,7 +136,7 @@ func (r *Repo) ErasedSince(ctx context.Context, run *Run) (map[core.SessionID]bo
 		}
 	}
 	for i := range run.Sessions {
-		if s := &run.Sessions[i]; s.Erased { // which is all that there is to bring back
+		if s := &run.Sessions[i]; s.Erased { // the erase is in this backup, too
 			delete(erased, s.ID)
 		}
 	}

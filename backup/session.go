@@ -15,150 +15,160 @@ import (
 )
 
 const (
-	// pieceSize is about how many plain bytes of records make a piece. One record
-	// has up to 16 MiB more.
+	// pieceSize is the approximate size of a piece in bytes before compression. A
+	// record adds up to 16 MiB.
 	pieceSize = 16 << 20
-	// mostPieces bounds the pieces of a session, each of a run: then all its records
-	// are read anew.
-	mostPieces = 32
+	// maxPieces bounds the pieces of a session. Every run adds one; at the limit,
+	// all records are read again.
+	maxPieces = 32
 )
 
-// session reads what is new of a session: all since the run before, or since its
-// base where that has changed.
+// session reads a session: the records since the previous run, or all since its
+// snapshot if that changed.
 func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) (*Session, error) {
-	if prev != nil && prev.Blobs != nil {
-		blobs, err := t.Repo.list(ctx, *prev.Blobs)
-		if err != nil && !errors.Is(err, core.ErrCorrupt) {
-			return nil, err
-		}
-		for _, p := range blobs { // they were proved when they were written
-			t.Repo.trust(p)
-		}
+	known, err := t.knownBlobs(ctx, prev)
+	if errors.Is(err, core.ErrCorrupt) {
+		prev, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	from := api.RecordsFrom{}
-	if prev != nil && !prev.Erased && len(prev.Missing) == 0 && len(prev.Records) < mostPieces {
+	if prev != nil && !prev.Erased && len(prev.Missing) == 0 && len(prev.Records) < maxPieces {
 		from.After = prev.cursor()
 	}
-	s, err := t.read(ctx, end, prev, from)
-	if errors.Is(err, errAnew) {
-		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
+	s, err := t.read(ctx, end, prev, known, from)
+	if errors.Is(err, errNotIncremental) {
+		s, err = t.read(ctx, end, nil, nil, api.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
-		// Another may have taken its place since the records were asked for.
-		s, err = t.read(ctx, end, nil, api.RecordsFrom{})
+		// The snapshot may have been replaced since the records were requested.
+		s, err = t.read(ctx, end, nil, nil, api.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
-		// Nothing is lost while the records are there.
-		if whole, werr := t.read(ctx, end, nil, api.RecordsFrom{Start: true}); werr == nil {
-			return whole, nil
+		// The session can do without a snapshot as long as all records exist.
+		if full, ferr := t.read(ctx, end, nil, nil, api.RecordsFrom{Start: true}); ferr == nil {
+			return full, nil
 		}
 	}
 	return s, err
 }
 
-// errAnew says that nothing can be put behind what the run before has of a
-// session.
-var errAnew = errors.New("what an earlier backup has is of no use now")
+// knownBlobs returns the blobs that the previous run has of a session. They were
+// verified when they were written.
+func (t *Taker) knownBlobs(ctx context.Context, prev *Session) ([]Part, error) {
+	if prev == nil || prev.Blobs == nil {
+		return nil, nil
+	}
+	blobs, err := t.Repo.list(ctx, *prev.Blobs)
+	if err == nil {
+		t.Repo.trust(blobs...)
+	}
+	return blobs, err
+}
 
-// errNoSnapshot is a snapshot that the node does not have, or not sound.
-var errNoSnapshot = errors.New("its snapshot cannot be had")
+var (
+	errNotIncremental = errors.New("the previous run cannot be extended")
+	errNoSnapshot     = errors.New("the snapshot is missing or corrupt")
+)
 
-// read reads the records that from asks for, and what they name.
-func (t *Taker) read(ctx context.Context, end api.SessionEnd, prev *Session, from api.RecordsFrom) (*Session, error) {
+// read copies the requested records, and what they reference. It extends prev,
+// whose blobs are known, if the records follow it.
+func (t *Taker) read(ctx context.Context, end api.SessionEnd, prev *Session, known []Part, from api.RecordsFrom) (*Session, error) {
 	rs, err := t.Node.Records(ctx, string(end.Session), from)
 	if err != nil {
 		return nil, err
 	}
 	defer rs.Close()
 	if rs.Seq < end.Seq || rs.Log != t.run.Log {
-		return nil, fmt.Errorf("session %s ends at record %d of log %s, says the node, and a moment ago at %d of log %s: %w",
+		return nil, fmt.Errorf("session %s ends at record %d of log %s, but ended at record %d of log %s before: %w",
 			end.Session, rs.Seq, rs.Log, end.Seq, t.run.Log, core.ErrUnavailable)
 	}
-	r := &reading{t: t, s: &Session{ID: end.Session, BaseSeq: rs.AfterSeq}, blobs: map[core.Digest]bool{}}
+	r := &sessionReader{t: t, s: &Session{ID: end.Session, BaseSeq: rs.AfterSeq}, blobs: map[core.Digest]bool{}}
 	if rs.AfterSeq != 0 {
 		r.s.Base = rs.After
 	}
 	if prev != nil && rs.AfterSeq == prev.Seq && rs.After == prev.Chain && rs.Covered != rs.AfterSeq {
 		if rs.Covered != prev.BaseSeq {
-			return nil, fmt.Errorf("session %s rests on another snapshot than in the backup before: %w", end.Session, errAnew)
+			return nil, fmt.Errorf("session %s has another snapshot than in the previous run: %w", end.Session, errNotIncremental)
 		}
-		again := *prev
-		again.Records = slices.Clone(prev.Records)
-		r.s, r.based = &again, true
+		extended := *prev
+		extended.Records = slices.Clone(prev.Records)
+		r.s, r.extends, r.parts = &extended, true, known
 	}
-	r.link = newLink(rs.Log, end.Session, rs.AfterSeq, rs.After)
+	r.tail = newTail(rs.Log, end.Session, rs.AfterSeq, rs.After)
 	if err := r.records(ctx, rs.Reader); err != nil {
 		return nil, err
 	}
-	return r.s, r.finish(ctx, prev)
+	return r.s, r.finish(ctx)
 }
 
-// A reading is a session on its way into a Repo.
-type reading struct {
-	t     *Taker
-	s     *Session
-	link  *link
-	based bool // the session goes on from what a run has
+// A sessionReader copies a session from a node to a Repo.
+type sessionReader struct {
+	t       *Taker
+	s       *Session
+	tail    *tail
+	extends bool // s extends the session of the previous run
 
 	piece bytes.Buffer
 	from  uint64 // of the first record in piece
 
-	base  *core.Manifest // of the snapshot that the records rest on
+	base  *core.Manifest // of the snapshot at BaseSeq
 	blobs map[core.Digest]bool
-	parts []Part // of those that are in the Repo
+	parts []Part // blobs that are in the Repo
 }
 
-// records reads all records and writes them, piece by piece.
-func (r *reading) records(ctx context.Context, rd *recordio.Reader) error {
+// records reads all records and writes them in pieces.
+func (r *sessionReader) records(ctx context.Context, rd *recordio.Reader) error {
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err == nil {
-			err = r.take(ctx, rec)
+			err = r.record(ctx, rec)
 		}
 		if err != nil {
 			return fmt.Errorf("session %s: %w", r.s.ID, err)
 		}
 	}
-	if err := r.cut(ctx); err != nil {
+	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	r.s.Seq, r.s.Chain, r.s.Erased = r.link.seq, r.link.chain, r.link.erased
+	r.s.Seq, r.s.Chain, r.s.Erased = r.tail.seq, r.tail.chain, r.tail.erased
 	if len(r.s.Records) == 0 {
 		return fmt.Errorf("session %s has no records: %w", r.s.ID, core.ErrCorrupt)
 	}
 	return nil
 }
 
-func (r *reading) take(ctx context.Context, rec *recordio.Record) error {
-	if err := r.link.next(rec); err != nil {
+func (r *sessionReader) record(ctx context.Context, rec *recordio.Record) error {
+	if err := r.tail.append(rec); err != nil {
 		return err
 	}
-	if r.piece.Len() == 0 {
+	before := r.piece.Len()
+	if before == 0 {
 		r.from = rec.Seq
 	}
-	before := r.piece.Len()
 	if err := recordio.Write(&r.piece, rec); err != nil {
 		return err
 	}
-	r.t.moved(int64(r.piece.Len() - before))
-	body, err := r.note(ctx, rec)
+	r.t.countRead(r.piece.Len() - before)
+	body, err := r.collectBlobs(ctx, rec)
 	if err != nil {
 		return err
 	}
-	if m := manifestOf(rec, body); m != nil && m.Seq == r.s.BaseSeq && m.Chain == r.s.Base && !r.based {
+	if m := manifestOf(rec, body); m != nil && m.Seq == r.s.BaseSeq && m.Chain == r.s.Base && !r.extends {
 		r.base = m
 	}
 	if r.piece.Len() >= pieceSize {
-		return r.cut(ctx)
+		return r.flush(ctx)
 	}
 	return nil
 }
 
-// cut writes the records that wait as a piece.
-func (r *reading) cut(ctx context.Context) error {
+// flush writes the buffered records as a piece.
+func (r *sessionReader) flush(ctx context.Context) error {
 	if r.piece.Len() == 0 {
 		return nil
 	}
@@ -166,14 +176,15 @@ func (r *reading) cut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.s.Records = append(r.s.Records, Piece{Part: p, From: r.from, To: r.link.seq})
+	r.s.Records = append(r.s.Records, Piece{Part: p, From: r.from, To: r.tail.seq})
 	r.piece.Reset()
 	return nil
 }
 
-// note notes the blobs that a record names, and returns its body. One that is a
-// blob is fetched: the session cannot be read without.
-func (r *reading) note(ctx context.Context, rec *recordio.Record) ([]byte, error) {
+// collectBlobs collects the blobs that a record references, and returns its body.
+// If the body is a blob, it is copied at once; without it the session is
+// unreadable.
+func (r *sessionReader) collectBlobs(ctx context.Context, rec *recordio.Record) ([]byte, error) {
 	body := rec.Body
 	if !rec.Spill.IsZero() {
 		var err error
@@ -188,48 +199,38 @@ func (r *reading) note(ctx context.Context, rec *recordio.Record) ([]byte, error
 		if err := json.Unmarshal(lines[0], &o); err != nil {
 			return nil, fmt.Errorf("record %d has no origin: %v: %w", rec.Seq, err, core.ErrCorrupt)
 		}
-		if !o.Original.IsZero() {
-			r.blobs[o.Original] = true
-		}
+		r.need(o.Original)
 	case core.KindAppend, core.KindAmend:
 	default:
 		return body, nil
 	}
 	for _, line := range lines {
-		for _, d := range core.BlobsOf(line) {
-			r.blobs[d] = true
-		}
+		r.need(core.BlobsOf(line)...)
 	}
 	return body, nil
 }
 
-// finish fetches what the records name and are to rest on.
-func (r *reading) finish(ctx context.Context, prev *Session) error {
-	if !r.based && r.s.BaseSeq != 0 {
+func (r *sessionReader) need(blobs ...core.Digest) {
+	for _, d := range blobs {
+		if !d.IsZero() {
+			r.blobs[d] = true
+		}
+	}
+}
+
+// finish copies the snapshot and the blobs, and writes the list of blobs.
+func (r *sessionReader) finish(ctx context.Context) error {
+	if !r.extends && r.s.BaseSeq != 0 {
 		if err := r.snapshot(ctx); err != nil {
 			return fmt.Errorf("session %s: %w", r.s.ID, err)
 		}
 	}
-	if r.based && prev.Blobs != nil {
-		blobs, err := r.t.Repo.list(ctx, *prev.Blobs)
-		if errors.Is(err, core.ErrCorrupt) {
-			return fmt.Errorf("%w: %w", errAnew, err)
-		}
-		if err != nil {
-			return err
-		}
-		r.parts = append(r.parts, blobs...)
-	}
-	have := map[core.Digest]bool{}
 	for _, p := range r.parts {
-		have[p.Digest] = true
+		delete(r.blobs, p.Digest)
 	}
 	for d := range r.blobs {
-		if have[d] {
-			continue
-		}
 		_, err := r.blob(ctx, d)
-		if err != nil && !isDamage(err) {
+		if err != nil && !isSessionError(err) {
 			return err
 		}
 		if err != nil {
@@ -241,7 +242,7 @@ func (r *reading) finish(ctx context.Context, prev *Session) error {
 }
 
 // list writes the list of blobs.
-func (r *reading) list(ctx context.Context) error {
+func (r *sessionReader) list(ctx context.Context) error {
 	slices.SortFunc(r.s.Missing, func(a, b core.Digest) int { return bytes.Compare(a[:], b[:]) })
 	slices.SortFunc(r.parts, func(a, b Part) int { return bytes.Compare(a.Digest[:], b.Digest[:]) })
 	r.parts = slices.Compact(r.parts)
@@ -253,18 +254,14 @@ func (r *reading) list(ctx context.Context) error {
 	return err
 }
 
-// snapshot puts the snapshot that the records rest on into the Repo.
-func (r *reading) snapshot(ctx context.Context) error {
+// snapshot copies the snapshot at BaseSeq.
+func (r *sessionReader) snapshot(ctx context.Context) error {
 	m := r.base
 	if m == nil {
-		return fmt.Errorf("none of its records names the snapshot that covers record %d: %w", r.s.BaseSeq, core.ErrCorrupt)
+		return errNoManifest(r.s.BaseSeq)
 	}
-	for _, d := range m.Blobs {
-		r.blobs[d] = true
-	}
-	if !m.Origin.Original.IsZero() {
-		r.blobs[m.Origin.Original] = true
-	}
+	r.need(m.Blobs...)
+	r.need(m.Origin.Original)
 	if p, ok, err := r.t.Repo.find(ctx, m.Packed); err != nil {
 		return err
 	} else if ok && !m.Packed.IsZero() {
@@ -273,10 +270,10 @@ func (r *reading) snapshot(ctx context.Context) error {
 	}
 	packed, err := r.t.Node.SnapshotObject(ctx, m)
 	if err == nil {
-		r.t.moved(int64(len(packed)))
+		r.t.countRead(len(packed))
 		err = checkSnapshot(m, packed)
 	}
-	if isDamage(err) {
+	if isSessionError(err) {
 		return fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
 	if err != nil {
@@ -287,9 +284,8 @@ func (r *reading) snapshot(ctx context.Context) error {
 	return err
 }
 
-// blob puts a blob into the Repo. Its bytes are returned only where the node had
-// to be asked for them.
-func (r *reading) blob(ctx context.Context, d core.Digest) ([]byte, error) {
+// blob copies a blob. It returns the bytes only if it read them from the node.
+func (r *sessionReader) blob(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, ok, err := r.t.Repo.find(ctx, d)
 	if err != nil {
 		return nil, err
@@ -299,7 +295,7 @@ func (r *reading) blob(ctx context.Context, d core.Digest) ([]byte, error) {
 		if b, err = r.t.Node.BlobBytes(ctx, d); err != nil {
 			return nil, err
 		}
-		r.t.moved(int64(len(b)))
+		r.t.countRead(len(b))
 		if p, err = r.t.put(ctx, b); err != nil {
 			return nil, err
 		}
@@ -308,30 +304,11 @@ func (r *reading) blob(ctx context.Context, d core.Digest) ([]byte, error) {
 	return b, nil
 }
 
-// body returns a record's body that is a blob, which the Repo has then.
-func (r *reading) body(ctx context.Context, d core.Digest) ([]byte, error) {
+// body copies a record's body that is a blob, and returns it.
+func (r *sessionReader) body(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := r.blob(ctx, d)
 	if err != nil || b != nil {
 		return b, err
 	}
 	return r.t.Repo.Get(ctx, r.parts[len(r.parts)-1])
-}
-
-// put writes an object.
-func (t *Taker) put(ctx context.Context, b []byte) (Part, error) {
-	p, sent, err := t.Repo.put(ctx, b)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Sent += sent
-	if sent > 0 {
-		t.report.Objects++
-	}
-	return p, err
-}
-
-// moved counts bytes that the node sent.
-func (t *Taker) moved(n int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.report.Read += n
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,81 +18,81 @@ import (
 )
 
 const (
-	// workers is how many sessions are read at once.
+	// workers is how many sessions are read concurrently.
 	workers = 4
-	// After so many changed sessions, or bytes sent, it is noted how far a run has
-	// come.
-	noteSessions = 100
-	noteBytes    = 32 << 20
-	// A node or a bucket that does not answer is asked so often, so far apart.
-	tries = 10
-	pause = 2 * time.Second
+	// The progress of a run is saved after this many changed sessions, or bytes
+	// written.
+	saveSessions = 100
+	saveBytes    = 32 << 20
+	// A session is tried this often while the node or the bucket is unavailable.
+	attempts   = 10
+	retryPause = 2 * time.Second
 )
 
-// A Taken says what a backup came to.
+// Taken is the result of a backup.
 type Taken struct {
 	Run       string    `json:"run"`
 	Log       string    `json:"log"`
-	Strict    bool      `json:"strict"` // a quorum stood for the ends of all sessions
+	Strict    bool      `json:"strict"` // a quorum confirmed the ends of all sessions
 	Sessions  int       `json:"sessions"`
 	Unchanged int       `json:"unchanged"`
-	Read      int64     `json:"read"` // bytes of sessions and blobs that the node sent
-	Sent      int64     `json:"sent"` // bytes of objects that were written
+	Read      int64     `json:"read"` // bytes read from the node
+	Sent      int64     `json:"sent"` // bytes written to the Repo
 	Objects   int       `json:"objects"`
 	Problems  []Problem `json:"problems"`
-	// Gone are sessions of the run before that the log has no trace of.
+	// Gone lists the sessions of the previous run that the log does not have.
 	Gone []core.SessionID `json:"gone"`
 }
 
-// A Taker makes a backup of a node's log.
+// A Taker makes one backup of a node's log.
 type Taker struct {
 	Node *api.Client
 	Repo *Repo
-	Host string // where this runs, and who asked for it, for people
+	Host string // where this runs, and who requested it; informational
 	By   string
 	Now  func() time.Time
-	// Anew has everything read and proved as if there were no earlier runs: what is
-	// damaged in the Repo is written again, as far as the log still has it.
-	Anew bool
-	// Progress is told how many sessions are done, of how many. It may be called
-	// from several goroutines. Optional.
+	// Full reads and verifies everything as if there were no earlier runs. It
+	// rewrites corrupt objects in the Repo, as far as the log still has the data.
+	Full bool
+	// Progress reports how many sessions are done, of how many. It may be called
+	// concurrently. Optional.
 	Progress func(done, total int)
 
-	note   *note
-	before *Run // what earlier runs have, the unfinished included
-	info   map[core.SessionID]Info
+	lock *lock
+	prev *Run // the sessions of earlier runs, including unfinished ones
+	info map[core.SessionID]Info
 
-	mu     sync.Mutex
-	run    *Run
-	report Taken
-	fresh  []Session // that changed, since it was last noted how far the run is
-	noted  int64     // Sent at that time
+	mu      sync.Mutex
+	run     *Run
+	report  Taken
+	unsaved []Session // changed since the progress was saved
+	saved   int64     // report.Sent at that time
 }
 
-// Take makes a backup. A session that cannot be read, or not all of it, is a
-// problem in the result; the run has it as the run before had it. An error means
-// that there is no new run; what was written by then is not written again.
-// core.ErrConflict while the Repo is pruned.
+// Take makes the backup. A session that cannot be read completely is a problem in
+// the result; the run then has it as the previous run had it. After an error there
+// is no new run, and the next Take reuses the objects written so far. Take returns
+// core.ErrConflict while a prune is running.
 func (t *Taker) Take(ctx context.Context) (*Taken, error) {
 	var err error
-	if t.note, err = t.Repo.enter(ctx, takes, prunes, t.Now); err != nil {
+	if t.lock, err = t.Repo.lock(ctx, backupLock, pruneLock, t.Now); err != nil {
 		return nil, err
 	}
-	defer t.note.leave(ctx)
+	defer t.lock.release(ctx)
 	ends, err := t.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g, work := errgroup.WithContext(ctx)
+	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(workers)
 	var done atomic.Int64
 	for _, end := range ends {
-		if work.Err() != nil {
+		if gctx.Err() != nil {
 			break
 		}
 		g.Go(func() error {
 			defer func() { t.progress(int(done.Add(1)), len(ends)) }()
-			return t.take(work, end)
+			return t.take(gctx, end)
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -106,7 +107,7 @@ func (t *Taker) progress(done, total int) {
 	}
 }
 
-// begin finds out what there is and what was there before.
+// begin starts the run and returns the ends of all sessions.
 func (t *Taker) begin(ctx context.Context) ([]api.SessionEnd, error) {
 	names, err := t.Repo.Runs(ctx)
 	if err != nil {
@@ -116,12 +117,12 @@ func (t *Taker) begin(ctx context.Context) ([]api.SessionEnd, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.run = &Run{Format: Format, ID: id, Host: t.Host, By: t.By}
+	t.run = &Run{Format: format, ID: id, Host: t.Host, By: t.By}
 	ends, err := t.ends(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if t.before, err = t.latest(ctx, names); err != nil {
+	if t.prev, err = t.previous(ctx, names); err != nil {
 		return nil, err
 	}
 	if t.info, err = listing(ctx, t.Node); err != nil {
@@ -130,7 +131,7 @@ func (t *Taker) begin(ctx context.Context) ([]api.SessionEnd, error) {
 	return ends, nil
 }
 
-// ends asks all shards where their sessions end.
+// ends reads the ends of the sessions of all shards.
 func (t *Taker) ends(ctx context.Context) ([]api.SessionEnd, error) {
 	var all []api.SessionEnd
 	t.report.Strict = true
@@ -148,19 +149,20 @@ func (t *Taker) ends(ctx context.Context) ([]api.SessionEnd, error) {
 	return all, nil
 }
 
-// latest returns the last run, with what later ones that broke off had done.
-func (t *Taker) latest(ctx context.Context, names []RunName) (*Run, error) {
-	before := &Run{}
-	if t.Anew {
-		return before, nil
+// previous returns the latest run, updated with the progress of later unfinished
+// ones, and trusts the objects of its sessions.
+func (t *Taker) previous(ctx context.Context, names []RunName) (*Run, error) {
+	prev := &Run{}
+	if t.Full {
+		return prev, nil
 	}
 	if len(names) > 0 {
 		var err error
-		if before, err = t.Repo.Run(ctx, names[len(names)-1]); err != nil {
+		if prev, err = t.Repo.Run(ctx, names[len(names)-1]); err != nil {
 			return nil, err
 		}
-		if before.Log != t.run.Log {
-			return nil, fmt.Errorf("the backups here are of log %q, this node has log %q; choose another place: %w", before.Log, t.run.Log, core.ErrInvalid)
+		if prev.Log != t.run.Log {
+			return nil, fmt.Errorf("this place has backups of log %q, but the node has log %q; use another place: %w", prev.Log, t.run.Log, core.ErrInvalid)
 		}
 	}
 	partials, err := t.Repo.runs(ctx, partialPrefix)
@@ -168,70 +170,42 @@ func (t *Taker) latest(ctx context.Context, names []RunName) (*Run, error) {
 		return nil, err
 	}
 	byID := map[core.SessionID]Session{}
-	for _, s := range before.Sessions {
+	for _, s := range prev.Sessions {
 		byID[s.ID] = s
 	}
 	for _, n := range partials {
 		p, err := t.Repo.Run(ctx, n)
 		if errors.Is(err, core.ErrCorrupt) {
-			continue // a note that is damaged is none
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if p.Log == t.run.Log && p.ID.Compare(before.ID) > 0 {
+		if p.Log == t.run.Log && p.ID.Compare(prev.ID) > 0 {
 			for _, s := range p.Sessions {
 				byID[s.ID] = s
 			}
 		}
 	}
-	before.Sessions = sorted(byID)
-	for i := range before.Sessions {
-		t.vouch(&before.Sessions[i])
+	prev.Sessions = slices.SortedFunc(maps.Values(byID), compareSessions)
+	for i := range prev.Sessions {
+		t.Repo.trust(prev.Sessions[i].parts()...)
 	}
-	return before, nil
+	return prev, nil
 }
 
-func sorted(byID map[core.SessionID]Session) []Session {
-	all := make([]Session, 0, len(byID))
-	for _, s := range byID {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
-	return all
-}
-
-// vouch notes that the objects of s were proved when it was taken.
-func (t *Taker) vouch(s *Session) {
-	for _, p := range s.Records {
-		t.Repo.trust(p.Part)
-	}
-	for _, p := range []*Part{s.Snapshot, s.Blobs} {
-		if p != nil {
-			t.Repo.trust(*p)
-		}
-	}
-}
-
-// find returns what earlier runs have of a session, or nil.
-func (t *Taker) find(id core.SessionID) *Session {
-	i, ok := slices.BinarySearchFunc(t.before.Sessions, id, func(s Session, id core.SessionID) int { return cmp.Compare(s.ID, id) })
-	if !ok {
-		return nil
-	}
-	return &t.before.Sessions[i]
-}
+func compareSessions(a, b Session) int { return cmp.Compare(a.ID, b.ID) }
 
 // take adds a session to the run.
 func (t *Taker) take(ctx context.Context, end api.SessionEnd) error {
-	prev := t.find(end.Session)
+	prev := t.prev.Session(end.Session)
 	if prev != nil && prev.Seq == end.Seq && prev.Chain == end.Chain && len(prev.Missing) == 0 {
 		return t.add(ctx, *prev, true)
 	}
 	s, err := t.session(ctx, end, prev)
-	for try := 1; errors.Is(err, core.ErrUnavailable) && try < tries; try++ {
+	for n := 1; errors.Is(err, core.ErrUnavailable) && n < attempts; n++ {
 		select {
-		case <-time.After(pause):
+		case <-time.After(retryPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -240,7 +214,7 @@ func (t *Taker) take(ctx context.Context, end api.SessionEnd) error {
 	switch {
 	case err == nil:
 		return t.add(ctx, *s, false)
-	case ctx.Err() != nil, !isDamage(err):
+	case ctx.Err() != nil, !isSessionError(err):
 		return err
 	}
 	t.problem(end.Session, err)
@@ -250,14 +224,14 @@ func (t *Taker) take(ctx context.Context, end api.SessionEnd) error {
 	return t.add(ctx, *prev, false)
 }
 
-// isDamage tells what is wrong with a session from what is wrong with the node or
-// the Repo.
-func isDamage(err error) bool {
+// isSessionError distinguishes an error of one session from one of the node or the
+// Repo, which ends the backup.
+func isSessionError(err error) bool {
 	if errors.Is(err, core.ErrUnavailable) {
 		return false
 	}
-	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrLost, core.ErrInvalid} {
-		if errors.Is(err, damage) {
+	for _, target := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrLost, core.ErrInvalid} {
+		if errors.Is(err, target) {
 			return true
 		}
 	}
@@ -270,12 +244,31 @@ func (t *Taker) problem(id core.SessionID, err error) {
 	t.run.Problems = append(t.run.Problems, Problem{id, err.Error()})
 }
 
-// add puts a session into the run, and notes now and then how far that is.
+// put writes an object and counts it.
+func (t *Taker) put(ctx context.Context, b []byte) (Part, error) {
+	p, sent, err := t.Repo.put(ctx, b)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Sent += sent
+	if sent > 0 {
+		t.report.Objects++
+	}
+	return p, err
+}
+
+// countRead counts bytes read from the node.
+func (t *Taker) countRead(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Read += int64(n)
+}
+
+// add adds a session to the run, and saves the progress if that is due.
 func (t *Taker) add(ctx context.Context, s Session, unchanged bool) error {
 	if info, ok := t.info[s.ID]; ok {
 		s.Info = info
 	}
-	if err := t.note.still(ctx); err != nil {
+	if err := t.lock.refresh(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -285,22 +278,22 @@ func (t *Taker) add(ctx context.Context, s Session, unchanged bool) error {
 		t.report.Unchanged++
 		return nil
 	}
-	t.fresh = append(t.fresh, s)
-	if len(t.fresh) < noteSessions && t.report.Sent-t.noted < noteBytes {
+	t.unsaved = append(t.unsaved, s)
+	if len(t.unsaved) < saveSessions && t.report.Sent-t.saved < saveBytes {
 		return nil
 	}
-	part := Run{Format: Format, ID: t.run.ID, Log: t.run.Log, Partial: true, Sessions: t.fresh}
-	t.fresh, t.noted = nil, t.report.Sent
+	part := Run{Format: format, ID: t.run.ID, Log: t.run.Log, Partial: true, Sessions: t.unsaved}
+	t.unsaved, t.saved = nil, t.report.Sent
 	_, err := t.Repo.save(ctx, partialPrefix, &part)
 	return err
 }
 
-// finish writes the run, and takes away what was noted on the way.
+// finish writes the run and deletes the saved progress.
 func (t *Taker) finish(ctx context.Context) (*Taken, error) {
-	slices.SortFunc(t.run.Sessions, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(t.run.Sessions, compareSessions)
 	slices.SortFunc(t.run.Problems, func(a, b Problem) int { return cmp.Compare(a.Session, b.Session) })
 	t.run.Ended = t.Now().UTC()
-	if err := t.note.still(ctx); err != nil {
+	if err := t.lock.refresh(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := t.Repo.save(ctx, runPrefix, t.run); err != nil {
@@ -309,27 +302,17 @@ func (t *Taker) finish(ctx context.Context) (*Taken, error) {
 	t.Repo.dropPartials(ctx)
 	t.report.Run, t.report.Log, t.report.Sessions = t.run.ID.String(), t.run.Log, len(t.run.Sessions)
 	t.report.Problems = append([]Problem{}, t.run.Problems...)
-	t.report.Gone = t.gone()
+	t.report.Gone = []core.SessionID{}
+	for i := range t.prev.Sessions {
+		if id := t.prev.Sessions[i].ID; t.run.Session(id) == nil {
+			t.report.Gone = append(t.report.Gone, id)
+		}
+	}
 	return &t.report, nil
 }
 
-// gone names the sessions that the run lacks and the run before had.
-func (t *Taker) gone() []core.SessionID {
-	gone := []core.SessionID{}
-	there := map[core.SessionID]bool{}
-	for i := range t.run.Sessions {
-		there[t.run.Sessions[i].ID] = true
-	}
-	for i := range t.before.Sessions {
-		if id := t.before.Sessions[i].ID; !there[id] {
-			gone = append(gone, id)
-		}
-	}
-	return gone
-}
-
-// dropPartials deletes the notes of unfinished runs, where that is allowed: a
-// later run is whole, and then nobody reads them.
+// dropPartials deletes the progress of unfinished runs, which a complete run makes
+// obsolete. It may lack the permission.
 func (r *Repo) dropPartials(ctx context.Context) {
 	names, err := r.runs(ctx, partialPrefix)
 	if err != nil {
@@ -342,7 +325,7 @@ func (r *Repo) dropPartials(ctx context.Context) {
 	}
 }
 
-// listing returns what the node's listing says of all sessions.
+// listing returns the Info of all sessions from the node's listing.
 func listing(ctx context.Context, node *api.Client) (map[core.SessionID]Info, error) {
 	infos := map[core.SessionID]Info{}
 	for _, deleted := range []bool{false, true} {

@@ -66,7 +66,7 @@ func (a *app) backup(ctx context.Context, to string, f targetFlags, anew bool) e
 	defer repo.Close()
 	by, host := a.whoami()
 	bar := a.meter("backing up")
-	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.now, Anew: anew, Progress: bar.step}
+	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.now, Full: anew, Progress: bar.step}
 	taken, err := taker.Take(ctx)
 	bar.end()
 	if err != nil {
