@@ -19,11 +19,11 @@ func Check(c Config) error {
 		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
 	}
 	if c.Data == "" {
-		bad("data", "it is empty; name a directory")
+		bad("data", "empty; name a directory")
 	}
 	checkAccess(c, bad)
 	if c.Node == "" {
-		bad("node", "it is empty")
+		bad("node", "empty")
 	}
 	checkLog(c, bad)
 	checkNATS(c, bad)
@@ -54,29 +54,29 @@ func Check(c Config) error {
 	return errors.Join(errs...)
 }
 
-// checkAccess refuses a node that strangers could use, unless that is asked for
-// in so many words.
+// checkAccess refuses a node that other hosts can use without a token, unless
+// open says so.
 func checkAccess(c Config, bad reporter) {
 	host := checkAddr(c.Listen, "listen", bad)
 	switch {
 	case c.Open && c.Token != "":
-		bad("open", "it lets everybody in, and a token is set; take one of them out")
+		bad("open", "it admits every client, but token is set; remove one of them")
 	case c.Open && c.TLS.ClientCA != "":
-		bad("open", "it lets everybody in, and tls.client_ca does not; take one of them out")
+		bad("open", "it admits every client, but tls.client_ca is set; remove one of them")
 	case host != "" && !isLoopback(host) && !c.Closed() && !c.Open:
-		bad("token", "listen is %s, which others can reach; set a token (or tls.client_ca, or listen on 127.0.0.1; "+
-			"open: true lets everybody do everything)", c.Listen)
+		bad("token", "listen is %s, beyond loopback; set a token or tls.client_ca, or listen on 127.0.0.1 "+
+			"(open: true allows everything to every client)", c.Listen)
 	}
 	t := c.TLS
 	pair(t.Cert, t.Key, "tls", bad)
 	if t.ClientCA != "" && t.Cert == "" {
-		bad("tls.client_ca", "callers show certificates over TLS alone; set tls.cert and tls.key")
+		bad("tls.client_ca", "clients present certificates only over TLS; set tls.cert and tls.key")
 	}
 	if t.ClientCA != "" && c.Token == "" && len(t.Subjects) == 0 {
-		bad("tls.subjects", "there is no token either, so nobody could do anything; name at least one admin, or set token")
+		bad("tls.subjects", "no client would have permission; name at least one admin, or set token")
 	}
 	if len(t.Subjects) > 0 && t.ClientCA == "" {
-		bad("tls.subjects", "without tls.client_ca anybody could have made such a certificate")
+		bad("tls.subjects", "without tls.client_ca, any client could create such a certificate")
 	}
 	for _, s := range t.Subjects {
 		name, scope, ok := strings.Cut(s, "=")
@@ -89,7 +89,7 @@ func checkAccess(c Config, bad reporter) {
 // pair reports a certificate without its key, or a key without its certificate.
 func pair(cert, key, section string, bad reporter) {
 	if (cert == "") != (key == "") {
-		bad(section, "cert and key go together: one is %q, the other %q", cert, key)
+		bad(section, "set both cert and key, or neither; cert is %q, key is %q", cert, key)
 	}
 }
 
@@ -112,36 +112,36 @@ func checkNATS(c Config, bad reporter) {
 	if n.URL == "" {
 		for _, of := range [][2]string{{"creds", n.Creds}, {"nkey", n.NKey}, {"ca", n.CA}} {
 			if of[1] != "" {
-				bad("nats."+of[0], "it is for nats.url, which is empty")
+				bad("nats."+of[0], "applies to nats.url, which is empty")
 			}
 		}
 		if n.Cert != "" && n.Listen == "" {
-			bad("nats.cert", "it is for nats.url or nats.listen, which are empty")
+			bad("nats.cert", "applies to nats.url or nats.listen, which are empty")
 		}
 	} else {
 		if n.Listen != "" || c.Cluster.Name != "" {
-			bad("nats.url", "with an external server, nats.listen and cluster have no meaning")
+			bad("nats.url", "nats.listen and cluster do not apply to an external server")
 		}
 		for part := range strings.SplitSeq(n.URL, ",") {
 			if u, err := url.Parse(part); err != nil || u.Host == "" {
-				bad("nats.url", "%q is no URL such as nats://host:4222", part)
+				bad("nats.url", "%q is not a URL such as nats://host:4222", part)
 			}
 		}
 	}
 	pair(n.Cert, n.Key, "nats", bad)
 	if n.Creds != "" && n.NKey != "" {
-		bad("nats.nkey", "nats.creds is set, too; a node shows one of them")
+		bad("nats.nkey", "nats.creds is set, too; remove one of them")
 	}
 	if n.Listen != "" {
 		checkAddr(n.Listen, "nats.listen", bad)
 	}
 	pair(c.Cluster.Cert, c.Cluster.Key, "cluster", bad)
 	if (c.Cluster.Cert == "") != (c.Cluster.CA == "") {
-		bad("cluster.ca", "cluster.cert and cluster.ca go together: a node shows one and checks the others by the other")
+		bad("cluster.ca", "set both cluster.cert and cluster.ca, or neither")
 	}
 	if c.Cluster.Name == "" {
 		if c.Cluster.Listen != "" || len(c.Cluster.Routes) > 0 || c.Cluster.Cert != "" {
-			bad("cluster.name", "it is empty, but other settings of the cluster are not")
+			bad("cluster.name", "empty, but other settings of the cluster are not")
 		}
 		return
 	}
@@ -153,28 +153,28 @@ func checkNATS(c Config, bad reporter) {
 		bad("cluster.routes", "%d nodes; name all of them, three or more", len(c.Cluster.Routes))
 	}
 	if c.Blobs.Store == "fs" {
-		bad("blobs.store", "fs is on one node alone; a cluster needs s3, which all its nodes reach")
+		bad("blobs.store", "fs serves one node; a cluster needs s3")
 	}
 }
 
 func checkBlobs(c Config, bad reporter) {
 	if c.Blobs.Collect != 0 && c.Blobs.Collect < Duration(10*time.Minute) {
-		bad("blobs.collect", "%s; use 10m or more, or 0 for never, for each time all sessions are read", c.Blobs.Collect)
+		bad("blobs.collect", "%s; use 10m or more, since each run reads all sessions, or 0 for never", c.Blobs.Collect)
 	}
 	if c.Blobs.Grace < Duration(10*time.Minute) {
-		bad("blobs.grace", "%s; use 10m or more, for a write may take minutes to name its blobs", c.Blobs.Grace)
+		bad("blobs.grace", "%s; use 10m or more, since a write may take minutes to reference its blobs", c.Blobs.Grace)
 	}
 	switch c.Blobs.Store {
 	case "fs":
 		if c.NATS.URL != "" {
-			bad("blobs.store", "fs is on this node alone; with nats.url use s3, which every node of the log reaches")
+			bad("blobs.store", "fs serves one node; with nats.url use s3")
 		}
 	case "s3":
 		if c.Blobs.S3.Endpoint == "" {
-			bad("blobs.s3.endpoint", "it is empty")
+			bad("blobs.s3.endpoint", "empty")
 		}
 		if c.Blobs.S3.Bucket == "" {
-			bad("blobs.s3.bucket", "it is empty")
+			bad("blobs.s3.bucket", "empty")
 		}
 	default:
 		bad("blobs.store", "%q; use fs or s3", c.Blobs.Store)
@@ -185,11 +185,11 @@ func checkBlobs(c Config, bad reporter) {
 func checkAddr(addr, key string, bad reporter) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		bad(key, "%q is no HOST:PORT", addr)
+		bad(key, "%q is not HOST:PORT", addr)
 		return ""
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		bad(key, "%q: the port is no number from 0 to 65535", addr)
+		bad(key, "%q: the port is not a number from 0 to 65535", addr)
 	}
 	if host == "" {
 		return "0.0.0.0" // every address of the machine

@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDefaultsRunOnALaptop(t *testing.T) {
+func TestDefaultsAreValid(t *testing.T) {
 	t.Parallel()
 	if err := Check(Default("/data", "host")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestWhatIsPrintedReadsBackTheSame(t *testing.T) {
+func TestWriteThenLoadRoundTrips(t *testing.T) {
 	t.Parallel()
 	c := Default("/data", "host")
 	c.Cluster.Routes = List{"127.0.0.1:1", "127.0.0.1:2"}
@@ -57,7 +57,7 @@ func TestUnknownKeysAreErrors(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentGoesOverTheFile(t *testing.T) {
+func TestEnvironmentOverridesFile(t *testing.T) {
 	t.Parallel()
 	c := Default("/data", "host")
 	if err := Read(&c, []byte("nats:\n  listen: 127.0.0.1:1\nlimits:\n  line: 1MiB\n")); err != nil {
@@ -78,7 +78,7 @@ func TestTheEnvironmentGoesOverTheFile(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
+func TestCheckReportsAllFaults(t *testing.T) {
 	t.Parallel()
 	c := Default("", "")
 	c.Listen = "0.0.0.0:7433"
@@ -99,7 +99,7 @@ func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesWhatLosesData(t *testing.T) {
+func TestCheckRefusesSettingsThatLoseData(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"file blobs in a cluster": func(c *Config) {
@@ -137,9 +137,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestWhoIsLetInWithoutBeingAsked is a table of settings: only loopback, and
-// what says so in so many words, is open.
-func TestWhoIsLetInWithoutBeingAsked(t *testing.T) {
+// TestOnlyLoopbackOrOpenAdmitsWithoutToken is a table of settings: clients need
+// no token only on loopback, or with open.
+func TestOnlyLoopbackOrOpenAdmitsWithoutToken(t *testing.T) {
 	t.Parallel()
 	certs := TLS{Cert: "c", Key: "k"}
 	mutual := TLS{Cert: "c", Key: "k", ClientCA: "ca", Subjects: List{"ops=admin"}}

@@ -44,7 +44,7 @@ func (f Field) Set(s string) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(s)
 		if err != nil {
-			return fmt.Errorf("%q is no number", s)
+			return fmt.Errorf("%q is not a number", s)
 		}
 		f.value.SetInt(int64(n))
 	case reflect.Bool:

@@ -42,7 +42,7 @@ func ReadEnv(c *Config, env []string, others ...string) error {
 		f, ok := byName[name]
 		switch {
 		case !ok:
-			errs = append(errs, fmt.Errorf("%s: there is no such setting (see: sessnode config)", name))
+			errs = append(errs, fmt.Errorf("%s: no such setting; sessnode config lists all", name))
 		case f.Path == nil:
 		default:
 			if err := f.Set(value); err != nil {

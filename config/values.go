@@ -41,7 +41,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/int64(unit) {
-		return fmt.Errorf("%q is no size; write it like 256MiB", b)
+		return fmt.Errorf("%q is not a size such as 256MiB", b)
 	}
 	*s = Size(n) * unit
 	return nil
@@ -75,7 +75,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no duration; write it like 30s", b)
+		return fmt.Errorf("%q is not a duration such as 30s", b)
 	}
 	*d = Duration(v)
 	return nil
