@@ -142,7 +142,7 @@ func (b *Backup) replay(bs *BackupSession, records []*Record) (*State, error) {
 	return s, nil
 }
 
-// snapshot is the state that the records of a session go on from.
+// snapshot is the state that the records of a session continue.
 func (b *Backup) snapshot(bs *BackupSession, records []*Record) (*State, error) {
 	for _, r := range records {
 		if r.Kind != "checkpoint" {

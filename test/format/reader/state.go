@@ -41,7 +41,7 @@ type Head struct {
 	Claim json.RawMessage `json:"claim,omitempty"`
 }
 
-// Writer is who holds the head, empty if nobody does.
+// Writer is who holds the head, empty if it is free.
 func (h Head) Writer() string {
 	var c struct{ Writer string }
 	_ = json.Unmarshal(h.Claim, &c)
