@@ -49,6 +49,7 @@ var schemaNames = map[string]string{
 	"core/lineage.Parent":          "LineageParent",
 	"core/lineage.Usage":           "TokenUsage",
 	"core.Lineage":                 "Origins",
+	"core.Receipt":                 "Appended",
 	"materializer/doctor.Report":   "Examination",
 	"materializer/gc.Report":       "GCReport",
 	"materializer/removal.Found":   "Erasable",

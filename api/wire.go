@@ -97,14 +97,8 @@ type Imported struct {
 	Cursor  core.Cursor    `json:"seq"`
 }
 
-// Appended says where an append is.
-type Appended struct {
-	IDs    []string    `json:"ids"`
-	Cursor core.Cursor `json:"seq"`
-	Stored int         `json:"stored"`
-	Blobs  int         `json:"blobs"`
-	Head   string      `json:"head,omitempty"` // the branch that they are on, where they are on one
-}
+// Appended says where appended lines are.
+type Appended = core.Receipt
 
 // LabelRequest sets an entry's label; an empty one clears it.
 type LabelRequest struct {
@@ -128,15 +122,7 @@ type MoveRequest struct {
 }
 
 // ClaimRequest asks for a head.
-type ClaimRequest struct {
-	Head     string `json:"head,omitempty"`
-	Agent    string `json:"agent,omitempty"`
-	Host     string `json:"host,omitempty"`
-	By       string `json:"by,omitempty"`
-	TakeOver bool   `json:"takeOver,omitempty"`
-	From     string `json:"from,omitempty"`   // with TakeOver: only where this writer holds it
-	Writer   string `json:"writer,omitempty"` // default a new one
-}
+type ClaimRequest = core.ClaimRequest
 
 // Claimed is a claim that was granted, and the one that it ended.
 type Claimed struct {

@@ -63,24 +63,11 @@ type Writing struct {
 	After  core.Cursor // the head must not have moved since; zero for wherever it is
 }
 
-// A Receipt says where an append is.
-type Receipt struct {
-	Stored int         // lines that were not there before
-	Cursor core.Cursor // of the record that holds them, or of a later one
-}
+// A Receipt says where appended lines are.
+type Receipt = core.Receipt
 
 // A Claim asks for a head.
-type Claim struct {
-	Head     string
-	Agent    string // who asks, for people to read
-	Host     string
-	By       string
-	TakeOver bool   // also where another holds it
-	From     string // with TakeOver, the only writer it may be taken from; empty for any
-	// Writer is what the new writer is to be called: a name that nobody had
-	// before, of the characters of a session's.
-	Writer string
-}
+type Claim = core.ClaimRequest
 
 // A Fork says what to make of a session.
 type Fork struct {

@@ -46,14 +46,8 @@ type Append struct {
 	from *core.Leaf // the head is made here, where it is not there
 }
 
-// A Receipt says where an append is.
-type Receipt struct {
-	IDs    []string    // of each line, in order
-	Stored int         // lines that were not there before
-	Head   string      // where they are: the one asked for, or its branch
-	Blobs  int         // images kept as blobs
-	Cursor core.Cursor // of the record that holds them, or of a later one
-}
+// A Receipt says where appended lines are.
+type Receipt = core.Receipt
 
 // A request is an Append on its way.
 type request struct {

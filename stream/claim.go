@@ -10,23 +10,7 @@ import (
 )
 
 // A ClaimRequest asks for a head.
-type ClaimRequest struct {
-	Head  string // default core.MainHead
-	Agent string // who asks, for people to read: a program, a host, a person
-	Host  string
-	By    string
-	// TakeOver claims a head that another writer holds, and so fences it.
-	TakeOver bool
-	// From, with TakeOver, is whom the head may be taken from, by its writer:
-	// one that claimed it since is left alone. Empty for whoever holds it.
-	From string
-	// Writer is what the new writer is to be called, a name that no writer had
-	// before; default a new one. With a name of its own a request can be sent
-	// again when its answer was lost. One that takes over from whoever holds the
-	// head does so again where another has ended its claim meanwhile: name From
-	// where that is not meant.
-	Writer string
-}
+type ClaimRequest = core.ClaimRequest
 
 // Claim makes a new writer the holder of a head, and returns its claim and the
 // one that it ended, if any. From then on every append of the former holder is

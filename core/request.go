@@ -1,0 +1,100 @@
+package core
+
+import "fmt"
+
+// The requests and receipts of the protocol, in one vocabulary for the log, its
+// servers and their clients.
+
+// An AppendRequest asks for lines to be stored on a head.
+type AppendRequest struct {
+	Head   string // default MainHead
+	Writer string // of the claim that the request speaks from; empty for none
+	// After is where the caller last saw the session: the head must not have
+	// moved since. Zero for any position.
+	After Cursor
+	// Exact requires that the session has no record at all since After.
+	Exact bool
+	// Loose admits what a file may contain and other callers may not send: a
+	// line without an id, a parent that does not exist, an id used twice.
+	Loose bool
+	Lines [][]byte
+	// OnConflict says what happens if another writer was first. Branch is the
+	// name of the head that OnConflictBranch makes; the default is derived from
+	// the head and the ids of the lines, so every try has the same name.
+	OnConflict OnConflict
+	Branch     string
+}
+
+// A Receipt says where appended lines are.
+type Receipt struct {
+	IDs    []string `json:"ids"`            // of each line, in order
+	Cursor Cursor   `json:"seq"`            // of the record that holds them, or of a later one
+	Stored int      `json:"stored"`         // lines that the session did not have before
+	Blobs  int      `json:"blobs"`          // images stored as blobs
+	Head   string   `json:"head,omitempty"` // the head that the lines are on
+}
+
+// OnConflict says what happens to appended lines if another writer was first.
+type OnConflict string
+
+// The ways to handle a conflict.
+const (
+	// OnConflictFail stores nothing and returns a *FencedError or a
+	// *ConflictError. It is the default.
+	OnConflictFail OnConflict = "fail"
+	// OnConflictRebase appends the lines after those of the other writer. Lines
+	// that name no parent, or the old position of the head, get the new position
+	// as their parent; nothing else of a line changes. It fails if the writer is
+	// fenced.
+	OnConflictRebase OnConflict = "rebase"
+	// OnConflictBranch stores the lines on a separate head, which continues from
+	// where the writer last saw its head.
+	OnConflictBranch OnConflict = "branch"
+)
+
+// ParseOnConflict reads an OnConflict as people write it. The empty string is a
+// valid one. Returns ErrInvalid for text that is none.
+func ParseOnConflict(s string) (OnConflict, error) {
+	switch o := OnConflict(s); o {
+	case "", OnConflictFail, OnConflictRebase, OnConflictBranch:
+		return o, nil
+	}
+	return "", fmt.Errorf("on conflict %q: must be fail, rebase or branch: %w", clip(s, 64), ErrInvalid)
+}
+
+// A ClaimRequest asks for the exclusive right to write to a head.
+type ClaimRequest struct {
+	Head  string `json:"head,omitempty"`  // default "main"
+	Agent string `json:"agent,omitempty"` // who asks, for people: a program, a host, a person
+	Host  string `json:"host,omitempty"`
+	By    string `json:"by,omitempty"`
+	// TakeOver claims the head even if another writer holds it, and fences that
+	// writer.
+	TakeOver bool `json:"takeOver,omitempty"`
+	// From, with TakeOver, is the only writer that the head may be taken from.
+	// Empty for any writer.
+	From string `json:"from,omitempty"`
+	// Writer is the name of the new writer, which no writer may have had before;
+	// the default is a new one. A request that names its writer can be sent
+	// again if its answer was lost. If it takes over from any writer, the second
+	// try takes the head again from a writer that ended the claim in between:
+	// name From to prevent that.
+	Writer string `json:"writer,omitempty"`
+}
+
+// A ForkRequest asks for a new session that begins as a copy of another.
+type ForkRequest struct {
+	ID    SessionID // of the new session; default a new id
+	Whole bool      // copy all entries, with main where it is in the source
+	At    Leaf      // otherwise: where the copied path ends; the default leaf is that of main
+	// Branched carries over the labels of the path from anywhere in the tree, as
+	// new entries after the path. Agents call the result a branched session.
+	Branched bool
+	CWD      string // default the source's
+	By       string
+	Key      string // see Origin.Key
+	// Kind is how the new session refers to its source, a word of package
+	// lineage: "fork", "branch" or "detach". The default is "fork", or "branch"
+	// if Branched is set.
+	Kind string
+}
