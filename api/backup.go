@@ -52,7 +52,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.cfg.Sessions.Tail(r.Context(), s.cfg.Log, id, stream.TailFrom{After: after, Start: q.Get("from") == "start"})
+	t, err := s.cfg.Sessions.Tail(r.Context(), id, stream.TailFrom{After: after, Start: q.Get("from") == "start"})
 	if err != nil {
 		return s.missing(id, err)
 	}
@@ -93,8 +93,8 @@ func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, 
 }
 
 // sendRecord sends one record. A body that is a blob is named, not sent.
-func (s *Server) sendRecord(r *http.Request, out io.Writer, z *stream.Lazy) error {
-	rec := recordio.Record{Record: z.Record, Spill: z.Spill()}
+func (s *Server) sendRecord(r *http.Request, out io.Writer, z *core.Lazy) error {
+	rec := recordio.Record{Record: z.Record, Spill: z.Packed.Spill()}
 	if rec.Spill.IsZero() {
 		body, release, err := s.bodies.take(r.Context(), z)
 		if err != nil {

@@ -34,7 +34,7 @@ func newBodies(large *gate) *bodies { return &bodies{large: large, held: map[cor
 
 // take returns the body of z, which the caller may not change and gives back by
 // calling release. core.ErrUnavailable when there is no room for it.
-func (b *bodies) take(ctx context.Context, z *stream.Lazy) (body []byte, release func(), err error) {
+func (b *bodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
 	if z.Weight() < smallBody {
 		body, err = z.Body(ctx)
 		return body, func() {}, err
@@ -63,7 +63,7 @@ func (b *bodies) take(ctx context.Context, z *stream.Lazy) (body []byte, release
 }
 
 // fetch goes on when who asked first has gone: others may wait for it.
-func (b *bodies) fetch(ctx context.Context, z *stream.Lazy, h *held) {
+func (b *bodies) fetch(ctx context.Context, z *core.Lazy, h *held) {
 	defer close(h.ready)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()

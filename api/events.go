@@ -98,7 +98,7 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Se
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.ScanTo(ctx, sess.ID(), pos, end)) {
+	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, stream.ScanTo(ctx, s.cfg.Log, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}
@@ -120,7 +120,7 @@ type named struct {
 
 // sendEvent sends a record as a follower sees it, line by line: of a large one,
 // nothing is in memory but the body that all its followers share and one line.
-func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *stream.Lazy, as named) error {
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as named) error {
 	body, release, err := s.bodies.take(ctx, z)
 	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
 		return errBroken

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // Bounds of what is kept of operators' acts.
@@ -71,7 +72,7 @@ func OpenAudit(ctx context.Context, js jetstream.JetStream, log string, replicas
 		return nil, err
 	}
 	a := &Audit{js: js, name: "SESSAUDIT_" + log, subj: "sessaudit." + log}
-	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+	s, err := untilReady(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := js.Stream(ctx, a.name)
 		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
@@ -136,7 +137,7 @@ func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 		case errors.Is(err, core.ErrFull):
 			return fmt.Errorf("stream %s has no room for another audit record, so nothing is done that needs one; "+
 				"keep what is there (sessctl audit -o json) and give the stream more max_msgs: %w", a.name, core.ErrFull)
-		case !errors.Is(err, errBusy) || pause(ctx) != nil:
+		case !errors.Is(err, errBusy) || retry.Pause(ctx) != nil:
 			return fmt.Errorf("audit record of %q: %w", r.Act, err)
 		}
 	}

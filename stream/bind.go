@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // Metadata that every stream of a log carries, so that whoever opens it agrees
@@ -58,7 +59,7 @@ func (l *Log) bind(ctx context.Context) error {
 
 // shardsThere returns how many shards the log has, 0 when it is not made yet.
 func (l *Log) shardsThere(ctx context.Context) (int, error) {
-	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+	s, err := untilReady(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		return l.js.Stream(ctx, streamName(l.cfg.Name, 0))
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -110,7 +111,7 @@ func FirstAt(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.
 func (l *Log) bindShard(ctx context.Context, want jetstream.StreamConfig, mayMake bool) (*jetstream.StreamInfo, error) {
-	s, err := retry(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+	s, err := untilReady(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		s, err := l.js.Stream(ctx, want.Name)
 		if !mayMake || !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
@@ -174,7 +175,7 @@ func checkShard(have, want jetstream.StreamConfig) error {
 
 // retry calls f until it answers, while the cluster has no leader yet or no
 // peers, and until ctx ends.
-func retry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+func untilReady[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	for {
 		try, cancel := context.WithTimeout(ctx, 5*time.Second)
 		v, err := f(try)
@@ -182,7 +183,7 @@ func retry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, e
 		if err == nil || !isPassing(err) {
 			return v, err
 		}
-		if pause(ctx) != nil {
+		if retry.Pause(ctx) != nil {
 			return v, err
 		}
 	}

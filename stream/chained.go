@@ -14,7 +14,7 @@ import (
 // Strays are passed by. It ends with core.ErrLost where the log goes on from other
 // records than those that were read, or does not hold the next one: it has lost
 // some, or dropped them with a prefix, and who follows must start over.
-func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
+func Chained(ctx context.Context, l EngineLog, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
 	return chained(ctx, l, id, after, have, read, func(r *core.Record) (core.Record, core.Digest, error) {
 		links := *r
 		links.Body = nil
@@ -23,16 +23,16 @@ func Chained(ctx context.Context, l core.Log, id core.SessionID, after core.Pos,
 }
 
 // ChainedLazily is Chained for records without bodies.
-func ChainedLazily(ctx context.Context, l *Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*Lazy, error]) iter.Seq2[*Lazy, error] {
-	return chained(ctx, l, id, after, have, read, func(z *Lazy) (core.Record, core.Digest, error) {
-		sum, err := z.digest()
+func ChainedLazily(ctx context.Context, l EngineLog, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Lazy, error]) iter.Seq2[*core.Lazy, error] {
+	return chained(ctx, l, id, after, have, read, func(z *core.Lazy) (core.Record, core.Digest, error) {
+		sum, err := z.Packed.Digest()
 		return z.Record, sum, err
 	})
 }
 
 // chained is both of them. links returns a record without its body, and the
 // digest of that.
-func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*T, error],
+func chained[T any](ctx context.Context, l EngineLog, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*T, error],
 	links func(*T) (core.Record, core.Digest, error),
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
@@ -76,8 +76,8 @@ func chained[T any](ctx context.Context, l core.Log, id core.SessionID, after co
 
 // placeOf returns the record at a follower's place, or nil where there is none.
 // core.ErrLost when it is another than the one that the follower was given.
-func placeOf(ctx context.Context, l core.Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
-	r, err := linkAt(ctx, l, id, at)
+func placeOf(ctx context.Context, l EngineLog, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
+	r, err := l.LinkAt(ctx, id, at)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil
 	}
@@ -88,10 +88,10 @@ func placeOf(ctx context.Context, l core.Log, id core.SessionID, at core.Pos, ha
 }
 
 // isBehind reports whether r was stored behind end, and end is still there.
-func isBehind(ctx context.Context, l core.Log, id core.SessionID, end, r *core.Record) bool {
+func isBehind(ctx context.Context, l EngineLog, id core.SessionID, end, r *core.Record) bool {
 	if r.After != end.Pos {
 		return false
 	}
-	now, err := linkAt(ctx, l, id, end.Pos)
+	now, err := l.LinkAt(ctx, id, end.Pos)
 	return err == nil && now.Chain == end.Chain
 }

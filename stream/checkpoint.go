@@ -173,7 +173,7 @@ func (s *Session) prove(ctx context.Context) error {
 // proveFirst reports whether r is in the log, and follows what is before it
 // there. Its body, which may be a whole file, is not read.
 func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) {
-	there, err := linkAt(ctx, s.ss.cfg.Log, s.id, r.Pos)
+	there, err := s.ss.cfg.Log.LinkAt(ctx, s.id, r.Pos)
 	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {
 		return false, nil
 	}

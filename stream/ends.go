@@ -79,3 +79,11 @@ func (l *Log) endOf(ctx context.Context, shard int) (at core.Pos, strict bool, e
 	}
 	return st.Last, false, nil
 }
+
+// Range implements engine.Log.
+func (l *Log) Range(ctx context.Context, id core.SessionID) (first, last core.Pos, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+	defer cancel()
+	st, err := l.State(ctx, l.Shard(id))
+	return st.First, st.Last, err
+}

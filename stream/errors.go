@@ -101,13 +101,3 @@ func isUnsent(err error) bool {
 func unsent(err error) error {
 	return fmt.Errorf("%w: no connection to NATS, so nothing was sent (%v): %w", errBusy, err, core.ErrUnavailable)
 }
-
-// A RecordError says which message of a stream could not be read as a record.
-type RecordError struct {
-	Pos core.Pos // 0 where not even that could be read
-	Err error
-}
-
-func (e *RecordError) Error() string { return e.Err.Error() }
-
-func (e *RecordError) Unwrap() error { return e.Err }

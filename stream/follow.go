@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -31,8 +32,8 @@ func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) ite
 
 // FollowLazily is Follow that leaves bodies to be fetched. While its caller is
 // busy with a record it keeps about half a megabyte.
-func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*Lazy, error] {
-	return func(yield func(*Lazy, error) bool) {
+func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
+	return func(yield func(*core.Lazy, error) bool) {
 		f := follower{log: l, id: id, at: after, yield: yield}
 		if err := f.run(ctx); err != nil && !f.stopped {
 			yield(nil, fmt.Errorf("follow session %s: %w", id, err))
@@ -47,7 +48,7 @@ type follower struct {
 	log     *Log
 	id      core.SessionID
 	at      core.Pos // of the last record yielded
-	yield   func(*Lazy, error) bool
+	yield   func(*core.Lazy, error) bool
 	stopped bool
 }
 
@@ -118,7 +119,7 @@ func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 
 // catchUp yields what lies between f.at and the leader's last record.
 func (f *follower) catchUp(ctx context.Context) error {
-	last, err := f.log.tip(ctx, f.id)
+	last, err := f.log.LastLink(ctx, f.id)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -143,7 +144,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 			continue
 		}
 		idle++ // the copy that answered is late
-		if err := pause(ctx); err != nil {
+		if err := retry.Pause(ctx); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 // quorum is asked, where the log has room to. What cannot be told now is asked
 // again after the next silence.
 func (f *follower) behind(ctx context.Context, last core.Pos) error {
-	_, err := f.log.linkAt(ctx, f.id, f.at)
+	_, err := f.log.LinkAt(ctx, f.id, f.at)
 	if !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
@@ -170,7 +171,7 @@ func (f *follower) behind(ctx context.Context, last core.Pos) error {
 	return err
 }
 
-func (f *follower) give(z *Lazy) error {
+func (f *follower) give(z *core.Lazy) error {
 	f.at = z.Pos
 	if !f.yield(z, nil) {
 		f.stopped = true

@@ -3,8 +3,6 @@ package stream
 import (
 	"context"
 	"fmt"
-
-	"github.com/sesslog/sesslog/core"
 )
 
 // Identity tells this log from another of the same name on other servers: when
@@ -15,11 +13,4 @@ func (l *Log) Identity(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("identity of log %s: %w", l.cfg.Name, err)
 	}
 	return info.Created.UTC().Format("20060102T150405.000000000Z"), nil
-}
-
-// Has returns nil where the log has a record of the session, in the trash or
-// erased as it may be, and core.ErrNotFound where it has none.
-func (ss *Sessions) Has(ctx context.Context, id core.SessionID) error {
-	_, err := ss.lastOf(ctx, id)
-	return err
 }

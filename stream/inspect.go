@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // An Inspection is what the records of a session are worth, each read and held
@@ -50,8 +51,8 @@ const (
 // the Inspection; the error is that of the log, such as core.ErrUnavailable or
 // core.ErrNotFound.
 func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
-	last, err := lastOf(ctx, ss.cfg.Log, id)
-	if bad, ok := errors.AsType[*RecordError](err); ok {
+	last, err := ss.cfg.Log.LastLink(ctx, id)
+	if bad, ok := errors.AsType[*core.RecordError](err); ok {
 		last, err = &core.Record{Pos: bad.Pos}, nil // the walk names it
 	}
 	if err != nil {
@@ -105,7 +106,7 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 	for idle := 0; at < in.last.Pos; {
 		before := at
 		for r, err := range readUpTo(ctx, in.ss.cfg.Log, in.id, at, in.last.Pos, idle) {
-			bad, ok := errors.AsType[*RecordError](err)
+			bad, ok := errors.AsType[*core.RecordError](err)
 			if ok && bad.Pos > at {
 				in.unreadable(bad)
 				at = bad.Pos
@@ -126,14 +127,14 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 			idle = 0
 			continue
 		}
-		if idle++; pause(ctx) != nil {
+		if idle++; retry.Pause(ctx) != nil {
 			return fmt.Errorf("session %s: records behind %d do not arrive: %w", in.id, at, core.ErrUnavailable)
 		}
 	}
 	return nil
 }
 
-func (in *inspector) unreadable(bad *RecordError) {
+func (in *inspector) unreadable(bad *core.RecordError) {
 	kind := Unreadable
 	if errors.Is(bad.Err, errBody) {
 		kind = BodyGone

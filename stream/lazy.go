@@ -11,71 +11,64 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Lazy is a record whose body may still be packed, or elsewhere: who reads for
-// many others decides when to take the memory, and may share the bytes.
-type Lazy struct {
-	core.Record // without body
-
-	id    core.SessionID
+// A packed is the body of a record as its message holds it.
+type packed struct {
 	log   *Log
+	id    core.SessionID
+	pos   core.Pos
 	frame frame
 }
 
-// spillWeight stands for the size of a body that was spilled, which nobody knows
-// before it is fetched.
+// pack returns the record of f, which was read from the session id.
+func (l *Log) lazyOf(id core.SessionID, f frame) *core.Lazy {
+	return &core.Lazy{Record: f.rec, Packed: &packed{log: l, id: id, pos: f.rec.Pos, frame: f}}
+}
+
+// spillWeight stands for the size of a spilled body, which is unknown before it
+// is fetched.
 const spillWeight = 64 << 20
 
-// Weight is about how many bytes Body will take in memory at most, 0 where it
-// takes none.
-func (z *Lazy) Weight() int64 {
+// Weight implements core.Packed.
+func (p *packed) Weight() int64 {
 	switch {
-	case !z.frame.spill.IsZero():
+	case !p.frame.spill.IsZero():
 		return spillWeight
-	case z.frame.zstd:
-		return min(maxInflate, int64(len(z.frame.data))*32)
+	case p.frame.zstd:
+		return min(maxInflate, int64(len(p.frame.data))*32)
 	}
 	return 0
 }
 
-// Body fetches the record's body. The errors are those of Blobs.Get, and
-// core.ErrCorrupt.
-func (z *Lazy) Body(ctx context.Context) (body []byte, err error) {
-	if z.frame.spill.IsZero() {
-		body, err = z.frame.plain()
+// Fetch implements core.Packed.
+func (p *packed) Fetch(ctx context.Context) (body []byte, err error) {
+	if p.frame.spill.IsZero() {
+		body, err = p.frame.plain()
 	} else {
-		body, err = z.log.fetch(ctx, z.frame.spill)
+		body, err = p.log.fetch(ctx, p.frame.spill)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session %s, message %d: %w", z.id, z.Pos, err)
+		return nil, fmt.Errorf("session %s, message %d: %w", p.id, p.pos, err)
 	}
 	return body, nil
 }
 
-// digest returns the digest of the body without keeping that.
-func (z *Lazy) digest() (core.Digest, error) {
-	if !z.frame.spill.IsZero() {
-		return z.frame.spill, nil
+// Digest implements core.Packed.
+func (p *packed) Digest() (core.Digest, error) {
+	if !p.frame.spill.IsZero() {
+		return p.frame.spill, nil
 	}
-	body, err := z.frame.plain()
+	body, err := p.frame.plain()
 	if err != nil {
-		return core.Digest{}, fmt.Errorf("session %s, message %d: %w", z.id, z.Pos, err)
+		return core.Digest{}, fmt.Errorf("session %s, message %d: %w", p.id, p.pos, err)
 	}
 	return core.DigestOf(body), nil
 }
 
-// whole returns the record with its body.
-func (z *Lazy) whole(ctx context.Context) (*core.Record, error) {
-	body, err := z.Body(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := z.Record
-	r.Body = body
-	return &r, nil
-}
+// Spill implements core.Packed.
+func (p *packed) Spill() core.Digest { return p.frame.spill }
 
 // lazy reads a message of direct get or of the live subject.
-func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*Lazy, error) {
+func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*core.Lazy, error) {
 	if got := m.Header.Get("Nats-Subject"); got != l.subject(id) {
 		return nil, fmt.Errorf("a message of %q among those of session %s: %w", got, id, core.ErrCorrupt)
 	}
@@ -88,7 +81,6 @@ func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*Lazy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s, message %d: %w", id, pos, err)
 	}
-	z := &Lazy{Record: f.rec, id: id, log: l, frame: f}
-	z.Pos, z.Time = core.Pos(pos), at
-	return z, nil
+	f.rec.Pos, f.rec.Time = core.Pos(pos), at
+	return l.lazyOf(id, f), nil
 }

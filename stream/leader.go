@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -32,7 +33,7 @@ type deposed struct {
 func (l *Log) replaceLeader(ctx context.Context, shard int, pos core.Pos) bool {
 	d := &l.deposed[shard]
 	for !d.busy.CompareAndSwap(false, true) {
-		if pause(ctx) != nil {
+		if retry.Pause(ctx) != nil {
 			return false
 		}
 	}
@@ -50,7 +51,7 @@ func (l *Log) replaceLeader(ctx context.Context, shard int, pos core.Pos) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, electionTime)
 	defer cancel()
-	for pause(ctx) == nil {
+	for retry.Pause(ctx) == nil {
 		info, err := l.shardInfo(ctx, shard)
 		if err == nil && info.Cluster != nil && info.Cluster.Leader != "" && info.Cluster.Leader != d.name {
 			return true

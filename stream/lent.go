@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -18,8 +17,8 @@ const mostLent = readBatch
 // it. They are what the copy of the stream that was read lacks, whose disk is
 // harmed or which is late. None where no leader has one of them, or where there
 // are more than mostLent.
-func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos) ([]*Lazy, error) {
-	var found []*Lazy
+func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos) ([]*core.Lazy, error) {
+	var found []*core.Lazy
 	for at := upTo; at > after; {
 		if len(found) == mostLent {
 			return nil, nil
@@ -41,26 +40,9 @@ func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 	return found, nil
 }
 
-// isGone reports whether err says that a record is not there, or none any more.
-func isGone(err error) bool {
-	_, harmed := errors.AsType[*RecordError](err)
-	return harmed || errors.Is(err, core.ErrNotFound)
-}
-
-// atAnyLeader is At for a record that must be there: a leader that lacks it has
-// to give up.
-func atAnyLeader(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
-	r, err := l.At(ctx, id, pos)
-	on, ok := l.(*Log)
-	if !ok || pos == 0 || !isGone(err) || !on.replaceLeader(ctx, on.Shard(id), pos) {
-		return r, err
-	}
-	return l.At(ctx, id, pos)
-}
-
 // lend yields what lent returns. harmed says that the copy has later records, so
 // it is not merely late. It reports whether its caller wants more.
-func (l *Log) lend(ctx context.Context, id core.SessionID, after, upTo core.Pos, harmed bool, yield func(*Lazy, error) bool) bool {
+func (l *Log) lend(ctx context.Context, id core.SessionID, after, upTo core.Pos, harmed bool, yield func(*core.Lazy, error) bool) bool {
 	found, err := l.lent(ctx, id, after, upTo)
 	if err != nil {
 		yield(nil, fmt.Errorf("read session %s between %d and %d: %w", id, after, upTo, err))
@@ -73,28 +55,28 @@ func (l *Log) lend(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 		}
 	}
 	if harmed {
-		l.lentOut.Add(uint64(len(found)))
+		l.backfilled.Add(uint64(len(found)))
 	}
 	return true
 }
 
-// patientReads is how many reads may find nothing new before the leader is asked:
-// a copy may be half a second late.
-const patientReads = 20
-
-// readUpTo is Read by somebody who knows that there is a record at upTo, and has
-// read idle times already without finding any.
-func readUpTo(ctx context.Context, l core.Log, id core.SessionID, after, upTo core.Pos, idle int) iter.Seq2[*core.Record, error] {
-	if on, ok := l.(*Log); ok {
-		return eager(ctx, on.scanUpTo(ctx, id, after, upTo, readBytes, idle))
-	}
-	return l.Read(ctx, id, after, upTo)
+// ReadFromLeader implements engine.Log.
+func (l *Log) ReadFromLeader(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return eager(ctx, l.scanUpTo(ctx, id, after, upTo, readBytes, patientReads))
 }
 
-// scanUpTo is readUpTo that leaves bodies to be fetched.
-func (l *Log) scanUpTo(ctx context.Context, id core.SessionID, after, upTo core.Pos, size, idle int) iter.Seq2[*Lazy, error] {
+// Backfilled implements engine.Log.
+func (l *Log) Backfilled() uint64 { return l.backfilled.Load() }
+
+// patientReads is how many reads of a replica may find nothing new before the
+// leader is asked.
+const patientReads = 20
+
+// scanUpTo scans for a caller that knows of a record at upTo and has scanned idle
+// times without finding any.
+func (l *Log) scanUpTo(ctx context.Context, id core.SessionID, after, upTo core.Pos, size, idle int) iter.Seq2[*core.Lazy, error] {
 	if idle < patientReads {
 		return l.scan(ctx, id, after, upTo, size)
 	}
-	return func(yield func(*Lazy, error) bool) { l.lend(ctx, id, after, upTo, false, yield) }
+	return func(yield func(*core.Lazy, error) bool) { l.lend(ctx, id, after, upTo, false, yield) }
 }

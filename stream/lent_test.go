@@ -171,7 +171,7 @@ func TestWhatTheCopyThatIsReadLacksComesFromTheLeader(t *testing.T) {
 			if want != 9 {
 				t.Errorf("read ends at %d", want)
 			}
-			if n := c.log.lentOut.Load(); n != uint64(len(lacks)) {
+			if n := c.log.backfilled.Load(); n != uint64(len(lacks)) {
 				t.Errorf("%d were lent, %d were lacking", n, len(lacks))
 			}
 		})

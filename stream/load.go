@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // loadTries is how often a load starts over when what a base names is not
@@ -51,11 +52,11 @@ func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Patience)
 	defer cancel()
 	for {
-		last, err := lastOf(ctx, ss.cfg.Log, id)
+		last, err := ss.cfg.Log.LastLink(ctx, id)
 		if !errors.Is(err, core.ErrNotFound) || !ss.isAnywhere(ctx, id) {
 			return last, err
 		}
-		if pause(ctx) != nil {
+		if retry.Pause(ctx) != nil {
 			return nil, fmt.Errorf("session %s is not known to the leader of its stream, but to others: %w", id, core.ErrUnavailable)
 		}
 	}
@@ -228,7 +229,7 @@ func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, appl
 			idle = 0
 			continue
 		}
-		if idle++; pause(ctx) != nil {
+		if idle++; retry.Pause(ctx) != nil {
 			return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/internal/jitter"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
@@ -56,8 +56,8 @@ type Log struct {
 	js    jetstream.JetStream
 	rooms [MaxShards]room
 
-	deposed [MaxShards]deposed
-	lentOut atomic.Uint64 // records that a copy lacked which was read
+	deposed    [MaxShards]deposed
+	backfilled atomic.Uint64
 }
 
 var _ core.Log = (*Log)(nil)
@@ -151,7 +151,7 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 		if !errors.Is(err, errBusy) {
 			return pos, err
 		}
-		if pauseSince(ctx, began) != nil {
+		if retry.PauseSince(ctx, began) != nil {
 			return 0, err
 		}
 	}
@@ -182,32 +182,13 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, opts []jetstream.Publish
 	return core.Pos(ack.Sequence), nil
 }
 
-const (
-	leastPause = 2 * time.Millisecond
-	mostPause  = 50 * time.Millisecond
-	// longPause is the most between tries that have been going on for a second.
-	longPause = 250 * time.Millisecond
-)
-
-// pause waits 2 to 50 ms before the next try.
-func pause(ctx context.Context) error {
-	return wait(ctx, jitter.Between(leastPause, mostPause))
-}
-
-// pauseSince is pause for one of many who may be waiting for the same server: the
-// longer it has been trying, since began, the longer it waits, up to a quarter of
-// a second. Else their tries keep the server from what they wait for.
-func pauseSince(ctx context.Context, began time.Time) error {
-	return wait(ctx, jitter.Between(leastPause, min(max(time.Since(began)/4, mostPause), longPause)))
-}
-
 // Last implements core.Log: it asks the stream's leader.
 func (l *Log) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	z, err := l.get(ctx, id, l.lastAsk(id))
 	if err != nil {
 		return nil, err
 	}
-	return z.whole(ctx)
+	return z.Whole(ctx)
 }
 
 // At implements core.Log: it asks the stream's leader.
@@ -216,11 +197,11 @@ func (l *Log) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Re
 	if err != nil {
 		return nil, err
 	}
-	return z.whole(ctx)
+	return z.Whole(ctx)
 }
 
 // lazyAt is At that leaves the body to be fetched.
-func (l *Log) lazyAt(ctx context.Context, id core.SessionID, pos core.Pos) (*Lazy, error) {
+func (l *Log) lazyAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Lazy, error) {
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
@@ -249,7 +230,7 @@ type storedMsg struct {
 
 // get asks the leader for one message, again and again while the stream has no
 // leader, until ctx ends.
-func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*Lazy, error) {
+func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*core.Lazy, error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, err
@@ -261,13 +242,13 @@ func (l *Log) get(ctx context.Context, id core.SessionID, ask map[string]any) (*
 		if err == nil || !errors.Is(err, errBusy) {
 			return z, err
 		}
-		if pauseSince(ctx, began) != nil {
+		if retry.PauseSince(ctx, began) != nil {
 			return nil, err
 		}
 	}
 }
 
-func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*Lazy, error) {
+func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*core.Lazy, error) {
 	rctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	reply, err := l.nc.RequestWithContext(rctx, subject, body)
@@ -288,15 +269,15 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	var h nats.Header
 	if len(got.Message.Header) > 0 {
 		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
-			return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
+			return nil, &core.RecordError{pos, fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
 		}
 	}
 	f, err := readFrame(h, got.Message.Data)
 	if err != nil {
-		return nil, &RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
+		return nil, &core.RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
 	f.rec.Pos, f.rec.Time = pos, got.Message.Time
-	return &Lazy{Record: f.rec, id: id, log: l, frame: f}, nil
+	return l.lazyOf(id, f), nil
 }
 
 // fetch gets a spilled body. One that is gone is damage: it must not look as
@@ -318,47 +299,27 @@ func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
 // errBody is damage to a body that is kept as a blob.
 var errBody = errors.New("body")
 
-// A tipper tells a session's last record, or the one at a place, and may leave
-// out its body.
-type tipper interface {
-	tip(ctx context.Context, id core.SessionID) (*core.Record, error)
-	linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error)
-}
-
-// lastOf returns the session's last record for who needs not its body, which
-// may be a whole imported file.
-func lastOf(ctx context.Context, l core.Log, id core.SessionID) (*core.Record, error) {
-	if t, ok := l.(tipper); ok {
-		return t.tip(ctx, id)
-	}
-	return l.Last(ctx, id)
-}
-
-// linkAt returns the session's record at pos for who needs its links alone.
-func linkAt(ctx context.Context, l core.Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
-	if t, ok := l.(tipper); ok {
-		return t.linkAt(ctx, id, pos)
-	}
-	return l.At(ctx, id, pos)
-}
-
-func (l *Log) tip(ctx context.Context, id core.SessionID) (*core.Record, error) {
+// LastLink returns the session's last record from the leader, without a body that
+// is kept as a blob.
+func (l *Log) LastLink(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	return small(ctx)(l.get(ctx, id, l.lastAsk(id)))
 }
 
-func (l *Log) linkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+// LinkAt returns the session's record at pos from the leader, without a body that
+// is kept as a blob.
+func (l *Log) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
 	return small(ctx)(l.lazyAt(ctx, id, pos))
 }
 
 // small makes a record of z, with its body unless that is spilled.
-func small(ctx context.Context) func(*Lazy, error) (*core.Record, error) {
-	return func(z *Lazy, err error) (*core.Record, error) {
+func small(ctx context.Context) func(*core.Lazy, error) (*core.Record, error) {
+	return func(z *core.Lazy, err error) (*core.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !z.frame.spill.IsZero() {
+		if !z.Packed.Spill().IsZero() {
 			return &z.Record, nil
 		}
-		return z.whole(ctx)
+		return z.Whole(ctx)
 	}
 }

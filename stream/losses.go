@@ -21,11 +21,7 @@ type Losses struct {
 
 // Losses returns what was found lost and put back so far.
 func (ss *Sessions) Losses() Losses {
-	all := Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Owed: ss.lost.owed.Load()}
-	if l, ok := ss.cfg.Log.(*Log); ok {
-		all.Lent = l.lentOut.Load()
-	}
-	return all
+	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Owed: ss.lost.owed.Load(), Lent: ss.cfg.Log.Backfilled()}
 }
 
 type losses struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // One round trip of a read asks for at most this much. A reader that is slow
@@ -28,20 +29,20 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 }
 
 // Scan is Read that leaves bodies to be fetched.
-func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*Lazy, error] {
+func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Lazy, error] {
 	return l.scan(ctx, id, after, upTo, readBytes)
 }
 
 // eager fetches the bodies of what seq yields.
-func eager(ctx context.Context, seq iter.Seq2[*Lazy, error]) iter.Seq2[*core.Record, error] {
+func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		for z, err := range seq {
 			var r *core.Record
 			if err == nil {
-				r, err = z.whole(ctx)
+				r, err = z.Whole(ctx)
 			}
 			if err != nil && z != nil {
-				err = &RecordError{Pos: z.Pos, Err: err}
+				err = &core.RecordError{Pos: z.Pos, Err: err}
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -51,11 +52,11 @@ func eager(ctx context.Context, seq iter.Seq2[*Lazy, error]) iter.Seq2[*core.Rec
 }
 
 // scan reads at most about size bytes in one round trip.
-func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*Lazy, error] {
-	return func(yield func(*Lazy, error) bool) {
+func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*core.Lazy, error] {
+	return func(yield func(*core.Lazy, error) bool) {
 		for after < upTo {
 			msgs, more, err := l.batch(ctx, id, after, size)
-			if errors.Is(err, errBusy) && pause(ctx) == nil {
+			if errors.Is(err, errBusy) && retry.Pause(ctx) == nil {
 				continue
 			}
 			if err != nil {
@@ -67,7 +68,7 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 				z, err := l.lazy(id, m)
 				if err != nil {
 					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
-					yield(nil, &RecordError{Pos: core.Pos(pos), Err: err})
+					yield(nil, &core.RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
 				if z.Pos > upTo {

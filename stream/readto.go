@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // ReadTo yields the session's records behind after, up to the one at end, which
@@ -17,10 +18,10 @@ func ReadTo(ctx context.Context, log core.Log, id core.SessionID, after, end cor
 	return upTo(ctx, id, after, end, read, func(r *core.Record) core.Pos { return r.Pos })
 }
 
-// ScanTo is ReadTo that leaves bodies to be fetched.
-func (l *Log) ScanTo(ctx context.Context, id core.SessionID, after, end core.Pos) iter.Seq2[*Lazy, error] {
-	scan := func(after core.Pos) iter.Seq2[*Lazy, error] { return l.Scan(ctx, id, after, end) }
-	return upTo(ctx, id, after, end, scan, func(z *Lazy) core.Pos { return z.Pos })
+// ScanTo is ReadTo without bodies.
+func ScanTo(ctx context.Context, log EngineLog, id core.SessionID, after, end core.Pos) iter.Seq2[*core.Lazy, error] {
+	scan := func(after core.Pos) iter.Seq2[*core.Lazy, error] { return log.Scan(ctx, id, after, end) }
+	return upTo(ctx, id, after, end, scan, func(z *core.Lazy) core.Pos { return z.Pos })
 }
 
 func upTo[R any](ctx context.Context, id core.SessionID, after, end core.Pos, read func(core.Pos) iter.Seq2[R, error], pos func(R) core.Pos) iter.Seq2[R, error] {
@@ -35,7 +36,7 @@ func upTo[R any](ctx context.Context, id core.SessionID, after, end core.Pos, re
 					return
 				}
 			}
-			if after == before && pause(ctx) != nil {
+			if after == before && retry.Pause(ctx) != nil {
 				var none R
 				yield(none, fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable))
 				return

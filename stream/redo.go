@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // A broker may forget the end of a log that it had acknowledged: it lost power
@@ -54,7 +55,7 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 				rescued += r.Count
 			}
 		}
-		if err := pause(ctx); err != nil {
+		if err := retry.Pause(ctx); err != nil {
 			return view{}, fmt.Errorf("put back what the log lost of session %s: %v: %w", s.id, err, core.ErrUnavailable)
 		}
 	}
@@ -64,7 +65,7 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 // anew can tell what became of it, or another record came first.
 func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
 	s.ss.revive(ctx, s.id, r.Body)
-	pos, err := s.ss.cfg.Log.Append(fromReserve(ctx), s.id, v.end.pos, r)
+	pos, err := s.ss.cfg.Log.Append(core.WithReserve(ctx), s.id, v.end.pos, r)
 	if errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain) {
 		return false, nil
 	}

@@ -83,7 +83,3 @@ func Mentions(text []byte) map[core.Digest]bool {
 		}
 	}
 }
-
-// Spill returns the digest of the blob that the record's body is, zero where the
-// body travels in its message.
-func (z *Lazy) Spill() core.Digest { return z.frame.spill }

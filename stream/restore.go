@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // A Past is a session's history as somebody else has it, such as a backup:
@@ -236,7 +237,7 @@ func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, 
 		n, err := ss.putRecords(ctx, id, &now, records)
 		stored += n
 		again := errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain)
-		if err != nil && (!again || pause(ctx) != nil) {
+		if err != nil && (!again || retry.Pause(ctx) != nil) {
 			return c, stored, fmt.Errorf("restore session %s: %w", id, err)
 		}
 	}
@@ -265,7 +266,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Compar
 		}
 		put := ctx
 		if i > 0 || c.last != nil { // who has begun ends: half a session is worth nothing
-			put = fromReserve(ctx)
+			put = core.WithReserve(ctx)
 		}
 		if after, err = ss.cfg.Log.Append(put, id, after, &again); err != nil {
 			return stored, err

@@ -62,15 +62,15 @@ func (r *room) share() (full float64) {
 
 // admit returns core.ErrFull where shard is too full for a record of this kind.
 func (l *Log) admit(ctx context.Context, shard int, kind core.Kind) error {
-	if ctx.Value(reserve{}) == nil && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
+	if !core.UsesReserve(ctx) && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
 		return l.below(shard, AppendsFull, "new entries")
 	}
 	return l.below(shard, noLimit, "records")
 }
 
-// admitBlobs returns core.ErrFull where the server is too full for new entries.
-// Their images may well be on the same disk.
-func (l *Log) admitBlobs() error {
+// AdmitBlobs returns core.ErrFull if the server is too full for new entries: their
+// images may be on the same disk.
+func (l *Log) AdmitBlobs() error {
 	const any = 0 // the server is the same for all shards
 	if _, err := l.full(any); err != nil {
 		return nil // that is a stream's trouble
@@ -84,22 +84,8 @@ func (l *Log) admitBlobs() error {
 	return fmt.Errorf("the log's server has %d of %d bytes left and takes no new entries: %w", max(r.end-r.used, 0), r.end, core.ErrFull)
 }
 
-// roomForBlobs is admitBlobs of a log that knows its room.
-func (ss *Sessions) roomForBlobs() error {
-	if l, ok := ss.cfg.Log.(*Log); ok {
-		return l.admitBlobs()
-	}
-	return nil
-}
-
 // noLimit leaves it to the server to refuse.
 const noLimit = 10
-
-type reserve struct{}
-
-// fromReserve lets entries under ctx have a log's last room: they were in the
-// log before.
-func fromReserve(ctx context.Context) context.Context { return context.WithValue(ctx, reserve{}, true) }
 
 // below returns core.ErrFull unless shard is less full than limit.
 func (l *Log) below(shard int, limit float64, what string) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // A Session is an open session: its state in memory, and the way to write to
@@ -158,10 +159,10 @@ const lostTries = 5
 // still holds was stale: a leader that was cut off gave it. It is asked again.
 func (s *Session) last(ctx context.Context) (*core.Record, error) {
 	for try := 1; ; try++ {
-		last, err := lastOf(ctx, s.ss.cfg.Log, s.id)
+		last, err := s.ss.cfg.Log.LastLink(ctx, s.id)
 		if errors.Is(err, core.ErrNotFound) {
 			// A session never becomes empty; a server may fail to read, though.
-			if try < lostTries && pause(ctx) == nil {
+			if try < lostTries && retry.Pause(ctx) == nil {
 				continue
 			}
 			return nil, fmt.Errorf("session %s had record %d, the log has none of it: %w", s.id, s.st.Seq, core.ErrLost)
@@ -176,7 +177,7 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if pause(ctx) != nil {
+		if retry.Pause(ctx) != nil {
 			return nil, fmt.Errorf("session %s: the log answers with record %d, it has %d: %w", s.id, last.Seq, known.Seq, core.ErrUnavailable)
 		}
 	}
@@ -241,16 +242,15 @@ func (s *Session) commit(ctx, soon context.Context, build func(st *core.State, f
 // must not be refused on its word. So a proof is asked for, where the log gives
 // any and has room for it.
 func (s *Session) refuse(ctx context.Context, refusal error) error {
-	log, ok := s.ss.cfg.Log.(core.Prover)
-	if !ok || !needsProof(refusal) {
+	if !needsProof(refusal) {
 		return refusal
 	}
 	for {
-		err := log.Prove(ctx, s.id, s.end.pos)
+		err := s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos)
 		switch {
 		case err == nil, errors.Is(err, core.ErrFull):
 			return refusal
-		case pause(ctx) != nil:
+		case retry.Pause(ctx) != nil:
 			return fmt.Errorf("%v, says a server that may be cut off: %w", refusal, core.ErrUnavailable)
 		case errors.Is(err, core.ErrConflict):
 			return nil
@@ -315,7 +315,7 @@ func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, e
 		default:
 			return false, s.outcome(r, err, doubt)
 		}
-		if pause(soon) != nil {
+		if retry.Pause(soon) != nil {
 			return false, s.outcome(r, fmt.Errorf("%v: %w", err, core.ErrUnavailable), doubt)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
@@ -28,7 +29,7 @@ type Snapshots interface {
 // Config is what Sessions needs to know. A nil or zero optional field means its
 // default.
 type Config struct {
-	Log       core.Log
+	Log       EngineLog
 	Blobs     Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
@@ -191,7 +192,7 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 			doubt = true
 		}
 		again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound) || doubt && errors.Is(err, core.ErrUnavailable)
-		if again && pause(ctx) == nil {
+		if again && retry.Pause(ctx) == nil {
 			continue
 		}
 		if doubt {
@@ -203,7 +204,7 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 
 // first returns the first record of a session that is still there.
 func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	last, err := lastOf(ctx, ss.cfg.Log, id)
+	last, err := ss.cfg.Log.LastLink(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +225,7 @@ func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entr
 		line, blobs := core.Externalize(es[i].Line)
 		kept[i].Line = line
 		if len(blobs) > 0 {
-			if err := ss.roomForBlobs(); err != nil {
+			if err := ss.cfg.Log.AdmitBlobs(); err != nil {
 				return nil, 0, err
 			}
 		}

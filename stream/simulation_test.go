@@ -19,7 +19,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/pi"
-	"github.com/sesslog/sesslog/internal/jitter"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -55,7 +55,7 @@ func TestPromisesHoldInSimulation(t *testing.T) {
 		first = uint64(time.Now().UnixNano()) % 1_000_000_000
 	} else {
 		runs = 1
-		jitter.Seed(first) // with -cpu 1 it is the same again
+		retry.Seed(first) // with -cpu 1 it is the same again
 	}
 	t.Logf("seeds %d to %d; one again with: -run %s -sim-seed N", first, first+uint64(runs)-1, t.Name())
 	var mu sync.Mutex

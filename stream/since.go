@@ -154,7 +154,7 @@ func (s *Session) stoodAt(ctx context.Context, a Append, why error) (core.Leaf, 
 // on that reading can begin at.
 func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
 	log := s.ss.cfg.Log
-	last, err := lastOf(ctx, log, s.id)
+	last, err := log.LastLink(ctx, s.id)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type Tail struct {
 	Last *core.Record
 	// Records are those behind that up to Last, each held to the one before it.
 	// Strays are left out. An error is yielded once, last.
-	Records iter.Seq2[*Lazy, error]
+	Records iter.Seq2[*core.Lazy, error]
 }
 
 // A TailFrom says where a tail begins.
@@ -37,7 +37,8 @@ type TailFrom struct {
 // Tail returns a session's records from its base on: what its checkpoint's
 // snapshot does not cover, or all since its open. The base itself is one of them.
 // No snapshot is read. core.ErrCorrupt where the base is not there.
-func (ss *Sessions) Tail(ctx context.Context, l *Log, id core.SessionID, from TailFrom) (*Tail, error) {
+func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
+	l := ss.cfg.Log
 	var err error
 	for range loadTries { // a new base and a purge may come between
 		var last *core.Record
@@ -53,10 +54,10 @@ func (ss *Sessions) Tail(ctx context.Context, l *Log, id core.SessionID, from Ta
 }
 
 // tailTo is Tail for a session that ends with last.
-func tailTo(ctx context.Context, l *Log, id core.SessionID, last *core.Record, from TailFrom) (*Tail, error) {
+func tailTo(ctx context.Context, l EngineLog, id core.SessionID, last *core.Record, from TailFrom) (*Tail, error) {
 	t := &Tail{Last: last}
 	if last.Kind == core.KindErase {
-		t.Records = l.ScanTo(ctx, id, last.Pos-1, last.Pos)
+		t.Records = ScanTo(ctx, l, id, last.Pos-1, last.Pos)
 		return t, nil
 	}
 	var begin mark
@@ -84,21 +85,21 @@ func tailTo(ctx context.Context, l *Log, id core.SessionID, last *core.Record, f
 	return t, nil
 }
 
-func (t *Tail) chained(ctx context.Context, l *Log, id core.SessionID, after core.Pos) iter.Seq2[*Lazy, error] {
+func (t *Tail) chained(ctx context.Context, l EngineLog, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
 	var have core.Cursor
 	if t.Seq != 0 {
 		have = core.CursorOf(t.Seq, t.Chain)
 	}
-	return ChainedLazily(ctx, l, id, after, have, l.ScanTo(ctx, id, after, t.Last.Pos))
+	return ChainedLazily(ctx, l, id, after, have, ScanTo(ctx, l, id, after, t.Last.Pos))
 }
 
 // baseLinks returns the base of last, without its body where that is an open.
-func baseLinks(ctx context.Context, l *Log, id core.SessionID, last *core.Record) (*core.Record, error) {
+func baseLinks(ctx context.Context, l EngineLog, id core.SessionID, last *core.Record) (*core.Record, error) {
 	at := last.Base
 	if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
 		at = last.Pos
 	}
-	base, err := l.linkAt(ctx, id, at)
+	base, err := l.LinkAt(ctx, id, at)
 	if err == nil && base.Kind == core.KindCheckpoint && len(base.Body) == 0 {
 		base, err = l.At(ctx, id, at)
 	}
@@ -125,7 +126,7 @@ func beforeBase(base *core.Record) (mark, uint64, error) {
 
 // findBehind returns the record that want names among those behind after, whose
 // seq is seq; none where it is none of them.
-func findBehind(ctx context.Context, l *Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
+func findBehind(ctx context.Context, l EngineLog, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
 	if core.CursorOf(last.Seq, last.Chain) == want {
 		return mark{last.Pos, last.Chain}, nil
 	}

@@ -6,15 +6,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/spans"
 )
-
-// hdrTrace is the trace that a record was stored in, as W3C writes it, where
-// somebody keeps that trace. It is outside of the chain and decides nothing. It
-// has a name of its own: the server takes "traceparent" for an order to trace the
-// message itself.
-const hdrTrace = "Sess-Trace"
 
 // span begins a span about s. The caller calls end with where its error will be.
 func (s *Session) span(ctx context.Context, name string, attrs ...attribute.KeyValue) (_ context.Context, end func(*error)) {
@@ -37,16 +30,4 @@ func (s *Session) batchSpan(ctx context.Context, batch []*request) (context.Cont
 	ctx = trace.ContextWithSpanContext(ctx, batch[0].span)
 	return s.ss.cfg.Tracer.Start(ctx, "record", trace.WithLinks(links...),
 		trace.WithAttributes(spans.Session(s.id), attribute.Int("sess.requests", len(batch))))
-}
-
-// storing begins the span of one record on its way into the log.
-func (l *Log) storing(ctx context.Context, id core.SessionID, r *core.Record) (context.Context, trace.Span) {
-	ctx, span := l.cfg.Tracer.Start(ctx, "log append", trace.WithSpanKind(trace.SpanKindProducer))
-	if span.IsRecording() {
-		span.SetAttributes(
-			spans.Session(id), attribute.String("sess.kind", string(r.Kind)), attribute.String("sess.cursor", core.CursorOf(r.Seq, r.Chain).String()),
-			attribute.Int("sess.shard", l.Shard(id)), attribute.Int("sess.bytes", len(r.Body)),
-		)
-	}
-	return ctx, span
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // A Prefix is the beginning of shards, which can be dropped. A Log is one.
@@ -57,22 +53,10 @@ func (ss *Sessions) Truncate(ctx context.Context, l Prefix, shard int, upTo core
 		if flushed && (!wrote || ss.cfg.FlushEvery == 0) {
 			return l.Drop(ctx, shard, upTo)
 		}
-		if err := wait(ctx, 2*ss.cfg.FlushEvery); err != nil {
+		if err := retry.Wait(ctx, 2*ss.cfg.FlushEvery); err != nil {
 			return fmt.Errorf("records of shard %d up to %d stay: %w", shard, upTo, err)
 		}
 		flushed = true
-	}
-}
-
-// wait returns after d, or ctx's error once that has ended.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -105,70 +89,10 @@ func (ss *Sessions) raise(ctx context.Context, id core.SessionID, upTo core.Pos)
 			return false, err
 		}
 		wrote = true // reading on tells
-		if err != nil && pause(ctx) != nil {
+		if err != nil && retry.Pause(ctx) != nil {
 			return false, err
 		}
 	}
-}
-
-// SessionsUpTo implements Prefix: the stream itself tells.
-func (l *Log) SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error) {
-	st, err := l.State(ctx, shard)
-	if err != nil {
-		return nil, err
-	}
-	if upTo > st.Last {
-		return nil, fmt.Errorf("shard %d ends at %d: %w", shard, st.Last, core.ErrInvalid)
-	}
-	ids := map[core.SessionID]bool{}
-	for ch, err := range l.Walk(ctx, shard, st, upTo) {
-		if err != nil {
-			return nil, err
-		}
-		if ch.Subject != "" {
-			ids[ch.Subject] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(ids)), nil
-}
-
-// Walk yields a Change for every message of a shard up to upTo, in order, and
-// ends. st is the shard's state of a moment ago. It reads all of them but for
-// their bodies.
-func (l *Log) Walk(ctx context.Context, shard int, st ShardState, upTo core.Pos) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
-		if st.Last == 0 || st.First > min(upTo, st.Last) { // nothing was ever there, or it was dropped
-			return
-		}
-		for m, err := range l.messages(ctx, shard, 0) {
-			if err != nil {
-				yield(Change{}, err)
-				return
-			}
-			meta, err := m.Metadata()
-			if err != nil {
-				yield(Change{}, fmt.Errorf("a message of shard %d without a sequence: %v: %w", shard, err, core.ErrCorrupt))
-				return
-			}
-			at := core.Pos(meta.Sequence.Stream)
-			if at <= upTo && !yield(change(m), nil) || at >= upTo || meta.NumPending == 0 {
-				return
-			}
-		}
-	}
-}
-
-// Drop implements Prefix.
-func (l *Log) Drop(ctx context.Context, shard int, upTo core.Pos) error {
-	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
-	if err != nil {
-		return readEdge(err)
-	}
-	err = s.Purge(ctx, jetstream.WithPurgeSequence(uint64(upTo)+1))
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return readEdge(err)
 }
 
 // FlushEvery is how often the brokers flush what they acknowledged, 0 for before

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // EraseUnread is Session.Erase for a session that cannot be opened, because
@@ -15,7 +16,7 @@ import (
 // before. core.ErrHeld where one of them, or the manifest of a checkpoint, says
 // so. The record is stored behind whatever is last. That it was erased before is
 // no error.
-func (ss *Sessions) EraseUnread(ctx context.Context, l *Log, id core.SessionID, n core.Notice) error {
+func (ss *Sessions) EraseUnread(ctx context.Context, id core.SessionID, n core.Notice) error {
 	if n.Time.IsZero() {
 		n.Time = ss.cfg.Now().UTC()
 	}
@@ -34,7 +35,7 @@ func (ss *Sessions) EraseUnread(ctx context.Context, l *Log, id core.SessionID, 
 		if err != nil || last.Kind == core.KindErase {
 			return err
 		}
-		if err := heldUnread(ctx, l, id, last); err != nil {
+		if err := heldUnread(ctx, ss.cfg.Log, id, last); err != nil {
 			return err
 		}
 		r := &core.Record{
@@ -45,11 +46,11 @@ func (ss *Sessions) EraseUnread(ctx context.Context, l *Log, id core.SessionID, 
 			r.Base = last.Pos
 		}
 		r.Chain = last.Chain.Next(r)
-		_, err = ss.cfg.Log.Append(fromReserve(ctx), id, last.Pos, r)
+		_, err = ss.cfg.Log.Append(core.WithReserve(ctx), id, last.Pos, r)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrUncertain) || pause(ctx) != nil {
+		if !errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrUncertain) || retry.Pause(ctx) != nil {
 			return fmt.Errorf("erase session %s: %w", id, err)
 		}
 	}
@@ -57,12 +58,12 @@ func (ss *Sessions) EraseUnread(ctx context.Context, l *Log, id core.SessionID, 
 
 // heldUnread returns core.ErrHeld where the records up to last say that the
 // session is held, as far as they can be read.
-func heldUnread(ctx context.Context, l *Log, id core.SessionID, last *core.Record) error {
+func heldUnread(ctx context.Context, l EngineLog, id core.SessionID, last *core.Record) error {
 	var h holding
 	for at := core.Pos(0); at < last.Pos; {
 		before := at
 		for z, err := range l.Scan(ctx, id, at, last.Pos) {
-			if bad, ok := errors.AsType[*RecordError](err); ok && bad.Pos > at {
+			if bad, ok := errors.AsType[*core.RecordError](err); ok && bad.Pos > at {
 				at = bad.Pos // it says nothing; what is behind it may
 				break
 			}
@@ -89,11 +90,11 @@ type holding struct {
 }
 
 // take takes in the next record. One that cannot be read changes nothing.
-func (h *holding) take(ctx context.Context, z *Lazy) error {
+func (h *holding) take(ctx context.Context, z *core.Lazy) error {
 	if z.Kind != core.KindHold && z.Kind != core.KindUnhold && z.Kind != core.KindCheckpoint {
 		return nil
 	}
-	r, err := z.whole(ctx)
+	r, err := z.Whole(ctx)
 	if errors.Is(err, core.ErrCorrupt) {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (ss *Sessions) weigh(ctx context.Context, id core.SessionID, last *core.Rec
 	case core.KindOpen, core.KindCheckpoint:
 	default:
 		var err error
-		if base, err = linkAt(ctx, ss.cfg.Log, id, last.Base); err != nil {
+		if base, err = ss.cfg.Log.LinkAt(ctx, id, last.Base); err != nil {
 			return ss.atOnce // whoever loads it finds out why
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 // heartbeat is how often the server says that a consumer is there. That two are
@@ -40,7 +41,7 @@ func (w *watcher) run(ctx context.Context) error {
 		if err := w.take(ctx, c); err != nil {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := retry.Pause(ctx); err != nil {
 			return err
 		}
 	}

@@ -156,10 +156,10 @@ func (n names) state(st *core.State) {
 // record takes in a record: its body, as the blob that it is, and in words; the
 // manifest of a checkpoint. A body that is gone names nothing: a session that can
 // be read does not need it.
-func (n names) record(ctx context.Context, z *stream.Lazy) error {
-	n.mention(z.Spill())
+func (n names) record(ctx context.Context, z *core.Lazy) error {
+	n.mention(z.Packed.Spill())
 	body, err := z.Body(ctx)
-	if errors.Is(err, core.ErrCorrupt) && !z.Spill().IsZero() {
+	if errors.Is(err, core.ErrCorrupt) && !z.Packed.Spill().IsZero() {
 		return nil
 	}
 	if err != nil {

@@ -341,7 +341,7 @@ func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 // once more of what it is then: it may have come out of the trash meanwhile.
 func (r *Remover) sayErased(ctx context.Context, f *Found, n core.Notice, now bool) error {
 	if f.Damaged != "" {
-		return r.Sessions.EraseUnread(ctx, r.Log, f.Session, n)
+		return r.Sessions.EraseUnread(ctx, f.Session, n)
 	}
 	s, err := r.Cache.Get(ctx, f.Session)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/internal/jitter"
+	"github.com/sesslog/sesslog/internal/retry"
 )
 
 const (
@@ -58,7 +58,7 @@ type world struct {
 // It returns what was counted, and the promise that was broken, if one was.
 func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)) (counts map[string]int, broken string) {
 	t.Helper()
-	jitter.Seed(seed)
+	retry.Seed(seed)
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), b: newBroker(),
