@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // fetchTime is how long a large body may take to come from the blob store.
@@ -35,7 +34,7 @@ func newBodies(large *gate) *bodies { return &bodies{large: large, held: map[cor
 // take returns the body of z, which the caller may not change and gives back by
 // calling release. core.ErrUnavailable when there is no room for it.
 func (b *bodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
-	if z.Weight() < smallBody {
+	if z.Packed.Weight() < smallBody {
 		body, err = z.Body(ctx)
 		return body, func() {}, err
 	}
@@ -67,7 +66,7 @@ func (b *bodies) fetch(ctx context.Context, z *core.Lazy, h *held) {
 	defer close(h.ready)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	free, err := b.large.take(ctx, z.Weight())
+	free, err := b.large.take(ctx, z.Packed.Weight())
 	if err != nil {
 		h.err = err
 		return

@@ -45,7 +45,7 @@ func TestWhatIsAskedForFreshIsNoOlderThanTheAsking(t *testing.T) {
 	r := newRig(t)
 	s := r.create(t, "session-one")
 	log := &slowLog{Log: r.log, asked: make(chan struct{}), allow: make(chan struct{})}
-	cache := materializer.NewCache(stream.NewSessions(stream.Config{Log: log, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet}), 64<<20)
+	cache := materializer.NewCache(stream.NewSessions(stream.Config{Log: stream.Plain(log), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet}), 64<<20)
 
 	early := make(chan error, 1)
 	go func() {

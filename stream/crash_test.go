@@ -96,7 +96,7 @@ func (m *mortal) Load(ctx context.Context, man *core.Manifest) (plain []byte, ch
 
 func (m *mortal) sessions() *stream.Sessions {
 	return stream.NewSessions(stream.Config{
-		Log: m, Blobs: m, Snapshots: m, Dialects: dialect.All(), Host: "host", Logger: slog.New(slog.DiscardHandler),
+		Log: full(m), Blobs: m, Snapshots: m, Dialects: dialect.All(), Host: "host", Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	})
 }

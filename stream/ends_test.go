@@ -67,7 +67,7 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 	}
 	wantTail := func(what string, from stream.TailFrom, covered, first, last uint64) {
 		t.Helper()
-		tail, err := ss.Tail(t.Context(), l, "session1", from)
+		tail, err := ss.Tail(t.Context(), "session1", from)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			return
@@ -109,7 +109,7 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 	if err := s.Erase(t.Context(), core.Notice{By: "ada"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	tail, err := ss.Tail(t.Context(), l, "session1", stream.TailFrom{After: cursors[4]})
+	tail, err := ss.Tail(t.Context(), "session1", stream.TailFrom{After: cursors[4]})
 	if err != nil || tail.Seq != 0 || tail.Covered != 0 {
 		t.Fatalf("erased: %+v, %v", tail, err)
 	}
@@ -120,6 +120,6 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 		}
 	}
 	equal(t, "records of an erased session", 1, n)
-	_, err = ss.Tail(t.Context(), l, "nobody-1", stream.TailFrom{})
+	_, err = ss.Tail(t.Context(), "nobody-1", stream.TailFrom{})
 	wantErr(t, err, core.ErrNotFound)
 }

@@ -23,7 +23,7 @@ import (
 // node returns the sessions of l as one node has them.
 func node(l core.Log, b *blobs) *stream.Sessions {
 	return stream.NewSessions(stream.Config{
-		Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
+		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
 		Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
 }

@@ -269,12 +269,12 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	var h nats.Header
 	if len(got.Message.Header) > 0 {
 		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
-			return nil, &core.RecordError{pos, fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
+			return nil, &core.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
 		}
 	}
 	f, err := readFrame(h, got.Message.Data)
 	if err != nil {
-		return nil, &core.RecordError{pos, fmt.Errorf("session %s, message %d: %w", id, pos, err)}
+		return nil, &core.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
 	f.rec.Pos, f.rec.Time = pos, got.Message.Time
 	return l.lazyOf(id, f), nil

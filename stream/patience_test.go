@@ -64,7 +64,7 @@ func refuseInTime(ctx context.Context) error {
 func defaults(l core.Log) *stream.Sessions {
 	b := newBlobs()
 	return stream.NewSessions(stream.Config{
-		Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
+		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -106,7 +106,7 @@ func TestPatienceEndsWithTheTimeThatARecordMayTake(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		b := newBlobs()
 		s := create(t, stream.NewSessions(stream.Config{
-			Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, Patience: 12 * time.Second,
+			Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, Patience: 12 * time.Second,
 		}), "session1")
 		tries := 0
 		l.refuse(func(ctx context.Context) error {

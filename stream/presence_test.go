@@ -200,7 +200,7 @@ func TestASessionThatIsOpenIsPresentUntilItIsClosed(t *testing.T) {
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
 	b := newBlobs()
 	log := stream.NewLocal(stream.NewSessions(stream.Config{
-		Log: memlog.New("main"), Blobs: b, Snapshots: b, Dialects: dialect.All(), Presence: p,
+		Log: full(memlog.New("main")), Blobs: b, Snapshots: b, Dialects: dialect.All(), Presence: p,
 	}), nil)
 	s, err := session.Create(t.Context(), log, "/w", session.Options{ID: "session-1", Agent: "pi", Host: "laptop"})
 	if err != nil {

@@ -302,7 +302,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seqs []uint64
-	for r, err := range stream.Chained(t.Context(), l, id, 0, core.Cursor{}, l.Read(t.Context(), id, 0, last.Pos)) {
+	for r, err := range stream.Chained(t.Context(), full(l), id, 0, core.Cursor{}, l.Read(t.Context(), id, 0, last.Pos)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	}
 	equal(t, "records", []uint64{1, 2, 3}, seqs)
 
-	next, stop := iter.Pull2(stream.Chained(t.Context(), l, id, 0, core.Cursor{}, l.Follow(t.Context(), id, 0)))
+	next, stop := iter.Pull2(stream.Chained(t.Context(), full(l), id, 0, core.Cursor{}, l.Follow(t.Context(), id, 0)))
 	defer stop()
 	for range 3 {
 		if _, err, _ := next(); err != nil {
@@ -337,7 +337,7 @@ func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
 	other := open(t, node(l, b), id)
 	mustAppend(t, other, core.MainHead, "", message("c"))
 	mustAppend(t, other, core.MainHead, "", message("d"))
-	for r, err := range stream.Chained(t.Context(), l, id, place, have, l.Read(t.Context(), id, place, state(t, other).Pos)) {
+	for r, err := range stream.Chained(t.Context(), full(l), id, place, have, l.Read(t.Context(), id, place, state(t, other).Pos)) {
 		if err == nil {
 			t.Fatalf("got record %d", r.Seq)
 		}

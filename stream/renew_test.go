@@ -81,7 +81,7 @@ func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
 				b := newBlobs()
 				var steps atomic.Int64
 				ss := stream.NewSessions(stream.Config{
-					Log: sweptLog{memlog.New("test"), b}, Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
+					Log: full(sweptLog{memlog.New("test"), b}), Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 					Grace: time.Hour,
 					Now:   func() time.Time { return time.Unix(0, 0).Add(time.Duration(steps.Add(1)) * step) },
 				})
@@ -132,7 +132,7 @@ func TestAPutBackRecordKeepsItsImages(t *testing.T) {
 	l, b := memlog.New("test"), newBlobs()
 	counting := &slowBlobs{blobs: b}
 	ss := stream.NewSessions(stream.Config{
-		Log: l, Blobs: counting, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
+		Log: full(l), Blobs: counting, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 	})
 	s := create(t, ss, logtest.NewID())
 	counting.puts.Store(1) // it keeps what it is given

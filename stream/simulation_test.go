@@ -110,7 +110,7 @@ func (s *sim) boot() *simNode {
 	s.count("node started")
 	n.log, n.store = &simLog{s, n}, &simStore{s, n}
 	n.ss = stream.NewSessions(stream.Config{
-		Log: n.log, Blobs: n.store, Snapshots: n.store, Dialects: dialect.All(), Host: fmt.Sprint("host", n.id), AtOnce: 1,
+		Log: full(n.log), Blobs: n.store, Snapshots: n.store, Dialects: dialect.All(), Host: fmt.Sprint("host", n.id), AtOnce: 1,
 		Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("writer-%d-%d", n.id, n.names.Add(1)) },
 	})

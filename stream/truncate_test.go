@@ -97,7 +97,7 @@ func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for r, err := range stream.Chained(t.Context(), l, s.ID(), place, have, l.Read(t.Context(), s.ID(), place, upTo)) {
+	for r, err := range stream.Chained(t.Context(), full(l), s.ID(), place, have, l.Read(t.Context(), s.ID(), place, upTo)) {
 		if err == nil {
 			t.Fatalf("got record %d behind record 1", r.Seq)
 		}
@@ -162,7 +162,7 @@ func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
 	t.Parallel()
 	l, _, b := memory()
 	ss := stream.NewSessions(stream.Config{
-		Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
+		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
 		FlushEvery: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	})
 	s := create(t, ss, "session1", entry("root", ""))

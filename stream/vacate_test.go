@@ -21,7 +21,7 @@ var truncated = flag.Int("truncated", 500, "sessions in the prefix that Benchmar
 
 // few are the sessions of l that Truncate sees to n at a time.
 func few(l core.Log, b *blobs, n int) *stream.Sessions {
-	return stream.NewSessions(stream.Config{Log: l, Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", AtOnce: n})
+	return stream.NewSessions(stream.Config{Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", AtOnce: n})
 }
 
 // crowded makes n sessions, each with four lines of size bytes together and a
@@ -214,7 +214,7 @@ func truncation(b *testing.B, atOnce int, away time.Duration) time.Duration {
 	}
 	_, upTo := crowded(b, l, near, *truncated, 2<<10)
 	far := farBlobs{near, away}
-	ss := stream.NewSessions(stream.Config{Log: l, Blobs: far, Snapshots: far, Dialects: dialect.All(), Host: "host", AtOnce: atOnce})
+	ss := stream.NewSessions(stream.Config{Log: full(l), Blobs: far, Snapshots: far, Dialects: dialect.All(), Host: "host", AtOnce: atOnce})
 	began := time.Now()
 	if err := ss.Truncate(b.Context(), l, 0, upTo, func(ctx context.Context, s *stream.Session) error {
 		d := draft(s)

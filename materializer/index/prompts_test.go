@@ -54,7 +54,7 @@ type rig struct {
 func newRig() *rig {
 	l := memlog.New("test")
 	return &rig{log: l, all: map[core.SessionID]*stream.Session{}, sessions: stream.NewSessions(stream.Config{
-		Log: l, Dialects: core.Dialects{"pi": plainPi{}}, Host: "host", Logger: slog.New(slog.DiscardHandler),
+		Log: stream.Plain(l), Dialects: core.Dialects{"pi": plainPi{}}, Host: "host", Logger: slog.New(slog.DiscardHandler),
 	})}
 }
 

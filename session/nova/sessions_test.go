@@ -26,7 +26,7 @@ import (
 
 // logOn returns a log for package session on l.
 func logOn(l core.Log) session.Log {
-	return stream.NewLocal(stream.NewSessions(stream.Config{Log: l, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}), nil)
+	return stream.NewLocal(stream.NewSessions(stream.Config{Log: stream.Plain(l), Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}), nil)
 }
 
 // node returns sessions of l as one program has them.
