@@ -169,7 +169,7 @@ func (l *dryLog) of(id core.SessionID) []*core.Record {
 
 // dryBlobs are blobs on top of others, which they do not write to.
 type dryBlobs struct {
-	stream.Blobs
+	core.Blobs
 	mu   sync.Mutex
 	kept map[core.Digest][]byte
 }

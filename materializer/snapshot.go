@@ -146,19 +146,19 @@ var snapshotEncoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// Blobs fits a blob store to stream.Blobs.
+// Blobs fits a blob store to core.Blobs.
 type Blobs struct{ store *blobstore.Blobs }
 
 // NewBlobs returns the blobs of store.
 func NewBlobs(store *blobstore.Blobs) *Blobs { return &Blobs{store} }
 
-// Put implements stream.Blobs.
+// Put implements core.Blobs.
 func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	ref, err := b.store.Put(ctx, p)
 	return core.Digest(ref), BlobError(err)
 }
 
-// Get implements stream.Blobs.
+// Get implements core.Blobs.
 func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, err := b.store.Get(ctx, blobstore.Ref(d))
 	return p, BlobError(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 const (
@@ -73,19 +74,19 @@ func TestAnswersOfJetStream(t *testing.T) {
 	t.Parallel()
 	t.Run("R1", func(t *testing.T) {
 		t.Parallel()
-		answersHold(t, connect(t, embeddedtest.Start(t)), 1)
+		answersHold(t, streamtest.Connect(t, embeddedtest.Start(t)), 1)
 	})
 	t.Run("R3", func(t *testing.T) {
 		t.Parallel()
 		if testing.Short() {
 			t.Skip("three servers; not with -short")
 		}
-		answersHold(t, connect(t, embeddedtest.StartCluster(t, 3)[0]), 3)
+		answersHold(t, streamtest.Connect(t, embeddedtest.StartCluster(t, 3)[0]), 3)
 	})
 }
 
 func answersHold(t *testing.T, nc *nats.Conn, replicas int) {
-	openLog(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas})
+	streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas})
 	w := &wire{t: t, nc: nc, replicas: replicas}
 	for _, row := range answersTable {
 		want := row.r1
@@ -112,8 +113,8 @@ func TestAnswersOfAFullStream(t *testing.T) {
 			if testing.Short() && replicas > 1 {
 				t.Skip("three servers; not with -short")
 			}
-			nc := connect(t, brokers(t, replicas))
-			openLog(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, MaxBytes: 64 << 10})
+			nc := streamtest.Connect(t, brokers(t, replicas))
+			streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, MaxBytes: 64 << 10})
 			w := &wire{t: t, nc: nc, replicas: replicas}
 			answer := ""
 			for i := 0; i < 100 && !strings.HasPrefix(answer, "10"); i++ {

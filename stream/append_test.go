@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // A hooked log lets a test decide what becomes of each append: store is the
@@ -62,7 +63,7 @@ func TestRetryIsStoredOnce(t *testing.T) {
 	for name, spoil := range map[string]func(l *hooked){
 		"the answer is lost": func(l *hooked) { l.hook(loseAnswers(1)) },
 		"the answer is lost and another record follows": func(l *hooked) {
-			other := node(l.Log, newBlobs())
+			other := node(l.Log, streamtest.NewBlobs())
 			done := false
 			l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
 				pos, err := store()
@@ -101,7 +102,7 @@ func TestRetryIsStoredOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+				l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 				s := create(t, node(l, b), "session1", entry("root", ""))
 				spoil(l)
 				rec, err := s.Append(t.Context(), retried)
@@ -140,7 +141,7 @@ func TestRetryIsStoredOnce(t *testing.T) {
 // lines are stored, and that is what it must be told.
 func TestAppendThatWasStoredIsNoFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		other := open(t, node(l.Log, b), "session1")
 		mine := claim(t, s, stream.ClaimRequest{})
@@ -172,7 +173,7 @@ func TestDoubtOutlastsLaterErrors(t *testing.T) {
 	for _, later := range []error{core.ErrUnavailable, core.ErrFull, core.ErrTooLarge} {
 		t.Run(later.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+				l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 				s := create(t, node(l, b), "session1")
 				n := 0
 				l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -199,7 +200,7 @@ func TestDoubtOutlastsLaterErrors(t *testing.T) {
 // long as it is one call.
 func TestLooseLinesWithoutIDsAreStoredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		other := open(t, node(l.Log, b), "session1")
 		first := true
@@ -259,7 +260,7 @@ func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
 
 func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		gate := make(chan struct{})
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -286,7 +287,7 @@ func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
 // patience: both are told that it is stored.
 func TestTheSameAppendTwiceInOneRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1", entry("root", ""))
 		gate := make(chan struct{})
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -315,7 +316,7 @@ func TestTheSameAppendTwiceInOneRecord(t *testing.T) {
 
 func TestABadLineFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1", entry("root", ""))
 		gate := make(chan struct{})
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -376,7 +377,7 @@ func TestLinesThatAreNoLineAreRefused(t *testing.T) {
 // that is what the caller is told.
 func TestUnreachableLogGivesNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := memlog.New("test"), newBlobs()
+		l, b := memlog.New("test"), streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		f := logtest.Faulty(l, logtest.Faults{Busy: 1})
 		away := open(t, node(&switched{Log: l, to: f}, b), "session1")
@@ -408,7 +409,7 @@ func (s *switched) Append(ctx context.Context, id core.SessionID, after core.Pos
 
 func TestTurnsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		gate := make(chan struct{})
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -444,7 +445,7 @@ func TestTurnsAreBounded(t *testing.T) {
 // does not know.
 func TestCallerThatGoesIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		gate := make(chan struct{})
 		l.hook(func(store func() (core.Pos, error)) (core.Pos, error) {
@@ -486,8 +487,8 @@ func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
 	if err != nil || rec.Stored != 0 {
 		t.Errorf("again: stored %d, %v", rec.Stored, err)
 	}
-	for d := range b.all {
-		b.forget(d)
+	for d := range b.All {
+		b.Forget(d)
 	}
 	_, err = ss.Inline(t.Context(), kept)
 	wantErr(t, err, core.ErrCorrupt) // the session is there, its image is not

@@ -12,11 +12,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func openAudit(t *testing.T) (*stream.Audit, jetstream.JetStream) {
 	t.Helper()
-	js, err := jetstream.New(connect(t, embeddedtest.Start(t)))
+	js, err := jetstream.New(streamtest.Connect(t, embeddedtest.Start(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

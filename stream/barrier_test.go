@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // cutOff is a log as a leader sees it that was cut off from the others: what it
@@ -59,7 +60,7 @@ func (l *cutOff) Prove(ctx context.Context, id core.SessionID, last core.Pos) er
 func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 	t.Parallel()
 	l := &cutOff{Log: memlog.New("test")}
-	b := newBlobs()
+	b := streamtest.NewBlobs()
 	here, elsewhere := node(l, b), node(l.Log, b)
 	s := create(t, here, "session1", entry("root", ""))
 	old, err := l.Log.Last(t.Context(), "session1")
@@ -92,7 +93,7 @@ func TestStrictReadersShareABarrier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &cutOff{Log: memlog.New("test")}
-		ss := node(l, newBlobs())
+		ss := node(l, streamtest.NewBlobs())
 		s := create(t, ss, "session1", entry("root", ""))
 		old, _ := l.Log.Last(t.Context(), "session1")
 		l.cut(old)
@@ -118,7 +119,7 @@ func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {
 	t.Parallel()
 	mem := memlog.New("test")
 	faults := logtest.Faults{Seed: 1, Busy: .1, Stale: .3, Short: .1, Conflicts: .1, Lost: .1, Dropped: .05}
-	b := newBlobs()
+	b := streamtest.NewBlobs()
 	writer := open(t, node(mem, b), create(t, node(mem, b), "session1", entry("root", "")).ID())
 	reader := open(t, node(mem, b), "session1")
 	_ = reader
@@ -168,14 +169,14 @@ func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
 func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) []*stream.Log{
 		"R1": func(t *testing.T) []*stream.Log {
-			return []*stream.Log{openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})}
+			return []*stream.Log{streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})}
 		},
 		"R3": func(t *testing.T) (ls []*stream.Log) {
 			if testing.Short() {
 				t.Skip("three servers; not with -short")
 			}
 			for _, s := range embeddedtest.StartCluster(t, 3) {
-				ls = append(ls, openLog(t, connect(t, s), stream.LogConfig{Shards: 1, Replicas: 3, AckWait: 5 * time.Second}))
+				ls = append(ls, streamtest.Open(t, streamtest.Connect(t, s), stream.LogConfig{Shards: 1, Replicas: 3, AckWait: 5 * time.Second}))
 			}
 			return ls
 		},
@@ -183,7 +184,7 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			logs := start(t)
-			b := newBlobs()
+			b := streamtest.NewBlobs()
 			s := create(t, node(logs[0], b), "session1", entry("root", ""))
 			reader := open(t, node(logs[len(logs)-1], b), "session1")
 			for i := range 10 {
@@ -225,9 +226,9 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 
 func TestStrictReadOfAFullLogSaysFullAndPlainReadsGoOn(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	nc := connect(t, embeddedtest.Start(t))
-	l := openLog(t, nc, stream.LogConfig{Shards: 1, MaxBytes: 64 << 10, Blobs: b})
+	b := streamtest.NewBlobs()
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	l := streamtest.Open(t, nc, stream.LogConfig{Shards: 1, MaxBytes: 64 << 10, Blobs: b})
 	s := create(t, node(l, b), "session1", entry("root", ""))
 	js, err := jetstream.New(nc)
 	if err != nil {

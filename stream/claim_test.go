@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestFencedWriterNeverWritesAgain(t *testing.T) {
@@ -75,7 +76,7 @@ func TestClaimReadsFirst(t *testing.T) {
 // must not be given the other one's claim.
 func TestClaimIsNeverAnotherOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		other := open(t, node(l.Log, b), "session1")
 		first := true

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // far is a log whose server is away from its nodes.
@@ -68,7 +69,7 @@ func TestANodeDoesNotKeepASessionFromTheWritersOfAnother(t *testing.T) {
 
 func contend(t *testing.T, nodes int) {
 	const writers, long, most = 4, 30 * time.Second, 4 * time.Second
-	l, b := asked{newFar(5*time.Millisecond, 20*time.Millisecond)}, newBlobs()
+	l, b := asked{newFar(5*time.Millisecond, 20*time.Millisecond)}, streamtest.NewBlobs()
 	first := create(t, node(l, b), "contended-session")
 	var mu sync.Mutex
 	slowest, stored := make([]time.Duration, nodes), make([]int, nodes)

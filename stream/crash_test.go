@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 var errDied = errors.New("this process is dead")
@@ -26,7 +27,7 @@ var errDied = errors.New("this process is dead")
 // otherwise it was never asked.
 type mortal struct {
 	log   core.Log
-	blobs *blobs
+	blobs *streamtest.Blobs
 
 	mu   sync.Mutex
 	n    int // questions it lives for; 0 for ever
@@ -203,7 +204,7 @@ func checkpoints(ctx context.Context, m *mortal, ss *stream.Sessions) error {
 
 // live lets a process do all of it. Where it dies, another does again what was
 // interrupted, and the rest.
-func live(ctx context.Context, t *testing.T, l core.Log, b *blobs, n int, late bool) (died string) {
+func live(ctx context.Context, t *testing.T, l core.Log, b *streamtest.Blobs, n int, late bool) (died string) {
 	t.Helper()
 	m := &mortal{log: l, blobs: b, n: n, late: late}
 	ss := m.sessions()
@@ -223,7 +224,7 @@ func live(ctx context.Context, t *testing.T, l core.Log, b *blobs, n int, late b
 }
 
 // remains is all that a reader sees at the end.
-func remains(t *testing.T, l core.Log, b *blobs) string {
+func remains(t *testing.T, l core.Log, b *streamtest.Blobs) string {
 	t.Helper()
 	var out strings.Builder
 	for _, id := range []core.SessionID{crashSession, crashFork, "imported-1"} {
@@ -242,7 +243,7 @@ func remains(t *testing.T, l core.Log, b *blobs) string {
 
 func TestWhateverQuestionAProcessDiesAtTheNextOneLeavesTheSame(t *testing.T) {
 	t.Parallel()
-	l, b := memlog.New("test"), newBlobs()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	if died := live(t.Context(), t, l, b, 0, false); died != "" {
 		t.Fatalf("died in %q without being told to", died)
 	}
@@ -251,7 +252,7 @@ func TestWhateverQuestionAProcessDiesAtTheNextOneLeavesTheSame(t *testing.T) {
 	points := 0
 	for _, late := range []bool{false, true} {
 		for n := 1; ; n++ {
-			l, b := memlog.New("test"), newBlobs()
+			l, b := memlog.New("test"), streamtest.NewBlobs()
 			died := live(t.Context(), t, l, b, n, late)
 			if died == "" {
 				break

@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // Whatever was acknowledged before the asking is in the answer, on one server and
@@ -15,13 +16,13 @@ func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) *stream.Log{
 		"R1": func(t *testing.T) *stream.Log {
-			return openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
+			return streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 		},
 		"R3": func(t *testing.T) *stream.Log {
 			if testing.Short() {
 				t.Skip("a cluster")
 			}
-			return openLog(t, connect(t, embeddedtest.StartCluster(t, 3)[0]), stream.LogConfig{Shards: 1, Replicas: 3})
+			return streamtest.Open(t, streamtest.Connect(t, embeddedtest.StartCluster(t, 3)[0]), stream.LogConfig{Shards: 1, Replicas: 3})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +57,8 @@ func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
 // caller has; where that is no place of the session any more, all of it.
 func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, "session1", entry("root", ""))
 	cursors := []core.Cursor{{}, state(t, s).Cursor()}

@@ -2,23 +2,16 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
 )
 
-// isGone reports whether err says that a record is missing or cannot be read.
-func isGone(err error) bool {
-	_, corrupt := errors.AsType[*core.RecordError](err)
-	return corrupt || errors.Is(err, core.ErrNotFound)
-}
-
 // atAnyLeader is At for a record that must exist: a leader that lacks it has to
 // step down.
 func atAnyLeader(ctx context.Context, l EngineLog, id core.SessionID, pos core.Pos) (*core.Record, error) {
 	r, err := l.At(ctx, id, pos)
-	if pos == 0 || !isGone(err) {
+	if pos == 0 || !core.IsGone(err) {
 		return r, err
 	}
 	for r, err := range l.ReadFromLeader(ctx, id, pos-1, pos) {

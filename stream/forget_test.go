@@ -10,24 +10,25 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // What is forgotten is gone at once on every server, the session's later records
 // and everybody else's stay, and its next record is checked as before.
 func TestForgottenRecordsAreGoneAndNoOthers(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*nats.Conn, int){
-		"R1": func(t *testing.T) (*nats.Conn, int) { return connect(t, embeddedtest.Start(t)), 1 },
+		"R1": func(t *testing.T) (*nats.Conn, int) { return streamtest.Connect(t, embeddedtest.Start(t)), 1 },
 		"R3": func(t *testing.T) (*nats.Conn, int) {
 			if testing.Short() {
 				t.Skip("three servers; not with -short")
 			}
-			return connect(t, embeddedtest.StartCluster(t, 3)[0]), 3
+			return streamtest.Connect(t, embeddedtest.StartCluster(t, 3)[0]), 3
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			nc, replicas := start(t)
-			l := openLog(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, AckWait: 5 * time.Second})
+			l := streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, AckWait: 5 * time.Second})
 			mine, others := logtest.NewID(), logtest.NewID()
 			last := map[core.SessionID]core.Pos{}
 			var third core.Pos

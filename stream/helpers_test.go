@@ -18,10 +18,11 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // node returns the sessions of l as one node has them.
-func node(l core.Log, b *blobs) *stream.Sessions {
+func node(l core.Log, b *streamtest.Blobs) *stream.Sessions {
 	return stream.NewSessions(stream.Config{
 		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
 		Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler),
@@ -29,8 +30,8 @@ func node(l core.Log, b *blobs) *stream.Sessions {
 }
 
 // memory returns a log in memory and one node on it.
-func memory() (*memlog.Log, *stream.Sessions, *blobs) {
-	l, b := memlog.New("test"), newBlobs()
+func memory() (*memlog.Log, *stream.Sessions, *streamtest.Blobs) {
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	return l, node(l, b), b
 }
 
@@ -181,14 +182,14 @@ func sameState(t *testing.T, what string, want, got *core.State) {
 }
 
 // checkpoint stores a snapshot of s and the record that names it.
-func checkpoint(t *testing.T, s *stream.Session, b *blobs) {
+func checkpoint(t *testing.T, s *stream.Session, b *streamtest.Blobs) {
 	t.Helper()
 	if err := tryCheckpoint(t.Context(), s, b); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tryCheckpoint(ctx context.Context, s *stream.Session, b *blobs) error {
+func tryCheckpoint(ctx context.Context, s *stream.Session, b *streamtest.Blobs) error {
 	d := draft(s)
 	if _, err := b.Put(ctx, d.Plain); err != nil {
 		return err

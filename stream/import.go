@@ -102,7 +102,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 
 // renewImport is Renew for a file and its images.
 func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
-	if err := ss.Renew(ctx, began, f.Entries); err != nil || f.Exact || !slow(ss.cfg.Now(), began, ss.cfg.Grace) {
+	if err := ss.Renew(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return err
 	}
 	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {

@@ -136,7 +136,7 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 
 func (in *inspector) unreadable(bad *core.RecordError) {
 	kind := Unreadable
-	if errors.Is(bad.Err, errBody) {
+	if errors.Is(bad.Err, core.ErrBody) {
 		kind = BodyGone
 	}
 	in.Records++

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func kinds(fs []stream.Fault) []stream.FaultKind {
@@ -76,14 +77,14 @@ func TestInspectionNamesAHole(t *testing.T) {
 
 func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
-	b := newBlobs()
-	l := openLog(t, nc, stream.LogConfig{Shards: 1, Blobs: b})
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Blobs: b})
 	id := logtest.NewID()
 	s := create(t, node(l, b), id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", large("b"))
 	equal(t, "faults", []stream.FaultKind{}, kinds(inspect(t, node(l, b), id).Faults))
-	b.forget(core.DigestOf(records(t, l, id)[1].Body))
+	b.Forget(core.DigestOf(records(t, l, id)[1].Body))
 	equal(t, "without the body", []stream.FaultKind{stream.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
 
 	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered when it is stored

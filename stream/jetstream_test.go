@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func testRecord(seq uint64, body []byte) *core.Record {
@@ -32,18 +33,18 @@ func testRecord(seq uint64, body []byte) *core.Record {
 // record, or 0 where the subject is empty.
 func TestStaleAppendIsAnsweredWithTheLastRecord(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*nats.Conn, int){
-		"R1": func(t *testing.T) (*nats.Conn, int) { return connect(t, embeddedtest.Start(t)), 1 },
+		"R1": func(t *testing.T) (*nats.Conn, int) { return streamtest.Connect(t, embeddedtest.Start(t)), 1 },
 		"R3": func(t *testing.T) (*nats.Conn, int) {
 			if testing.Short() {
 				t.Skip("three servers; not with -short")
 			}
-			return connect(t, embeddedtest.StartCluster(t, 3)[0]), 3
+			return streamtest.Connect(t, embeddedtest.StartCluster(t, 3)[0]), 3
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			nc, replicas := start(t)
-			l := openLog(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, AckWait: 5 * time.Second})
+			l := streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Replicas: replicas, AckWait: 5 * time.Second})
 			ctx, id := t.Context(), logtest.NewID()
 			pos, err := l.Append(ctx, id, 0, testRecord(1, nil))
 			if err != nil {
@@ -82,9 +83,9 @@ func saysConflict(t *testing.T, err error, last string) {
 // Somebody purged the stream by hand.
 func TestASessionThatWasPurgedIsPutBackByWhoeverKnowsIt(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
-	b := newBlobs()
-	ss := node(openLog(t, nc, stream.LogConfig{Shards: 1, Blobs: b}), b)
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	b := streamtest.NewBlobs()
+	ss := node(streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Blobs: b}), b)
 	s := create(t, ss, "session1", entry("root", ""))
 	js, _ := jetstream.New(nc)
 	st, err := js.Stream(t.Context(), "SESS_main_00")
@@ -102,7 +103,7 @@ func TestASessionThatWasPurgedIsPutBackByWhoeverKnowsIt(t *testing.T) {
 // What the server may answer to an append, played by a stand-in for the stream.
 func TestAnswersToAnAppend(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	busy := func(code, status int) string {
 		return fmt.Sprintf(`{"stream":"S","error":{"code":%d,"err_code":%d,"description":"said"}}`, status, code)
 	}
@@ -118,7 +119,7 @@ func TestAnswersToAnAppend(t *testing.T) {
 		{[]string{busy(10060, 400)}, core.ErrUnavailable},
 	} {
 		name := fmt.Sprintf("answers%d", i)
-		l := openLog(t, nc, stream.LogConfig{Name: name, Shards: 1, AckWait: 200 * time.Millisecond})
+		l := streamtest.Open(t, nc, stream.LogConfig{Name: name, Shards: 1, AckWait: 200 * time.Millisecond})
 		js, _ := jetstream.New(nc)
 		if err := js.DeleteStream(t.Context(), "SESS_"+name+"_00"); err != nil {
 			t.Fatal(err)
@@ -149,8 +150,8 @@ func TestAnswersToAnAppend(t *testing.T) {
 
 func TestFullLogRefusesAndReadsOn(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 64 << 10, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 64 << 10, Blobs: b})
 	s := create(t, node(l, b), "session1", entry("root", ""))
 	var err error
 	stored := 0
@@ -167,18 +168,18 @@ func TestFullLogRefusesAndReadsOn(t *testing.T) {
 
 func TestDamagedSpillIsCorrupt(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Blobs: b})
 	body := make([]byte, 2*stream.SpillSize)
 	_, _ = rand.Read(body)
 	id := logtest.NewID()
 	if _, err := l.Append(t.Context(), id, 0, testRecord(1, body)); err != nil {
 		t.Fatal(err)
 	}
-	b.damage(core.DigestOf(body))
+	b.Damage(core.DigestOf(body))
 	_, err := l.Last(t.Context(), id)
 	wantErr(t, err, core.ErrCorrupt)
-	b.forget(core.DigestOf(body))
+	b.Forget(core.DigestOf(body))
 	_, err = l.Last(t.Context(), id)
 	wantErr(t, err, core.ErrCorrupt)
 	if errors.Is(err, core.ErrNotFound) {
@@ -205,8 +206,8 @@ func TestExternalServer(t *testing.T) {
 		t.Cleanup(nc.Close)
 		return nc
 	}
-	b := newBlobs()
-	one, two := openLog(t, dial(), stream.LogConfig{Blobs: b}), openLog(t, dial(), stream.LogConfig{Blobs: b})
+	b := streamtest.NewBlobs()
+	one, two := streamtest.Open(t, dial(), stream.LogConfig{Blobs: b}), streamtest.Open(t, dial(), stream.LogConfig{Blobs: b})
 	s := create(t, node(one, b), "session1", entry("root", ""))
 	mustAppend(t, open(t, node(two, b), "session1"), core.MainHead, "", message("a"))
 	mustAppend(t, s, core.MainHead, "", message("b"))
@@ -243,11 +244,11 @@ func TestExternalServer(t *testing.T) {
 
 func TestManyMayOpenALogAtOnce(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			l, err := tryLog(t, nc, stream.LogConfig{Name: "shared"})
+			l, err := streamtest.TryOpen(t, nc, stream.LogConfig{Name: "shared"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -259,31 +260,31 @@ func TestManyMayOpenALogAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	l := openLog(t, nc, stream.LogConfig{Name: "shared"})
+	l := streamtest.Open(t, nc, stream.LogConfig{Name: "shared"})
 	equal(t, "shards", 4, l.Shards())
-	_, err := tryLog(t, nc, stream.LogConfig{Name: "shared", Shards: 8})
+	_, err := streamtest.TryOpen(t, nc, stream.LogConfig{Name: "shared", Shards: 8})
 	wantErr(t, err, core.ErrInvalid)
 	for _, cfg := range []stream.LogConfig{{Name: "a.b"}, {Name: "*"}, {Name: strings.Repeat("x", 33)}, {Shards: 65}, {Shards: -1}} {
-		_, err := tryLog(t, nc, cfg)
+		_, err := streamtest.TryOpen(t, nc, cfg)
 		wantErr(t, err, core.ErrInvalid)
 	}
 }
 
 func TestLostStreamIsNotMadeAnew(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
-	openLog(t, nc, stream.LogConfig{})
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	streamtest.Open(t, nc, stream.LogConfig{})
 	js, _ := jetstream.New(nc)
 	if err := js.DeleteStream(t.Context(), "SESS_main_02"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := tryLog(t, nc, stream.LogConfig{})
+	_, err := streamtest.TryOpen(t, nc, stream.LogConfig{})
 	wantErr(t, err, core.ErrLost)
 }
 
 func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	js, _ := jetstream.New(nc)
 	for name, spoil := range map[string]func(*jetstream.StreamConfig){
 		"memory":      func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage },
@@ -300,7 +301,7 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 		"no_metadata": func(c *jetstream.StreamConfig) { c.Metadata = nil },
 		"async":       func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode },
 	} {
-		openLog(t, nc, stream.LogConfig{Name: name, Shards: 1})
+		streamtest.Open(t, nc, stream.LogConfig{Name: name, Shards: 1})
 		s, err := js.Stream(t.Context(), "SESS_"+name+"_00")
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +320,7 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if _, err := tryLog(t, nc, stream.LogConfig{Name: name, Shards: 1}); !errors.Is(err, core.ErrInvalid) {
+		if _, err := streamtest.TryOpen(t, nc, stream.LogConfig{Name: name, Shards: 1}); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -327,8 +328,8 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 
 func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
 	t.Parallel()
-	nc := connect(t, embeddedtest.Start(t))
-	openLog(t, nc, stream.LogConfig{Shards: 1})
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	streamtest.Open(t, nc, stream.LogConfig{Shards: 1})
 	js, _ := jetstream.New(nc)
 	s, err := js.Stream(t.Context(), "SESS_main_00")
 	if err != nil {
@@ -339,13 +340,13 @@ func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
 	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tryLog(t, nc, stream.LogConfig{Shards: 1})
+	_, err = streamtest.TryOpen(t, nc, stream.LogConfig{Shards: 1})
 	wantErr(t, err, core.ErrTooNew)
 }
 
 func TestWatchTellsOfEveryRecordOfAShard(t *testing.T) {
 	t.Parallel()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 	for i := range 3 {
 		if _, err := l.Append(t.Context(), core.SessionID(fmt.Sprintf("session%d", i)), 0, testRecord(1, []byte("x"))); err != nil {
 			t.Fatal(err)

@@ -24,10 +24,10 @@ func (l *Log) lent(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 			return nil, nil
 		}
 		z, err := l.lazyAt(ctx, id, at)
-		if isGone(err) && l.replaceLeader(ctx, l.Shard(id), at) {
+		if core.IsGone(err) && l.replaceLeader(ctx, l.Shard(id), at) {
 			z, err = l.lazyAt(ctx, id, at)
 		}
-		if isGone(err) {
+		if core.IsGone(err) {
 			return nil, nil
 		}
 		if err != nil {

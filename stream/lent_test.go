@@ -231,7 +231,7 @@ func TestACopyThatLacksTheEndHoldsNobodyUp(t *testing.T) {
 	c.lacks[7], c.lacks[8] = true, true
 	at := core.Pos(1)
 	for idle := 0; at < 8; idle++ {
-		for r, err := range readUpTo(t.Context(), c.log, copiedID, at, 8, idle) {
+		for r, err := range eager(t.Context(), c.log.scanUpTo(t.Context(), copiedID, at, 8, readBytes, idle)) {
 			if err != nil {
 				t.Fatal(err)
 			}

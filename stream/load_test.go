@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
@@ -77,9 +78,9 @@ func TestMissingSnapshotFallsBackToRecords(t *testing.T) {
 	mustAppend(t, s, core.MainHead, "", message("b"))
 	want := state(t, s)
 
-	b.damage(last)
+	b.Damage(last)
 	sameState(t, "last snapshot damaged", want, state(t, open(t, node(l, b), "session1")))
-	b.forget(last)
+	b.Forget(last)
 	sameState(t, "last snapshot gone", want, state(t, open(t, node(l, b), "session1")))
 
 	// The records before the second are dropped: the older snapshot serves.
@@ -124,7 +125,7 @@ func TestWriterThatMissedATruncationLoadsAnew(t *testing.T) {
 // A stale answer must not make a session forget what it knows.
 func TestStaleAnswersDoNotTakeBackWhatWasRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := memlog.New("test"), newBlobs()
+		l, b := memlog.New("test"), streamtest.NewBlobs()
 		create(t, node(l, b), "session1", entry("root", ""))
 		s, err := openThrough(t.Context(), node(logtest.Faulty(l, logtest.Faults{Stale: 0.7}), b), "session1")
 		if err != nil {
@@ -169,7 +170,7 @@ func TestLinesOutliveTheirView(t *testing.T) {
 
 func TestUnreachableLogEndsWithTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, b := &hooked{Log: memlog.New("test")}, newBlobs()
+		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
 		l.hook(func(func() (core.Pos, error)) (core.Pos, error) { return 0, core.ErrUncertain })
 		began := time.Now()

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/session/sessiontest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // OP-33, OMP-29, OMP-38, OMP-39: the promises of package session hold over this
@@ -27,13 +28,13 @@ func TestSessionsOverTheLogOnAServer(t *testing.T) {
 	t.Parallel()
 	server := embeddedtest.Start(t)
 	sessiontest.Run(t, func(t *testing.T) sessiontest.Place {
-		return place(openLog(t, connect(t, server), stream.LogConfig{}))
+		return place(streamtest.Open(t, streamtest.Connect(t, server), stream.LogConfig{}))
 	})
 }
 
 func place(l core.Log) sessiontest.Place {
 	f := &finder{Log: l}
-	f.sessions = node(f, newBlobs())
+	f.sessions = node(f, streamtest.NewBlobs())
 	return sessiontest.Place{
 		Log:     stream.NewLocal(f.sessions, f),
 		Records: func(t *testing.T, id core.SessionID) int { return len(records(t, l, id)) },

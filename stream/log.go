@@ -17,17 +17,6 @@ import (
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
-// Blobs keeps bytes under their digest: bodies too large for a message, images,
-// and files as they were. It is declared where it is used; cmd/sessnode fits a
-// blob store to it.
-type Blobs interface {
-	// Put keeps b. When it returns nil, b outlives a crash of this host.
-	Put(ctx context.Context, b []byte) (core.Digest, error)
-	// Get returns the bytes whose digest is d, checked. core.ErrNotFound when
-	// there are none, core.ErrCorrupt when they are others.
-	Get(ctx context.Context, d core.Digest) ([]byte, error)
-}
-
 // LogConfig is what a Log needs to know. The zero value of a field means its
 // default.
 type LogConfig struct {
@@ -37,7 +26,7 @@ type LogConfig struct {
 	First    core.Pos      // where the shards begin when the log is made; default 1, see FirstAt
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
-	Blobs    Blobs         // where bodies above SpillSize go; required
+	Blobs    core.Blobs    // where bodies above SpillSize go; required
 	// Grace is that of the store of Blobs, as in Config. 0 where nobody collects them.
 	Grace  time.Duration
 	Tracer trace.Tracer // makes spans of records that are stored; default none
@@ -160,7 +149,7 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 // putAgain puts a spilled body again whose record took long to be stored. Where
 // it cannot, the same append again does.
 func (l *Log) putAgain(ctx context.Context, spill core.Digest, body []byte, began time.Time) error {
-	if spill.IsZero() || !slow(time.Now(), began, l.cfg.Grace) {
+	if spill.IsZero() || !core.GraceSpent(time.Now(), began, l.cfg.Grace) {
 		return nil
 	}
 	if _, err := l.cfg.Blobs.Put(ctx, body); err != nil {
@@ -285,19 +274,16 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 func (l *Log) fetch(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := l.cfg.Blobs.Get(ctx, d)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil, fmt.Errorf("%w %s is gone: %v: %w", errBody, d, err, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is gone: %v: %w", core.ErrBody, d, err, core.ErrCorrupt)
 	}
 	if err == nil && core.DigestOf(b) != d {
-		return nil, fmt.Errorf("%w %s is other bytes: %w", errBody, d, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is other bytes: %w", core.ErrBody, d, core.ErrCorrupt)
 	}
 	if errors.Is(err, core.ErrCorrupt) {
-		err = fmt.Errorf("%w %s: %w", errBody, d, err)
+		err = fmt.Errorf("%w %s: %w", core.ErrBody, d, err)
 	}
 	return b, err
 }
-
-// errBody is damage to a body that is kept as a blob.
-var errBody = errors.New("body")
 
 // LastLink returns the session's last record from the leader, without a body that
 // is kept as a blob.

@@ -1,22 +1,19 @@
 package stream_test
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestLogOnASingleServer(t *testing.T) {
 	t.Parallel()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{})
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{})
 	logtest.Test(t, func(*testing.T) core.Log { return l })
 }
 
@@ -27,43 +24,14 @@ func TestLogOnACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three servers; not with -short")
 	}
-	blobs := newBlobs()
+	blobs := streamtest.NewBlobs()
 	var logs []core.Log
 	for _, s := range embeddedtest.StartCluster(t, 3) {
-		logs = append(logs, openLog(t, connect(t, s), stream.LogConfig{Replicas: 3, Blobs: blobs, AckWait: 10 * time.Second}))
+		logs = append(logs, streamtest.Open(t, streamtest.Connect(t, s), stream.LogConfig{Replicas: 3, Blobs: blobs, AckWait: 10 * time.Second}))
 	}
 	next := 0
 	logtest.Test(t, func(*testing.T) core.Log {
 		next++
 		return logs[next%len(logs)]
 	})
-}
-
-func connect(t *testing.T, s *embedded.Server) *nats.Conn {
-	t.Helper()
-	nc, err := s.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
-
-func openLog(t *testing.T, nc *nats.Conn, cfg stream.LogConfig) *stream.Log {
-	t.Helper()
-	l, err := tryLog(t, nc, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-func tryLog(t *testing.T, nc *nats.Conn, cfg stream.LogConfig) (*stream.Log, error) {
-	t.Helper()
-	if cfg.Blobs == nil {
-		cfg.Blobs = newBlobs()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	return stream.OpenLog(ctx, nc, cfg)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // answer is an assistant's line that cost tokens.
@@ -151,7 +152,7 @@ func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
 // The record of a fork that an older version wrote says the same as before.
 func TestForksOfOlderVersionsAreRead(t *testing.T) {
 	l := memlog.New("test")
-	ss := node(l, newBlobs())
+	ss := node(l, streamtest.NewBlobs())
 	src := create(t, ss, "session-a", entry("r", ""))
 	b := stream.Birth{
 		ID: "the-older-fork", Header: state(t, src).Header,

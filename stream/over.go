@@ -1,8 +1,10 @@
 package stream
 
+import "github.com/sesslog/sesslog/core"
+
 // Over returns sessions that are those of ss over another log, and with other
 // blobs: what is done to them is done there. Nobody observes it.
-func (ss *Sessions) Over(log EngineLog, blobs Blobs) *Sessions {
+func (ss *Sessions) Over(log EngineLog, blobs core.Blobs) *Sessions {
 	cfg := ss.cfg
 	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
 	return NewSessions(cfg)

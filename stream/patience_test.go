@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 var (
@@ -62,7 +63,7 @@ func refuseInTime(ctx context.Context) error {
 }
 
 func defaults(l core.Log) *stream.Sessions {
-	b := newBlobs()
+	b := streamtest.NewBlobs()
 	return stream.NewSessions(stream.Config{
 		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 	})
@@ -104,7 +105,7 @@ func TestWhatWasNeverSentIsGivenUpSoon(t *testing.T) {
 func TestPatienceEndsWithTheTimeThatARecordMayTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
-		b := newBlobs()
+		b := streamtest.NewBlobs()
 		s := create(t, stream.NewSessions(stream.Config{
 			Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, Patience: 12 * time.Second,
 		}), "session1")
@@ -215,8 +216,8 @@ func TestNothingIsSentOnAConnectionThatIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	b := newBlobs()
-	s := create(t, node(openLog(t, nc, stream.LogConfig{Blobs: b}), b), "session1")
+	b := streamtest.NewBlobs()
+	s := create(t, node(streamtest.Open(t, nc, stream.LogConfig{Blobs: b}), b), "session1")
 	cfg := srv.Config()
 	cfg.Listen = url[len("nats://"):]
 	if err := srv.Close(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // brokerOf is JetStream of s, for as long as the test runs.
@@ -198,7 +199,7 @@ func TestWhatIsKnownOfAHolder(t *testing.T) {
 func TestASessionThatIsOpenIsPresentUntilItIsClosed(t *testing.T) {
 	t.Parallel()
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
-	b := newBlobs()
+	b := streamtest.NewBlobs()
 	log := stream.NewLocal(stream.NewSessions(stream.Config{
 		Log: full(memlog.New("main")), Blobs: b, Snapshots: b, Dialects: dialect.All(), Presence: p,
 	}), nil)

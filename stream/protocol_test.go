@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // seeds is how many random histories a test plays. SESS_SEEDS asks for more.
@@ -45,7 +46,7 @@ func TestPromisesHoldUnderFaults(t *testing.T) {
 
 func TestPromisesHoldUnderFaultsOnAServer(t *testing.T) {
 	t.Parallel()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{})
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{})
 	for seed := range seeds(3) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
@@ -59,10 +60,10 @@ func TestPromisesHoldUnderFaultsOnACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three servers; not with -short")
 	}
-	b := newBlobs()
+	b := streamtest.NewBlobs()
 	var logs []core.Log
 	for _, s := range embeddedtest.StartCluster(t, 3) {
-		logs = append(logs, openLog(t, connect(t, s), stream.LogConfig{Replicas: 3, Shards: 1, Blobs: b, AckWait: 5 * time.Second}))
+		logs = append(logs, streamtest.Open(t, streamtest.Connect(t, s), stream.LogConfig{Replicas: 3, Shards: 1, Blobs: b, AckWait: 5 * time.Second}))
 	}
 	playOn(t, logs, 1, 10)
 }
@@ -71,7 +72,7 @@ func TestPromisesHoldUnderFaultsOnACluster(t *testing.T) {
 // told.
 type history struct {
 	id    core.SessionID
-	blobs *blobs
+	blobs *streamtest.Blobs
 	nodes []*stream.Session
 
 	mu      sync.Mutex
@@ -87,7 +88,7 @@ func play(t *testing.T, l core.Log, seed uint64, steps int) {
 // what is in the log.
 func playOn(t *testing.T, logs []core.Log, seed uint64, steps int) {
 	t.Helper()
-	h := &history{id: logtest.NewID(), blobs: newBlobs(), outcome: map[string]error{}}
+	h := &history{id: logtest.NewID(), blobs: streamtest.NewBlobs(), outcome: map[string]error{}}
 	create(t, node(logs[0], h.blobs), h.id, entry("root", ""))
 	var faulty []*logtest.FaultyLog
 	for i, l := range logs {

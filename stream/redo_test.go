@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // all returns the session's entries and the heads that are not main.
@@ -161,7 +162,7 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 
 // A writer that does not know of the loss appends where another record lies by
 // now: its own is a stray.
-func stray(t *testing.T, l *memlog.Log, ss *stream.Sessions, b *blobs) (id core.SessionID, s, other *stream.Session) {
+func stray(t *testing.T, l *memlog.Log, ss *stream.Sessions, b *streamtest.Blobs) (id core.SessionID, s, other *stream.Session) {
 	t.Helper()
 	id = logtest.NewID()
 	s = create(t, ss, id, entry("a", ""))

@@ -13,18 +13,12 @@ import (
 // What is put is left alone by the collector of blobs for half its grace, which
 // is time to store the record that names it. Whoever takes longer puts it again.
 
-// slow reports whether what was put since began may have been taken meanwhile.
-func slow(now, began time.Time, grace time.Duration) bool {
-	// By the calendar: a host that slept has not counted that.
-	return grace > 0 && now.Round(0).Sub(began.Round(0)) > grace/2
-}
-
 // Renew has the images of es, as they were given to Keep at began, there once
 // more, if their record took so long that the collector may have come between. It
 // is called once the record is stored; after an error that is still so, and the
 // same write again puts them.
 func (ss *Sessions) Renew(ctx context.Context, began time.Time, es []core.Entry) error {
-	if !slow(ss.cfg.Now(), began, ss.cfg.Grace) {
+	if !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return nil
 	}
 	for i := range es {

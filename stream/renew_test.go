@@ -16,30 +16,19 @@ import (
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // A sweptLog loses all blobs whenever it stores a record, as if a sweep came
 // between a blob and the record that names it.
 type sweptLog struct {
 	*memlog.Log
-	blobs *blobs
+	blobs *streamtest.Blobs
 }
 
 func (l sweptLog) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
-	l.blobs.clear()
+	l.blobs.Clear()
 	return l.Log.Append(ctx, id, after, r)
-}
-
-func (b *blobs) clear() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	clear(b.all)
-}
-
-func (b *blobs) count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.all)
 }
 
 // A write that took longer than half the grace puts its blobs again, whatever
@@ -78,7 +67,7 @@ func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
 		for step, want := range map[time.Duration]int{time.Second: 0, time.Hour: c.blobs} {
 			t.Run(name+" with steps of "+step.String(), func(t *testing.T) {
 				t.Parallel()
-				b := newBlobs()
+				b := streamtest.NewBlobs()
 				var steps atomic.Int64
 				ss := stream.NewSessions(stream.Config{
 					Log: full(sweptLog{memlog.New("test"), b}), Blobs: b, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
@@ -88,7 +77,7 @@ func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
 				if err := c.write(t, ss); err != nil {
 					t.Fatal(err)
 				}
-				if n := b.count(); n != want {
+				if n := b.Count(); n != want {
 					t.Errorf("%d blobs are there; want %d", n, want)
 				}
 			})
@@ -100,13 +89,13 @@ func piDialect() core.Dialect { return dialect.All()["pi"] }
 
 // slowBlobs takes its time, and loses what it was given first.
 type slowBlobs struct {
-	*blobs
+	*streamtest.Blobs
 	puts atomic.Int64
 }
 
 func (b *slowBlobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	if b.puts.Add(1) > 1 {
-		return b.blobs.Put(ctx, p)
+		return b.Blobs.Put(ctx, p)
 	}
 	return core.DigestOf(p), nil
 }
@@ -115,8 +104,8 @@ func TestASlowAppendPutsItsBodyAgain(t *testing.T) {
 	t.Parallel()
 	body := make([]byte, 2*stream.SpillSize)
 	_, _ = rand.Read(body)
-	b := &slowBlobs{blobs: newBlobs()}
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Grace: time.Nanosecond})
+	b := &slowBlobs{Blobs: streamtest.NewBlobs()}
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Grace: time.Nanosecond})
 	if _, err := l.Append(t.Context(), logtest.NewID(), 0, testRecord(1, body)); err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +118,8 @@ func TestASlowAppendPutsItsBodyAgain(t *testing.T) {
 // that they are there, from the trash or from memory.
 func TestAPutBackRecordKeepsItsImages(t *testing.T) {
 	t.Parallel()
-	l, b := memlog.New("test"), newBlobs()
-	counting := &slowBlobs{blobs: b}
+	l, b := memlog.New("test"), streamtest.NewBlobs()
+	counting := &slowBlobs{Blobs: b}
 	ss := stream.NewSessions(stream.Config{
 		Log: full(l), Blobs: counting, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 	})

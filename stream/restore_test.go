@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // pastFrom returns what a backup has of a session whose records are rs, from the
@@ -169,7 +170,7 @@ type newPlace struct {
 }
 
 // newLogWith returns a new log beside the snapshots and blobs of b.
-func newLogWith(b *blobs) newPlace {
+func newLogWith(b *streamtest.Blobs) newPlace {
 	l, _, _ := memory()
 	return newPlace{l, node(l, b)}
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 // A log that is nearly full refuses entries, and still lets writers take over,
 // give up and end.
 func TestTheLastRoomIsNotForEntries(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 256 << 10, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 256 << 10, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, "session1", entry("root", ""))
 	mine := claim(t, s, stream.ClaimRequest{})
@@ -66,8 +67,8 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	t.Parallel()
 	var full atomic.Int64 // per cent
 	var broken atomic.Bool
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Room: func(string) (used, limit int64, err error) {
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Room: func(string) (used, limit int64, err error) {
 		if broken.Load() {
 			return 0, 0, errors.New("no space left on device")
 		}
@@ -83,10 +84,10 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	know()
 	_, err := appendLines(t.Context(), s, message("a"))
 	wantErr(t, err, core.ErrFull)
-	before := len(b.all)
+	before := len(b.All)
 	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
 	wantErr(t, err, core.ErrFull)
-	equal(t, "blobs after an append with an image was refused", before, len(b.all))
+	equal(t, "blobs after an append with an image was refused", before, len(b.All))
 	mine := claim(t, s, stream.ClaimRequest{})
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Error(err)

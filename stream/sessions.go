@@ -30,7 +30,7 @@ type Snapshots interface {
 // default.
 type Config struct {
 	Log       EngineLog
-	Blobs     Blobs
+	Blobs     core.Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
 	Presence  *Presence // where a Local's claims are told of; nil for nowhere

@@ -7,11 +7,12 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
 	t.Parallel()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 	end := func(shard int) core.Pos {
 		t.Helper()
 		st, err := l.State(t.Context(), shard)
@@ -32,8 +33,8 @@ func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
 
 func TestAFollowerBehindTheEndIsToldOfALossOnceAQuorumSaysSo(t *testing.T) {
 	t.Parallel()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
-	s := create(t, node(l, newBlobs()), logtest.NewID(), entry("a", ""))
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
+	s := create(t, node(l, streamtest.NewBlobs()), logtest.NewID(), entry("a", ""))
 	before, err := l.State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,13 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
 	ss := node(l, b)
 	var open []*stream.Session
 	for i := range 6 {
@@ -67,8 +68,8 @@ func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
 
 func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, logtest.NewID(), entry("root", ""))
 	failed := errors.New("no snapshot today")
@@ -83,8 +84,8 @@ func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
 // never given.
 func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, logtest.NewID(), entry("root", ""))
 	place, have := state(t, s).Pos, state(t, s).Cursor()
@@ -118,8 +119,8 @@ func erase(t *testing.T, l core.Log, s *stream.Session) {
 
 func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
 	t.Parallel()
-	b := newBlobs()
-	l := openLog(t, connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
 	ss := node(l, b)
 	s := create(t, ss, "session1", entry("root", ""))
 	erase(t, l, s)

@@ -15,18 +15,19 @@ import (
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
 var truncated = flag.Int("truncated", 500, "sessions in the prefix that BenchmarkTruncate drops")
 
 // few are the sessions of l that Truncate sees to n at a time.
-func few(l core.Log, b *blobs, n int) *stream.Sessions {
+func few(l core.Log, b *streamtest.Blobs, n int) *stream.Sessions {
 	return stream.NewSessions(stream.Config{Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", AtOnce: n})
 }
 
 // crowded makes n sessions, each with four lines of size bytes together and a
 // checkpoint, and returns up to where they lie.
-func crowded(tb testing.TB, l core.Log, b *blobs, n, size int) (ids []core.SessionID, upTo core.Pos) {
+func crowded(tb testing.TB, l core.Log, b *streamtest.Blobs, n, size int) (ids []core.SessionID, upTo core.Pos) {
 	tb.Helper()
 	ss := few(l, b, 1)
 	text := strings.Repeat("x", size/4)
@@ -54,7 +55,7 @@ func crowded(tb testing.TB, l core.Log, b *blobs, n, size int) (ids []core.Sessi
 
 // A crowd counts the checkpoints that are written at once.
 type crowd struct {
-	b         *blobs
+	b         *streamtest.Blobs
 	now, most atomic.Int64
 	begun     atomic.Int64
 }
@@ -73,7 +74,7 @@ func (c *crowd) write(ctx context.Context, s *stream.Session) error {
 func TestTruncationSeesToSeveralSessionsAtATime(t *testing.T) {
 	t.Parallel()
 	const atOnce, n = 4, 16
-	l, b := memlog.New("test"), newBlobs()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, n, 1<<10)
 	p, c := &prefix{ids: ids}, &crowd{b: b}
 	met := make(chan struct{})
@@ -108,7 +109,7 @@ func TestTruncationSeesToSeveralSessionsAtATime(t *testing.T) {
 // bound.
 func TestTruncationSeesToLargeSessionsOneByOne(t *testing.T) {
 	t.Parallel()
-	l, b := memlog.New("test"), newBlobs()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 32, 1<<10)
 	p, c := &prefix{ids: ids}, &crowd{b: b}
 	ss := few(l, b, 8)
@@ -124,7 +125,7 @@ func TestTruncationSeesToLargeSessionsOneByOne(t *testing.T) {
 func TestTruncationEndsWithTheFirstSessionInTheWay(t *testing.T) {
 	t.Parallel()
 	const atOnce = 4
-	l, b := memlog.New("test"), newBlobs()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 16, 1<<10)
 	p := &prefix{ids: ids}
 	failed := errors.New("no snapshot today")
@@ -145,7 +146,7 @@ func TestTruncationEndsWithTheFirstSessionInTheWay(t *testing.T) {
 // A truncation that is told to end drops nothing.
 func TestTruncationThatIsToldToEndDropsNothing(t *testing.T) {
 	t.Parallel()
-	l, b := memlog.New("test"), newBlobs()
+	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 16, 1<<10)
 	p := &prefix{ids: ids}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -160,18 +161,18 @@ func TestTruncationThatIsToldToEndDropsNothing(t *testing.T) {
 
 // A farBlobs is a store that is some time away: each call takes that.
 type farBlobs struct {
-	*blobs
+	*streamtest.Blobs
 	away time.Duration
 }
 
 func (b farBlobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	time.Sleep(b.away)
-	return b.blobs.Put(ctx, p)
+	return b.Blobs.Put(ctx, p)
 }
 
 func (b farBlobs) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	time.Sleep(b.away)
-	return b.blobs.Load(ctx, m)
+	return b.Blobs.Load(ctx, m)
 }
 
 // BenchmarkTruncate drops a prefix of many small sessions, one by one and several at
@@ -207,7 +208,7 @@ func truncation(b *testing.B, atOnce int, away time.Duration) time.Duration {
 		b.Fatal(err)
 	}
 	defer nc.Close()
-	near := newBlobs()
+	near := streamtest.NewBlobs()
 	l, err := stream.OpenLog(b.Context(), nc, stream.LogConfig{Shards: 1, Blobs: near})
 	if err != nil {
 		b.Fatal(err)

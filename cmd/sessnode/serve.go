@@ -23,6 +23,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
+	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
@@ -331,7 +332,7 @@ func dialBroker(cfg config.Config, logger *slog.Logger) (*broker, error) {
 const startTime = 2 * time.Minute
 
 // openLog opens the log.
-func openLog(ctx context.Context, cfg config.Config, b *broker, blobs stream.Blobs, tracer trace.Tracer, logger *slog.Logger) (*stream.Log, error) {
+func openLog(ctx context.Context, cfg config.Config, b *broker, blobs core.Blobs, tracer trace.Tracer, logger *slog.Logger) (*stream.Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	lc := stream.LogConfig{

@@ -56,7 +56,7 @@ func dial(t *testing.T, b *broker, name string) *nats.Conn {
 	return nc
 }
 
-func openLog(t *testing.T, nc *nats.Conn, blobs stream.Blobs) *stream.Log {
+func openLog(t *testing.T, nc *nats.Conn, blobs core.Blobs) *stream.Log {
 	t.Helper()
 	l, err := stream.OpenLog(t.Context(), nc, stream.LogConfig{Shards: 2, Blobs: blobs})
 	if err != nil {

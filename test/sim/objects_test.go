@@ -16,7 +16,7 @@ type call struct {
 	done chan struct{}
 }
 
-// A shelf is the object store as one node has it: a stream.Blobs and a
+// A shelf is the object store as one node has it: a core.Blobs and a
 // stream.Snapshots.
 type shelf struct {
 	w    *world

@@ -1,0 +1,13 @@
+package core
+
+import "context"
+
+// Blobs keeps bytes under their digest: record bodies that are too large for a
+// message, images, and files as they were imported.
+type Blobs interface {
+	// Put stores b. If it returns nil, b survives a crash of this host.
+	Put(ctx context.Context, b []byte) (Digest, error)
+	// Get returns the bytes with digest d, checked. ErrNotFound if there are
+	// none, ErrCorrupt if they are damaged.
+	Get(ctx context.Context, d Digest) ([]byte, error)
+}
