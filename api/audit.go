@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -124,14 +125,14 @@ func actOf(r *http.Request) act {
 
 // noting is do, recorded as the act called name.
 func (s *Server) noting(name string, do sessionAct) sessionAct {
-	return func(sess *stream.Session, ctx context.Context, n core.Notice) error {
+	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
 		a := act{name, sess.ID(), Notice{By: n.By, Host: n.Host, Why: n.Why}}
 		return s.noted(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
 	}
 }
 
 // A sessionAct is what somebody does to a session for a reason.
-type sessionAct func(*stream.Session, context.Context, core.Notice) error
+type sessionAct func(*engine.Session, context.Context, core.Notice) error
 
 func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
 	outcome := stream.AuditDone

@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // What a backup reads: the ends of all sessions, and of each its records and its
@@ -52,7 +52,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.cfg.Sessions.Tail(r.Context(), id, stream.TailFrom{After: after, Start: q.Get("from") == "start"})
+	t, err := s.cfg.Sessions.Tail(r.Context(), id, engine.TailFrom{After: after, Start: q.Get("from") == "start"})
 	if err != nil {
 		return s.missing(id, err)
 	}
@@ -73,7 +73,7 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, t *stream.Tail) error {
+func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, t *engine.Tail) error {
 	head, err := json.Marshal(RecordsHead{Log: s.cfg.Log.Name(), Session: id, AfterSeq: t.Seq, After: t.Chain, Covered: t.Covered, Seq: t.Last.Seq, Chain: t.Last.Chain})
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameLog(in.Log); err != nil {
 		return err
 	}
-	c, err := s.cfg.Sessions.Compare(r.Context(), id, stream.Past{Seq: in.Seq, Chain: in.Chain, Steps: in.Steps})
+	c, err := s.cfg.Sessions.Compare(r.Context(), id, engine.Past{Seq: in.Seq, Chain: in.Chain, Steps: in.Steps})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package api
 
 import (
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // ShardEnds says where the sessions of a shard end, for a backup.
@@ -56,7 +56,7 @@ type RestorePlan struct {
 	Log   string        `json:"log"`
 	Seq   uint64        `json:"seq"`
 	Chain core.Chain    `json:"chain"`
-	Steps []stream.Step `json:"steps"` // the records of the restore
+	Steps []engine.Step `json:"steps"` // the records of the restore
 	// Snapshot is the manifest of the one that the records rest on, nil where they
 	// begin with the session's open.
 	Snapshot *core.Manifest `json:"snapshot,omitempty"`
@@ -71,13 +71,13 @@ type Planned struct {
 }
 
 // RestoreStep is one record of a RestorePlan.
-type RestoreStep = stream.Step
+type RestoreStep = engine.Step
 
 // Standing says how a session in the log stands to its backup.
-type Standing = stream.Standing
+type Standing = engine.Standing
 
 // Comparison is how a session in the log stands to its backup.
-type Comparison = stream.Comparison
+type Comparison = engine.Comparison
 
 // Restored says what a restore came to.
 type Restored struct {
@@ -98,11 +98,11 @@ type BlobWants struct {
 
 // How a session in the log can stand to its backup.
 const (
-	Absent = stream.Absent
-	Same   = stream.Same
-	Behind = stream.Behind
-	Ahead  = stream.Ahead
-	Apart  = stream.Apart
-	Short  = stream.Short
-	Erased = stream.Erased
+	Absent = engine.Absent
+	Same   = engine.Same
+	Behind = engine.Behind
+	Ahead  = engine.Ahead
+	Apart  = engine.Apart
+	Short  = engine.Short
+	Erased = engine.Erased
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // seenWait is how long a read waits for a cursor that its session has not
@@ -55,7 +55,7 @@ func demandOf(r *http.Request) (d Demand, err error) {
 
 // session returns the session that the request's path names, as fresh as the
 // log's leader has it, and as the request demands.
-func (s *Server) session(r *http.Request) (*stream.Session, error) {
+func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	d, err := demandOf(r)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Server) session(r *http.Request) (*stream.Session, error) {
 }
 
 // strict returns the session called name as a quorum has it.
-func (s *Server) strict(ctx context.Context, name string) (*stream.Session, error) {
+func (s *Server) strict(ctx context.Context, name string) (*engine.Session, error) {
 	id, err := core.ParseSessionID(name)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *Server) strict(ctx context.Context, name string) (*stream.Session, erro
 }
 
 // reach waits a bounded time for the session to have the record that c names.
-func reach(ctx context.Context, sess *stream.Session, c core.Cursor) error {
+func reach(ctx context.Context, sess *engine.Session, c core.Cursor) error {
 	if c == (core.Cursor{}) {
 		return nil
 	}

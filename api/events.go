@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 const (
@@ -55,7 +55,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return s.sendUpTo(ctx, out, sess, pos, after)
 	}
 	defer out.keepAlive(ctx, cancel)() // nothing may write to w once this has returned
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
+	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -82,7 +82,7 @@ func afterOf(r *http.Request) (core.Cursor, error) {
 
 // position is where in the log the record named by a cursor lies. core.ErrLost
 // when the log has no such record.
-func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Cursor) (pos core.Pos, err error) {
+func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Cursor) (pos core.Pos, err error) {
 	if c == (core.Cursor{}) {
 		return 0, nil
 	}
@@ -92,13 +92,13 @@ func (s *Server) position(ctx context.Context, sess *stream.Session, c core.Curs
 }
 
 // sendUpTo sends the records behind pos, whose cursor is after, that the session has now.
-func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *stream.Session, pos core.Pos, after core.Cursor) error {
+func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Session, pos core.Pos, after core.Cursor) error {
 	var end core.Pos
 	_ = sess.View(func(st *core.State) error {
 		end = st.Pos
 		return nil
 	})
-	for rec, err := range stream.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, stream.ScanTo(ctx, s.cfg.Log, sess.ID(), pos, end)) {
+	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, engine.ScanTo(ctx, s.cfg.Log, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
 			return errBroken // an end would say that these were all
 		}

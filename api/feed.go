@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -291,7 +292,7 @@ func (f *feed) sendUpTo(ctx context.Context, known *feedSession, ch stream.Chang
 		from = ch.Pos - 1
 	}
 	log := f.s.cfg.Log
-	for rec, err := range stream.ChainedLazily(ctx, log, ch.Session, known.pos, known.cursor, log.Scan(ctx, ch.Session, from, ch.Pos)) {
+	for rec, err := range engine.ChainedLazily(ctx, log, ch.Session, known.pos, known.cursor, log.Scan(ctx, ch.Session, from, ch.Pos)) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
@@ -148,7 +148,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.CWD, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
 		return err
 	}
-	m := stream.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
+	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
 	m.ID = core.SessionID(m.Key)
 	if q.ID != "" {
 		id, err := core.ParseSessionID(q.ID)
@@ -252,7 +252,7 @@ func checkKind(word string) error {
 }
 
 // named returns the session called name, as fresh as the log's leader has it.
-func (s *Server) named(ctx context.Context, name string) (*stream.Session, error) {
+func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
 	id, err := core.ParseSessionID(name)
 	if err == nil {
 		err = callerOf(ctx).reaches(id)

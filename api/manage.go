@@ -13,8 +13,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // What agents' session managers do with a session beyond appending to it.
@@ -293,7 +293,7 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("entry")
-	a := stream.Amend{After: after}
+	a := engine.Amend{After: after}
 	a.Lines(lines)
 	read := a.Change
 	a.Change = func(st *core.State) ([]core.Entry, error) {
@@ -318,7 +318,7 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("entry")
-	return s.amendWith(w, r, stream.Amend{Given: given, Began: began, Change: func(st *core.State) ([]core.Entry, error) {
+	return s.amendWith(w, r, engine.Amend{Given: given, Began: began, Change: func(st *core.State) ([]core.Entry, error) {
 		a, err := annotator(st)
 		if err != nil {
 			return nil, err
@@ -344,7 +344,7 @@ func (s *Server) react(w http.ResponseWriter, r *http.Request) error {
 	if q.Emoji == "" {
 		return fmt.Errorf("the reaction is empty: %w", core.ErrInvalid)
 	}
-	return s.amendWith(w, r, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+	return s.amendWith(w, r, engine.Amend{Change: func(st *core.State) ([]core.Entry, error) {
 		a, err := annotator(st)
 		if err != nil {
 			return nil, err
@@ -362,7 +362,7 @@ func annotator(st *core.State) (core.Annotator, error) {
 	return a, nil
 }
 
-func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, a stream.Amend) error {
+func (s *Server) amendWith(w http.ResponseWriter, r *http.Request, a engine.Amend) error {
 	writer := r.Header.Get(HeaderWriter)
 	if err := checkText(writer); err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/index"
@@ -71,7 +72,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(bucket)
-	sessions := stream.NewSessions(stream.Config{
+	sessions := engine.NewSessions(engine.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
 		Tracer: asked.Tracer,
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // Bounds of a listing.
@@ -68,7 +68,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 }
 
 // answerInfo answers with the session as it is in memory.
-func answerInfo(w http.ResponseWriter, sess *stream.Session, p dialect.Profile) error {
+func answerInfo(w http.ResponseWriter, sess *engine.Session, p dialect.Profile) error {
 	info, err := infoOf(sess, p)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func answerInfo(w http.ResponseWriter, sess *stream.Session, p dialect.Profile) 
 	return answer(w, http.StatusOK, info)
 }
 
-func infoOf(sess *stream.Session, p dialect.Profile) (info Info, err error) {
+func infoOf(sess *engine.Session, p dialect.Profile) (info Info, err error) {
 	err = sess.View(func(st *core.State) error {
 		info, err = infoBy(st, p)
 		return err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer/removal"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // Erasable is what there is of a session, see package removal.
@@ -166,7 +166,7 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	if err := sess.Refresh(r.Context()); err != nil {
 		return err
 	}
-	red := stream.Redaction{IDs: q.Entries, Text: q.With, Notice: q.core()}
+	red := engine.Redaction{IDs: q.Entries, Text: q.With, Notice: q.core()}
 	es, err := sess.Redacted(red)
 	if err != nil && !q.DryRun {
 		err = s.noteRefusal(r.Context(), act{"redact", sess.ID(), q.Notice}, err)
@@ -197,7 +197,7 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, Redacted{Redacted: *out})
 }
 
-func (s *Server) wouldRedact(ctx context.Context, sess *stream.Session, q RedactRequest, es []core.Entry) (Redacted, error) {
+func (s *Server) wouldRedact(ctx context.Context, sess *engine.Session, q RedactRequest, es []core.Entry) (Redacted, error) {
 	forks, err := s.cfg.Remover.Forks(ctx, sess.ID())
 	if err != nil {
 		return Redacted{}, err
@@ -232,11 +232,11 @@ func (q *RedactRequest) check() error {
 }
 
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) error {
-	return s.noticeFor(w, r, s.noting("hold", (*stream.Session).Hold), withReason)
+	return s.noticeFor(w, r, s.noting("hold", (*engine.Session).Hold), withReason)
 }
 
 func (s *Server) unhold(w http.ResponseWriter, r *http.Request) error {
-	return s.noticeFor(w, r, s.noting("unhold", (*stream.Session).Unhold), withReason)
+	return s.noticeFor(w, r, s.noting("unhold", (*engine.Session).Unhold), withReason)
 }
 
 // holds answers with the sessions that are held, as far as this node's rows know.

@@ -64,7 +64,7 @@ var schemaNames = map[string]string{
 	"core.Snapshot":                "",
 	"core.Change":                  "Change",
 	"session.Hold":                 "PresenceHold",
-	"stream.Step":                  "RestoreStep",
+	"engine.Step":                  "RestoreStep",
 }
 
 const module = "github.com/sesslog/sesslog/"

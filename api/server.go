@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/gc"
@@ -30,7 +31,7 @@ import (
 // Config is what a Server needs to know.
 type Config struct {
 	Log          *stream.Log
-	Sessions     *stream.Sessions
+	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
 	Directory    Directory

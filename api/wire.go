@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/verify"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // Headers of requests and answers beyond HTTP's own.
@@ -225,7 +225,7 @@ type Bound struct {
 }
 
 // Losses counts what the log had lost and a node put back.
-type Losses = stream.Losses
+type Losses = engine.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {

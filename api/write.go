@@ -17,8 +17,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // maxText bounds what a caller may say in one word or sentence: labels, names,
@@ -69,7 +69,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sess, err := s.cfg.Sessions.Create(r.Context(), stream.Birth{ID: id, Origin: o, Header: h, Entries: es})
+	sess, err := s.cfg.Sessions.Create(r.Context(), engine.Birth{ID: id, Origin: o, Header: h, Entries: es})
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,13 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-func (s *Server) created(w http.ResponseWriter, sess *stream.Session) error {
+func (s *Server) created(w http.ResponseWriter, sess *engine.Session) error {
 	c := Created{ID: sess.ID(), Cursor: cursorOf(sess)}
 	w.Header().Set("Location", "/v1/sessions/"+string(c.ID))
 	return answer(w, http.StatusCreated, c)
 }
 
-func cursorOf(sess *stream.Session) (c core.Cursor) {
+func cursorOf(sess *engine.Session) (c core.Cursor) {
 	_ = sess.View(func(st *core.State) error {
 		c = st.Cursor()
 		return nil
@@ -128,7 +128,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	if err != nil {
 		return err
 	}
-	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, stream.ImportHow{
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, engine.ImportHow{
 		Writer: r.Header.Get(HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after, Head: r.Header.Get(HeaderHead),
 	})
 	if err != nil {
@@ -219,27 +219,27 @@ func entryLines(body []byte) (lines [][]byte, numbers []int) {
 }
 
 // appendTo appends lines to the session and the head that the request names.
-func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (stream.Receipt, error) {
+func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (engine.Receipt, error) {
 	key := r.Header.Get(HeaderIdempotency)
 	if err := checkText(key, r.Header.Get(HeaderWriter), r.URL.Query().Get("branch")); err != nil {
-		return stream.Receipt{}, err
+		return engine.Receipt{}, err
 	}
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
-		return stream.Receipt{}, err
+		return engine.Receipt{}, err
 	}
 	// What is in memory will do: the append itself finds out where the log is.
 	ctx, cancel := context.WithTimeout(r.Context(), openWait)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
 	if err != nil {
-		return stream.Receipt{}, s.missing(id, err)
+		return engine.Receipt{}, s.missing(id, err)
 	}
 	how, err := session.ParseOnConflict(r.URL.Query().Get("onConflict"))
 	if err != nil {
-		return stream.Receipt{}, err
+		return engine.Receipt{}, err
 	}
-	a := stream.Append{
+	a := engine.Append{
 		Head:   r.Header.Get(HeaderHead),
 		Writer: r.Header.Get(HeaderWriter),
 		After:  after,
@@ -264,7 +264,7 @@ func derivedID(st *core.State, key string, i int) string {
 	return st.Dialect.EntryID([16]byte(sum[:16]))
 }
 
-func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec stream.Receipt) error {
+func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec engine.Receipt) error {
 	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)
 	out := Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs}
 	if asked := cmp.Or(r.Header.Get(HeaderHead), core.MainHead); rec.Head != asked {
@@ -378,7 +378,7 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	mine, former, err := sess.Claim(r.Context(), stream.ClaimRequest(q))
+	mine, former, err := sess.Claim(r.Context(), engine.ClaimRequest(q))
 	if err != nil {
 		return s.withLife(r.Context(), err)
 	}
@@ -419,7 +419,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 	if q.Whole && (q.At != "" || q.Branched) {
 		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
 	}
-	f := stream.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
+	f := engine.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
 	f.ID = core.SessionID(f.Key)
 	switch q.At {
 	case "":
@@ -451,15 +451,15 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, s.noting("delete", (*stream.Session).Delete))
+	return s.notice(w, r, s.noting("delete", (*engine.Session).Delete))
 }
 
 func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, s.noting("undelete", (*stream.Session).Undelete))
+	return s.notice(w, r, s.noting("undelete", (*engine.Session).Undelete))
 }
 
 func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, (*stream.Session).Finish)
+	return s.notice(w, r, (*engine.Session).Finish)
 }
 
 func (s *Server) notice(w http.ResponseWriter, r *http.Request, do sessionAct) error {
@@ -516,7 +516,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 }
 
 // manifest returns the session's latest checkpoint.
-func (s *Server) manifest(ctx context.Context, sess *stream.Session) (*core.Manifest, error) {
+func (s *Server) manifest(ctx context.Context, sess *engine.Session) (*core.Manifest, error) {
 	var base core.Pos
 	var covered uint64
 	_ = sess.View(func(st *core.State) error {

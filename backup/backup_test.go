@@ -23,6 +23,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -612,7 +613,7 @@ func TestRestoreWithLargeManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ids := range slices.Chunk(redacted, 1000) {
-		if err := s.Redact(t.Context(), stream.Redaction{IDs: ids, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+		if err := s.Redact(t.Context(), engine.Redaction{IDs: ids, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

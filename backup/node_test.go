@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"
@@ -26,7 +27,7 @@ type node struct {
 	bucket *hooked
 	log    *stream.Log
 
-	sessions *stream.Sessions
+	sessions *engine.Sessions
 }
 
 // A hooked bucket calls a function before each Stat.
@@ -65,7 +66,7 @@ func startNodeOf(t *testing.T, name string) *node {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(bucket)
-	sessions := stream.NewSessions(stream.Config{
+	sessions := engine.NewSessions(engine.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
 	})
 	cache := materializer.NewCache(sessions, 64<<20)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // rest creates a session whose latest snapshot has several parts.
@@ -115,7 +115,7 @@ func TestSnapshotOfPartsReplacedDuringBackup(t *testing.T) {
 		shard := a.log.Shard(id)
 		st, err := a.log.State(t.Context(), shard)
 		if err == nil {
-			err = a.sessions.Truncate(t.Context(), a.log, shard, st.Last, func(ctx context.Context, s *stream.Session) error {
+			err = a.sessions.Truncate(t.Context(), a.log, shard, st.Last, func(ctx context.Context, s *engine.Session) error {
 				_, err := a.Checkpoint(ctx, string(s.ID()))
 				return err
 			})

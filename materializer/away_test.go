@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -45,7 +46,7 @@ func TestASessionWhoseBodyIsInAStoreThatIsDownHoldsUpNoOther(t *testing.T) {
 	mine := *r
 	mine.log = log
 	mine.snapshots = materializer.NewSnapshots(bucket)
-	mine.sessions = stream.NewSessions(stream.Config{Log: log, Blobs: away, Snapshots: mine.snapshots, Dialects: dialect.All(), Logger: r.quiet})
+	mine.sessions = engine.NewSessions(engine.Config{Log: log, Blobs: away, Snapshots: mine.snapshots, Dialects: dialect.All(), Logger: r.quiet})
 	mine.cache = materializer.NewCache(mine.sessions, 64<<20)
 	bucket.down.Store(true)
 	m, d, stop := mine.run(t, materializer.Policy{})
@@ -59,7 +60,7 @@ func TestASessionWhoseBodyIsInAStoreThatIsDownHoldsUpNoOther(t *testing.T) {
 		noise[i] = 'a' + byte(rand.N(26))
 	}
 	line := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":%q}}`, noise)
-	if _, err := big.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+	if _, err := big.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 		t.Fatal(err)
 	}
 	others := func(round int) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // Forget drops a session from memory. Who has it goes on with it.
@@ -38,7 +38,7 @@ func (m *Materializer) bury(id core.SessionID, seq uint64) {
 	}
 }
 
-func isErased(s *stream.Session) (erased bool) {
+func isErased(s *engine.Session) (erased bool) {
 	_ = s.View(func(st *core.State) error {
 		erased = st.Erased != nil
 		return nil

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // A Cache keeps open sessions, the least recently used of which it forgets when
@@ -19,7 +19,7 @@ import (
 // this is no library's cache: they weigh an item once. Its methods may be called
 // from several goroutines.
 type Cache struct {
-	sessions *stream.Sessions
+	sessions *engine.Sessions
 	limit    int64
 	loads    singleflight.Group
 	hits     atomic.Int64
@@ -28,17 +28,17 @@ type Cache struct {
 
 	mu    sync.Mutex
 	byID  map[core.SessionID]*list.Element
-	order *list.List // of *stream.Session, the latest used first
+	order *list.List // of *engine.Session, the latest used first
 }
 
 // NewCache returns an empty cache of up to limit bytes. One session is kept
 // even when it is larger.
-func NewCache(sessions *stream.Sessions, limit int64) *Cache {
+func NewCache(sessions *engine.Sessions, limit int64) *Cache {
 	return &Cache{sessions: sessions, limit: limit, loading: make(chan struct{}, maxLoads), byID: map[core.SessionID]*list.Element{}, order: list.New()}
 }
 
 // Fresh returns the session as its log's leader has it.
-func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, error) {
 	if s := c.lookup(id); s != nil {
 		return s, s.Refresh(ctx)
 	}
@@ -57,7 +57,7 @@ func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*stream.Session, 
 
 // Get returns the session as it is in memory, loaded where it is not. Its state
 // may lag behind the log's.
-func (c *Cache) Get(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+func (c *Cache) Get(ctx context.Context, id core.SessionID) (*engine.Session, error) {
 	if s := c.lookup(id); s != nil {
 		return s, nil
 	}
@@ -65,7 +65,7 @@ func (c *Cache) Get(ctx context.Context, id core.SessionID) (*stream.Session, er
 	return s, err
 }
 
-func (c *Cache) lookup(id core.SessionID) *stream.Session {
+func (c *Cache) lookup(id core.SessionID) *engine.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
@@ -75,7 +75,7 @@ func (c *Cache) lookup(id core.SessionID) *stream.Session {
 	}
 	c.hits.Add(1)
 	c.order.MoveToFront(e)
-	return e.Value.(*stream.Session)
+	return e.Value.(*engine.Session)
 }
 
 // maxLoads bounds the sessions that are loaded at once: each takes its snapshot
@@ -89,7 +89,7 @@ const loadTime = time.Minute
 // load opens a session once however many ask for it, and reports whether it
 // joined others who had asked before. Who asked first may go away without harm to
 // the others.
-func (c *Cache) load(ctx context.Context, id core.SessionID) (s *stream.Session, joined bool, err error) {
+func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session, joined bool, err error) {
 	own := false
 	ch := c.loads.DoChan(string(id), func() (any, error) {
 		own = true
@@ -112,14 +112,14 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *stream.Session,
 		if r.Err != nil {
 			return nil, !own, r.Err
 		}
-		return r.Val.(*stream.Session), !own, nil
+		return r.Val.(*engine.Session), !own, nil
 	case <-ctx.Done():
 		return nil, false, fmt.Errorf("session %s does not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
 // Put keeps a session that somebody opened or made.
-func (c *Cache) Put(s *stream.Session) {
+func (c *Cache) Put(s *engine.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byID[s.ID()]; ok {
@@ -140,13 +140,13 @@ func (c *Cache) shrink() {
 }
 
 // trim forgets the oldest sessions until the rest fit, but none that has the only
-// copy of lines (see stream.Session.Owes). Each is asked for its
+// copy of lines (see engine.Session.Owes). Each is asked for its
 // size anew: the sum is what they take now.
 func (c *Cache) trim() {
 	var sum int64
 	for e := c.order.Front(); e != nil; {
 		next := e.Next()
-		s := e.Value.(*stream.Session)
+		s := e.Value.(*engine.Session)
 		sum += s.Size()
 		if sum > c.limit && e != c.order.Front() && !s.Owes() {
 			c.order.Remove(e)
@@ -157,12 +157,12 @@ func (c *Cache) trim() {
 }
 
 // Sessions returns the sessions that are kept, the latest used first.
-func (c *Cache) Sessions() []*stream.Session {
+func (c *Cache) Sessions() []*engine.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]*stream.Session, 0, len(c.byID))
+	all := make([]*engine.Session, 0, len(c.byID))
 	for e := c.order.Front(); e != nil; e = e.Next() {
-		all = append(all, e.Value.(*stream.Session))
+		all = append(all, e.Value.(*engine.Session))
 	}
 	return all
 }
@@ -175,7 +175,7 @@ func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for e := c.order.Front(); e != nil; e = e.Next() {
-		bytes += e.Value.(*stream.Session).Size()
+		bytes += e.Value.(*engine.Session).Size()
 	}
 	return len(c.byID), bytes, c.limit
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A slowLog tells of its first last record when it is allowed to.
@@ -45,7 +45,7 @@ func TestWhatIsAskedForFreshIsNoOlderThanTheAsking(t *testing.T) {
 	r := newRig(t)
 	s := r.create(t, "session-one")
 	log := &slowLog{Log: r.log, asked: make(chan struct{}), allow: make(chan struct{})}
-	cache := materializer.NewCache(stream.NewSessions(stream.Config{Log: stream.Plain(log), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet}), 64<<20)
+	cache := materializer.NewCache(engine.NewSessions(engine.Config{Log: engine.Plain(log), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet}), 64<<20)
 
 	early := make(chan error, 1)
 	go func() {
@@ -67,7 +67,7 @@ func TestWhatIsAskedForFreshIsNoOlderThanTheAsking(t *testing.T) {
 	}
 }
 
-func seqIn(s *stream.Session) (seq uint64) {
+func seqIn(s *engine.Session) (seq uint64) {
 	_ = s.View(func(st *core.State) error {
 		seq = st.Seq
 		return nil

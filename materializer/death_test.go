@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/index"
@@ -121,7 +122,7 @@ func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, patienc
 		return nil, err
 	}
 	r.snapshots = materializer.NewSnapshots(bucket)
-	r.sessions = stream.NewSessions(stream.Config{
+	r.sessions = engine.NewSessions(engine.Config{
 		Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet,
 		Timeout: timeout, Patience: patience,
 	})
@@ -184,7 +185,7 @@ func TestAMaterializerThatDiesAtAnyStepLeavesNothingToMend(t *testing.T) {
 	cfg := manual
 	cfg.Garbage = 1 << 10
 	m, d, _ := r.runAs(t, cfg) // a node that lives on
-	var open []*stream.Session
+	var open []*engine.Session
 	var ids []core.SessionID
 	for i := range 3 {
 		open = append(open, r.create(t, fmt.Sprintf("session-%d", i)))

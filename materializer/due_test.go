@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A gate lets no object in before it is opened.
@@ -43,11 +43,11 @@ func TestSessionsThatWaitForTheirSnapshotAreNotHeldInMemory(t *testing.T) {
 	defer open()
 	r := newRig(t)
 	r.bucket, r.snapshots = g, materializer.NewSnapshots(g)
-	r.sessions = stream.NewSessions(stream.Config{Log: r.log, Blobs: materializer.NewBlobs(r.blobs), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
+	r.sessions = engine.NewSessions(engine.Config{Log: r.log, Blobs: materializer.NewBlobs(r.blobs), Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
 	r.cache = materializer.NewCache(r.sessions, 1) // one session
 	m, _, _ := r.run(t, materializer.Policy{MinTail: 1 << 10, Idle: time.Hour})
 
-	var kept []weak.Pointer[stream.Session]
+	var kept []weak.Pointer[engine.Session]
 	for i := range sessions {
 		s := r.create(t, fmt.Sprintf("session-%02d", i))
 		add(t, s, 10_000)

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // Rows that an older version wrote do not say where a session is from. They are
@@ -16,7 +16,7 @@ func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
 	r := newRig(t)
 	m, _, stop := r.run(t, materializer.Policy{})
 	src := r.create(t, "the-source")
-	if _, err := r.sessions.Fork(t.Context(), src, stream.Fork{ID: "the-fork"}); err != nil {
+	if _, err := r.sessions.Fork(t.Context(), src, engine.Fork{ID: "the-fork"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.CatchUp(t.Context()); err != nil {

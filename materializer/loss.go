@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // lossEvery is how often a shard is asked whether it still has the record that
@@ -50,7 +50,7 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 
 // Remake makes a session's row anew from s, also where that speaks of less than
 // the row that is there.
-func (m *Materializer) Remake(s *stream.Session) {
+func (m *Materializer) Remake(s *engine.Session) {
 	var v View
 	_ = s.View(func(st *core.State) error {
 		v = ViewOf(st)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -23,7 +24,7 @@ import (
 // Config is what a Materializer needs to know.
 type Config struct {
 	Log       *stream.Log
-	Sessions  *stream.Sessions // of Log
+	Sessions  *engine.Sessions // of Log
 	Cache     *Cache
 	Snapshots *Snapshots
 	Directory Directory
@@ -242,7 +243,7 @@ func (m *Materializer) unreadable(ch stream.Change, err error) {
 // update renews a session's row and has its snapshot written where that is due.
 // Making the row of a long session takes a while, so it is made again only
 // after twenty times as long.
-func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session, pos core.Pos) {
+func (m *Materializer) update(ctx context.Context, shard int, s *engine.Session, pos core.Pos) {
 	now := time.Now()
 	m.mu.Lock()
 	t := m.tails[s.ID()]
@@ -267,7 +268,7 @@ func (m *Materializer) update(ctx context.Context, shard int, s *stream.Session,
 }
 
 // renew makes a session's row.
-func (m *Materializer) renew(s *stream.Session) {
+func (m *Materializer) renew(s *engine.Session) {
 	start := time.Now()
 	var at core.Pos
 	var v View
@@ -293,7 +294,7 @@ func (m *Materializer) renew(s *stream.Session) {
 
 // consider sees to it that a checkpoint is written where one is due and none is
 // on its way.
-func (m *Materializer) consider(ctx context.Context, s *stream.Session, idle time.Duration) {
+func (m *Materializer) consider(ctx context.Context, s *engine.Session, idle time.Duration) {
 	due := false
 	_ = s.View(func(st *core.State) error {
 		due = m.cfg.Policy.due(st, idle)
@@ -339,9 +340,9 @@ func (m *Materializer) checkpoint(ctx context.Context, id core.SessionID, idle t
 // names it, and returns the manifest. Where the latest checkpoint covers as
 // much, nothing is stored; where its snapshot has the same bytes, the record
 // names that.
-func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (man *core.Manifest, err error) {
+func (m *Materializer) Checkpoint(ctx context.Context, s *engine.Session) (man *core.Manifest, err error) {
 	for range checkpointTries {
-		if man, err = m.checkpointOnce(ctx, s); !errors.Is(err, stream.ErrOvertaken) {
+		if man, err = m.checkpointOnce(ctx, s); !errors.Is(err, engine.ErrOvertaken) {
 			return man, err
 		}
 	}
@@ -351,7 +352,7 @@ func (m *Materializer) Checkpoint(ctx context.Context, s *stream.Session) (man *
 // checkpointTries is how often a snapshot is made that others overtake.
 const checkpointTries = 5
 
-func (m *Materializer) checkpointOnce(ctx context.Context, s *stream.Session) (_ *core.Manifest, err error) {
+func (m *Materializer) checkpointOnce(ctx context.Context, s *engine.Session) (_ *core.Manifest, err error) {
 	began := time.Now()
 	defer func() { m.cfg.Checkpointed(time.Since(began), err) }()
 	ctx, span := m.cfg.Tracer.Start(ctx, "checkpoint", trace.WithAttributes(spans.Session(s.ID())))
@@ -415,7 +416,7 @@ func (m *Materializer) Waiting() (sessions int, since time.Time) {
 // once. Any other whose checkpoint another node's came before goes with the old
 // ones, for what that node's says may name it, and may yet be read; so does this one
 // where the brokers flush late.
-func (m *Materializer) isForbidden(s *stream.Session, d *stream.Draft) (forbidden bool) {
+func (m *Materializer) isForbidden(s *engine.Session, d *engine.Draft) (forbidden bool) {
 	own := SnapshotKey(m.cfg.Log.Name(), s.ID(), d.Manifest.Seq, d.Manifest.SHA256)
 	if m.cfg.Sessions.FlushEvery() > 0 || d.Manifest.Object != own {
 		return false
@@ -438,7 +439,7 @@ func written(m *core.Manifest) string {
 
 // withdraw removes a snapshot that no checkpoint names: what it holds may have
 // been erased or redacted while it was made.
-func (m *Materializer) withdraw(ctx context.Context, d *stream.Draft) {
+func (m *Materializer) withdraw(ctx context.Context, d *engine.Draft) {
 	key := written(d.Manifest)
 	if key == "" {
 		return
@@ -522,7 +523,7 @@ func (m *Materializer) left(now time.Time) map[core.SessionID]time.Duration {
 }
 
 // forget drops a session for which nothing is left to do.
-func (m *Materializer) forget(s *stream.Session) {
+func (m *Materializer) forget(s *engine.Session) {
 	left := true
 	_ = s.View(func(st *core.State) error {
 		left = m.cfg.Policy.due(st, m.cfg.Policy.Idle)
@@ -652,7 +653,7 @@ func (m *Materializer) waitFor(ctx context.Context, shard int, pos core.Pos) err
 }
 
 // coveredOf is the seq that the latest checkpoint's snapshot covers.
-func seqOf(s *stream.Session) (seq uint64) {
+func seqOf(s *engine.Session) (seq uint64) {
 	_ = s.View(func(st *core.State) error {
 		seq = st.Seq
 		return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"
@@ -33,7 +34,7 @@ type rig struct {
 	bucket    blobstore.Bucket
 	blobs     *blobstore.Blobs
 	log       *stream.Log
-	sessions  *stream.Sessions
+	sessions  *engine.Sessions
 	cache     *materializer.Cache
 	snapshots *materializer.Snapshots
 	quiet     *slog.Logger
@@ -61,7 +62,7 @@ func newRigOn(t *testing.T, bucket blobstore.Bucket) *rig {
 		t.Fatal(err)
 	}
 	r.snapshots = materializer.NewSnapshots(r.bucket)
-	r.sessions = stream.NewSessions(stream.Config{Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
+	r.sessions = engine.NewSessions(engine.Config{Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet})
 	r.cache = materializer.NewCache(r.sessions, 64<<20)
 	return r
 }
@@ -105,14 +106,14 @@ func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Mate
 	return m, d, stop
 }
 
-func (r *rig) create(t *testing.T, id string) *stream.Session {
+func (r *rig) create(t *testing.T, id string) *engine.Session {
 	t.Helper()
 	d := dialect.All()["pi"]
 	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.sessions.Create(t.Context(), stream.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h})
+	s, err := r.sessions.Create(t.Context(), engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +133,10 @@ func allRows(t *testing.T, d *index.Index) (rows []materializer.Row, err error) 
 }
 
 // add appends a message of about size bytes.
-func add(t *testing.T, s *stream.Session, size int) {
+func add(t *testing.T, s *engine.Session, size int) {
 	t.Helper()
 	line := fmt.Sprintf(`{"type":"message","message":{"role":"user","content":%q}}`, strings.Repeat("x", size))
-	if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+	if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -158,7 +159,7 @@ func awaitFor(t *testing.T, patience time.Duration, what string, ok func() bool)
 	}
 }
 
-func checkpointed(s *stream.Session) (seq, covered uint64) {
+func checkpointed(s *engine.Session) (seq, covered uint64) {
 	_ = s.View(func(st *core.State) error {
 		seq, covered = st.Seq, st.Checkpointed
 		return nil
@@ -252,7 +253,7 @@ func TestATailThatHasGrownIsSnapshotted(t *testing.T) {
 	}
 }
 
-func rendered(s *stream.Session) (b []byte) {
+func rendered(s *engine.Session) (b []byte) {
 	_ = s.View(func(st *core.State) error {
 		b = st.Render()
 		return nil
@@ -342,7 +343,7 @@ func TestASnapshotLandsWhileAWriterIsBusy(t *testing.T) {
 	go func() {
 		n := 0
 		for writing.Err() == nil {
-			if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(`{"type":"message","message":{"role":"user","content":"x"}}`)}}); err != nil {
+			if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(`{"type":"message","message":{"role":"user","content":"x"}}`)}}); err != nil {
 				t.Errorf("append: %v", err)
 				break
 			}

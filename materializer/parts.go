@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -58,7 +59,7 @@ func IsChange(key string) bool { return strings.HasSuffix(key, ".change.zst") }
 // rest has d's manifest name what d.Former is made of and what has come since, and
 // makes that durable. It reports false, and has changed nothing, where d's snapshot
 // is to be written whole: the former one cannot be read, or little would be saved.
-func (s *Snapshots) rest(ctx context.Context, d *stream.Draft) (bool, error) {
+func (s *Snapshots) rest(ctx context.Context, d *engine.Draft) (bool, error) {
 	former := d.Former
 	if len(former[len(former)-1].Inline) > 0 {
 		former = former[:len(former)-1]

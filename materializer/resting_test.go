@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A countingBucket counts the bytes that are put into it.
@@ -36,7 +36,7 @@ func (r *rig) front(t *testing.T, m *materializer.Materializer, shard int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.sessions.Truncate(t.Context(), r.log, shard, st.Last, func(ctx context.Context, s *stream.Session) error {
+	if err := r.sessions.Truncate(t.Context(), r.log, shard, st.Last, func(ctx context.Context, s *engine.Session) error {
 		_, err := m.Checkpoint(ctx, s)
 		return err
 	}); err != nil {
@@ -56,7 +56,7 @@ func (r *rig) latest(t *testing.T, id core.SessionID) *core.Manifest {
 
 // large makes a session of size bytes, of which as much has been written as ever
 // is: nothing is paid for.
-func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size int) *stream.Session {
+func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size int) *engine.Session {
 	t.Helper()
 	s := r.create(t, id)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -132,7 +132,7 @@ func TestASnapshotOfPartsHasWhatWasReplaced(t *testing.T) {
 		var e core.Entry
 		_ = s.View(func(st *core.State) error { e = st.Entries[rng.IntN(len(st.Entries))]; return nil })
 		line := replacement(e, noise(rng, 1+rng.IntN(30_000)))
-		var a stream.Amend
+		var a engine.Amend
 		a.Lines([][]byte{line})
 		if _, err := s.Amend(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func replacement(e core.Entry, text string) []byte {
 }
 
 // withChange appends to s until a change of its snapshot is an object.
-func (r *rig) withChange(t *testing.T, m *materializer.Materializer, s *stream.Session) *core.Manifest {
+func (r *rig) withChange(t *testing.T, m *materializer.Materializer, s *engine.Session) *core.Manifest {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 20 {
@@ -301,7 +301,7 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindALaterOne(t *testing.T) 
 	add(t, late, 100) // and a draft that covers more than the other node's
 	more := late.Draft(key)
 	other := s.Draft(key)
-	for _, d := range []*stream.Draft{draft, more} {
+	for _, d := range []*engine.Draft{draft, more} {
 		if err := r.snapshots.Keep(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindALaterOne(t *testing.T) 
 	if err := late.Checkpoint(t.Context(), draft); err != nil {
 		t.Errorf("one that covers as much is no news: %v", err)
 	}
-	if err := late.Checkpoint(t.Context(), more); !errors.Is(err, stream.ErrOvertaken) {
+	if err := late.Checkpoint(t.Context(), more); !errors.Is(err, engine.ErrOvertaken) {
 		t.Errorf("one that rests on what is gone: %v", err)
 	}
 	if _, err := m.Checkpoint(t.Context(), late); err != nil {
@@ -347,10 +347,10 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindARedaction(t *testing.T)
 	}
 	var id string
 	_ = s.View(func(st *core.State) error { id = st.Entries[len(st.Entries)-1].ID; return nil })
-	if err := s.Redact(t.Context(), stream.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+	if err := s.Redact(t.Context(), engine.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := late.Checkpoint(t.Context(), draft); !errors.Is(err, stream.ErrOvertaken) {
+	if err := late.Checkpoint(t.Context(), draft); !errors.Is(err, engine.ErrOvertaken) {
 		t.Errorf("one with what was redacted: %v", err)
 	}
 	if _, err := m.Checkpoint(t.Context(), late); err != nil {

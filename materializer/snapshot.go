@@ -16,7 +16,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // frameSize is how many plain bytes one zstd frame of a snapshot holds, so a
@@ -99,7 +99,7 @@ func packPart(p *core.Part, plain []byte) ([]byte, error) {
 // Keep makes d's snapshot durable, and has its manifest say where. One that is
 // there is left there, if it can be read. One that the session has not grown
 // enough for rests on the former one, if that can be read.
-func (s *Snapshots) Keep(ctx context.Context, d *stream.Draft) error {
+func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 	if d.Read {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A countingDirectory counts the records that a materializer reads, by session: it
@@ -53,7 +53,7 @@ func (r *rig) start(t *testing.T) (read map[core.SessionID]int, loaded int64) {
 func TestStartReadsOnlyNewRecordsAndEachSessionOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	var all []*stream.Session
+	var all []*engine.Session
 	for i := range 5 {
 		all = append(all, r.create(t, fmt.Sprintf("session-%d", i)))
 		for range 6 {

@@ -21,6 +21,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -75,7 +76,7 @@ func newToilOn(t *testing.T, f forever, servers ...*embedded.Server) *toil {
 		t.Fatal(err)
 	}
 	w.snapshots = materializer.NewSnapshots(w.put)
-	w.sessions = stream.NewSessions(stream.Config{Log: w.log, Blobs: blobs, Snapshots: w.snapshots, Dialects: dialect.All(), Logger: w.quiet})
+	w.sessions = engine.NewSessions(engine.Config{Log: w.log, Blobs: blobs, Snapshots: w.snapshots, Dialects: dialect.All(), Logger: w.quiet})
 	w.cache = materializer.NewCache(w.sessions, f.cache)
 	w.mat, _, _ = w.runAs(t, materializer.Config{
 		Policy: materializer.Policy{MinTail: int64(f.minTail), Idle: time.Second}, Garbage: f.garbage, Grace: time.Nanosecond,
@@ -137,10 +138,10 @@ func (w *toil) writeOne(t *testing.T, i, round int) error {
 		lines[n] = w.line(fmt.Sprintf("e%d-%d", round%w.f.growing, n))
 	}
 	if round < w.f.growing {
-		_, err := s.Append(t.Context(), stream.Append{Lines: lines})
+		_, err := s.Append(t.Context(), engine.Append{Lines: lines})
 		return err
 	}
-	var a stream.Amend
+	var a engine.Amend
 	a.Lines(lines)
 	_, err = s.Amend(t.Context(), a)
 	return err

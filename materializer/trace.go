@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -26,7 +27,7 @@ func (m *Materializer) takeTraced(ctx context.Context, shard int, ch stream.Chan
 }
 
 // keep is Snapshots.Keep with a span of its own.
-func (m *Materializer) keep(ctx context.Context, d *stream.Draft) (err error) {
+func (m *Materializer) keep(ctx context.Context, d *engine.Draft) (err error) {
 	ctx, span := m.cfg.Tracer.Start(ctx, "snapshot", trace.WithAttributes(attribute.String("sess.object", d.Manifest.Object)))
 	defer func() { spans.End(span, err) }()
 	return m.cfg.Snapshots.Keep(ctx, d)

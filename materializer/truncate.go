@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -166,11 +167,11 @@ func (m *Materializer) survey(ctx context.Context, shard int, st stream.ShardSta
 // cut carries p out.
 func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 	start := time.Now()
-	err := m.cfg.Sessions.Truncate(ctx, m.cfg.Log, t.shard, p.upTo, func(ctx context.Context, s *stream.Session) error {
+	err := m.cfg.Sessions.Truncate(ctx, m.cfg.Log, t.shard, p.upTo, func(ctx context.Context, s *engine.Session) error {
 		_, err := m.Checkpoint(ctx, s)
 		return err
 	})
-	if in, ok := errors.AsType[*stream.InTheWayError](err); ok && !isPassing(err) {
+	if in, ok := errors.AsType[*engine.InTheWayError](err); ok && !isPassing(err) {
 		m.leave(t, in)
 		t.seen = 0 // the next cut ends before it
 		return nil
@@ -199,7 +200,7 @@ func isPassing(err error) bool {
 }
 
 // leave has cuts end before a session for a while.
-func (m *Materializer) leave(t *truncator, in *stream.InTheWayError) {
+func (m *Materializer) leave(t *truncator, in *engine.InTheWayError) {
 	d := min(max(2*t.waits[in.Session], inWayFor), inWayMost)
 	t.waits[in.Session] = d
 	m.cfg.Logger.Error("session keeps the log from being truncated; look with: sessctl verify "+string(in.Session),

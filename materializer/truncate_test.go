@@ -10,10 +10,10 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/verify"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // manual is a materializer that does nothing by itself.
@@ -68,7 +68,7 @@ func TestAShardHoldsNoMoreGarbageThanIsLiveAndTheAllowance(t *testing.T) {
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
 	want := map[core.SessionID][]byte{}
-	var all []*stream.Session
+	var all []*engine.Session
 	for i := range 20 {
 		all = append(all, r.create(t, fmt.Sprintf("session-%02d", i)))
 	}
@@ -155,7 +155,7 @@ func TestASessionThatCannotBeReadIsNamedAndWhatLiesBeforeItGoes(t *testing.T) {
 }
 
 // inShard makes a session in a shard.
-func (r *rig) inShard(t *testing.T, shard int) *stream.Session {
+func (r *rig) inShard(t *testing.T, shard int) *engine.Session {
 	t.Helper()
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("in-shard-%d-%d", shard, i)
@@ -175,7 +175,7 @@ func TestACheckpointOfTheSameLinesNamesTheSnapshotThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Claim(t.Context(), stream.ClaimRequest{Agent: "me"}); err != nil {
+	if _, _, err := s.Claim(t.Context(), engine.ClaimRequest{Agent: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := m.Checkpoint(t.Context(), s)
@@ -272,7 +272,7 @@ func TestALateNodeTakesBackOnlyWhatWasRedacted(t *testing.T) {
 		if redact {
 			var id string
 			_ = s.View(func(st *core.State) error { id = st.Entries[0].ID; return nil })
-			if err := s.Redact(t.Context(), stream.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+			if err := s.Redact(t.Context(), engine.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -21,7 +21,7 @@ import (
 // errOther is plain bytes that are not those of the manifest.
 var errOther = errors.New("these are not the bytes its manifest names")
 
-// Load implements stream.Snapshots. An object that is the one its writer stored
+// Load implements engine.Snapshots. An object that is the one its writer stored
 // is checked by then. Of another one the digest of the plain bytes is compared
 // while frames are unpacked, and goes on when Load returns; so it does for a
 // snapshot of several parts.

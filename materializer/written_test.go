@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // mostTimes is how many times its final size a session that only grows may cost
@@ -48,7 +48,7 @@ func TestObjectStorageIsWrittenInProportionByARealMaterializer(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			r := newRig(t)
 			m, _, _ := r.runAs(t, materializer.Config{Policy: materializer.Policy{MinTail: 2 << 10, Idle: time.Nanosecond}, Garbage: 32 << 10, Grace: -1})
-			var all []*stream.Session
+			var all []*engine.Session
 			for i := range 4 {
 				all = append(all, r.create(t, fmt.Sprintf("session-%d", i)))
 			}
@@ -87,14 +87,14 @@ func TestObjectStorageIsWrittenInProportionByARealMaterializer(t *testing.T) {
 }
 
 // grow appends a record of noise.
-func grow(t *testing.T, rng *rand.Rand, s *stream.Session, next pattern) {
+func grow(t *testing.T, rng *rand.Rand, s *engine.Session, next pattern) {
 	t.Helper()
 	size, lines := next(rng)
 	var raw [][]byte
 	for range lines {
 		raw = append(raw, fmt.Appendf(nil, `{"type":"message","message":{"role":"user","content":%q}}`, noise(rng, size)))
 	}
-	if _, err := s.Append(t.Context(), stream.Append{Lines: raw}); err != nil {
+	if _, err := s.Append(t.Context(), engine.Append{Lines: raw}); err != nil {
 		t.Fatal(err)
 	}
 }

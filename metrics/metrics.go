@@ -11,7 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // Metrics are those of one node. Its methods may be called from several
@@ -87,9 +87,9 @@ func (m *Metrics) Handler(logger *slog.Logger) http.Handler {
 	})
 }
 
-// Stream is for stream.Config.
-func (m *Metrics) Stream() stream.Observer {
-	return stream.Observer{
+// Stream is for engine.Config.
+func (m *Metrics) Stream() engine.Observer {
+	return engine.Observer{
 		Appended: func(took time.Duration, stored int, err error) {
 			m.appends.WithLabelValues(outcomeOf(err)).Observe(took.Seconds())
 			m.lines.Add(float64(stored))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -17,7 +18,7 @@ import (
 // A Node is what is asked when somebody scrapes. All but Broker is required.
 type Node struct {
 	Log          *stream.Log
-	Sessions     *stream.Sessions
+	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
 	Directory    interface{ Len() int } // counts the sessions

@@ -1,20 +1,12 @@
-// Package stream keeps sessions in NATS JetStream.
+// Package stream is core.Log on NATS JetStream. A log is a fixed number of shards,
+// each a stream; a session lives in one shard, on a subject of its own. The
+// server's check of the last sequence of a subject is the guard against two
+// writers.
 //
-// It has two layers. A Log is a core.Log: records in, records out, with the
-// server's own sequence check as the one guard against two writers. A Session
-// is the protocol on top of any core.Log: it loads a session from its base,
-// appends with one record in flight, claims heads, and finds out what became
-// of a record whose answer was lost.
+// Beside the records the package reads what the servers know of a shard: how full
+// it is, which members are healthy, what was truncated. Presence and Audit are a
+// key-value bucket and a stream of their own.
 //
-// The promises:
-//
-//   - An append is one record: all of its lines are stored, or none.
-//   - The same lines again are stored once, whatever happened to the answer.
-//   - Of two writers at one place at most one succeeds, and a writer whose head
-//     was taken over gets core.FencedError and stores nothing more there.
-//   - Lines that arrive while a record is in flight share the next one; a line
-//     that fails its checks fails alone.
-//
-// The package writes no snapshots, keeps no directory and knows no HTTP: see
-// materializer and api. The server itself is package embedded.
+// The protocol on top is package engine; the server in the process is package
+// embedded.
 package stream

@@ -25,6 +25,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/session"
@@ -64,7 +65,7 @@ func (c *cluster) node(t testing.TB) *api.Client {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(c.bucket)
-	sessions := stream.NewSessions(stream.Config{
+	sessions := engine.NewSessions(engine.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
 	})
 	cache := materializer.NewCache(sessions, 64<<20)

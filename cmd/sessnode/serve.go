@@ -25,6 +25,7 @@ import (
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/materializer/gc"
@@ -77,7 +78,7 @@ func serve(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.L
 	if err != nil {
 		return err
 	}
-	sessions := stream.NewSessions(stream.Config{
+	sessions := engine.NewSessions(engine.Config{
 		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots,
 		Dialects: dialect.All(), Grace: grace, Host: cfg.Node, FlushEvery: flushOf(cfg), Logger: logger,
 		Observer: figures.Stream(), Tracer: traces.Tracer(),

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/sesslog/sesslog/engine"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/sesslog/sesslog/stream"
 )
 
 // lineSize is about how many bytes an appended entry line has.
@@ -126,7 +125,7 @@ func (r *Rig) rawWriter(_ context.Context, i int) (writer, error) {
 }
 
 func (r *Rig) sessionWriter(prefix string, own bool) func(context.Context, int) (writer, error) {
-	var shared *stream.Session
+	var shared *engine.Session
 	return func(ctx context.Context, i int) (writer, error) {
 		s := shared
 		if s == nil {
@@ -140,7 +139,7 @@ func (r *Rig) sessionWriter(prefix string, own bool) func(context.Context, int) 
 		}
 		lines := [][]byte{[]byte(line())}
 		return func(ctx context.Context) error {
-			_, err := s.Append(ctx, stream.Append{Lines: lines})
+			_, err := s.Append(ctx, engine.Append{Lines: lines})
 			return err
 		}, nil
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A History is what it took to open a session that was written to for so long,
@@ -62,7 +62,7 @@ func (r *Rig) Histories(ctx context.Context, n, times int, records ...uint64) ([
 }
 
 // grow writes to s until it has h's records, the last of which no snapshot covers.
-func (r *Rig) grow(ctx context.Context, s *stream.Session, h *History) error {
+func (r *Rig) grow(ctx context.Context, s *engine.Session, h *History) error {
 	upTo := h.Records - tailRecords - 1
 	for seqOf(s) < upTo {
 		if err := r.rewrite(ctx, s, min(seqOf(s)+cutEvery, upTo)); err != nil {
@@ -82,7 +82,7 @@ func (r *Rig) grow(ctx context.Context, s *stream.Session, h *History) error {
 }
 
 // cut takes a snapshot of s and drops what it covers from the log.
-func (r *Rig) cut(ctx context.Context, s *stream.Session) error {
+func (r *Rig) cut(ctx context.Context, s *engine.Session) error {
 	if err := r.checkpoint(ctx, s); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (r *Rig) reopen(ctx context.Context, id core.SessionID, h *History, times i
 	return nil
 }
 
-func seqOf(s *stream.Session) (seq uint64) {
+func seqOf(s *engine.Session) (seq uint64) {
 	_ = s.View(func(st *core.State) error {
 		seq = st.Seq
 		return nil
@@ -142,13 +142,13 @@ func seqOf(s *stream.Session) (seq uint64) {
 }
 
 // rewrite replaces entries until the session has had so many records.
-func (r *Rig) rewrite(ctx context.Context, s *stream.Session, upTo uint64) error {
+func (r *Rig) rewrite(ctx context.Context, s *engine.Session, upTo uint64) error {
 	for {
 		seq := seqOf(s)
 		if seq >= upTo {
 			return nil
 		}
-		_, err := s.Amend(ctx, stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+		_, err := s.Amend(ctx, engine.Amend{Change: func(st *core.State) ([]core.Entry, error) {
 			i := int(seq) % len(st.Entries)
 			parent := core.NoLeaf
 			if p := st.Entries[i].Parent; p != "" {

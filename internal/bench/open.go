@@ -11,8 +11,8 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // An Opening is what it took to open a session, to index it and to build its
@@ -85,7 +85,7 @@ func (r *Rig) opening(ctx context.Context, n int) (Opening, error) {
 	return o, err
 }
 
-func (r *Rig) checkpoint(ctx context.Context, s *stream.Session) error {
+func (r *Rig) checkpoint(ctx context.Context, s *engine.Session) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return materializer.SnapshotKey(r.log.Name(), s.ID(), seq, sum)
 	})

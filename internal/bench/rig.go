@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -27,7 +28,7 @@ type Rig struct {
 	conn     *nats.Conn
 	bucket   *fsblob.Bucket
 	log      *stream.Log
-	sessions *stream.Sessions
+	sessions *engine.Sessions
 	js       jetstream.JetStream
 }
 
@@ -67,7 +68,7 @@ func (r *Rig) start(ctx context.Context) (err error) {
 	if r.log, err = stream.OpenLog(ctx, r.conn, stream.LogConfig{Name: "bench", Blobs: blobs}); err != nil {
 		return err
 	}
-	r.sessions = stream.NewSessions(stream.Config{
+	r.sessions = engine.NewSessions(engine.Config{
 		Log: r.log, Blobs: blobs, Snapshots: materializer.NewSnapshots(r.bucket), Dialects: dialect.All(), Logger: quiet,
 	})
 	for i := range rawShards {
@@ -97,11 +98,11 @@ func (r *Rig) Close() {
 }
 
 // session makes a session of the pi dialect.
-func (r *Rig) session(ctx context.Context, id string, es []core.Entry) (*stream.Session, error) {
+func (r *Rig) session(ctx context.Context, id string, es []core.Entry) (*engine.Session, error) {
 	d := dialect.All()["pi"]
 	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))
 	if err != nil {
 		return nil, err
 	}
-	return r.sessions.Create(ctx, stream.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h, Entries: es})
+	return r.sessions.Create(ctx, engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h, Entries: es})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/verify"
 	"github.com/sesslog/sesslog/stream"
@@ -91,7 +92,7 @@ type Directory interface {
 // A Doctor examines one log through one node.
 type Doctor struct {
 	Log          *stream.Log
-	Sessions     *stream.Sessions
+	Sessions     *engine.Sessions
 	Materializer *materializer.Materializer
 	Directory    Directory
 	Bucket       blobstore.Bucket

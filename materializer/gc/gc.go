@@ -11,13 +11,14 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
 // Config is what a Collector needs to know.
 type Config struct {
 	Log      *stream.Log
-	Sessions *stream.Sessions // of Log
+	Sessions *engine.Sessions // of Log
 	Bucket   blobstore.Bucket // where blobs and snapshots are
 	Blobs    *blobstore.Blobs // in Bucket
 	Node     string           // this node, for the records

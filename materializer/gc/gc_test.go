@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/stream"
@@ -33,7 +34,7 @@ type rig struct {
 	bucket    blobstore.Bucket
 	blobs     *blobstore.Blobs
 	log       *stream.Log
-	sessions  *stream.Sessions
+	sessions  *engine.Sessions
 	snapshots *materializer.Snapshots
 	ahead     time.Duration
 	mu        sync.Mutex
@@ -56,7 +57,7 @@ func newRigOn(t *testing.T, bucket blobstore.Bucket, grace time.Duration) *rig {
 		t.Fatal(err)
 	}
 	r.snapshots = materializer.NewSnapshots(bucket)
-	r.sessions = stream.NewSessions(stream.Config{
+	r.sessions = engine.NewSessions(engine.Config{
 		Log: r.log, Blobs: kept, Snapshots: r.snapshots, Dialects: dialect.All(), Grace: grace, Logger: slog.New(slog.DiscardHandler),
 	})
 	return r
@@ -144,38 +145,38 @@ func textLine(id, text string) string {
 }
 
 // imported makes a session of lines.
-func (r *rig) imported(t *testing.T, id string, lines ...string) *stream.Session {
+func (r *rig) imported(t *testing.T, id string, lines ...string) *engine.Session {
 	t.Helper()
 	raw := []byte(`{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}` + "\n" + strings.Join(lines, "\n") + "\n")
 	f, err := dialect.All()["pi"].File(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := r.sessions.Import(t.Context(), f, raw, core.Origin{}, stream.ImportHow{})
+	res, err := r.sessions.Import(t.Context(), f, raw, core.Origin{}, engine.ImportHow{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return res.Session
 }
 
-func appendTo(t *testing.T, s *stream.Session, lines ...string) {
+func appendTo(t *testing.T, s *engine.Session, lines ...string) {
 	t.Helper()
 	raw := make([][]byte, len(lines))
 	for i := range lines {
 		raw[i] = []byte(lines[i])
 	}
-	if _, err := s.Append(t.Context(), stream.Append{Lines: raw}); err != nil {
+	if _, err := s.Append(t.Context(), engine.Append{Lines: raw}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // checkpoint gives the session a snapshot.
-func (r *rig) checkpoint(t *testing.T, s *stream.Session) {
+func (r *rig) checkpoint(t *testing.T, s *engine.Session) {
 	t.Helper()
-	var d *stream.Draft
+	var d *engine.Draft
 	err := s.View(func(st *core.State) error {
 		plain := st.Render()
-		d = &stream.Draft{Plain: plain, Manifest: st.Manifest(plain, materializer.SnapshotKey(r.log.Name(), st.ID, st.Seq, core.DigestOf(plain)))}
+		d = &engine.Draft{Plain: plain, Manifest: st.Manifest(plain, materializer.SnapshotKey(r.log.Name(), st.ID, st.Seq, core.DigestOf(plain)))}
 		return nil
 	})
 	if err == nil {
@@ -251,7 +252,7 @@ func TestWhatASessionNamesStays(t *testing.T) {
 	tail := r.imported(t, "session1", textLine("a", "hello"))
 	appendTo(t, tail, imageLine("img", image))
 	snapped := r.imported(t, "session2", imageLine("img", covered), imageLine("other", replaced))
-	var a stream.Amend
+	var a engine.Amend
 	a.Lines([][]byte{[]byte(textLine("other", "no image any more"))})
 	if _, err := snapped.Amend(t.Context(), a); err != nil {
 		t.Fatal(err)

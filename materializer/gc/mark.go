@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // marks are the blobs that sessions name.
@@ -137,7 +137,7 @@ func (n names) mention(d core.Digest) {
 // text takes in whatever looks like a blob's name: an agent may refer to images
 // of its own in members that no image of the log would be in.
 func (n names) text(b []byte) {
-	for d := range stream.Mentions(b) {
+	for d := range engine.Mentions(b) {
 		n.mention(d)
 	}
 }

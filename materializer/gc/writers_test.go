@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer/gc"
-	"github.com/sesslog/sesslog/stream"
 )
 
 var (
@@ -157,7 +157,7 @@ func (r *rig) write(t *testing.T, draw *rand.Rand, acked *answered, name string)
 		r.imported(t, r.inShard(0, "new-"+name), line)
 	case 1:
 		s := r.imported(t, r.inShard(0, "amended-"+name), textLine(name, "text"))
-		var a stream.Amend
+		var a engine.Amend
 		a.Lines([][]byte{[]byte(line)})
 		if _, err := s.Amend(t.Context(), a); err != nil {
 			t.Errorf("amend: %v", err)
@@ -171,7 +171,7 @@ func (r *rig) write(t *testing.T, draw *rand.Rand, acked *answered, name string)
 			t.Errorf("open: %v", err)
 			return
 		}
-		if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+		if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 			t.Errorf("append: %v", err)
 			return
 		}

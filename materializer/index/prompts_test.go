@@ -20,9 +20,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 	pidialect "github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // plainPi is pi with a Read that returns texts only.
@@ -47,14 +47,14 @@ func (plainPi) Read(e core.Entry) []core.Item {
 // A rig is a log in memory and sessions on it.
 type rig struct {
 	log      *memlog.Log
-	sessions *stream.Sessions
-	all      map[core.SessionID]*stream.Session
+	sessions *engine.Sessions
+	all      map[core.SessionID]*engine.Session
 }
 
 func newRig() *rig {
 	l := memlog.New("test")
-	return &rig{log: l, all: map[core.SessionID]*stream.Session{}, sessions: stream.NewSessions(stream.Config{
-		Log: stream.Plain(l), Dialects: core.Dialects{"pi": plainPi{}}, Host: "host", Logger: slog.New(slog.DiscardHandler),
+	return &rig{log: l, all: map[core.SessionID]*engine.Session{}, sessions: engine.NewSessions(engine.Config{
+		Log: engine.Plain(l), Dialects: core.Dialects{"pi": plainPi{}}, Host: "host", Logger: slog.New(slog.DiscardHandler),
 	})}
 }
 
@@ -91,7 +91,7 @@ func (r *rig) start(t *testing.T, path string) *node {
 	return n
 }
 
-func viewOf(s *stream.Session) (v materializer.View) {
+func viewOf(s *engine.Session) (v materializer.View) {
 	_ = s.View(func(st *core.State) error {
 		v = materializer.ViewOf(st)
 		return nil
@@ -143,7 +143,7 @@ func promptLines(page materializer.PromptPage) []string {
 }
 
 // put puts s into nodes.
-func (r *rig) put(t *testing.T, s *stream.Session, to ...*node) {
+func (r *rig) put(t *testing.T, s *engine.Session, to ...*node) {
 	t.Helper()
 	must(t, s.Refresh(t.Context()))
 	r.all[s.ID()] = s
@@ -152,13 +152,13 @@ func (r *rig) put(t *testing.T, s *stream.Session, to ...*node) {
 	}
 }
 
-func (r *rig) create(t *testing.T, id, cwd string, to ...*node) *stream.Session {
+func (r *rig) create(t *testing.T, id, cwd string, to ...*node) *engine.Session {
 	t.Helper()
 	h, err := pidialect.Dialect{}.Header(pidialect.Dialect{}.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-01T00:00:00.000Z", CWD: cwd}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.sessions.Create(t.Context(), stream.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi", Host: "laptop"}, Header: h})
+	s, err := r.sessions.Create(t.Context(), engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi", Host: "laptop"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,21 +173,21 @@ func asks(id string, minute int, role, text string) string {
 }
 
 // say appends a prompt that was given at that minute.
-func (r *rig) say(t *testing.T, s *stream.Session, id string, minute int, text string, to ...*node) {
+func (r *rig) say(t *testing.T, s *engine.Session, id string, minute int, text string, to ...*node) {
 	t.Helper()
 	r.add(t, s, asks(id, minute, "user", text), to...)
 }
 
-func (r *rig) add(t *testing.T, s *stream.Session, line string, to ...*node) {
+func (r *rig) add(t *testing.T, s *engine.Session, line string, to ...*node) {
 	t.Helper()
-	if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+	if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 		t.Fatal(err)
 	}
 	r.put(t, s, to...)
 }
 
 // store stores a record that this version does not write.
-func (r *rig) store(t *testing.T, s *stream.Session, kind core.Kind, body string, to ...*node) {
+func (r *rig) store(t *testing.T, s *engine.Session, kind core.Kind, body string, to ...*node) {
 	t.Helper()
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestPromptsAreTheSameOnAllNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig()
 	one := r.start(t, dbPath(t))
-	var all []*stream.Session
+	var all []*engine.Session
 	for i := range 5 {
 		all = append(all, r.create(t, fmt.Sprintf("session-%d", i), fmt.Sprint("/w", i%2), one))
 	}
@@ -536,7 +536,7 @@ func TestForkShowsOnlyItsOwnPrompts(t *testing.T) {
 	r := newRig()
 	n := r.start(t, dbPath(t))
 	a, b := r.create(t, "session-a", "/w", n), r.create(t, "session-b", "/w", n)
-	for _, s := range []*stream.Session{a, b} {
+	for _, s := range []*engine.Session{a, b} {
 		r.say(t, s, "a1", 1, "shared", n)
 	}
 	r.say(t, b, "b1", 2, "own", n)

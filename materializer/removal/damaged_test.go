@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // damage takes the session's snapshots away, and the records that they cover.
@@ -93,7 +93,7 @@ func TestNothingGoesBeforeTheBrokersHaveFlushedWhy(t *testing.T) {
 			return err
 		},
 		"redact": func(ctx context.Context, r *Remover) error {
-			_, err := r.Redact(ctx, session, stream.Redaction{IDs: []string{"entry-1"}, Text: "gone", Notice: ada})
+			_, err := r.Redact(ctx, session, engine.Redaction{IDs: []string{"entry-1"}, Text: "gone", Notice: ada})
 			return err
 		},
 	} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -27,7 +28,7 @@ type Directory interface {
 // called from several goroutines, and on several nodes at once.
 type Remover struct {
 	Log          *stream.Log
-	Sessions     *stream.Sessions
+	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
 	Directory    Directory
@@ -123,7 +124,7 @@ func isDamage(err error) bool {
 	return !errors.Is(err, core.ErrUnavailable) && (errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrTooNew))
 }
 
-func (r *Remover) describe(f *Found, s *stream.Session) {
+func (r *Remover) describe(f *Found, s *engine.Session) {
 	_ = s.View(func(st *core.State) error {
 		plain := st.Render()
 		f.Dialect, f.Cursor, f.Entries = st.Dialect.Name(), st.Cursor(), len(st.Entries)
@@ -145,7 +146,7 @@ func (r *Remover) describeErased(ctx context.Context, f *Found) error {
 	return nil
 }
 
-func erasedIn(s *stream.Session) (erased bool) {
+func erasedIn(s *engine.Session) (erased bool) {
 	_ = s.View(func(st *core.State) error {
 		erased = st.Erased != nil
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // rest has the session's latest snapshot rest on a former one, and returns its
@@ -20,7 +20,7 @@ func (p *place) rest(t *testing.T, name string) *core.Manifest {
 	}
 	for i := range 20 {
 		line := fmt.Sprintf(`{"type":"message","id":"%s-%d","message":{"role":"user","content":"the swordfish"}}`, name, i)
-		if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+		if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 			t.Fatal(err)
 		}
 		m, err := r.Materializer.Checkpoint(t.Context(), s)
@@ -43,7 +43,7 @@ func TestARedactionLeavesNoPartOfAnEarlierSnapshot(t *testing.T) {
 	before := p.rest(t, "more")
 	r := p.node(t)
 	ids := []string{"entry-1", "more-0"}
-	if _, err := r.Redact(t.Context(), session, stream.Redaction{IDs: ids, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+	if _, err := r.Redact(t.Context(), session, engine.Redaction{IDs: ids, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := r.Sessions.Manifest(t.Context(), session)
@@ -56,7 +56,7 @@ func TestARedactionLeavesNoPartOfAnEarlierSnapshot(t *testing.T) {
 	}
 	// Those that rest on the new one have nothing of it either, and it stays.
 	p.rest(t, "later")
-	if _, err := r.Redact(t.Context(), session, stream.Redaction{IDs: ids[:1], Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+	if _, err := r.Redact(t.Context(), session, engine.Redaction{IDs: ids[:1], Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := p.node(t).Sessions.Open(t.Context(), session)
@@ -85,7 +85,7 @@ func TestARedactionOfWhatSaysNothingAnyMoreLeavesNoPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := stream.Amend{Change: func(st *core.State) ([]core.Entry, error) {
+	words := engine.Amend{Change: func(st *core.State) ([]core.Entry, error) {
 		e, _ := st.Entry("more-0")
 		e, err := st.Dialect.Entry([]byte(strings.Replace(string(e.Line), "the swordfish", "gone", 1)))
 		return []core.Entry{e}, err
@@ -97,7 +97,7 @@ func TestARedactionOfWhatSaysNothingAnyMoreLeavesNoPart(t *testing.T) {
 	if err != nil || len(before.Parts) == 0 {
 		t.Fatalf("the snapshot of the amended session rests on nothing: %+v, %v", before, err)
 	}
-	if _, err := r.Redact(t.Context(), session, stream.Redaction{IDs: []string{"more-0"}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
+	if _, err := r.Redact(t.Context(), session, engine.Redaction{IDs: []string{"more-0"}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := r.Sessions.Manifest(t.Context(), session)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // A Redacted says what a redaction removed, and what remains.
@@ -32,7 +32,7 @@ const redactTries = 10
 // snapshot is made that has the new lines alone, and then the older snapshots and
 // the records that it covers go. core.ErrHeld while the session is held. After
 // an error the same again completes it.
-func (r *Remover) Redact(ctx context.Context, id core.SessionID, q stream.Redaction) (*Redacted, error) {
+func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redaction) (*Redacted, error) {
 	s, err := r.Cache.Fresh(ctx, id)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q stream.Redact
 
 // coverForGood is cover, proved once more when the brokers have flushed: they may
 // yet forget a checkpoint, but not that what it covers was taken out.
-func (r *Remover) coverForGood(ctx context.Context, s *stream.Session, ids []string) (*core.Manifest, error) {
+func (r *Remover) coverForGood(ctx context.Context, s *engine.Session, ids []string) (*core.Manifest, error) {
 	late := r.Sessions.FlushEvery() > 0
 	for flushed := !late; ; flushed = true {
 		m, wrote, err := r.cover(ctx, s, ids)
@@ -99,7 +99,7 @@ func (r *Remover) coverForGood(ctx context.Context, s *stream.Session, ids []str
 
 // cover sees to it that the latest checkpoint knows ids as redacted, and returns
 // its manifest and whether one had to be stored.
-func (r *Remover) cover(ctx context.Context, s *stream.Session, ids []string) (m *core.Manifest, wrote bool, err error) {
+func (r *Remover) cover(ctx context.Context, s *engine.Session, ids []string) (m *core.Manifest, wrote bool, err error) {
 	for range redactTries {
 		base, err := r.base(ctx, s.ID())
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"
@@ -58,7 +59,7 @@ func (p *place) node(t *testing.T) *Remover {
 		t.Fatal(err)
 	}
 	snapshots := materializer.NewSnapshots(p.bucket)
-	sessions := stream.NewSessions(stream.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Host: "test", FlushEvery: p.flush, Logger: quiet})
+	sessions := engine.NewSessions(engine.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Host: "test", FlushEvery: p.flush, Logger: quiet})
 	cache := materializer.NewCache(sessions, 64<<20)
 	mat := materializer.New(materializer.Config{Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -76,14 +77,14 @@ func (p *place) create(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Sessions.Create(t.Context(), stream.Birth{ID: session, Origin: core.Origin{Dialect: "pi"}, Header: h})
+	s, err := r.Sessions.Create(t.Context(), engine.Birth{ID: session, Origin: core.Origin{Dialect: "pi"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Cache.Put(s)
 	for i := range 6 {
 		line := fmt.Sprintf(`{"type":"message","id":"entry-%d","message":{"role":"user","content":"the swordfish"}}`, i)
-		if _, err := s.Append(t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+		if _, err := s.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {
@@ -182,7 +183,7 @@ func TestARedactionThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
 	t.Parallel()
 	redact := func(r *Remover) error {
 		ids := []string{"entry-0", "entry-1", "entry-2", "entry-3", "entry-4", "entry-5"}
-		_, err := r.Redact(t.Context(), session, stream.Redaction{IDs: ids, Text: "gone", Notice: ada})
+		_, err := r.Redact(t.Context(), session, engine.Redaction{IDs: ids, Text: "gone", Notice: ada})
 		return err
 	}
 	steps := 0
@@ -229,7 +230,7 @@ func TestALateWriterIsToldByWhomTheSessionWasErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := []byte(`{"type":"message","message":{"role":"user","content":"more"}}`)
-	_, err = late.Append(t.Context(), stream.Append{Lines: [][]byte{line}})
+	_, err = late.Append(t.Context(), engine.Append{Lines: [][]byte{line}})
 	if !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "erased by ada") {
 		t.Errorf("the late writer is told %v", err)
 	}
@@ -252,16 +253,16 @@ func TestALateWriterBringsNoRedactedLineBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := stream.Redaction{IDs: []string{"entry-0", "entry-1", "entry-2", "entry-3", "entry-4", "entry-5"}, Text: "gone", Notice: ada}
+	q := engine.Redaction{IDs: []string{"entry-0", "entry-1", "entry-2", "entry-3", "entry-4", "entry-5"}, Text: "gone", Notice: ada}
 	if _, err := p.node(t).Redact(t.Context(), session, q); err != nil {
 		t.Fatal(err)
 	}
 	line := []byte(`{"type":"message","id":"entry-9","message":{"role":"user","content":"more"}}`)
-	if _, err := late.Append(t.Context(), stream.Append{Lines: [][]byte{line}}); err != nil {
+	if _, err := late.Append(t.Context(), engine.Append{Lines: [][]byte{line}}); err != nil {
 		t.Fatal(err)
 	}
 	again := []byte(`{"type":"message","id":"entry-0","parentId":null,"message":{"role":"user","content":"the swordfish"}}`)
-	if _, err := late.Append(t.Context(), stream.Append{Lines: [][]byte{again}}); !errors.Is(err, core.ErrConflict) {
+	if _, err := late.Append(t.Context(), engine.Append{Lines: [][]byte{again}}); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("a redacted line appended again: %v", err)
 	}
 	if got := p.left(t, "swordfish"); len(got) != 1 {

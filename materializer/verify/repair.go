@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -23,7 +24,7 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report,
 	if len(before.Problems) == 0 {
 		return before, []Problem{}, nil
 	}
-	for _, mend := range []func(context.Context, *Report, *stream.Inspection) error{v.mendBlobs, v.mendBodies, v.mendState} {
+	for _, mend := range []func(context.Context, *Report, *engine.Inspection) error{v.mendBlobs, v.mendBodies, v.mendState} {
 		if err := mend(ctx, before, in); err != nil {
 			return nil, nil, err
 		}
@@ -43,7 +44,7 @@ func (r *Report) has(kinds ...Kind) bool {
 }
 
 // mendBlobs writes blobs again that this node remembers.
-func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *stream.Inspection) error {
+func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *engine.Inspection) error {
 	if !r.has(Blob) {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *stream.Inspecti
 }
 
 // mendBodies writes bodies again that an open session remembers.
-func (v *Verifier) mendBodies(ctx context.Context, r *Report, _ *stream.Inspection) error {
+func (v *Verifier) mendBodies(ctx context.Context, r *Report, _ *engine.Inspection) error {
 	if !r.has(Body) {
 		return nil
 	}
@@ -90,7 +91,7 @@ func (v *Verifier) rewrite(ctx context.Context, b []byte) error {
 }
 
 // mendState adopts strays, writes the snapshot and makes the row.
-func (v *Verifier) mendState(ctx context.Context, r *Report, _ *stream.Inspection) error {
+func (v *Verifier) mendState(ctx context.Context, r *Report, _ *engine.Inspection) error {
 	if !r.has(Stray, Snapshot, Row) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -17,11 +18,11 @@ type Kind string
 
 // The kinds of damage. Those of records are stream's.
 const (
-	Stray    = Kind(stream.Stray)
-	Hole     = Kind(stream.Hole)
-	Record   = Kind(stream.Unreadable)
-	Body     = Kind(stream.BodyGone)
-	Copy     = Kind(stream.Copy)
+	Stray    = Kind(engine.Stray)
+	Hole     = Kind(engine.Hole)
+	Record   = Kind(engine.Unreadable)
+	Body     = Kind(engine.BodyGone)
+	Copy     = Kind(engine.Copy)
 	Snapshot = Kind("snapshot") // the latest snapshot is gone or damaged, or not what the records come to
 	Blob     = Kind("blob")     // an image, or the file as it was imported, is gone or damaged
 	Row      = Kind("row")      // the directory knows more of the session than the log
@@ -59,7 +60,7 @@ type Directory interface {
 // A Verifier looks into the sessions of one log.
 type Verifier struct {
 	Log          *stream.Log
-	Sessions     *stream.Sessions
+	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
 	Materializer *materializer.Materializer
 	Directory    Directory
@@ -75,7 +76,7 @@ func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*Report, erro
 	return r, err
 }
 
-func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *stream.Inspection, error) {
+func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *engine.Inspection, error) {
 	in, err := v.Sessions.Inspect(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -139,7 +140,7 @@ func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (u
 }
 
 // records names what is wrong with records.
-func (v *Verifier) records(r *Report, in *stream.Inspection) {
+func (v *Verifier) records(r *Report, in *engine.Inspection) {
 	next := "restore the session from a backup"
 	if in.State != nil {
 		r.Entries = len(in.State.Entries)
@@ -147,7 +148,7 @@ func (v *Verifier) records(r *Report, in *stream.Inspection) {
 	}
 	for _, f := range in.Faults {
 		n := next
-		if f.Kind == stream.BodyGone && in.State == nil {
+		if f.Kind == engine.BodyGone && in.State == nil {
 			n = "put the blob back from a copy of the object store, or: " + r.repair()
 		}
 		r.add(Kind(f.Kind), place(f), n, f.Err)
@@ -160,7 +161,7 @@ func (v *Verifier) records(r *Report, in *stream.Inspection) {
 	}
 }
 
-func place(f stream.Fault) string {
+func place(f engine.Fault) string {
 	if f.Seq == 0 {
 		return fmt.Sprintf("the message at %d", f.Pos)
 	}
@@ -168,7 +169,7 @@ func place(f stream.Fault) string {
 }
 
 // snapshot reads the latest snapshot and compares it with the records.
-func (v *Verifier) snapshot(ctx context.Context, r *Report, in *stream.Inspection) error {
+func (v *Verifier) snapshot(ctx context.Context, r *Report, in *engine.Inspection) error {
 	m := in.Latest
 	if m == nil {
 		return nil
@@ -211,7 +212,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 
 // row compares the directory with the log, whose end may have moved since it was
 // inspected.
-func (v *Verifier) row(ctx context.Context, r *Report, in *stream.Inspection) error {
+func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
 	if seq <= in.Last.Seq {
 		return nil

@@ -19,14 +19,14 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	novadialect "github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/nova"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // logOn returns a log for package session on l.
 func logOn(l core.Log) session.Log {
-	return stream.NewLocal(stream.NewSessions(stream.Config{Log: stream.Plain(l), Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}), nil)
+	return engine.NewLocal(engine.NewSessions(engine.Config{Log: engine.Plain(l), Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)}), nil)
 }
 
 // node returns sessions of l as one program has them.

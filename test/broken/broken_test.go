@@ -24,7 +24,7 @@ type rule struct {
 
 var rules = []rule{
 	{
-		"P1", "an append is acknowledged before it is stored", "stream/session.go",
+		"P1", "an append is acknowledged before it is stored", "engine/session.go",
 		"case errors.Is(err, core.ErrUncertain):\n\t\t\tdoubt, soon = true, ctx\n",
 		"case errors.Is(err, core.ErrUncertain):\n\t\t\treturn true, nil\n",
 		"",
@@ -40,52 +40,52 @@ var rules = []rule{
 		"",
 	},
 	{
-		"P2", "the sequence is not checked", "stream/sim_test.go",
+		"P2", "the sequence is not checked", "engine/sim_test.go",
 		"if have != after {", "if have < after {",
 		"",
 	},
 	{
 		"P4", "a record whose answer was lost is not looked for, nor its lines by their ids", "core/admit.go",
 		"if s.hasAll(&p) {", "if false {",
-		"stream TestAppendThatWasStoredIsNoFence",
+		"engine TestAppendThatWasStoredIsNoFence",
 	},
 	{
-		"P5", "nothing is put back", "stream/redo.go",
+		"P5", "nothing is put back", "engine/redo.go",
 		"func (s *Session) owed(v *view) (*core.Record, error) {\n", "func (s *Session) owed(v *view) (*core.Record, error) {\n\tif true {\n\t\treturn nil, nil\n\t}\n",
 		"",
 	},
 	{
-		"P5", "lines are not rescued where somebody went on", "stream/redo.go",
+		"P5", "lines are not rescued where somebody went on", "engine/redo.go",
 		"if len(missing) == 0 || v.st.Seq == 0 {", "if true {",
 		"",
 	},
 	{
-		"P5", "strays are not adopted", "stream/stray.go",
+		"P5", "strays are not adopted", "engine/stray.go",
 		"if stray.Kind != core.KindAppend {", "if true {",
 		"",
 	},
 	{
-		"P5", "a checkpoint rests on memory alone", "stream/checkpoint.go",
+		"P5", "a checkpoint rests on memory alone", "engine/checkpoint.go",
 		"if len(known) == 0 {", "if true {",
-		"stream TestAWriterInAStrayPastWritesNoCheckpointOfIt",
+		"engine TestAWriterInAStrayPastWritesNoCheckpointOfIt",
 	},
 	{
-		"P5", "a stray checkpoint is a base", "stream/load.go",
+		"P5", "a stray checkpoint is a base", "engine/load.go",
 		"if before.Chain.Next(r) == r.Chain {", "if true {",
-		"stream TestAStrayCheckpointIsNobodysBase",
+		"engine TestAStrayCheckpointIsNobodysBase",
 	},
 	{
-		"P1", "what an old leader lacks counts as dropped", "stream/dropped.go",
+		"P1", "what an old leader lacks counts as dropped", "engine/dropped.go",
 		"first > at", "first+at > at",
 		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
 	},
 	{
-		"P1", "a prefix is dropped that sessions need", "stream/vacate.go",
+		"P1", "a prefix is dropped that sessions need", "engine/vacate.go",
 		"if err != nil || s.from > upTo {", "if true {",
 		"",
 	},
 	{
-		"P8", "two nodes write other snapshots of the same record", "stream/checkpoint.go",
+		"P8", "two nodes write other snapshots of the same record", "engine/checkpoint.go",
 		"plain := s.st.Render()\n", "plain := append(s.st.Render(), s.writer...)\n",
 		"",
 	},
@@ -104,7 +104,7 @@ var rules = []rule{
 func TestTheSimulationFindsWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it compiles package stream anew for each break; not with -short")
+		t.Skip("it compiles package engine again for each break; not with -short")
 	}
 	for i, r := range rules {
 		if i >= 2 && !*long {
@@ -166,7 +166,7 @@ func (r rule) mustFail(t *testing.T) {
 	}
 	pkg, test, other := strings.Cut(r.test, " ")
 	if !other {
-		pkg, test = "stream", "TestPromisesHoldInSimulation"
+		pkg, test = "engine", "TestPromisesHoldInSimulation"
 	}
 	tests := filepath.Join(dir, "broken.test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", list, "-o", tests, "./"+pkg)

@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -109,7 +110,7 @@ func crashing(dir, at string) error {
 		return err
 	}
 	snapshots := materializer.NewSnapshots(bucket)
-	sessions := stream.NewSessions(stream.Config{
+	sessions := engine.NewSessions(engine.Config{
 		Log: stepLog{log, steps}, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Host: "child",
 	})
 	raw := crashFile().Bytes
@@ -117,7 +118,7 @@ func crashing(dir, at string) error {
 	if err != nil {
 		return err
 	}
-	done, err := sessions.Import(ctx, f, raw, core.Origin{}, stream.ImportHow{})
+	done, err := sessions.Import(ctx, f, raw, core.Origin{}, engine.ImportHow{})
 	if err != nil {
 		return err
 	}

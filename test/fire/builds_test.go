@@ -26,7 +26,7 @@ var flaws = map[string]flaw{
 	},
 	"an append is answered before it is stored": {
 		"api/write.go",
-		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn stream.Receipt{}, nil",
+		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn engine.Receipt{}, nil",
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -50,7 +51,7 @@ func logOpener(path string) (opened, error) {
 
 // logOf makes a log below dir, with one session from the file at path. It runs
 // until the process ends.
-func logOf(ctx context.Context, dir, path string) (*stream.Sessions, core.SessionID, error) {
+func logOf(ctx context.Context, dir, path string) (*engine.Sessions, core.SessionID, error) {
 	const id = "big-session"
 	quiet := slog.New(slog.DiscardHandler)
 	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "nats"), Logger: quiet})
@@ -71,7 +72,7 @@ func logOf(ctx context.Context, dir, path string) (*stream.Sessions, core.Sessio
 		return nil, "", err
 	}
 	snapshots := materializer.NewSnapshots(bucket)
-	ss := stream.NewSessions(stream.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Logger: quiet})
+	ss := engine.NewSessions(engine.Config{Log: log, Blobs: blobs, Snapshots: snapshots, Dialects: dialect.All(), Logger: quiet})
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, "", err
@@ -80,7 +81,7 @@ func logOf(ctx context.Context, dir, path string) (*stream.Sessions, core.Sessio
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := ss.Create(ctx, stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}, Header: f.Header, Entries: f.Entries})
+	s, err := ss.Create(ctx, engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}, Header: f.Header, Entries: f.Entries})
 	if err != nil {
 		return nil, "", err
 	}

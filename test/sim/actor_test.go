@@ -10,7 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/pi"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // An actor is a client: it does one thing after another, each through any
@@ -118,7 +118,7 @@ func (a *actor) node() *node {
 }
 
 // on does f with the actor's session on any node.
-func (a *actor) on(f func(ctx context.Context, n *node, s *stream.Session) error) error {
+func (a *actor) on(f func(ctx context.Context, n *node, s *engine.Session) error) error {
 	n := a.node()
 	ctx, cancel := n.within(patience)
 	defer cancel()
@@ -145,7 +145,7 @@ func uncertain(err error) bool {
 }
 
 func (a *actor) append() {
-	ap := stream.Append{Head: core.MainHead}
+	ap := engine.Append{Head: core.MainHead}
 	if a.claim != "" {
 		ap.Head, ap.Writer = a.head, a.claim
 	} else if a.rand.IntN(3) == 0 {
@@ -166,7 +166,7 @@ func (a *actor) append() {
 	expecting := a.rand.IntN(4) == 0
 	var err error
 	for range 12 {
-		err = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+		err = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 			if expecting {
 				_ = s.View(func(st *core.State) error { c := st.Cursor(); ap.After = &c; return nil })
 				expecting = false
@@ -191,8 +191,8 @@ func (a *actor) takeHold() {
 	over := a.rand.IntN(2) == 0
 	a.claim = ""
 	for range 6 {
-		err := a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
-			_, _, err := s.Claim(ctx, stream.ClaimRequest{Head: head, Agent: a.name, TakeOver: over, Writer: writer})
+		err := a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
+			_, _, err := s.Claim(ctx, engine.ClaimRequest{Head: head, Agent: a.name, TakeOver: over, Writer: writer})
 			return err
 		})
 		if err == nil {
@@ -209,30 +209,30 @@ func (a *actor) release() {
 	if a.claim == "" {
 		return
 	}
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 		return s.Release(ctx, a.head, a.claim, core.Notice{By: a.name})
 	})
 	a.claim = ""
 }
 
 func (a *actor) move() {
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 		return s.Move(ctx, a.name, "", core.LeafAt("root"))
 	})
 }
 
 func (a *actor) finish() {
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 		return s.Finish(ctx, core.Notice{By: a.name})
 	})
 }
 
 func (a *actor) trash() {
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 		return s.Delete(ctx, core.Notice{By: a.name})
 	})
 	for range 12 {
-		if err := a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+		if err := a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 			return s.Undelete(ctx, core.Notice{By: a.name})
 		}); !uncertain(err) {
 			return
@@ -242,7 +242,7 @@ func (a *actor) trash() {
 
 // checkpoint does what a materializer does to a session.
 func (a *actor) checkpoint() {
-	_ = a.on(func(ctx context.Context, n *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, n *node, s *engine.Session) error {
 		if s.Strays() > 0 {
 			if err := s.Adopt(ctx); err != nil {
 				return err
@@ -254,7 +254,7 @@ func (a *actor) checkpoint() {
 
 // checkpoint stores a snapshot of s, as f says, and the record that names it. late lets
 // some time pass in between.
-func (w *world) checkpoint(ctx context.Context, n *node, s *stream.Session, f form, late bool) error {
+func (w *world) checkpoint(ctx context.Context, n *node, s *engine.Session, f form, late bool) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return fmt.Sprintf("snapshots/%s/%020d-%s", s.ID(), seq, sum)
 	})
@@ -290,7 +290,7 @@ func (a *actor) open() {
 
 func (a *actor) read() {
 	must := a.w.must(a.id)
-	_ = a.on(func(ctx context.Context, _ *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, _ *node, s *engine.Session) error {
 		err := s.Refresh(ctx)
 		if err == nil {
 			a.w.sees(a.name+" who reads on", s, must)
@@ -300,13 +300,13 @@ func (a *actor) read() {
 }
 
 func (a *actor) follow() {
-	_ = a.on(func(ctx context.Context, n *node, s *stream.Session) error {
+	_ = a.on(func(ctx context.Context, n *node, s *engine.Session) error {
 		var at core.Pos
 		var have core.Chain
 		var seq uint64
 		_ = s.View(func(st *core.State) error { at, seq, have = st.Pos, st.Seq, st.Chain; return nil })
 		left := 3 + a.rand.IntN(10)
-		for r, err := range stream.Chained(ctx, n.log, a.id, at, core.CursorOf(seq, have), n.log.Follow(ctx, a.id, at)) {
+		for r, err := range engine.Chained(ctx, n.log, a.id, at, core.CursorOf(seq, have), n.log.Follow(ctx, a.id, at)) {
 			if errors.Is(err, core.ErrLost) && a.w.hasPurged() {
 				a.w.count("followers whose place was purged")
 				return nil
@@ -341,7 +341,7 @@ func (a *actor) truncate() {
 	shard := a.rand.IntN(shards)
 	st, err := n.log.State(ctx, shard)
 	if err == nil && st.Messages > 10 {
-		err = n.ss.Truncate(ctx, n.log, shard, st.First+core.Pos(a.rand.Uint64N(st.Messages)), func(ctx context.Context, s *stream.Session) error {
+		err = n.ss.Truncate(ctx, n.log, shard, st.First+core.Pos(a.rand.Uint64N(st.Messages)), func(ctx context.Context, s *engine.Session) error {
 			return a.w.checkpoint(ctx, n, s, a.drawForm(), false)
 		})
 	}
@@ -357,7 +357,7 @@ func (w *world) born() {
 			n := a.node()
 			ctx, cancel := n.within(patience)
 			defer cancel()
-			b := stream.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
+			b := engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
 			var err error
 			b.Header, err = pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: string(id), Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 			if err != nil {

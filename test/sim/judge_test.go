@@ -15,7 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // A truth is what a session really is: the records that the broker has taken
@@ -306,7 +306,7 @@ func (w *world) must(id core.SessionID) []string {
 }
 
 // sees judges what a reader sees who asked for what is there.
-func (w *world) sees(who string, s *stream.Session, must []string) {
+func (w *world) sees(who string, s *engine.Session, must []string) {
 	w.count("reads judged")
 	_ = s.View(func(st *core.State) error {
 		w.met(who, s.ID(), st.Seq, st.Chain)
@@ -334,7 +334,7 @@ func (w *world) met(who string, id core.SessionID, seq uint64, chain core.Chain)
 }
 
 // snapshot judges a snapshot: of one record there is one.
-func (w *world) snapshot(id core.SessionID, d *stream.Draft) {
+func (w *world) snapshot(id core.SessionID, d *engine.Draft) {
 	w.mu.Lock()
 	was, ok := w.truths[id].drafts[d.Manifest.Chain]
 	w.truths[id].drafts[d.Manifest.Chain] = d.Manifest.SHA256
@@ -478,7 +478,7 @@ func (w *world) untrash(judge *node, id core.SessionID) {
 	w.count("sessions taken out of the trash in the end")
 }
 
-func (w *world) refresh(n *node, s *stream.Session) {
+func (w *world) refresh(n *node, s *engine.Session) {
 	var err error
 	for range 5 {
 		ctx, cancel := n.within(patience)

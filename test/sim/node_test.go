@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -29,8 +30,8 @@ type node struct {
 	ready bool
 	nc    *nats.Conn
 	log   *stream.Log
-	ss    *stream.Sessions
-	open  map[core.SessionID]*stream.Session
+	ss    *engine.Sessions
+	open  map[core.SessionID]*engine.Session
 	ops   []op // what it was asked to do, in order
 }
 
@@ -41,7 +42,7 @@ type op struct {
 }
 
 func (w *world) newNode(name string) *node {
-	n := &node{w: w, name: name, open: map[core.SessionID]*stream.Session{}}
+	n := &node{w: w, name: name, open: map[core.SessionID]*engine.Session{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	w.procs.Go(n.boot)
 	return n
@@ -71,7 +72,7 @@ func (n *node) boot() {
 			return
 		}
 		n.nc, n.log, n.ready = nc, log, true
-		n.ss = stream.NewSessions(stream.Config{
+		n.ss = engine.NewSessions(engine.Config{
 			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name, AtOnce: 1,
 			Timeout: 2 * time.Second, Patience: time.Second, Logger: slog.New(slog.DiscardHandler),
 			NewID: func() string {
@@ -129,7 +130,7 @@ func (n *node) end() {
 }
 
 // session returns a session from memory, or opens it.
-func (n *node) session(ctx context.Context, id core.SessionID) (*stream.Session, error) {
+func (n *node) session(ctx context.Context, id core.SessionID) (*engine.Session, error) {
 	n.mu.Lock()
 	s, ss := n.open[id], n.ss
 	n.mu.Unlock()
@@ -144,7 +145,7 @@ func (n *node) session(ctx context.Context, id core.SessionID) (*stream.Session,
 }
 
 // keep keeps s in memory, unless the session is there already.
-func (n *node) keep(s *stream.Session) *stream.Session {
+func (n *node) keep(s *engine.Session) *engine.Session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if there := n.open[s.ID()]; there != nil {

@@ -17,7 +17,7 @@ type call struct {
 }
 
 // A shelf is the object store as one node has it: a core.Blobs and a
-// stream.Snapshots.
+// engine.Snapshots.
 type shelf struct {
 	w    *world
 	node string
@@ -93,7 +93,7 @@ func (s shelf) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	return b, err
 }
 
-// Load implements stream.Snapshots.
+// Load implements engine.Snapshots.
 func (s shelf) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	if len(m.Parts) > 0 {
 		plain, err = s.compose(ctx, m.Parts)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/engine"
 )
 
 // A form is how a snapshot is to be stored: whole, or resting on the former one,
@@ -23,7 +23,7 @@ func (a *actor) drawForm() form {
 }
 
 // save stores d's snapshot, as f says where that can be.
-func (w *world) save(ctx context.Context, s shelf, d *stream.Draft, f form) error {
+func (w *world) save(ctx context.Context, s shelf, d *engine.Draft, f form) error {
 	if f.rests && len(d.Former) > 0 {
 		rests, err := s.rest(ctx, d, f)
 		if rests || err != nil {
@@ -35,7 +35,7 @@ func (w *world) save(ctx context.Context, s shelf, d *stream.Draft, f form) erro
 
 // rest stores what has come since the former snapshot. It reports false where that
 // cannot be read.
-func (s shelf) rest(ctx context.Context, d *stream.Draft, f form) (bool, error) {
+func (s shelf) rest(ctx context.Context, d *engine.Draft, f form) (bool, error) {
 	parts := d.Former
 	if last := len(parts) - 1; parts[last].Object == "" {
 		parts = parts[:last]

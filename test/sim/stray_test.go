@@ -10,10 +10,11 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Load implements stream.Snapshots.
+// Load implements engine.Snapshots.
 func (k *kept) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	plain, err = k.Get(ctx, m.SHA256)
 	return plain, func() error { return nil }, err
@@ -31,19 +32,19 @@ type past struct {
 	before core.Pos // where the record is that is before the checkpoint
 }
 
-func (p *past) node() *stream.Sessions {
-	return stream.NewSessions(stream.Config{Log: p.log, Blobs: p.blobs, Snapshots: p.blobs, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)})
+func (p *past) node() *engine.Sessions {
+	return engine.NewSessions(engine.Config{Log: p.log, Blobs: p.blobs, Snapshots: p.blobs, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler)})
 }
 
-func (p *past) say(s *stream.Session, id string) {
+func (p *past) say(s *engine.Session, id string) {
 	p.t.Helper()
 	line := fmt.Sprintf(`{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, id)
-	if _, err := s.Append(p.t.Context(), stream.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
+	if _, err := s.Append(p.t.Context(), engine.Append{Lines: [][]byte{[]byte(line)}}); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *past) checkpoint(ctx context.Context, s *stream.Session) error {
+func (p *past) checkpoint(ctx context.Context, s *engine.Session) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string { return fmt.Sprint(seq, sum) })
 	if _, err := p.blobs.Put(ctx, d.Plain); err != nil {
 		return err
@@ -74,7 +75,7 @@ func forgottenPast(t *testing.T) *past {
 	t.Helper()
 	ctx, b, k := t.Context(), newBroker(), &kept{}
 	p := &past{t: t, b: b, blobs: k, log: openLog(t, dial(t, b, "one"), k)}
-	birth := stream.Birth{ID: "session1", Origin: core.Origin{Dialect: "pi"}}
+	birth := engine.Birth{ID: "session1", Origin: core.Origin{Dialect: "pi"}}
 	var err error
 	if birth.Header, err = (pi.Dialect{}).Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: "session1", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"})); err != nil {
 		t.Fatal(err)

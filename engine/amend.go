@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// An Amend gives entries that are there other lines. An agent does that to its
+// own file when it notes something about a message later.
+type Amend struct {
+	Head   string // default core.MainHead: who may write to it may amend
+	Writer string // of the claim it speaks from; empty for none
+	// After, where it is not nil, is where the session must be still, unless the
+	// lines are there already: an amendment that comes late would else undo those
+	// that came since.
+	After *core.Cursor
+	// Change returns the entries, each known by its id, of the session as it is
+	// when the record is made, with lines as the log keeps them: an image that
+	// the log took out stays out. It may be called several times and may do
+	// nothing else.
+	Change func(*core.State) ([]core.Entry, error)
+	// Given are lines that Keep took the images of at Began, for Change to name.
+	Given []core.Entry
+	Began time.Time
+
+	inline bool // Change returns lines with their images in them
+}
+
+// Lines makes a Change of whole lines, with their images in them.
+func (a *Amend) Lines(lines [][]byte) {
+	a.inline = true
+	a.Change = func(st *core.State) ([]core.Entry, error) {
+		es := make([]core.Entry, len(lines))
+		for i, line := range lines {
+			e, err := st.Dialect.Entry(line)
+			if err != nil {
+				return nil, &core.LineError{Line: i + 1, Err: err}
+			}
+			es[i] = e
+		}
+		return es, nil
+	}
+}
+
+// Amend stores other lines for entries that are there and returns when they are
+// durable. An entry keeps its id, its parent and its place; a line that is
+// there already with the same bytes is not stored again. Besides those of
+// Append the errors are core.ErrNotFound for an entry that is not there, a
+// *core.ConflictError for a.After, and what Change returns.
+func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
+	if a.Head == "" {
+		a.Head = core.MainHead
+	}
+	if err := core.CheckHead(a.Head); err != nil {
+		return core.Cursor{}, err
+	}
+	var at core.Cursor
+	if a.inline {
+		a.Began = s.ss.cfg.Now()
+	}
+	err := s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
+		if err := st.Writable(); err != nil {
+			return nil, err
+		}
+		if err := st.MayWrite(a.Head, a.Writer, a.Writer != ""); err != nil {
+			return nil, err
+		}
+		es, err := a.Change(st)
+		if err != nil {
+			return nil, err
+		}
+		if a.inline {
+			a.Given = es
+			es, _, err = s.ss.Keep(ctx, es)
+		}
+		if err != nil {
+			return nil, err
+		}
+		es, err = s.amended(st, es)
+		if err == nil && len(es) == 0 {
+			return nil, nil
+		}
+		if a.After != nil { // before what is wrong with the lines: they are for another state
+			if err := st.Unchanged(*a.After); err != nil {
+				return nil, err
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &core.Record{
+			Kind: core.KindAmend, Head: a.Head, Writer: s.writerOr(a.Writer),
+			Count: len(es), Body: core.LinesBody(es),
+		}, nil
+	}, func(st *core.State) error {
+		at = st.Cursor()
+		return nil
+	})
+	if err == nil {
+		err = s.ss.Renew(ctx, a.Began, a.Given)
+	}
+	return at, err
+}
+
+// amended returns es less those that are there as they are.
+func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error) {
+	var changed []core.Entry
+	for i, e := range es {
+		var err error
+		old, ok := st.Entry(e.ID)
+		switch {
+		case !ok:
+			err = fmt.Errorf("session %s has no such entry: %w", s.id, core.ErrNotFound)
+		case bytes.Equal(old.Line, e.Line):
+			continue
+		case st.Redacted[e.ID]:
+			err = fmt.Errorf("this entry was redacted, its id takes no other bytes: %w", core.ErrConflict)
+		case bytes.IndexByte(e.Line, '\n') >= 0:
+			err = fmt.Errorf("it is more than one line: %w", core.ErrInvalid)
+		case old.Parent != e.Parent || old.Aside != e.Aside || old.Type != e.Type:
+			err = fmt.Errorf("it would have another place or type, which an entry keeps: %w", core.ErrInvalid)
+		default:
+			_, err = checked(st.Dialect, e.Line, false)
+		}
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		changed = append(changed, e)
+	}
+	return changed, nil
+}

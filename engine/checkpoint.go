@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// errNotFresh asks commit for a state as fresh as the leader's.
+var errNotFresh = errors.New("state is not known to be fresh")
+
+// A Draft is a snapshot on its way: what a checkpoint is to name.
+type Draft struct {
+	Manifest *core.Manifest
+	Plain    []byte // canonical JSONL
+	// Kept says that the manifest names the object of the checkpoint before, which
+	// has the same bytes: they need not be written again. Read says that they were
+	// read from there when this session was loaded.
+	Kept, Read bool
+	// Former is what the snapshot before is made of, which this one may rest on:
+	// its manifest then names those of them that it needs. Empty where it may not.
+	Former []core.Part
+
+	at     core.Pos // of the last record it covers
+	gen    uint64
+	before core.SnapshotRef // the snapshot before
+}
+
+// ErrOvertaken is a snapshot that rests on another which is no longer the latest,
+// or has lines that were redacted: its parts may be deleted at any time. A new
+// draft is to be made.
+var ErrOvertaken = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
+
+// isOvertaken reports whether parts that the draft rests on may be gone, or its
+// manifest may have lines that were redacted since.
+func (d *Draft) isOvertaken(st *core.State) bool {
+	if len(d.Manifest.Parts) == 0 {
+		return false
+	}
+	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.before.Object || len(st.Snapshot.Parts) != len(d.before.Parts)
+}
+
+// Draft takes a snapshot of the session as it is in memory. object names the
+// key it will have, given its seq and the digest of its plain bytes.
+func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	plain := s.st.Render()
+	m := s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain)))
+	kept := m.Reuse(s.st)
+	return &Draft{
+		Manifest: m,
+		Plain:    plain,
+		Kept:     kept,
+		Read:     kept && s.begun != nil && s.begun.Object == m.Object,
+		Former:   s.st.FormerParts(),
+		before:   s.st.Snapshot,
+		at:       s.end.pos,
+		gen:      s.gen.Load(),
+	}
+}
+
+// Begun is the manifest of the snapshot that the session was loaded from, which
+// was read and found to be what it should be then. nil where it was loaded from
+// its first record.
+func (s *Session) Begun() *core.Manifest {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.begun
+}
+
+// Manifest returns the manifest of the checkpoint that a session is read from, nil
+// for one that is read from its open. No snapshot is read. core.ErrNotFound when
+// there is no such session, or its base is not there.
+func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Manifest, error) {
+	last, err := ss.lastOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if last.Kind == core.KindErase {
+		return nil, erased(id, last)
+	}
+	base, err := ss.baseOf(ctx, id, last)
+	if err != nil || base.Kind != core.KindCheckpoint {
+		return nil, err
+	}
+	return core.ReadManifest(base)
+}
+
+// Checkpoint stores the record that names d's snapshot, which must be durable
+// by now. Records may have come since the draft was taken. It stores nothing,
+// and that is no error, when a checkpoint is there that covers as much, or when
+// the session was loaded anew since. ErrOvertaken where it may not be named.
+func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
+	body, err := json.Marshal(d.Manifest)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
+	defer cancel()
+	soon, cancel := s.ss.soon(ctx)
+	defer cancel()
+	if err := s.lock(soon); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := s.prove(ctx); err != nil {
+		return err
+	}
+	overtaken := false
+	err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
+		overtaken = false
+		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
+			return nil, nil
+		}
+		if st.Erased != nil || st.Alien != "" {
+			return nil, st.Writable()
+		}
+		if overtaken = d.isOvertaken(st); overtaken {
+			if !fresh { // there may be one that covers as much, or an erasure
+				return nil, errNotFresh
+			}
+			return nil, nil
+		}
+		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil
+	})
+	if err == nil && overtaken {
+		return fmt.Errorf("session %s: %w", s.id, ErrOvertaken)
+	}
+	if err == nil && s.gen.Load() == d.gen {
+		s.covered(d.at)
+	}
+	return err
+}
+
+// prove reads the records since the last checkpoint once more and loads the
+// session anew where the log has others: what a checkpoint covers is dropped
+// from the log one day, so it must not rest on memory alone.
+func (s *Session) prove(ctx context.Context) error {
+	known := s.mem.records
+	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
+		known = known[1:]
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	if ok, err := s.proveFirst(ctx, known[0]); err != nil {
+		return err
+	} else if !ok {
+		return s.reload(ctx, nil)
+	}
+	from := known[0].Pos
+	known = known[1:]
+	for r, err := range s.ss.cfg.Log.Read(ctx, s.id, from, s.end.pos) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(known) > 0 && r.Pos == known[0].Pos && r.Chain == known[0].Chain:
+			known = known[1:]
+		case s.isStray(r):
+		default:
+			return s.reload(ctx, nil)
+		}
+	}
+	return nil
+}
+
+// proveFirst reports whether r is in the log, and follows what is before it
+// there. Its body, which may be a whole file, is not read.
+func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) {
+	there, err := s.ss.cfg.Log.LinkAt(ctx, s.id, r.Pos)
+	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.ss.linked(ctx, s.id, r)
+	if errors.Is(err, core.ErrStray) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (s *Session) isStray(r *core.Record) bool {
+	return slices.ContainsFunc(s.strays, func(stray *core.Record) bool {
+		return stray.Pos == r.Pos && stray.Chain == r.Chain
+	})
+}

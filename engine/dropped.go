@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// before returns the record at at, which lies before r, or nil where it was
+// dropped with a prefix. That it was is not taken from an answer alone: a leader
+// that was cut off lacks what it never had, and says the same of it.
+func (ss *Sessions) before(ctx context.Context, r *core.Record, id core.SessionID, at core.Pos) (*core.Record, error) {
+	log := ss.cfg.Log
+	for try := 1; ; try++ {
+		before, err := log.LinkAt(ctx, id, at)
+		if !errors.Is(err, core.ErrNotFound) {
+			return before, err
+		}
+		if at == 0 {
+			return nil, nil
+		}
+		first, last, err := log.Range(ctx, id)
+		switch {
+		case err == nil && first > at:
+			return nil, nil
+		case try < lostTries && retry.Pause(ctx) == nil:
+		case err == nil && last >= r.Pos: // it is missing for another reason
+			return nil, nil
+		default:
+			return nil, fmt.Errorf("session %s: a server does not know of record %d, at %d: %w", id, r.Seq, r.Pos, core.ErrUnavailable)
+		}
+	}
+}

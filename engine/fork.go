@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+// A Fork says what to make of a session.
+type Fork struct {
+	ID    core.SessionID // of the new session; default a new id
+	Whole bool           // all entries, and main stands as in the source
+	At    core.Leaf      // else: where the path to copy ends; the default is where main stands
+	// Branched has the labels of the path come along, wherever in the tree they
+	// were given: as new entries behind the path, the last of which main stands
+	// at. It is what agents call a branched session.
+	Branched bool
+	CWD      string // default the source's
+	By       string
+	Key      string // see core.Origin
+	// Kind is how the new session tells of the old one: lineage.Fork, which is
+	// the default but for a branched session, lineage.Branch, or lineage.Detach,
+	// which does not name it.
+	Kind lineage.Kind
+}
+
+// Fork makes a new session of src, line by line as it is there, and records
+// where it came from: all of it, or the path from the root to f.At. Images are
+// shared, not copied. core.ErrInvalid for a kind that is none of a fork's.
+func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
+	if f.ID == "" {
+		f.ID = core.NewSessionID(ulid.Make())
+	}
+	if err := f.checkKind(ctx); err != nil {
+		return nil, err
+	}
+	var b Birth
+	var leaf core.Leaf
+	err := src.View(func(st *core.State) (err error) {
+		leaf = f.At
+		if leaf.IsDefault() || f.Whole {
+			leaf = st.Leaf(core.MainHead)
+		}
+		if b, err = ss.birth(st, f, leaf); err != nil {
+			return fmt.Errorf("fork session %s: %w", src.id, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := ss.Create(ctx, b)
+	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
+		return s, err
+	}
+	// Where a file of these entries ends is not where the source stands. Once
+	// somebody has gone on in the fork, it stands where they are.
+	err = s.Move(ctx, core.MainHead, "", leaf)
+	if errors.Is(err, core.ErrNotFound) {
+		return s, nil // an earlier try made it, and the source has gone on since
+	}
+	return s, err
+}
+
+// birth is the session that f makes of st.
+func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err error) {
+	es := st.Entries
+	switch {
+	case f.Whole:
+	case f.Branched:
+		es, err = core.Cut(st.Dialect, st.Header, st.Entries, leaf)
+	default:
+		es, err = st.Dialect.Path(st.Entries, leaf)
+	}
+	if err != nil {
+		return b, err
+	}
+	now := ss.cfg.Now().UTC()
+	cwd := f.CWD
+	if cwd == "" {
+		cwd = st.Header.CWD
+	}
+	origin, parent := f.descent(st, leaf)
+	head, err := st.Dialect.Header(st.Dialect.NewHeader(core.HeaderFields{
+		ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: parent,
+	}))
+	if err != nil {
+		return b, err
+	}
+	es, err = core.WithSessionMark(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
+	if err != nil {
+		return b, err
+	}
+	origin.Dialect, origin.Key, origin.Time, origin.By = st.Dialect.Name(), f.Key, now, f.By
+	return Birth{
+		ID:      f.ID,
+		Origin:  origin,
+		Header:  head,
+		Entries: es,
+	}, nil
+}

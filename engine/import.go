@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+)
+
+// Imported says what became of a file.
+type Imported struct {
+	Session *Session
+	Created bool   // the session was not in the log before
+	Head    string // that the file's lines are on, where they are not on core.MainHead
+	Entries int    // lines that were not there before
+	Blobs   int    // images of the file that are kept as blobs
+}
+
+// An ImportHow says as whom a file is imported, and what to do where the session
+// went on otherwise: with entries on main that the file lacks, while the file
+// has some that the log lacks. Labels and names are no such entries.
+type ImportHow struct {
+	Writer     string             // the claim to speak from, empty for none
+	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
+	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
+	// After, where it is not nil, is where the session must be still, the zero
+	// cursor for nowhere, unless the log has all lines already. With Head it is
+	// that head that must not have moved since, whatever else came.
+	After *core.Cursor
+	Head  string
+}
+
+// holds returns a *core.ConflictError where the session is not as After has it.
+func (how *ImportHow) holds(st *core.State) error {
+	switch {
+	case how.After == nil:
+		return nil
+	case how.Head != "":
+		return st.Unmoved(how.Head, *how.After)
+	}
+	return st.Unchanged(*how.After)
+}
+
+// again reports whether an import that was refused with err is to be compared with
+// the session anew: another record came between, and that one may.
+func (how *ImportHow) again(err error) bool {
+	if how.After == nil {
+		return true
+	}
+	c, ok := errors.AsType[*core.ConflictError](err)
+	return ok && how.Head != "" && c.Head == "" && *how.After != (core.Cursor{})
+}
+
+// Import brings a session file into the log: the whole file in one record where
+// the session is new, else what the log lacks of it. raw is the file's bytes;
+// they are kept as a blob where f says that its entries are not the whole of
+// them. who is for the record. A file that contradicts the log is a
+// *core.LineError with core.ErrConflict and changes nothing. Where the session
+// went on otherwise, or another holds main, how decides: a *core.ConflictError
+// or *core.FencedError says who wrote what. A *core.ConflictError without a head
+// says that the session is not where how has it.
+func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportHow) (Imported, error) {
+	if err := how.check(); err != nil {
+		return Imported{}, err
+	}
+	id := core.SessionIDFor(f.Dialect, f.Header.ID)
+	began := ss.cfg.Now()
+	kept, blobs, err := ss.Keep(ctx, f.Entries)
+	if err != nil {
+		return Imported{}, err
+	}
+	file := *f
+	file.Entries = kept
+	// Somebody else may make the session, or write to it, at the same time.
+	for range importTries {
+		var res Imported
+		s, err := ss.Open(ctx, id)
+		switch {
+		case err == nil:
+			res, err = ss.importInto(ctx, s, &file, raw, how)
+		case errors.Is(err, core.ErrNotFound) && how.After != nil && *how.After != (core.Cursor{}):
+			return Imported{}, &core.ConflictError{Session: id, Want: *how.After}
+		case errors.Is(err, core.ErrNotFound):
+			res, err = ss.importNew(ctx, id, &file, raw, who)
+		}
+		_, contradicts := errors.AsType[*core.LineError](err)
+		_, parted := errors.AsType[*partedError](err)
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted && how.again(err) {
+			continue
+		}
+		res.Blobs = blobs
+		if err == nil {
+			err = ss.renewImport(ctx, began, f, raw)
+		}
+		return res, err
+	}
+	return Imported{}, fmt.Errorf("session %s changes all the time: %w", id, core.ErrUnavailable)
+}
+
+// renewImport is Renew for a file and its images.
+func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
+	if err := ss.Renew(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
+		return err
+	}
+	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
+		return fmt.Errorf("the session is stored, the file as it was is to be put again: %v: %w", err, core.ErrUnavailable)
+	}
+	return nil
+}
+
+// importTries is how often an import compares its file with the session anew
+// because another record came between.
+const importTries = 10
+
+func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.File, raw []byte, who core.Origin) (Imported, error) {
+	who.Dialect, who.Version, who.Entries, who.Skipped = f.Dialect, f.Version, len(f.Entries), f.Skipped
+	if !f.Exact {
+		d, err := ss.cfg.Blobs.Put(ctx, raw)
+		if err != nil {
+			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+		}
+		who.Original, who.OriginalSize = d, int64(len(raw))
+	}
+	s, err := ss.Create(ctx, Birth{ID: id, Origin: who, Header: f.Header, Entries: f.Entries})
+	if err != nil {
+		return Imported{}, err
+	}
+	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
+}
+
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, how ImportHow) (Imported, error) {
+	var fresh []core.Entry
+	var seen core.Cursor
+	var parted bool
+	var original core.Digest
+	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
+	a.Exact = how.After != nil
+	err := s.View(func(st *core.State) (err error) {
+		if err := st.Writable(); err != nil {
+			return err
+		}
+		seen, original = st.Cursor(), st.Origin.Original
+		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
+			return nil
+		}
+		// Before what is wrong with its lines: it is asked of another state.
+		if moved := how.holds(st); moved != nil {
+			return moved
+		}
+		if err != nil {
+			return err
+		}
+		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)
+		parted = wentOn(st, a.Head, f)
+		return nil
+	})
+	if err != nil {
+		return Imported{}, err
+	}
+	// Whoever imports a file again has what the store may have lost of it.
+	if !original.IsZero() && core.DigestOf(raw) == original {
+		if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
+			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+		}
+	}
+	if len(fresh) == 0 {
+		return Imported{Session: s}, nil
+	}
+	for i := range fresh {
+		a.Lines = append(a.Lines, fresh[i].Line)
+	}
+	branch := how.OnConflict == session.Branch && !s.dialect().Linear()
+	if parted && !branch {
+		return Imported{}, s.partedFrom(ctx, f, a)
+	}
+	var rec Receipt
+	if !parted {
+		rec, err = s.store(ctx, a)
+	}
+	if _, fenced := errors.AsType[*core.FencedError](err); parted || fenced && branch {
+		a, rec, err = s.branchFile(ctx, a, fresh, how)
+	}
+	out := Imported{Session: s, Entries: rec.Stored}
+	if a.Head != core.MainHead {
+		out.Head = a.Head
+	}
+	return out, err
+}

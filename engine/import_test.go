@@ -1,0 +1,377 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
+)
+
+// raw returns a session file that holds lines.
+func raw(id string, lines ...string) []byte {
+	h := `{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}`
+	return []byte(strings.Join(append([]string{h}, lines...), "\n") + "\n")
+}
+
+func file(t *testing.T, id string, lines ...string) *core.File {
+	t.Helper()
+	f, err := pi.Dialect{}.File(raw(id, lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func importLines(t *testing.T, ss *engine.Sessions, id string, lines ...string) (engine.Imported, error) {
+	t.Helper()
+	return ss.Import(t.Context(), file(t, id, lines...), raw(id, lines...), core.Origin{By: "me"}, engine.ImportHow{})
+}
+
+func TestImportTwiceAddsNothing(t *testing.T) {
+	l, ss, _ := memory()
+	lines := []string{entry("root", ""), imageLine("img", strings.Repeat("QUJD", 400)), `{"type":"custom"}`, `{"type":"custom"}`}
+	first, err := importLines(t, ss, "session1", lines...)
+	if err != nil || !first.Created || first.Entries != 4 || first.Blobs != 1 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := importLines(t, ss, "session1", lines...)
+	if err != nil || again.Created || again.Entries != 0 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	equal(t, "records", 1, len(records(t, l, "session1")))
+	back, err := ss.Inline(t.Context(), state(t, again.Session).Entries[1].Line)
+	if err != nil || string(back) != lines[1] {
+		t.Errorf("the image came back as %.100s, %v", back, err)
+	}
+}
+
+func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
+	l, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	grown := append(old, imageLine("img", strings.Repeat("QUJD", 400)), imageLine("odd", "blob:sha256:"+strings.Repeat("a", 64)), `{"type":"custom"}`)
+	for i, c := range []struct {
+		lines []string
+		added int
+	}{{old, 2}, {grown, 3}, {grown, 0}, {old, 0}} {
+		res, err := importLines(t, ss, "session1", c.lines...)
+		if err != nil || res.Entries != c.added {
+			t.Fatalf("import %d: added %d, %v", i+1, res.Entries, err)
+		}
+	}
+	st := folded(t, l, "session1", records(t, l, "session1"))
+	var out []string
+	for _, e := range st.Entries {
+		line, err := ss.Inline(t.Context(), e.Line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(line))
+	}
+	equal(t, "lines", grown, out)
+}
+
+func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
+	l, ss, _ := memory()
+	if _, err := importLines(t, ss, "session1", entry("root", ""), entry("a", "root")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := importLines(t, ss, "session1", entry("root", ""), entry("new", "root"), entry("a", "new"))
+	e, ok := errors.AsType[*core.LineError](err)
+	if !ok || e.Line != 4 || e.ID != "a" || !errors.Is(err, core.ErrConflict) {
+		t.Errorf("error is %v", err)
+	}
+	equal(t, "records", 1, len(records(t, l, "session1")))
+}
+
+// Hosts that import the same file at once, and the same again when it has
+// grown, make one session in which each line is once.
+func TestImportsAtTheSameTimeMeet(t *testing.T) {
+	l, _, b := memory()
+	old := []string{entry("root", ""), `{"type":"custom"}`}
+	for _, lines := range [][]string{old, append(old, `{"type":"custom","n":1}`, entry("a", "root"))} {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if _, err := importLines(t, node(l, b), "session1", lines...); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		st := folded(t, l, "session1", records(t, l, "session1"))
+		equal(t, "entries", len(lines), len(st.Entries))
+	}
+	equal(t, "records", 2, len(records(t, l, "session1")))
+}
+
+func TestFileWithBadLinesIsKeptAsItWas(t *testing.T) {
+	_, ss, b := memory()
+	lines := []string{entry("root", ""), "not json", entry("a", "root")}
+	res, err := importLines(t, ss, "session1", lines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := state(t, res.Session).Origin
+	was, err := b.Get(t.Context(), o.Original)
+	if err != nil || string(was) != string(raw("session1", lines...)) {
+		t.Errorf("the original is %q, %v", was, err)
+	}
+	if len(o.Skipped) != 1 || o.Skipped[0].Line != 3 {
+		t.Errorf("skipped %+v", o.Skipped)
+	}
+}
+
+func TestForkCopiesThePath(t *testing.T) {
+	l, ss, _ := memory()
+	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"), entry("c", "a"))
+	f, err := ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork", At: core.LeafAt("b"), By: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := folded(t, l, "the-fork", records(t, l, "the-fork"))
+	sameState(t, "fork", st, state(t, f))
+	equal(t, "entries", []string{"root", "a", "b"}, ids(st))
+	equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
+	want := []core.Lineage{{Session: "session1", Entry: "b", Cursor: state(t, src).Cursor(), Kind: "fork"}}
+	equal(t, "it came from", want, st.Origin.Lineages())
+	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork"})
+	wantErr(t, err, core.ErrExists)
+	_, err = ss.Fork(t.Context(), src, engine.Fork{At: core.LeafAt("nowhere")})
+	wantErr(t, err, core.ErrNotFound)
+	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "../x.*.>"})
+	wantErr(t, err, core.ErrInvalid)
+}
+
+// Where a file and its session both went on, nothing of either is lost, main
+// stays with who wrote to it, and the importer decides.
+func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := res.Session.Append(t.Context(), engine.Append{Lines: [][]byte{[]byte(entry("theirs", "a"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown := append(slices.Clone(old), entry("b", "a"), entry("c", "b"))
+	before := state(t, res.Session).Seq
+
+	_, err = importLines(t, ss, "session1", grown...)
+	moved, ok := errors.AsType[*core.ConflictError](err)
+	if !ok || !errors.Is(err, core.ErrConflict) {
+		t.Fatalf("%v", err)
+	}
+	if len(moved.Since) != 1 || !slices.Equal(moved.Since[0].Entries, []string{"theirs"}) || moved.Have != other.Cursor || moved.Want.Seq != 1 || len(moved.Lines) != 2 {
+		t.Errorf("it says %+v", moved)
+	}
+	if got := state(t, res.Session); got.Seq != before {
+		t.Errorf("a refused import stored %d records", got.Seq-before)
+	}
+	if res, err := importLines(t, ss, "session1", old...); err != nil || res.Entries != 0 {
+		t.Errorf("a file with nothing new: %+v, %v", res, err)
+	}
+
+	branch := func(leaf string, want, more int, lines ...string) {
+		t.Helper()
+		res, err := ss.Import(t.Context(), file(t, "session1", lines...), nil, core.Origin{}, engine.ImportHow{OnConflict: session.Branch, Branch: "mine"})
+		if err != nil || res.Entries != more || more > 0 && res.Head != "mine" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		st := state(t, res.Session)
+		if st.Leaf(core.MainHead) != core.LeafAt("theirs") || st.Leaf("mine") != core.LeafAt(leaf) {
+			t.Errorf("main stands at %v, the branch at %v", st.Leaf(core.MainHead), st.Leaf("mine"))
+		}
+		equal(t, "entries", want, len(st.Entries))
+	}
+	branch("c", 5, 2, grown...)
+	branch("c", 5, 0, grown...)
+	// The next import of the file goes on there, asked or not.
+	grown = append(grown, entry("d", "c"))
+	res, err = importLines(t, ss, "session1", grown...)
+	if err != nil || res.Entries != 1 || res.Head != "mine" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	branch("d", 6, 0, grown...)
+}
+
+// Labels and names that were given in the log do not keep a file from going on.
+func TestALabelKeepsNoFileFromGoingOn(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]byte{pi.Dialect{}.NewLabel("a", "here"), pi.Dialect{}.NewName("called so")} {
+		if _, err := res.Session.Append(t.Context(), engine.Append{Lines: [][]byte{line}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err = importLines(t, ss, "session1", append(old, entry("b", "a"))...)
+	if err != nil || res.Entries != 1 || res.Head != "" || state(t, res.Session).Leaf(core.MainHead) != core.LeafAt("b") {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
+	_, ss, _ := memory()
+	old := []string{entry("root", ""), entry("a", "root")}
+	res, err := importLines(t, ss, "session1", old...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := res.Session.Claim(t.Context(), engine.ClaimRequest{Agent: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	f := file(t, "session1", append(old, entry("b", "a"))...)
+	if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportHow{}); !errors.Is(err, core.ErrFenced) {
+		t.Errorf("%v", err)
+	}
+	for range 2 {
+		res, err = ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportHow{OnConflict: session.Branch})
+		if err != nil || !strings.HasPrefix(res.Head, "main-") && res.Entries > 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
+	equal(t, "heads", 2, len(state(t, res.Session).Heads))
+	for _, how := range []engine.ImportHow{{OnConflict: session.Rebase}, {Branch: "b"}, {OnConflict: session.Branch, Branch: "main"}, {OnConflict: session.Branch, Branch: "a b"}} {
+		if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, how); !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%+v: %v", how, err)
+		}
+	}
+}
+
+// A file goes on with the head that it was written for, and main stays where it
+// is: known by the claim that the importer speaks from, or by where it goes on.
+func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		claim  string // the head that the importer holds
+		parent string
+	}{
+		{"by where it goes on", "", "side1"},
+		{"by where it goes on, and not by the claim", "main", "side1"},
+		{"by the claim", "side", "side1"},
+		{"by the claim, from elsewhere", "side", "root"},
+	} {
+		_, ss, _ := memory()
+		lines := []string{entry("root", ""), entry("a", "root"), entry("side1", "root")}
+		s := create(t, ss, "session1", lines[:2]...)
+		mustAppend(t, s, "side", "", lines[2])
+		how := engine.ImportHow{}
+		if c.claim != "" {
+			how.Writer = claim(t, s, engine.ClaimRequest{Head: c.claim}).Writer
+		}
+		f := file(t, "session1", append(lines, entry("new", c.parent))...)
+		res, err := ss.Import(t.Context(), f, nil, core.Origin{}, how)
+		if err != nil || res.Head != "side" || res.Entries != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, res, err)
+		}
+		st := state(t, res.Session)
+		if st.Leaf("main") != core.LeafAt("a") || st.Leaf("side") != core.LeafAt("new") {
+			t.Errorf("%s: main stands at %v, side at %v", c.name, st.Leaf("main"), st.Leaf("side"))
+		}
+	}
+}
+
+// A file that was gone on with in another directory is the same session's. The
+// log keeps the header that it has.
+func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
+	_, ss, _ := memory()
+	lines := []string{entry("root", "")}
+	if _, err := importLines(t, ss, "session1", lines...); err != nil {
+		t.Fatal(err)
+	}
+	moved := bytes.Replace(raw("session1", append(lines, entry("a", "root"))...), []byte(`"cwd":"/w"`), []byte(`"cwd":"/home/x \"y\"/w"`), 1)
+	f, err := pi.Dialect{}.File(moved)
+	if err != nil || f.Header.CWD != `/home/x "y"/w` {
+		t.Fatal(f, err)
+	}
+	res, err := ss.Import(t.Context(), f, moved, core.Origin{}, engine.ImportHow{})
+	if err != nil || res.Entries != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	equal(t, "cwd", "/w", state(t, res.Session).Header.CWD)
+	other := bytes.Replace(moved, []byte(`"version":3`), []byte(`"version":3,"parentSession":"/x"`), 1)
+	if f, err = (pi.Dialect{}).File(other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, engine.ImportHow{}); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("another header is taken for the session's: %v", err)
+	}
+}
+
+// An import that says where the session must be is taken there and nowhere else,
+// whichever way it would go.
+func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
+	_, ss, _ := memory()
+	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
+	bring := func(after core.Cursor, on session.OnConflict, lines ...string) error {
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportHow{After: &after, OnConflict: on})
+		return err
+	}
+	at := func() core.Cursor { return state(t, open(t, ss, "session1")).Cursor() }
+	refused := func(what string, err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("a session that should be there", bring(core.Cursor{Seq: 1}, "", root))
+	if err := bring(core.Cursor{}, "", root); err != nil {
+		t.Fatal(err)
+	}
+	began := at()
+	refused("a session that should not be there", bring(core.Cursor{}, "", root, a))
+	if err := bring(began, "", root, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := bring(began, "", root, a); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	refused("a file that contradicts", bring(began, "", root, other("a", "root", "x")))
+	refused("a file that parted", bring(began, session.Branch, root, b))
+	if n := len(state(t, open(t, ss, "session1")).Heads); n != 1 {
+		t.Errorf("there are %d heads", n)
+	}
+	if err := bring(at(), session.Branch, root, b); err != nil {
+		t.Error(err)
+	}
+}
+
+// With a head it is that one that must not have moved.
+func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
+	_, ss, _ := memory()
+	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "a")
+	bring := func(after core.Cursor, lines ...string) error {
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportHow{After: &after, Head: core.MainHead})
+		return err
+	}
+	if _, err := ss.Import(t.Context(), file(t, "session1", root), raw("session1", root), core.Origin{}, engine.ImportHow{}); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, ss, "session1")
+	began := state(t, s).Cursor()
+	if _, err := s.Append(t.Context(), engine.Append{Head: "other", Lines: [][]byte{[]byte(entry("o", "root"))}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := bring(began, root, a); err != nil {
+		t.Errorf("somebody wrote to another head: %v", err)
+	}
+	err := bring(began, root, a, b)
+	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != core.MainHead {
+		t.Errorf("somebody wrote to this head: %v", err)
+	}
+	if err := bring(core.Cursor{}, root, a, b); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("a session that should not be there: %v", err)
+	}
+}

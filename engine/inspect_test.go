@@ -1,0 +1,95 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
+)
+
+func kinds(fs []engine.Fault) []engine.FaultKind {
+	ks := []engine.FaultKind{}
+	for _, f := range fs {
+		ks = append(ks, f.Kind)
+	}
+	return ks
+}
+
+// large is a message whose line does not travel in its record.
+func large(id string) string {
+	noise := make([]byte, stream.SpillSize)
+	for i := range noise {
+		noise[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[rand.IntN(64)]
+	}
+	return strings.Replace(message(id), `"hi"`, `"`+string(noise)+string(noise)+`"`, 1)
+}
+
+func inspect(t *testing.T, ss *engine.Sessions, id core.SessionID) *engine.Inspection {
+	t.Helper()
+	in, err := ss.Inspect(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	id, s, other := stray(t, l, ss, b)
+	mustAppend(t, other, core.MainHead, "", message("f"))
+	in := inspect(t, node(l, b), id)
+	equal(t, "strays", []engine.FaultKind{engine.Stray}, kinds(in.Strays))
+	equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
+	equal(t, "records", 4, in.Records)
+	equal(t, "entries", []string{"a", "d", "f"}, ids(in.State))
+	l.Forget(1)
+	if err := other.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = s
+	equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f lay behind a stray: its line has a head of its own
+}
+
+func TestInspectionNamesAHole(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	id := logtest.NewID()
+	s := create(t, ss, id, entry("a", ""))
+	mustAppend(t, s, core.MainHead, "", message("b"))
+	mustAppend(t, s, core.MainHead, "", message("c"))
+	holed := &hole{Log: l, at: records(t, l, id)[1].Pos}
+	in := inspect(t, node(holed, b), id)
+	equal(t, "faults", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	equal(t, "it can be read", false, in.State != nil)
+
+	checkpoint(t, open(t, node(l, b), id), b)
+	in = inspect(t, node(holed, b), id)
+	equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
+}
+
+func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
+	t.Parallel()
+	nc := streamtest.Connect(t, embeddedtest.Start(t))
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, nc, stream.LogConfig{Shards: 1, Blobs: b})
+	id := logtest.NewID()
+	s := create(t, node(l, b), id, entry("a", ""))
+	mustAppend(t, s, core.MainHead, "", large("b"))
+	equal(t, "faults", []engine.FaultKind{}, kinds(inspect(t, node(l, b), id).Faults))
+	b.Forget(core.DigestOf(records(t, l, id)[1].Body))
+	equal(t, "without the body", []engine.FaultKind{engine.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
+
+	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered when it is stored
+		t.Fatal(err)
+	}
+	equal(t, "and with rubbish", []engine.FaultKind{engine.BodyGone, engine.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
+}

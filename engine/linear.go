@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// onMain returns ErrInvalid where head is another than main and the session is
+// one chain of entries.
+func onMain(st *core.State, head string) error {
+	if head == core.MainHead || st.Dialect == nil || !st.Dialect.Linear() {
+		return nil
+	}
+	return chainError(st)
+}
+
+// chainError says why the session has no branches.
+func chainError(st *core.State) error {
+	return fmt.Errorf("a session of %s is one chain, it has only the head main; fork it with: sessctl fork %s: %w",
+		st.Dialect.Name(), st.ID, core.ErrInvalid)
+}
+
+// places are where the entries of a linear session stand, for core.Fields.
+type places struct {
+	next int // of an entry that is not there yet; 0 where the session is a tree
+	byID map[string]int
+}
+
+// newPlaces counts the entries of st and those that are about to follow them.
+func newPlaces(st *core.State, pending []core.Entry) *places {
+	if !st.Dialect.Linear() {
+		return &places{}
+	}
+	p := &places{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
+	for _, es := range [][]core.Entry{st.Entries, pending} {
+		for _, e := range es {
+			p.put(e)
+		}
+	}
+	return p
+}
+
+// of is the place of the entry called id, where that is there, else of the
+// next.
+func (p *places) of(id string) int {
+	if place, ok := p.byID[id]; ok && id != "" {
+		return place
+	}
+	return p.next
+}
+
+// add notes an entry of the request that is being made, unless it is there.
+func (p *places) add(e core.Entry) {
+	if _, ok := p.byID[e.ID]; !ok && p.next > 0 {
+		p.put(e)
+	}
+}
+
+func (p *places) put(e core.Entry) {
+	p.byID[e.ID] = p.next
+	if !e.Aside {
+		p.next++
+	}
+}

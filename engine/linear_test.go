@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/engine"
+)
+
+// RATH-37, RATH-39
+func TestALinearSessionIsOneChain(t *testing.T) {
+	const id = "00000000-0000-4000-8000-00000000000a"
+	l, ss, b := memory()
+	d := openrath.Dialect{}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.678Z"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := d.Entry(openrath.SystemText("be kind").Line(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ss.Create(t.Context(), engine.Birth{ID: id, Origin: core.Origin{Dialect: "openrath"}, Header: h, Entries: []core.Entry{first}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
+	const ends = `{"record_type": "trailer"}`
+	put := func(s *engine.Session, ids string) engine.Receipt {
+		t.Helper()
+		names := strings.Fields(ids)
+		rec, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{says, says, ends, says}), ID: func(i int) string { return names[i] }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	equal(t, "stored", 4, put(s, "a b end c").Stored)
+	equal(t, "stored again, elsewhere", 0, put(open(t, node(l, b), id), "a b end c").Stored)
+	equal(t, "the rest of a try", 1, put(s, "b c end d").Stored)
+	var kinds []string
+	st := state(t, s)
+	for _, e := range st.Entries {
+		_, at, _ := strings.Cut(string(e.Line), `"index": `)
+		if e.Aside {
+			_, at, _ = strings.Cut(string(e.Line), `"final_chunk_count": `)
+		}
+		at, _, _ = strings.Cut(at, ",")
+		kinds = append(kinds, e.Type+at)
+	}
+	equal(t, "chunks", "system0 user1 user2 trailer3 user3 user4", strings.Join(kinds, " "))
+	leaf, _ := st.Leaf(core.MainHead).ID()
+	equal(t, "leaf", "d", leaf)
+
+	_, err = s.Append(t.Context(), engine.Append{Head: "side", Lines: rawLines([]string{says})})
+	wantErr(t, err, core.ErrInvalid)
+	if !strings.Contains(err.Error(), "sessctl fork "+id) {
+		t.Errorf("it does not say what to do: %v", err)
+	}
+	wantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("a")), core.ErrInvalid)
+	wantErr(t, s.Move(t.Context(), core.MainHead, "", core.LeafAt("a")), core.ErrInvalid)
+	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{Head: "side"})
+	wantErr(t, err, core.ErrInvalid)
+	if err := s.Move(t.Context(), core.MainHead, "", core.LeafAt("d")); err != nil {
+		t.Errorf("a move to where it stands: %v", err)
+	}
+	mine := claim(t, s, engine.ClaimRequest{})
+	_, err = appendLines(t.Context(), s, says)
+	wantErr(t, err, core.ErrFenced)
+	mustAppend(t, s, core.MainHead, mine.Writer, says)
+}

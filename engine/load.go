@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// loadTries is how often a load starts over when what a base names is not
+// there, or not what it should be: a checkpoint, a purge or a loss may have come
+// between.
+const loadTries = 3
+
+// load reads a session from the leader's last record's base up to that record.
+func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
+	var err error
+	inPart := false
+	for range loadTries {
+		var last *core.Record
+		if last, err = ss.lastOf(ctx, id); err != nil {
+			return view{}, err
+		}
+		if last.Kind == core.KindErase {
+			return view{}, erased(id, last)
+		}
+		inPart = last.Base == 0 && last.Kind != core.KindOpen && last.Kind != core.KindCheckpoint // see Restore
+		var v view
+		if v, err = ss.loadUpTo(ctx, id, last); err == nil {
+			ss.lost.note(ss.cfg.Logger, &v)
+			return v, nil
+		}
+		if !isDamage(err) {
+			return view{}, err
+		}
+	}
+	if inPart {
+		return view{}, fmt.Errorf("session %s is there in part: its restore is under way, or broke off and is to be run again: %v: %w", id, err, core.ErrCorrupt)
+	}
+	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// lastOf returns the session's last record. A leader that was just made, or that
+// was cut off, may know nothing of a session that other servers have: it is asked
+// again, and in the end that is core.ErrUnavailable and not core.ErrNotFound.
+func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Patience)
+	defer cancel()
+	for {
+		last, err := ss.cfg.Log.LastLink(ctx, id)
+		if !errors.Is(err, core.ErrNotFound) || !ss.isAnywhere(ctx, id) {
+			return last, err
+		}
+		if retry.Pause(ctx) != nil {
+			return nil, fmt.Errorf("session %s is not known to the leader of its stream, but to others: %w", id, core.ErrUnavailable)
+		}
+	}
+}
+
+// isAnywhere reports whether a server that happens to be asked has a record of the
+// session.
+func (ss *Sessions) isAnywhere(ctx context.Context, id core.SessionID) bool {
+	for range 2 {
+		for _, err := range ss.cfg.Log.Read(ctx, id, 0, math.MaxInt64) {
+			return err == nil || !errors.Is(err, core.ErrUnavailable)
+		}
+	}
+	return false
+}
+
+// erased is the error that opens in place of a session that was erased.
+func erased(id core.SessionID, last *core.Record) error {
+	st := core.State{ID: id, Seq: last.Seq, Erased: &core.Notice{}}
+	_ = json.Unmarshal(last.Body, st.Erased) // who and when, as far as it says
+	return st.Writable()
+}
+
+func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.Record) (view, error) {
+	base, err := ss.baseOf(ctx, id, last)
+	if err == nil {
+		var v view
+		if v, err = ss.loadFrom(ctx, id, base, last); err == nil {
+			return v, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return view{}, err
+	}
+	v, ok := ss.loadOlder(ctx, id, last)
+	if !ok {
+		return view{}, err
+	}
+	ss.cfg.Logger.Warn("session read from an older record, its base cannot be used",
+		"session", id, "base", last.Base, "err", err)
+	return v, nil
+}
+
+// baseOf returns the base of the session's last record.
+func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Record) (*core.Record, error) {
+	at := last.Base
+	if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
+		if len(last.Body) > 0 {
+			return last, nil
+		}
+		at = last.Pos
+	}
+	base, err := atAnyLeader(ctx, ss.cfg.Log, id, at)
+	if err != nil {
+		return nil, fmt.Errorf("base of record %d: %w", last.Seq, err)
+	}
+	return base, nil
+}
+
+// loadOlder loads the session from the youngest base that can still be used,
+// found by reading its subject from the beginning. Nothing is lost while the
+// records behind an older snapshot, or all of them, are still there.
+func (ss *Sessions) loadOlder(ctx context.Context, id core.SessionID, last *core.Record) (view, bool) {
+	var bases []*core.Record
+	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
+		if err != nil {
+			return view{}, false
+		}
+		if r.Kind == core.KindOpen || r.Kind == core.KindCheckpoint {
+			bases = append(bases, r)
+		}
+	}
+	for _, base := range slices.Backward(bases) {
+		if v, err := ss.loadFrom(ctx, id, base, last); err == nil {
+			return v, true
+		}
+	}
+	return view{}, false
+}
+
+// loadFrom returns the session at last, read from base on.
+func (ss *Sessions) loadFrom(ctx context.Context, id core.SessionID, base, last *core.Record) (view, error) {
+	v, err := ss.loadBase(ctx, id, base)
+	if err != nil {
+		return view{}, err
+	}
+	return v, ss.readOn(ctx, &v, last, v.read)
+}
+
+// loadBase returns the session that base stands for.
+func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.Record) (view, error) {
+	switch base.Kind {
+	case core.KindOpen:
+		v := view{st: core.NewState(ss.cfg.Log.Name(), id, ss.cfg.Dialects)}
+		return v, v.fold(base)
+	case core.KindCheckpoint:
+		if err := ss.linked(ctx, id, base); err != nil {
+			return view{}, err
+		}
+		st, m, err := ss.loadCheckpoint(ctx, id, base)
+		if err != nil {
+			return view{}, err
+		}
+		return view{st: st, end: mark{st.Pos, st.Chain}, begun: m}, nil
+	}
+	return view{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+}
+
+// mostStrays is how many strays may lie before a checkpoint that is none.
+const mostStrays = 1000
+
+// linked returns an error that is core.ErrStray when r is a stray: what a
+// checkpoint names is then not what the log holds. A record follows the one before
+// it, but for strays. Where that was purged, whoever did so has proved it.
+func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
+	at := r.After
+	for range mostStrays {
+		before, err := ss.before(ctx, r, id, at)
+		if err != nil || before == nil {
+			return err
+		}
+		if before.Chain.Next(r) == r.Chain {
+			return nil
+		}
+		if before.After == 0 || before.After >= at { // the first record
+			break
+		}
+		at = before.After
+	}
+	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrStray)
+}
+
+func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {
+	m, err := core.ReadManifest(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Session != id || m.Log != ss.cfg.Log.Name() {
+		return nil, nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
+	}
+	if err := m.Known(); err != nil {
+		return nil, nil, err
+	}
+	plain, checked, err := ss.cfg.Snapshots.Load(ctx, m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("snapshot %s: %w", m.Object, err)
+	}
+	st, err := core.RestoreChecked(m, plain, r.Base, ss.cfg.Dialects)
+	if other := checked(); other != nil {
+		return nil, nil, other
+	}
+	return st, m, err
+}
+
+// readOn hands apply the records behind v up to last. A copy that lags is asked
+// again until ctx ends.
+func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
+	id := v.st.ID
+	for idle := 0; v.end.pos < last.Pos; {
+		before := v.end.pos
+		for r, err := range readUpTo(ctx, ss.cfg.Log, id, before, last.Pos, idle) {
+			if err != nil {
+				return err
+			}
+			if err := apply(r); err != nil {
+				return fmt.Errorf("record at %d of session %s: %w", r.Pos, id, err)
+			}
+		}
+		if v.end.pos > before {
+			idle = 0
+			continue
+		}
+		if idle++; retry.Pause(ctx) != nil {
+			return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,379 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/session"
+)
+
+// A Finder knows the sessions of a log without opening them, as the directory
+// of package materializer does.
+type Finder interface {
+	// Find returns sessions that are not in the trash, the latest changed
+	// first.
+	Find(ctx context.Context, q session.Query) ([]session.Found, error)
+}
+
+// A Local is a log for package session, in this process. It keeps the sessions
+// that are written to in memory until they are released.
+type Local struct {
+	sessions *Sessions
+	finder   Finder
+	herald   *session.Herald // nil where there is nobody to tell
+
+	mu   sync.Mutex
+	open map[core.SessionID]*Session
+}
+
+var _ session.Log = (*Local)(nil)
+
+// NewLocal returns the log of ss. Without a finder, nil, nothing is recent.
+// Where ss has a Presence, this process is present there while it has claims.
+func NewLocal(ss *Sessions, finder Finder) *Local {
+	l := &Local{sessions: ss, finder: finder, open: map[core.SessionID]*Session{}}
+	if p := ss.cfg.Presence; p != nil {
+		l.herald = &session.Herald{Beat: p.Beat, Leave: p.Leave}
+	}
+	return l
+}
+
+// Create implements session.Log.
+func (l *Local) Create(ctx context.Context, n session.New) (core.Cursor, error) {
+	s, err := l.sessions.CreateStrict(ctx, n)
+	if err != nil {
+		return core.Cursor{}, err
+	}
+	l.keep(s)
+	return s.cursor(), nil
+}
+
+// CreateStrict makes a session of what a caller sent, under the name that its
+// header gives it; n.ID may be empty. Unlike Create it refuses entries that an
+// append would refuse.
+func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
+	d, ok := ss.cfg.Dialects[n.Dialect]
+	if !ok {
+		return nil, fmt.Errorf("dialect %.64q is unknown: %w", n.Dialect, core.ErrInvalid)
+	}
+	h, err := d.Header(n.Header)
+	if err != nil {
+		return nil, fmt.Errorf("the header: %w", err)
+	}
+	want := core.SessionIDFor(n.Dialect, h.ID)
+	if n.ID == "" {
+		n.ID = want
+	}
+	if n.ID != want {
+		return nil, fmt.Errorf("the header says session %q, whose name is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
+	}
+	es, err := admitted(d, ss.cfg.Dialects, n)
+	if err != nil {
+		return nil, err
+	}
+	began := ss.cfg.Now()
+	kept, _, err := ss.Keep(ctx, es)
+	if err != nil {
+		return nil, err
+	}
+	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
+	if len(h.Parents) == 0 {
+		o.Kind = string(lineage.Create)
+	}
+	s, err := ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: kept})
+	if err != nil {
+		return nil, err
+	}
+	return s, ss.Renew(ctx, began, es)
+}
+
+// admitted returns the entries of a new session, checked as those of an append
+// to an empty one.
+func admitted(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
+	es := make([]core.Entry, len(n.Lines))
+	for i, line := range n.Lines {
+		e, err := checked(d, line, false)
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		es[i] = e
+	}
+	if len(es) == 0 {
+		return nil, nil
+	}
+	empty := core.NewState("", n.ID, all)
+	empty.Seq, empty.Dialect = 1, d // it is there, and nothing is in it
+	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
+	if err == nil && len(fresh) < len(es) {
+		err = fmt.Errorf("a line is there twice: %w", core.ErrInvalid)
+	}
+	return es, err
+}
+
+func clipped(s string) string { return s[:min(len(s), 64)] }
+
+// Load implements session.Log.
+func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, error) {
+	s, err := l.fresh(ctx, id)
+	if err != nil {
+		return session.Loaded{}, err
+	}
+	var out session.Loaded
+	var es []core.Entry
+	_ = s.View(func(st *core.State) error {
+		out.Dialect, out.Header, out.Cursor = st.Dialect.Name(), st.Header.Line, st.Cursor()
+		out.Covered = st.Checkpointed
+		out.Heads = make(map[string]core.Leaf, len(st.Heads))
+		out.Claims = map[string]core.Claim{}
+		out.Deleted = st.Deleted
+		for name, h := range st.Heads {
+			out.Heads[name] = h.Leaf
+			if h.Claim != nil {
+				out.Claims[name] = *h.Claim
+			}
+		}
+		es = st.Entries
+		return nil
+	})
+	out.Lines = make([][]byte, len(es))
+	for i := range es {
+		if out.Lines[i], err = l.sessions.Inline(ctx, es[i].Line); err != nil {
+			return session.Loaded{}, fmt.Errorf("entry %.64q: %w", es[i].ID, err)
+		}
+	}
+	return out, nil
+}
+
+// Append implements session.Log.
+func (l *Local) Append(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (session.Receipt, error) {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return session.Receipt{}, err
+	}
+	a := Append{Head: w.Head, Writer: w.Writer, Lines: lines}
+	if w.After != (core.Cursor{}) {
+		a.After = &w.After
+	}
+	rec, err := s.Append(ctx, a)
+	return session.Receipt{Stored: rec.Stored, Cursor: rec.Cursor}, err
+}
+
+// Amend implements session.Log.
+func (l *Local) Amend(ctx context.Context, id core.SessionID, w session.Writing, lines [][]byte) (core.Cursor, error) {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return core.Cursor{}, err
+	}
+	a := Amend{Head: w.Head, Writer: w.Writer}
+	a.Lines(lines)
+	return s.Amend(ctx, a)
+}
+
+// Move implements session.Log.
+func (l *Local) Move(ctx context.Context, id core.SessionID, w session.Writing, leaf core.Leaf) (core.Cursor, error) {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return core.Cursor{}, err
+	}
+	var after *core.Cursor
+	if w.After != (core.Cursor{}) {
+		after = &w.After
+	}
+	err = s.MoveAfter(ctx, w.Head, w.Writer, leaf, after)
+	return s.cursor(), err
+}
+
+// Claim implements session.Log.
+func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return core.Claim{}, err
+	}
+	mine, _, err := s.Claim(ctx, ClaimRequest(c))
+	if err == nil {
+		l.herald.Hold(id, headOr(c.Head), mine)
+	}
+	return mine, err
+}
+
+// Release implements session.Log.
+func (l *Local) Release(ctx context.Context, id core.SessionID, w session.Writing) error {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	delete(l.open, id)
+	l.mu.Unlock()
+	if w.Writer == "" {
+		return nil
+	}
+	defer l.herald.Drop(ctx, w.Writer)
+	return s.Release(ctx, w.Head, w.Writer, core.Notice{})
+}
+
+// Fork implements session.Log.
+func (l *Local) Fork(ctx context.Context, id core.SessionID, f session.Fork) (core.SessionID, error) {
+	src, err := l.fresh(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	s, err := l.sessions.Fork(ctx, src, Fork{ID: f.ID, Whole: f.Whole, At: f.At, Branched: !f.Whole, CWD: f.CWD, By: f.By, Key: f.Key})
+	if err != nil {
+		return "", err
+	}
+	return s.ID(), nil
+}
+
+// Delete implements session.Log.
+func (l *Local) Delete(ctx context.Context, id core.SessionID, n core.Notice) error {
+	s, err := l.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.Delete(ctx, n)
+}
+
+// Recent implements session.Log.
+func (l *Local) Recent(ctx context.Context, q session.Query) ([]session.Found, error) {
+	if l.finder == nil {
+		return nil, nil
+	}
+	return l.finder.Find(ctx, q)
+}
+
+// Follow implements session.Log.
+func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor, wait bool, f func(session.Event) error) error {
+	s, err := l.fresh(ctx, id)
+	if err != nil {
+		return err
+	}
+	pos, end, err := s.place(ctx, after)
+	if err != nil {
+		return err
+	}
+	log := l.sessions.cfg.Log
+	records := ReadTo(ctx, log, id, pos, end)
+	if wait {
+		records = log.Follow(ctx, id, pos)
+	}
+	for r, err := range Chained(ctx, log, id, pos, after, records) {
+		if err != nil {
+			return err
+		}
+		ev, err := l.event(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := f(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Local) event(ctx context.Context, r *core.Record) (session.Event, error) {
+	ev := session.Event{Cursor: core.CursorOf(r.Seq, r.Chain), Kind: r.Kind, Head: r.Head}
+	body := r.Body
+	switch r.Kind {
+	case core.KindAppend, core.KindAmend:
+	case core.KindRedact:
+		ev.Body, body, _ = bytes.Cut(body, []byte("\n"))
+	case core.KindOpen:
+		return ev, nil
+	default:
+		ev.Body = body
+		return ev, nil
+	}
+	for line := range bytes.SplitSeq(body, []byte("\n")) {
+		whole, err := l.sessions.Inline(ctx, line)
+		if err != nil {
+			return ev, err
+		}
+		ev.Lines = append(ev.Lines, whole)
+	}
+	return ev, nil
+}
+
+// place returns where in the log the record at a cursor lies, and the last one.
+// core.ErrLost when the log has no such record.
+func (s *Session) place(ctx context.Context, c core.Cursor) (pos, end core.Pos, err error) {
+	var have core.Cursor
+	_ = s.View(func(st *core.State) error {
+		have, end = st.Cursor(), st.Pos
+		return nil
+	})
+	if c == have {
+		return end, end, nil
+	}
+	if c == (core.Cursor{}) {
+		return 0, end, nil
+	}
+	for r, err := range ReadTo(ctx, s.ss.cfg.Log, s.id, 0, end) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if core.CursorOf(r.Seq, r.Chain) == c {
+			return r.Pos, end, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("session %s is at %s and has no record %s: %w", s.id, have, c, core.ErrLost)
+}
+
+func (s *Session) cursor() (c core.Cursor) {
+	_ = s.View(func(st *core.State) error {
+		c = st.Cursor()
+		return nil
+	})
+	return c
+}
+
+// get returns the session as it is in memory, opened where it is not.
+func (l *Local) get(ctx context.Context, id core.SessionID) (*Session, error) {
+	l.mu.Lock()
+	s := l.open[id]
+	l.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	s, err := l.sessions.Open(ctx, id)
+	if err != nil {
+		return nil, missing(id, err)
+	}
+	return l.keep(s), nil
+}
+
+// fresh returns the session as the log's leader has it.
+func (l *Local) fresh(ctx context.Context, id core.SessionID) (*Session, error) {
+	l.mu.Lock()
+	s := l.open[id]
+	l.mu.Unlock()
+	if s != nil {
+		return s, s.Refresh(ctx)
+	}
+	return l.get(ctx, id)
+}
+
+// keep returns the session that is kept under s's name, s where none is.
+func (l *Local) keep(s *Session) *Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if old := l.open[s.id]; old != nil {
+		return old
+	}
+	l.open[s.id] = s
+	return s
+}
+
+// missing says which session is not there.
+func missing(id core.SessionID, err error) error {
+	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
+		return fmt.Errorf("no session %s: %w", id, core.ErrNotFound)
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Losses counts what the log was found to have lost, since this process began.
+// Each is a fault of the servers or their disks that the operator should know
+// of.
+type Losses struct {
+	Redone  uint64 `json:"redone"`  // records that were stored a second time
+	Rescued uint64 `json:"rescued"` // lines that were put on a head of their own
+	Lent    uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
+	// Owed is how many lines sessions in the trash lack. This node alone knows
+	// them, until it ends; a session gets them when it is taken out of the trash.
+	Owed int64 `json:"owed"`
+}
+
+// Losses returns what was found lost and put back so far.
+func (ss *Sessions) Losses() Losses {
+	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Owed: ss.lost.owed.Load(), Lent: ss.cfg.Log.Backfilled()}
+}
+
+type losses struct {
+	redone, rescued atomic.Uint64
+	owed            atomic.Int64
+}
+
+func (l *losses) count(logger *slog.Logger, id core.SessionID, redone, rescued int) {
+	if redone > 0 {
+		l.redone.Add(uint64(redone))
+		logger.Error("the log had lost acknowledged records; they were put back. Look after its servers' disks",
+			"session", id, "records", redone)
+	}
+	if rescued > 0 {
+		l.rescued.Add(uint64(rescued))
+		logger.Error("the log had lost acknowledged records and somebody has gone on; their lines are on a head of their own (see: sessctl heads)",
+			"session", id, "lines", rescued)
+	}
+}
+
+// note says that strays were met.
+func (l *losses) note(logger *slog.Logger, v *view) {
+	if len(v.strays) > 0 {
+		logger.Warn("the log holds records that do not follow the others: their writers knew what it has lost",
+			"session", v.st.ID, "records", len(v.strays), "first", v.strays[0].Pos)
+	}
+}

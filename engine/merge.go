@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+// A Merge says how to make one session of two.
+type Merge struct {
+	ID    core.SessionID // of the new session; default a new id
+	HeadA string         // whose path of the first session is taken; default main
+	HeadB string         // and of the second
+	CWD   string         // default the first session's
+	By    string
+	Key   string // see core.Origin
+}
+
+// Merge makes a new session of two: what a's head stands for, then what b's
+// does, as package join has it, with both as its parents, in that order. a and
+// b may be the same session, also with the same head. Images are shared, not
+// copied.
+//
+// core.ErrInvalid where the two are of different dialects, core.ErrNotFound for
+// a head that is not there, core.ErrDeleted where one of them was erased.
+func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session, error) {
+	if m.ID == "" {
+		m.ID = core.NewSessionID(ulid.Make())
+	}
+	first, err := partOf(a, m.HeadA)
+	if err != nil {
+		return nil, err
+	}
+	second, err := partOf(b, m.HeadB)
+	if err != nil {
+		return nil, err
+	}
+	d := first.dialect
+	if d.Name() != second.dialect.Name() {
+		return nil, &mixedError{a.id, d.Name(), b.id, second.dialect.Name()}
+	}
+	es, err := convert.Merge(d, first.Side, second.Side, string(m.ID))
+	if err != nil {
+		return nil, fmt.Errorf("merge session %s with %s: %w", a.id, b.id, err)
+	}
+	now := ss.cfg.Now().UTC()
+	f := core.HeaderFields{ID: string(m.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: m.CWD, Parent: first.header.ID}
+	if f.CWD == "" {
+		f.CWD = first.header.CWD
+	}
+	if !lineage.IsRecording(ctx) {
+		f.Parent = ""
+	}
+	head, err := d.Header(d.NewHeader(f))
+	if err != nil {
+		return nil, err
+	}
+	if es, err = core.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
+		return nil, err
+	}
+	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}
+	return ss.Create(ctx, Birth{ID: m.ID, Origin: o, Header: head, Entries: es})
+}
+
+// A part is what a merge takes of one session.
+type part struct {
+	convert.Side
+	dialect core.Dialect
+	header  core.Header
+	from    core.Lineage
+}
+
+// partOf returns what head stands for in s.
+func partOf(s *Session, head string) (p part, err error) {
+	if head == "" {
+		head = core.MainHead
+	}
+	err = s.View(func(st *core.State) error {
+		if st.Erased != nil {
+			return st.Writable()
+		}
+		if st.Heads[head] == nil {
+			return fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
+		}
+		leaf := st.Leaf(head)
+		p = part{convert.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}
+		return nil
+	})
+	return p, err
+}
+
+// mixedError: sessions of two dialects cannot be one.
+type mixedError struct {
+	a        core.SessionID
+	dialectA string
+	b        core.SessionID
+	dialectB string
+}
+
+func (e *mixedError) Error() string {
+	return fmt.Sprintf("session %s is %s's and session %s is %s's, a session has one dialect; convert one first with: sessctl export %s --as %s --out FILE, then sessctl import FILE",
+		e.a, e.dialectA, e.b, e.dialectB, e.b, e.dialectA)
+}
+
+func (*mixedError) Unwrap() error { return core.ErrInvalid }

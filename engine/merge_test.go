@@ -1,0 +1,166 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream/streamtest"
+)
+
+// answer is an assistant's line that cost tokens.
+func answer(id, parent string, input int) string {
+	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"assistant","content":[],"usage":{"input":%d,"output":1}}}`, id, parent, input)
+}
+
+// FLEET-21
+func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
+	l, ss, _ := memory()
+	a := create(t, ss, "session-a", entry("a1", ""), answer("a2", "a1", 10))
+	b := create(t, ss, "session-b", entry("b1", ""), answer("b2", "b1", 5))
+	m, err := ss.Merge(t.Context(), a, b, engine.Merge{ID: "the-merge", By: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := folded(t, l, "the-merge", records(t, l, "the-merge"))
+	sameState(t, "merge", st, state(t, m))
+	equal(t, "entries", []string{"a1", "a2", "b1", "b2"}, ids(st))
+	equal(t, "below", "a2", st.Entries[2].Parent)
+	leaf, _ := st.Leaf(core.MainHead).ID()
+	equal(t, "leaf", "b2", leaf)
+	equal(t, "parents", []core.Lineage{
+		{Session: "session-a", Entry: "a2", Cursor: state(t, a).Cursor(), Kind: "merge"},
+		{Session: "session-b", Entry: "b2", Cursor: state(t, b).Cursor(), Kind: "merge"},
+	}, st.Origin.Lineages())
+	equal(t, "usage", core.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
+	equal(t, "its header names the first", "session-a", st.Header.Parent)
+	equal(t, "by", "me", st.Origin.By)
+	equal(t, "records of a", 1, len(records(t, l, "session-a")))
+	mustAppend(t, m, "", "", message("next"))
+	_, err = ss.Merge(t.Context(), a, b, engine.Merge{ID: "the-merge"})
+	wantErr(t, err, core.ErrExists)
+}
+
+// FLEET-21
+func TestMergeOfTwoHeadsOfOneSession(t *testing.T) {
+	_, ss, _ := memory()
+	s := create(t, ss, "session-a", entry("r", ""), entry("a", "r"))
+	if err := s.Move(t.Context(), "side", "", core.LeafAt("r")); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, "side", "", entry("b", "r"))
+	m, err := ss.Merge(t.Context(), s, s, engine.Merge{HeadB: "side"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "entries", []string{"r", "a", "b"}, ids(state(t, m)))
+	from := state(t, m).Origin.Lineages()
+	if len(from) != 2 || from[0].Session != from[1].Session || from[0].Entry != "a" || from[1].Entry != "b" {
+		t.Errorf("it came from %+v", from)
+	}
+}
+
+func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
+	l, ss, _ := memory()
+	a := create(t, ss, "session-a", entry("a", ""))
+	d := dialect.All()["operator"]
+	h, err := d.Header([]byte(`{"type":"session","version":3,"id":"session-o","timestamp":1.5,"cwd":"/w"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ss.Create(t.Context(), engine.Birth{ID: "session-o", Origin: core.Origin{Dialect: "operator"}, Header: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ss.Merge(t.Context(), a, o, engine.Merge{ID: "the-merge"})
+	wantErr(t, err, core.ErrInvalid)
+	if !strings.Contains(err.Error(), "sessctl export session-o --as pi") {
+		t.Errorf("it does not say what to do: %v", err)
+	}
+	_, err = ss.Merge(t.Context(), a, a, engine.Merge{ID: "the-merge", HeadB: "nope"})
+	wantErr(t, err, core.ErrNotFound)
+	equal(t, "records", 0, len(records(t, l, "the-merge")))
+}
+
+// RATH-09, RATH-10: a fork names where it is from, a detached copy does not.
+func TestForksOfEachKind(t *testing.T) {
+	_, ss, _ := memory()
+	src := create(t, ss, "session-a", entry("r", ""), entry("a", "r"))
+	for kind, want := range map[lineage.Kind]lineage.Stamp{
+		"":             {Kind: lineage.Fork, Parents: []lineage.Parent{{Session: "session-a", Kind: lineage.Fork, Entry: "a"}}},
+		lineage.Branch: {Kind: lineage.Branch, Parents: []lineage.Parent{{Session: "session-a", Kind: lineage.Branch, Entry: "a"}}},
+		lineage.Detach: {Kind: lineage.Detach},
+	} {
+		f, err := ss.Fork(t.Context(), src, engine.Fork{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state(t, f)
+		equal(t, string(kind), want, lineage.Of(st))
+		equal(t, "entries", []string{"r", "a"}, ids(st))
+		equal(t, "its header names it", kind != lineage.Detach, st.Header.Parent == "session-a")
+	}
+	_, err := ss.Fork(t.Context(), src, engine.Fork{Kind: lineage.Merge})
+	wantErr(t, err, core.ErrInvalid)
+}
+
+// RATH-52, RATH-53, RATH-55: a scope's journal has the sessions made in it, in
+// order; where recording is off they are made without a word of their origin.
+// The log itself is the registry: each is found there by its id.
+func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
+	_, ss, _ := memory()
+	src := create(t, ss, "session-a", entry("r", ""))
+	var j lineage.Journal
+	scope := lineage.Track(t.Context(), &j)
+	fork, err := ss.Fork(scope, src, engine.Fork{ID: "the-fork-z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := ss.Fork(lineage.Recording(scope, false), fork, engine.Fork{ID: "the-silent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.Merge(scope, src, silent, engine.Merge{ID: "the-merge"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ss.Fork(scope, src, engine.Fork{ID: "the-fork-z"}); err == nil {
+		t.Error("made twice")
+	}
+	if got := j.Visits(); !slices.Equal(got, []core.SessionID{"the-fork-z", "the-merge"}) {
+		t.Errorf("the journal has %v", got)
+	}
+	equal(t, "of its origin", lineage.Stamp{Kind: lineage.Unknown}, lineage.Of(state(t, silent)))
+	b, err := j.Export(func(id core.SessionID) (lineage.Node, bool) {
+		s, err := ss.Open(t.Context(), id)
+		if err != nil {
+			return lineage.Node{}, false
+		}
+		st := state(t, s)
+		return lineage.Node{ID: id, Stamp: lineage.Of(st), Entries: len(st.Entries)}, true
+	}, true)
+	if err != nil || strings.Count(string(b), "\n") != 2 || !strings.Contains(string(b), `"id": "the-merge", "parent_session_ids": ["session-a", "the-silent"]`) {
+		t.Errorf("exported, %v:\n%s", err, b)
+	}
+}
+
+// The record of a fork that an older version wrote says the same as before.
+func TestForksOfOlderVersionsAreRead(t *testing.T) {
+	l := memlog.New("test")
+	ss := node(l, streamtest.NewBlobs())
+	src := create(t, ss, "session-a", entry("r", ""))
+	b := engine.Birth{
+		ID: "the-older-fork", Header: state(t, src).Header,
+		Origin: core.Origin{Dialect: "pi", From: &core.Lineage{Session: "session-a", Cursor: state(t, src).Cursor(), Entry: "r", Kind: "fork"}},
+	}
+	if _, err := ss.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	st := folded(t, l, b.ID, records(t, l, b.ID))
+	equal(t, "parents", []core.Lineage{*b.Origin.From}, st.Origin.Lineages())
+}

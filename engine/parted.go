@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+)
+
+// A file and its session in the log may have parted: an agent went on with the
+// file, and somebody else with the session. Both are kept, on heads of their own,
+// if the importer says so.
+
+func (how ImportHow) check() error {
+	switch o := how.OnConflict; {
+	case o != "" && o != session.Fail && o != session.Branch:
+		return fmt.Errorf("on conflict %.64q: a file's lines stay behind each other, say fail or branch: %w", o, core.ErrInvalid)
+	case how.Branch == "":
+		return nil
+	case o != session.Branch:
+		return fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", how.Branch, core.ErrInvalid)
+	case how.Branch == core.MainHead:
+		return fmt.Errorf("the branch of a file cannot be called %s: %w", core.MainHead, core.ErrInvalid)
+	}
+	return core.CheckHead(how.Branch)
+}
+
+// wentOn reports whether head stands behind entries that f lacks and that are
+// more than labels and names, which are given to sessions from outside.
+func wentOn(st *core.State, head string, f *core.File) bool {
+	has := map[string]bool{}
+	for i := range f.Entries {
+		has[f.Entries[i].ID] = true
+	}
+	notes := noteTypes(st.Dialect)
+	at, _ := st.Leaf(head).ID()
+	for range len(st.Entries) {
+		e, ok := st.Entry(at)
+		if !ok || has[at] {
+			return false
+		}
+		if !notes[e.Type] {
+			return true
+		}
+		at = e.Parent
+	}
+	return false
+}
+
+// noteTypes are the types of labels and names.
+func noteTypes(d core.Dialect) map[string]bool {
+	types := map[string]bool{}
+	for _, line := range [][]byte{d.NewLabel("x", "x"), d.NewName("x")} {
+		if e, err := d.Entry(line); line != nil && err == nil {
+			types[e.Type] = true
+		}
+	}
+	return types
+}
+
+// parentOf is behind which entry of the log the first of fresh goes.
+func parentOf(fresh []core.Entry) core.Leaf {
+	for i := range fresh {
+		if !fresh[i].Aside && fresh[i].Parent != "" {
+			return core.LeafAt(fresh[i].Parent)
+		}
+	}
+	return core.NoLeaf
+}
+
+// headFor is the head that the entries that f adds, fresh, are for, and the claim
+// to write to it from: the head that they go on from, the writer's own and main
+// before others, such as one that an earlier import made; else the writer's own,
+// for which the file was made; else main. Whoever holds a head may write to
+// others that are free.
+func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (head, as string) {
+	names := st.HeadNames() // main first
+	own := ""
+	for _, name := range names {
+		if c := st.Heads[name].Claim; c != nil && writer != "" && c.Writer == writer {
+			own = name
+			names = append([]string{own}, names...)
+			break
+		}
+	}
+	from := parentOf(fresh)
+	for _, name := range names {
+		switch {
+		case from.IsNone() || st.Leaf(name) != from:
+		case own != "" && st.Heads[name].Claim == nil:
+			return name, ""
+		default:
+			return name, writer
+		}
+	}
+	if own != "" && !wentOn(st, own, f) {
+		return own, writer
+	}
+	return core.MainHead, writer
+}
+
+// branchFile puts the lines of a, which are those of fresh, on a head of their
+// own.
+func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, how ImportHow) (Append, Receipt, error) {
+	from := parentOf(fresh)
+	b := a
+	b.Head, b.Writer, b.from = how.Branch, "", &from
+	if how.After == nil {
+		b.After = nil
+	}
+	if b.Head == "" {
+		b.Head = s.branchName(a)
+	}
+	rec, err := s.store(ctx, b)
+	if err != nil {
+		return b, rec, fmt.Errorf("head %q: %w", b.Head, err)
+	}
+	return b, rec, nil
+}
+
+// A partedError is a *core.ConflictError of a file and not of a moment: to look
+// again will not help.
+type partedError struct{ *core.ConflictError }
+
+func (e *partedError) Error() string {
+	return "the session went on otherwise than the file: " + e.ConflictError.Error()
+}
+
+func (e *partedError) Unwrap() error { return e.ConflictError }
+
+// partedFrom says who wrote what since the head stood at an entry that f has.
+func (s *Session) partedFrom(ctx context.Context, f *core.File, a Append) error {
+	var want core.Cursor
+	err := s.replay(ctx, func(st *core.State) {
+		if want == (core.Cursor{}) || !wentOn(st, a.Head, f) {
+			want = st.Cursor()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	moved := &core.ConflictError{Session: s.id, Head: a.Head, Want: want}
+	_ = s.View(func(st *core.State) error {
+		moved.Have, moved.Leaf = st.Cursor(), st.Leaf(a.Head)
+		return nil
+	})
+	moved.Lines = a.Lines
+	moved.Since, moved.More = s.since(ctx, a.Head, want.Seq)
+	return &partedError{moved}
+}

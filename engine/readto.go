@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// ReadTo yields the session's records behind after, up to the one at end, which
+// the log has: it was the last, or is before it. A replica that lags is asked
+// again until ctx ends, which is core.ErrUnavailable. An error is yielded once,
+// last, with a nil record; what ends without one is whole.
+func ReadTo(ctx context.Context, log core.Log, id core.SessionID, after, end core.Pos) iter.Seq2[*core.Record, error] {
+	read := func(after core.Pos) iter.Seq2[*core.Record, error] { return log.Read(ctx, id, after, end) }
+	return upTo(ctx, id, after, end, read, func(r *core.Record) core.Pos { return r.Pos })
+}
+
+// ScanTo is ReadTo without bodies.
+func ScanTo(ctx context.Context, log Log, id core.SessionID, after, end core.Pos) iter.Seq2[*core.Lazy, error] {
+	scan := func(after core.Pos) iter.Seq2[*core.Lazy, error] { return log.Scan(ctx, id, after, end) }
+	return upTo(ctx, id, after, end, scan, func(z *core.Lazy) core.Pos { return z.Pos })
+}
+
+func upTo[R any](ctx context.Context, id core.SessionID, after, end core.Pos, read func(core.Pos) iter.Seq2[R, error], pos func(R) core.Pos) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for after < end {
+			before := after
+			for r, err := range read(before) {
+				if err == nil {
+					after = pos(r)
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+			if after == before && retry.Pause(ctx) != nil {
+				var none R
+				yield(none, fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable))
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// A broker may forget the end of a log that it had acknowledged: it lost power
+// before its disk had flushed, or its disk was restored from an older copy. Who
+// still knows those records puts them back. See "Lost tail" in
+// docs/ARCHITECTURE.md.
+
+// putBack loads the session anew and stores what the log has lost of it. Where
+// the log ends with a record that is known, the records behind it go in again,
+// unchanged; others that know them may do the same. Where somebody has gone on
+// meanwhile, the lines that are missing go to a head of their own. The returned
+// view has all of it. gone is why the log has nothing of the session, or nil.
+func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
+	redone, rescued := 0, 0
+	for {
+		v, err := s.ss.load(ctx, s.id)
+		if gone != nil && errors.Is(err, core.ErrNotFound) {
+			v, err = view{st: core.NewState(s.ss.cfg.Log.Name(), s.id, s.ss.cfg.Dialects)}, nil
+		}
+		if err != nil {
+			return view{}, err
+		}
+		again := false
+		for !again {
+			r, err := s.owed(&v)
+			if err != nil {
+				return view{}, err
+			}
+			if r == nil && v.st.Seq == 0 {
+				return view{}, gone
+			}
+			if r == nil {
+				s.ss.lost.count(s.ss.cfg.Logger, s.id, redone, rescued)
+				return v, nil
+			}
+			stored, err := s.restore(ctx, &v, r)
+			if err != nil {
+				return view{}, err
+			}
+			again = !stored
+			switch {
+			case stored && r.Redo:
+				redone++
+			case stored:
+				rescued += r.Count
+			}
+		}
+		if err := retry.Pause(ctx); err != nil {
+			return view{}, fmt.Errorf("put back what the log lost of session %s: %v: %w", s.id, err, core.ErrUnavailable)
+		}
+	}
+}
+
+// restore stores r behind v and folds it. It returns false where only reading
+// anew can tell what became of it, or another record came first.
+func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
+	s.ss.revive(ctx, s.id, r.Body)
+	pos, err := s.ss.cfg.Log.Append(core.WithReserve(ctx), s.id, v.end.pos, r)
+	if errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("put back what the log lost of session %s: %w", s.id, err)
+	}
+	r.Pos, r.After = pos, v.end.pos
+	return true, v.fold(r)
+}
+
+// owed returns the next record that v needs to have all that is known of the
+// session, or nil.
+func (s *Session) owed(v *view) (*core.Record, error) {
+	switch {
+	case v.st.Seq == s.st.Seq && v.st.Chain == s.st.Chain:
+		return s.rescue(v, s.owing)
+	case v.st.Erased != nil, s.st.Erased != nil && v.st.Seq >= s.st.Seq:
+		return nil, nil
+	}
+	if known := v.mem.at(s.st.Seq); known != nil && known.Chain == s.st.Chain {
+		return s.rescue(v, s.owing)
+	}
+	if next := s.mem.at(v.st.Seq + 1); next != nil && v.st.Follows(next) && v.end.pos == v.st.Pos {
+		return redo(v, next), nil
+	}
+	return s.rescue(v, slices.Concat(s.st.Entries, lacking(s.st, s.owing)))
+}
+
+// redo returns r as it is stored a second time, behind v.
+func redo(v *view, r *core.Record) *core.Record {
+	again := *r
+	again.Redo, again.Restored = true, false
+	switch r.Kind {
+	case core.KindOpen:
+		again.Base = 0
+	case core.KindCheckpoint:
+		// Its base is where the last record lies that its snapshot covers.
+		m, err := core.ReadManifest(r)
+		if err != nil {
+			break // it was read before
+		}
+		if covered := v.mem.at(m.Seq); covered != nil {
+			again.Base = covered.Pos
+		}
+	default:
+		again.Base = v.st.Base
+	}
+	return &again
+}
+
+// rescue returns the append of those of es that v lacks, to a head of their own.
+// It is nil where none is missing. Lines that a session in the trash lacks are
+// kept until it is out.
+func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
+	missing := lacking(v.st, es)
+	if len(missing) == 0 || v.st.Seq == 0 {
+		s.owe(nil)
+		return nil, nil
+	}
+	if err := v.st.Writable(); err != nil {
+		s.owe(missing)
+		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them: sessctl rm --undo "+string(s.id),
+			"session", s.id, "lines", len(missing), "err", err)
+		return nil, nil
+	}
+	r := &core.Record{
+		Kind: core.KindAppend, Head: s.strayHead(v.st, s.lastWriter()), Writer: s.writer,
+		Count: len(missing), Body: core.LinesBody(missing),
+		Seq: v.st.Seq + 1, Base: v.st.Base, Epoch: v.st.Epoch,
+	}
+	r.Chain = v.st.Chain.Next(r)
+	return r, nil
+}
+
+// owe notes the lines that the session is to get once it takes lines again.
+func (s *Session) owe(es []core.Entry) {
+	s.ss.lost.owed.Add(int64(len(es) - len(s.owing)))
+	s.owing = es
+	s.owes.Store(len(es) > 0)
+}
+
+// Owes reports whether the session in memory has lines that the log lost and that
+// it takes only once it is out of the trash: whoever forgets it, loses them.
+func (s *Session) Owes() bool { return s.owes.Load() }
+
+// lacking returns those of es that st has not.
+func lacking(st *core.State, es []core.Entry) []core.Entry {
+	var missing []core.Entry
+	var nameless map[string]bool // lines of st without an id
+	for _, e := range es {
+		if e.ID != "" {
+			if _, ok := st.Entry(e.ID); !ok {
+				missing = append(missing, e)
+			}
+			continue
+		}
+		if nameless == nil {
+			nameless = map[string]bool{}
+			for i := range st.Entries {
+				if st.Entries[i].ID == "" {
+					nameless[string(st.Entries[i].Line)] = true
+				}
+			}
+		}
+		if !nameless[string(e.Line)] {
+			missing = append(missing, e)
+		}
+	}
+	return missing
+}
+
+// lastWriter is who wrote the last lines in memory.
+func (s *Session) lastWriter() string {
+	for i := len(s.mem.records) - 1; i >= 0; i-- {
+		if r := s.mem.records[i]; r.Kind == core.KindAppend {
+			return r.Writer
+		}
+	}
+	return s.writer
+}
+
+// strayHead is the head for the lines of a writer that the log lost, or that
+// are strays: one that nobody holds.
+func (s *Session) strayHead(st *core.State, writer string) string {
+	name := "stray-" + writer
+	if core.CheckHead(name) != nil {
+		name = "stray-" + s.writer
+	}
+	for n := 2; st.MayWrite(name, s.writer, false) != nil; n++ {
+		name = fmt.Sprintf("stray-%s-%d", s.writer, n)
+	}
+	return name
+}
+
+// Known returns the session's latest records, as this process has them in
+// memory. They may not be changed.
+func (s *Session) Known() []*core.Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.mem.records)
+}

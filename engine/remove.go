@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Erase says that the session is gone for good: from then on nothing can be
+// written to it, and whoever tries is told by whom it was erased. What it
+// consists of is for the caller to remove, once Erase has returned nil: see
+// Log.Forget. may is asked of the state that is erased; its error is Erase's,
+// and nothing is stored then. core.ErrHeld while the session is held. That it was
+// erased before is no error.
+func (s *Session) Erase(ctx context.Context, n core.Notice, may func(*core.State) error) error {
+	return s.noticeIf(ctx, core.KindErase, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Erased != nil }, may)
+}
+
+// DeleteIf is Delete where may returns no error for the state that goes.
+func (s *Session) DeleteIf(ctx context.Context, n core.Notice, may func(*core.State) error) error {
+	return s.noticeIf(ctx, core.KindDelete, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Deleted != nil }, may)
+}
+
+// Hold sees to it that nothing of the session can be deleted, erased or redacted
+// until Unhold. Appending goes on. A session that is held stays held by whoever
+// was first.
+func (s *Session) Hold(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindHold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held != nil })
+}
+
+// Unhold ends a hold, whoever's it is. It is no error where there is none.
+func (s *Session) Unhold(ctx context.Context, n core.Notice) error {
+	return s.notice(ctx, core.KindUnhold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held == nil })
+}
+
+// LastErase returns what the log says of a session that was erased, and where
+// that record lies. core.ErrConflict where the session was not erased.
+func (ss *Sessions) LastErase(ctx context.Context, id core.SessionID) (*core.Record, core.Notice, error) {
+	var n core.Notice
+	last, err := ss.lastOf(ctx, id)
+	if err != nil {
+		return nil, n, err
+	}
+	if last.Kind != core.KindErase {
+		return nil, n, fmt.Errorf("session %s was not erased: %w", id, core.ErrConflict)
+	}
+	if err := json.Unmarshal(last.Body, &n); err != nil {
+		return nil, n, fmt.Errorf("erase record of session %s: %v: %w", id, err, core.ErrCorrupt)
+	}
+	return last, n, nil
+}
+
+// A Redaction replaces entries for good.
+type Redaction struct {
+	IDs    []string // of the entries
+	Text   string   // in place of every text of theirs
+	Notice core.Notice
+}
+
+// Redact replaces what the entries say and remembers that: nobody can give them
+// other bytes again. Their old bytes are still in the log until a checkpoint
+// covers the redaction and the records before it are dropped. core.ErrHeld while
+// the session is held, core.ErrNotFound for an entry that is not there,
+// core.ErrInvalid for one that its agent could not read without what is taken
+// out. That all of them were redacted before is no error.
+func (s *Session) Redact(ctx context.Context, r Redaction) error {
+	n := r.Notice
+	if n.Time.IsZero() {
+		n.Time = s.ss.cfg.Now().UTC()
+	}
+	if n.Host == "" {
+		n.Host = s.ss.cfg.Host
+	}
+	first, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
+		if !fresh {
+			return nil, errNotFresh
+		}
+		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+			return nil, err
+		}
+		es, err := redacted(st, r)
+		if err != nil || len(es) == 0 {
+			return nil, err
+		}
+		body := bytes.Join([][]byte{first, core.LinesBody(es)}, []byte("\n"))
+		return &core.Record{Kind: core.KindRedact, Head: core.MainHead, Writer: s.writer, Count: len(es), Body: body}, nil
+	}, nil)
+}
+
+// Redacted returns the entries as Redact would have them, without those that
+// were redacted before. It stores nothing. Its errors are those of Redact.
+func (s *Session) Redacted(r Redaction) (es []core.Entry, err error) {
+	err = s.View(func(st *core.State) error {
+		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+			return err
+		}
+		es, err = redacted(st, r)
+		return err
+	})
+	return es, err
+}
+
+// redacted returns the entries of r as they are to be, less those that were
+// redacted before.
+func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
+	var es []core.Entry
+	for i, id := range r.IDs {
+		old, ok := st.Entry(id)
+		if !ok {
+			return nil, &core.LineError{Line: i + 1, ID: id, Err: fmt.Errorf("session %s has no such entry: %w", st.ID, core.ErrNotFound)}
+		}
+		if st.Redacted[id] {
+			continue
+		}
+		line, err := core.Blank(old.Line, r.Text)
+		var e core.Entry
+		if err == nil {
+			e, err = checked(st.Dialect, line, false)
+		}
+		if err == nil && (e.ID != old.ID || e.Parent != old.Parent || e.Type != old.Type || e.Time != old.Time || e.Aside != old.Aside) {
+			err = fmt.Errorf("it would not be the same entry any more: %w", core.ErrInvalid)
+		}
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: id, Err: fmt.Errorf("an entry of type %q cannot be redacted: %w", old.Type, err)}
+		}
+		es = append(es, e)
+	}
+	return es, nil
+}

@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// A Past is a session's history as somebody else has it, such as a backup:
+// records that follow each other, without their bodies.
+type Past struct {
+	// Seq and Chain are of the record before the first of Steps. Both are zero
+	// where that is the session's open, or its erase.
+	Seq   uint64
+	Chain core.Chain
+	Steps []Step
+}
+
+// A Step is one record of a Past.
+type Step struct {
+	Seq   uint64     `json:"seq"`
+	Chain core.Chain `json:"chain"`
+	Kind  core.Kind  `json:"kind"`
+}
+
+// PastOf returns the past that records are, behind one with that seq and chain.
+func PastOf(seq uint64, chain core.Chain, records []*core.Record) Past {
+	p := Past{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
+	for i, r := range records {
+		p.Steps[i] = Step{r.Seq, r.Chain, r.Kind}
+	}
+	return p
+}
+
+func (p *Past) check() error {
+	if len(p.Steps) == 0 {
+		return fmt.Errorf("a past without records: %w", core.ErrInvalid)
+	}
+	if p.Seq == 0 && p.Steps[0].Kind == core.KindErase && len(p.Steps) == 1 {
+		return nil
+	}
+	for i := range p.Steps {
+		if p.Steps[i].Seq != p.Seq+uint64(i)+1 {
+			return fmt.Errorf("record %d where %d should be: %w", p.Steps[i].Seq, p.Seq+uint64(i)+1, core.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+func (p *Past) end() Step { return p.Steps[len(p.Steps)-1] }
+
+// at returns the chain of record seq, as far as p knows it.
+func (p *Past) at(seq uint64) (core.Chain, bool) {
+	if seq == p.Seq && seq != 0 {
+		return p.Chain, true
+	}
+	first := p.Steps[0].Seq
+	if seq < first || seq-first >= uint64(len(p.Steps)) {
+		return core.Chain{}, false
+	}
+	return p.Steps[seq-first].Chain, true
+}
+
+// A Standing says how a session in the log stands to a Past of it.
+type Standing string
+
+// How a session can stand to a past of it.
+const (
+	Absent Standing = "absent" // the log has nothing of it
+	Same   Standing = "same"   // both end with the same record
+	Behind Standing = "behind" // the log ends with a record of the past, which goes on
+	Ahead  Standing = "ahead"  // the past ends with a record of the log, which goes on
+	Apart  Standing = "apart"  // each goes on from a common record, or from none, in its own way
+	Short  Standing = "short"  // the log ends before the records of the past begin
+	Erased Standing = "erased" // the log has erased it
+)
+
+// A Comparison is how a session in the log stands to a Past of it.
+type Comparison struct {
+	Standing Standing    `json:"standing"`
+	Log      core.Cursor `json:"log"`    // where the session ends in the log
+	Past     core.Cursor `json:"past"`   // where the past ends
+	Shared   core.Cursor `json:"shared"` // the last record of both, zero where none is known
+	Lacks    int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
+
+	last *core.Record // of the log
+}
+
+// Compare holds a session in the log to p, and changes nothing.
+func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p Past) (Comparison, error) {
+	if err := p.check(); err != nil {
+		return Comparison{}, err
+	}
+	end := p.end()
+	c := Comparison{Past: core.CursorOf(end.Seq, end.Chain)}
+	last, err := ss.lastOf(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		c.Standing, c.Lacks = Absent, len(p.Steps)
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Log, c.last = core.CursorOf(last.Seq, last.Chain), last
+	known, within := p.at(last.Seq)
+	switch {
+	case last.Seq == end.Seq && last.Chain == end.Chain:
+		c.Standing, c.Shared = Same, c.Log
+	case last.Kind == core.KindErase:
+		c.Standing = Erased
+	case within && known == last.Chain:
+		c.Standing, c.Shared, c.Lacks = Behind, c.Log, int(end.Seq-last.Seq)
+	case last.Seq < p.Seq:
+		c.Standing = Short
+	default:
+		return c, ss.shared(ctx, id, &c, p)
+	}
+	return c, nil
+}
+
+// shared finds the last record that log and past have in common, among those
+// that the log still has. Where the past ends before those, and nothing tells
+// otherwise, the log is ahead.
+func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison, p Past) error {
+	other := false
+	for r, err := range ReadTo(ctx, ss.cfg.Log, id, 0, c.last.Pos) {
+		if err != nil {
+			return err
+		}
+		switch chain, ok := p.at(r.Seq); {
+		case ok && chain == r.Chain:
+			c.Shared = core.CursorOf(r.Seq, r.Chain)
+		case ok:
+			other = true
+		}
+	}
+	c.Standing = Ahead
+	if c.Log.Seq < c.Past.Seq || other && c.Shared != c.Past {
+		c.Standing = Apart
+	}
+	return nil
+}
+
+// Err is why nothing of the past can be stored in the log, or nil.
+func (c *Comparison) Err(id core.SessionID) error {
+	switch c.Standing {
+	case Apart:
+		if c.Shared == (core.Cursor{}) {
+			return fmt.Errorf("session %s is another in the log, which has it up to %s, than in the backup, up to %s; nothing was stored: %w",
+				id, c.Log, c.Past, core.ErrConflict)
+		}
+		return fmt.Errorf("session %s went two ways behind %s: in the log to %s, in the backup to %s; nothing was stored: %w",
+			id, c.Shared, c.Log, c.Past, core.ErrConflict)
+	case Short:
+		return fmt.Errorf("session %s ends at %s in the log, and the backup's snapshot reaches further: the records between are in neither, so nothing was stored. "+
+			"Restore it into a log that does not have it, such as a new one of the same name: %w", id, c.Log, core.ErrConflict)
+	case Erased:
+		if c.last != nil {
+			return erased(id, c.last)
+		}
+		return fmt.Errorf("session %s was erased from the log at %s, its id is never used again: %w", id, c.Log, core.ErrDeleted)
+	}
+	return nil
+}
+
+// Refold returns the state that records come to behind the record with that seq
+// and chain, whose snapshot a checkpoint among them names; both are zero where the
+// first record is an open. It proves that a log which gets them can be read: each
+// follows the one before it, and the snapshot is there. The state is nil where
+// the only record is an erase. Nothing is stored.
+func (ss *Sessions) Refold(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (*core.State, error) {
+	p := PastOf(seq, chain, records)
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if seq == 0 && records[0].Kind == core.KindErase {
+		return nil, nil
+	}
+	st := core.NewState(ss.cfg.Log.Name(), id, ss.cfg.Dialects)
+	if seq != 0 {
+		base, err := coveringBase(seq, chain, records)
+		if err != nil {
+			return nil, err
+		}
+		if st, _, err = ss.loadCheckpoint(ctx, id, base); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range records {
+		if err := st.Apply(r); err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
+		}
+	}
+	if st.Alien != "" {
+		return nil, st.Writable()
+	}
+	return st, nil
+}
+
+// coveringBase returns the checkpoint among records whose snapshot covers the
+// record with that seq and chain.
+func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.Record, error) {
+	for _, r := range records {
+		if r.Kind != core.KindCheckpoint {
+			continue
+		}
+		if m, err := core.ReadManifest(r); err == nil && m.Seq == seq && m.Chain == chain {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("no checkpoint among these records names a snapshot that covers record %d: %w", seq, core.ErrInvalid)
+}
+
+// Restore stores those of records that the log lacks of a session, unchanged but
+// for their bases and a mark that they are a redo, through the same sequence
+// check as everything else. They must be what Refold accepts. A session that the
+// log has with the same records, or with more, is left alone; Comparison.Err says
+// where the two do not go together, and then nothing is stored. It may be called
+// again: what is there already is found. A session whose base is a checkpoint
+// cannot be read before that is stored, so a call that broke off is to be repeated.
+func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c Comparison, stored int, err error) {
+	p := PastOf(seq, chain, records)
+	for {
+		now, err := ss.Compare(ctx, id, p)
+		if err != nil {
+			return now, stored, err
+		}
+		if c.Standing == "" {
+			c = now // how it stood before
+		}
+		if now.Standing != Absent && now.Standing != Behind {
+			return c, stored, now.Err(id)
+		}
+		n, err := ss.putRecords(ctx, id, &now, records)
+		stored += n
+		again := errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain)
+		if err != nil && (!again || retry.Pause(ctx) != nil) {
+			return c, stored, fmt.Errorf("restore session %s: %w", id, err)
+		}
+	}
+}
+
+// putRecords stores the records that c says the log lacks.
+func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Comparison, records []*core.Record) (stored int, err error) {
+	var after, base core.Pos
+	if last := c.last; last != nil {
+		after, base = last.Pos, last.Base
+		if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
+			base = last.Pos
+		}
+	}
+	placed := map[uint64]core.Pos{} // by seq
+	for i, r := range records[len(records)-c.Lacks:] {
+		again := *r
+		again.Redo, again.Restored, again.Base = true, true, base
+		switch r.Kind {
+		case core.KindOpen, core.KindErase:
+			again.Base = 0
+		case core.KindCheckpoint:
+			if again.Base, err = ss.covered(ctx, id, r, placed, c.last); err != nil {
+				return stored, err
+			}
+		}
+		put := ctx
+		if i > 0 || c.last != nil { // who has begun ends: half a session is worth nothing
+			put = core.WithReserve(ctx)
+		}
+		if after, err = ss.cfg.Log.Append(put, id, after, &again); err != nil {
+			return stored, err
+		}
+		stored++
+		placed[r.Seq] = after
+		if r.Kind == core.KindOpen || r.Kind == core.KindCheckpoint {
+			base = after
+		}
+	}
+	return stored, nil
+}
+
+// covered returns where the last record lies that a checkpoint's snapshot covers:
+// 0 where the log has none up to it.
+func (ss *Sessions) covered(ctx context.Context, id core.SessionID, r *core.Record, placed map[uint64]core.Pos, last *core.Record) (core.Pos, error) {
+	m, err := core.ReadManifest(r)
+	if err != nil {
+		return 0, err
+	}
+	if pos, ok := placed[m.Seq]; ok {
+		return pos, nil
+	}
+	if last == nil {
+		return 0, nil
+	}
+	for there, err := range ReadTo(ctx, ss.cfg.Log, id, 0, last.Pos) {
+		if err != nil {
+			return 0, err
+		}
+		if there.Seq == m.Seq && there.Chain == m.Chain {
+			return there.Pos, nil
+		}
+	}
+	return 0, nil
+}

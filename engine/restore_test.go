@@ -1,0 +1,176 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream/streamtest"
+)
+
+// pastFrom returns what a backup has of a session whose records are rs, from the
+// nth on, and those.
+func pastFrom(rs []*core.Record, n int) (engine.Past, []*core.Record) {
+	seq, chain := uint64(0), core.Chain{}
+	if n > 0 {
+		seq, chain = rs[n-1].Seq, rs[n-1].Chain
+	}
+	return engine.PastOf(seq, chain, rs[n:]), rs[n:]
+}
+
+func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
+	t.Parallel()
+	l, ss, _ := memory()
+	s := create(t, ss, "session1", entry("root", ""))
+	for _, id := range []string{"a", "b", "c"} {
+		mustAppend(t, s, core.MainHead, "", message(id))
+	}
+	rs := records(t, l, "session1")
+	_, elsewhere, _ := memory()
+	other := create(t, elsewhere, "session1", entry("root", ""))
+	mustAppend(t, other, core.MainHead, "", message("x"))
+
+	// A log of its own for each: it has the first n of the records.
+	with := func(n int) *engine.Sessions {
+		_, to, _ := memory()
+		if n > 0 {
+			if _, stored, err := to.Restore(t.Context(), "session1", 0, core.Chain{}, rs[:n]); err != nil || stored != n {
+				t.Fatalf("%d of %d stored: %v", stored, n, err)
+			}
+		}
+		return to
+	}
+	gone := with(4)
+	if err := open(t, gone, "session1").Erase(t.Context(), core.Notice{By: "ada"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		log   *engine.Sessions
+		from  int // the past begins behind so many records
+		upTo  int // and ends with this one
+		want  engine.Standing
+		lacks int
+		err   error
+	}{
+		{"nothing is there", with(0), 0, 4, engine.Absent, 4, nil},
+		{"all is there", with(4), 0, 4, engine.Same, 0, nil},
+		{"all is there, the past has a snapshot", with(4), 2, 4, engine.Same, 0, nil},
+		{"the end is missing", with(2), 0, 4, engine.Behind, 2, nil},
+		{"all behind the snapshot is missing", with(2), 2, 4, engine.Behind, 2, nil},
+		{"somebody went on", with(4), 0, 3, engine.Ahead, 0, nil},
+		{"somebody went on behind the snapshot", with(4), 1, 2, engine.Ahead, 0, nil},
+		{"the log ends before the snapshot", with(1), 2, 4, engine.Short, 0, core.ErrConflict},
+		{"it was erased", gone, 0, 4, engine.Erased, 0, core.ErrDeleted},
+		{"another session of that name", elsewhere, 0, 4, engine.Apart, 0, core.ErrConflict},
+	} {
+		p, _ := pastFrom(rs[:c.upTo], c.from)
+		got, err := c.log.Compare(t.Context(), "session1", p)
+		if err != nil || got.Standing != c.want || got.Lacks != c.lacks {
+			t.Errorf("%s: %+v, %v; want %s, lacks %d", c.name, got, err, c.want, c.lacks)
+		}
+		if err := got.Err("session1"); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.err)
+		}
+	}
+}
+
+// What comes back is the session, on its snapshot or not, whatever of it is there
+// already and however often it is asked for.
+func TestARestoredSessionIsTheSameRecords(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	s := create(t, ss, "session1", entry("root", ""))
+	mustAppend(t, s, core.MainHead, "", message("a"))
+	mustAppend(t, s, core.MainHead, "", message("b"))
+	checkpoint(t, s, b)
+	mustAppend(t, s, core.MainHead, "", message("c"))
+	rs := records(t, l, "session1")
+	want := state(t, open(t, ss, "session1"))
+
+	for _, from := range []int{0, 3} { // from the open, or on the snapshot
+		p, part := pastFrom(rs, from)
+		for there := range len(part) + 1 {
+			if there > 0 && from > 0 && there < 2 {
+				continue // the checkpoint is the first record, and its base
+			}
+			to := newLogWith(b)
+			if there > 0 {
+				if _, _, err := to.sessions.Restore(t.Context(), "session1", p.Seq, p.Chain, part[:there]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := to.sessions.Refold(t.Context(), "session1", p.Seq, p.Chain, part); err != nil {
+				t.Fatal(err)
+			}
+			for i, lacks := range []int{len(part) - there, 0} {
+				if _, stored, err := to.sessions.Restore(t.Context(), "session1", p.Seq, p.Chain, part); err != nil || stored != lacks {
+					t.Errorf("from %d with %d there, time %d: %d stored, want %d: %v", from, there, i, stored, lacks, err)
+				}
+			}
+			got := records(t, to.log, "session1")
+			if len(got) != len(part) {
+				t.Fatalf("%d records, want %d", len(got), len(part))
+			}
+			for i := range got {
+				if got[i].Chain != part[i].Chain || !got[i].Redo || !got[i].Restored {
+					t.Errorf("record %d is %+v", part[i].Seq, got[i])
+				}
+			}
+			if in := inspect(t, to.sessions, "session1"); in.Redone != 0 || in.Restored != len(part) { // nothing was lost
+				t.Errorf("%d records are said to be put back, %d of %d restored", in.Redone, in.Restored, len(part))
+			}
+			again := open(t, to.sessions, "session1")
+			if st := state(t, again); st.Chain != want.Chain || string(st.Render()) != string(want.Render()) {
+				t.Errorf("from %d with %d there: it is\n%s", from, there, st.Render())
+			}
+			mustAppend(t, again, core.MainHead, "", message("d")) // and it lives
+		}
+	}
+}
+
+// Nothing is stored of what cannot be the session.
+func TestAPastThatDoesNotFoldIsNoSession(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	s := create(t, ss, "session1", entry("root", ""))
+	mustAppend(t, s, core.MainHead, "", message("a"))
+	checkpoint(t, s, b)
+	mustAppend(t, s, core.MainHead, "", message("b"))
+	rs := records(t, l, "session1")
+	bent := *rs[1]
+	bent.Body = []byte(message("evil"))
+	for name, c := range map[string]struct {
+		from    int
+		records []*core.Record
+		id      core.SessionID
+		want    error
+	}{
+		"no records":        {0, nil, "session1", core.ErrInvalid},
+		"a hole":            {0, []*core.Record{rs[0], rs[2]}, "session1", core.ErrInvalid},
+		"other bytes":       {0, []*core.Record{rs[0], &bent}, "session1", core.ErrStray},
+		"another session's": {0, rs, "session2", core.ErrStray},
+		"without the base":  {3, rs[3:], "session1", core.ErrInvalid},
+	} {
+		p, part := pastFrom(rs, c.from)
+		if c.records == nil || c.from == 0 {
+			part = c.records
+		}
+		if _, err := ss.Refold(t.Context(), c.id, p.Seq, p.Chain, part); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// A newPlace is a log with a node on it.
+type newPlace struct {
+	log      core.Log
+	sessions *engine.Sessions
+}
+
+// newLogWith returns a new log beside the snapshots and blobs of b.
+func newLogWith(b *streamtest.Blobs) newPlace {
+	l, _, _ := memory()
+	return newPlace{l, node(l, b)}
+}

@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
+	"github.com/sesslog/sesslog/stream/streamtest"
+)
+
+// A log that is nearly full refuses entries, and still lets writers take over,
+// give up and end.
+func TestTheLastRoomIsNotForEntries(t *testing.T) {
+	t.Parallel()
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 256 << 10, Blobs: b})
+	ss := node(l, b)
+	s := create(t, ss, "session1", entry("root", ""))
+	mine := claim(t, s, engine.ClaimRequest{})
+	n := 1
+	var st stream.ShardState
+	for st.Full < stream.AppendsFull { // what is known between two answers of the server is a little more than is there
+		var err error
+		for ; err == nil && n < 1000; n++ {
+			_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{noise(n)}})
+		}
+		wantErr(t, err, core.ErrFull)
+		n--
+		if st, err = l.State(t.Context(), 0); err != nil || st.Full < 0.89 || st.Full > 0.95 {
+			t.Fatalf("entries were refused when the shard was %v full, %v", st.Full, err)
+		}
+	}
+
+	wantErr(t, tryCreate(t.Context(), ss), core.ErrFull)
+	_, err := s.Amend(t.Context(), engine.Amend{Writer: mine.Writer, Change: func(st *core.State) ([]core.Entry, error) {
+		e, _ := st.Entry("root")
+		e.Line = []byte(strings.Replace(string(e.Line), "hi", "ho", 1))
+		return []core.Entry{e}, nil
+	}})
+	wantErr(t, err, core.ErrFull)
+
+	if err := s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
+		t.Errorf("release: %v", err)
+	}
+	claim(t, open(t, node(l, b), "session1"), engine.ClaimRequest{})
+	checkpoint(t, s, b)
+	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	equal(t, "entries", n, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, and those before n
+}
+
+func noise(n int) []byte {
+	return fmt.Appendf(nil, `{"type":"custom","id":"n%d","x":"%s"}`, n, strings.Repeat(rand.Text()+rand.Text()+rand.Text(), 10))
+}
+
+// The server's own room counts where a stream has no limit, and an append does
+// not wait to hear of it.
+func TestAServerWithoutRoomRefuses(t *testing.T) {
+	t.Parallel()
+	var full atomic.Int64 // per cent
+	var broken atomic.Bool
+	b := streamtest.NewBlobs()
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Room: func(string) (used, limit int64, err error) {
+		if broken.Load() {
+			return 0, 0, errors.New("no space left on device")
+		}
+		return full.Load() << 20, 100 << 20, nil
+	}})
+	s := create(t, node(l, b), "session1", entry("root", ""))
+	know := func() { // what an append would learn in time
+		if _, err := l.State(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full.Store(91)
+	know()
+	_, err := appendLines(t.Context(), s, message("a"))
+	wantErr(t, err, core.ErrFull)
+	before := len(b.All)
+	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
+	wantErr(t, err, core.ErrFull)
+	equal(t, "blobs after an append with an image was refused", before, len(b.All))
+	mine := claim(t, s, engine.ClaimRequest{})
+	if err := s.RefreshStrict(t.Context()); err != nil {
+		t.Error(err)
+	}
+	full.Store(96)
+	know()
+	wantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)
+	broken.Store(true)
+	know()
+	wantErr(t, s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}), core.ErrFull)
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Error(err)
+	}
+	broken.Store(false)
+	full.Store(50)
+	for { // nobody asks for it but the appends themselves
+		_, err := s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("b")})})
+		if err == nil {
+			break
+		}
+		wantErr(t, err, core.ErrFull)
+		time.Sleep(50 * time.Millisecond)
+	}
+}

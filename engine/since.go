@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	// explainTime bounds how long it is found out what came in between.
+	explainTime = 3 * time.Second
+	// window is how far back in the stream it is looked at first, and windowGrows
+	// by how much further when that was not far enough.
+	window      = 256
+	windowGrows = 16
+)
+
+// explained adds to err, which says that another came first and is nobody
+// else's, a's lines and what happened since a's writer saw the head last.
+func (s *Session) explained(ctx context.Context, a Append, err error) error {
+	fenced, isFenced := errors.AsType[*core.FencedError](err)
+	moved, isMoved := errors.AsType[*core.ConflictError](err)
+	var seen uint64
+	switch {
+	case a.After != nil:
+		seen = a.After.Seq
+	case isFenced && fenced.Holder != nil:
+		seen = fenced.Holder.Seq - 1
+	}
+	back := core.Refused{Lines: a.Lines}
+	if seen > 0 {
+		back.Since, back.More = s.since(ctx, a.Head, seen)
+	}
+	if isFenced {
+		fenced.Refused = back
+	}
+	if isMoved {
+		moved.Refused = back
+		if a.After != nil {
+			moved.Want = *a.After // a rebase saw it later
+		}
+	}
+	return err
+}
+
+// since is what happened to head behind record seq: the first of it, and how
+// many records the session has behind those. Nothing where it cannot be told.
+func (s *Session) since(ctx context.Context, head string, seq uint64) (found []core.Change, more int) {
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	var last uint64
+	var end core.Pos
+	var claims []*core.Claim
+	_ = s.View(func(st *core.State) error {
+		last, end = st.Seq, st.Pos
+		for _, h := range st.Heads {
+			if h.Claim != nil {
+				claims = append(claims, h.Claim)
+			}
+		}
+		return nil
+	})
+	for back := core.Pos(window); ; back *= windowGrows {
+		from := end - min(back, end)
+		found, more = nil, 0
+		first := true
+		for r, err := range s.ss.cfg.Log.Read(ctx, s.id, from, end) {
+			if err != nil {
+				return nil, 0
+			}
+			if first && r.Seq > seq+1 && from > 0 {
+				break // further back
+			}
+			first = false
+			if len(found) == core.MaxChanges {
+				return found, int(last - r.Seq + 1)
+			}
+			if r.Seq > seq && r.Head == head {
+				found = s.noted(found, r, &claims)
+			}
+		}
+		if !first || from == 0 {
+			return found, more
+		}
+	}
+}
+
+// noted adds what r says of its head.
+func (s *Session) noted(found []core.Change, r *core.Record, claims *[]*core.Claim) []core.Change {
+	c := core.Change{Cursor: core.CursorOf(r.Seq, r.Chain), Kind: r.Kind, Writer: r.Writer, Time: r.Time, Count: r.Count}
+	switch r.Kind {
+	case core.KindAppend:
+		es, err := core.BodyEntries(s.dialect(), r.Body)
+		if err != nil {
+			return found
+		}
+		for i := range es[:min(len(es), core.MaxChanged)] {
+			if n := len(es[i].ID); n > 0 && n <= core.MaxEntryID {
+				c.Entries = append(c.Entries, es[i].ID)
+			}
+		}
+	case core.KindClaim:
+		claim := core.Claim{}
+		_ = json.Unmarshal(r.Body, &claim) // who it is, as far as it says
+		claim.Writer, claim.Epoch, claim.Seq = r.Writer, r.Epoch, r.Seq
+		*claims = append(*claims, &claim)
+	case core.KindHead, core.KindRelease:
+	default:
+		return found
+	}
+	for _, claim := range *claims {
+		if claim.Writer == r.Writer {
+			c.Who = claim
+		}
+	}
+	return append(found, c)
+}
+
+// stoodAt is where a's head stood when its writer saw it last: at a.After, or
+// else when the claim that a speaks from ended, or another's began that keeps it
+// out. why is the error that says so.
+func (s *Session) stoodAt(ctx context.Context, a Append, why error) (core.Leaf, error) {
+	var holder *core.Claim
+	if e, ok := errors.AsType[*core.FencedError](why); ok {
+		holder = e.Holder
+	}
+	var stood core.Leaf
+	found := false
+	err := s.replay(ctx, func(st *core.State) {
+		switch {
+		case a.After != nil:
+			if st.Cursor() == *a.After {
+				stood, found = st.Leaf(a.Head), true
+			}
+		case a.Writer != "":
+			if c := holderOf(st, a.Head); c != nil && c.Writer == a.Writer {
+				stood, found = st.Leaf(a.Head), true
+			}
+		case holder != nil && st.Seq < holder.Seq:
+			stood, found = st.Leaf(a.Head), true
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("where head %q of session %s stood is not in the log any more: %w", a.Head, s.id, core.ErrLost)
+	}
+	return stood, err
+}
+
+// replay calls see with the session's state after each record, from the oldest
+// on that reading can begin at.
+func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
+	log := s.ss.cfg.Log
+	last, err := log.LastLink(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	for base, err := range log.Read(ctx, s.id, 0, last.Pos) {
+		if err != nil {
+			return err
+		}
+		if base.Kind != core.KindOpen && base.Kind != core.KindCheckpoint {
+			continue
+		}
+		v, err := s.ss.loadBase(ctx, s.id, base)
+		if err != nil {
+			return err
+		}
+		see(v.st)
+		return s.ss.readOn(ctx, &v, last, func(r *core.Record) error {
+			err := v.read(r)
+			see(v.st)
+			return err
+		})
+	}
+	return fmt.Errorf("session %s has no base: %w", s.id, core.ErrCorrupt)
+}

@@ -1,0 +1,33 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/logtest"
+)
+
+// young is a log whose leader knows nothing for the first few questions.
+type young struct {
+	core.Log
+	questions int
+}
+
+func (l *young) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	if l.questions--; l.questions >= 0 {
+		return nil, fmt.Errorf("no message found: %w", core.ErrNotFound)
+	}
+	return l.Log.Last(ctx, id)
+}
+
+func TestALeaderThatKnowsNothingYetIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	l, ss, b := memory()
+	id := logtest.NewID()
+	create(t, ss, id, entry("a", ""))
+	equal(t, "entries", []string{"a"}, ids(state(t, open(t, node(&young{l, 3}, b), id))))
+	_, err := node(&young{l, 3}, b).Open(t.Context(), logtest.NewID())
+	wantErr(t, err, core.ErrNotFound)
+}

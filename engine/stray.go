@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Strays is how many records of the session are in the log and not in its
+// state: their writers knew another past, which the log has forgotten.
+func (s *Session) Strays() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.strays)
+}
+
+// Adopt stores the lines of strays that the session lacks, each writer's on a
+// head of its own. A checkpoint behind it frees readers of the strays.
+func (s *Session) Adopt(ctx context.Context) error {
+	for more := true; more; {
+		if err := s.write(ctx, func(st *core.State, fresh bool) (r *core.Record, err error) {
+			if !fresh {
+				return nil, errNotFresh
+			}
+			if err := st.Writable(); err != nil {
+				return nil, err
+			}
+			r = s.nextAdoption(st)
+			more = r != nil
+			return r, nil
+		}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextAdoption returns the append of what st lacks of the first stray of which
+// it lacks something, or nil.
+func (s *Session) nextAdoption(st *core.State) *core.Record {
+	for _, stray := range s.strays {
+		if r := s.adoption(st, stray); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// adoption returns the append of what st lacks of a stray's lines, or nil.
+func (s *Session) adoption(st *core.State, stray *core.Record) *core.Record {
+	if stray.Kind != core.KindAppend {
+		return nil
+	}
+	es, err := core.BodyEntries(st.Dialect, stray.Body)
+	if err != nil {
+		return nil // no writer of this session made it
+	}
+	missing := lacking(st, es)
+	if len(missing) == 0 {
+		return nil
+	}
+	s.ss.lost.count(s.ss.cfg.Logger, s.id, 0, len(missing))
+	return &core.Record{
+		Kind: core.KindAppend, Head: s.strayHead(st, stray.Writer), Writer: s.writer,
+		Count: len(missing), Body: core.LinesBody(missing),
+	}
+}
+
+// covered forgets the strays up to at, which a checkpoint covers.
+func (s *Session) covered(at core.Pos) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.strays) > 0 && s.strays[0].Pos <= at {
+		s.strays = s.strays[1:]
+	}
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// RefreshStrict brings the session up to a record that was its last at some
+// moment of the call, as a quorum of the log's servers has it. After it returns
+// nil, every append that was acknowledged before the call is in the state, and
+// no cut-off server had a say in that. It tries until ctx ends, which is
+// core.ErrUnavailable. It writes to the stream, though not to the session, so from
+// 95 % of its room on a log answers core.ErrFull; Refresh works then.
+//
+// Callers that wait at the same time share a barrier.
+func (s *Session) RefreshStrict(ctx context.Context) error {
+	r := s.barriers.join(s.proveOnce)
+	defer s.barriers.leave(r)
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return fmt.Errorf("strict read of session %s: no quorum of the log answered in time: %w: %w", s.id, ctx.Err(), core.ErrUnavailable)
+	}
+}
+
+// proveOnce catches up and proves, again and again until it has, or until ctx
+// ends. It lets others have their turn between tries.
+func (s *Session) proveOnce(ctx context.Context) error {
+	for {
+		err := s.proveEnd(ctx)
+		again := errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUnavailable)
+		if !again || retry.Pause(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// proveEnd holds the turn, so that no append of this node comes between.
+func (s *Session) proveEnd(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	return s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos)
+}
+
+// ProveAbsent returns nil when a quorum of the log's servers had nothing of the
+// session at some moment of the call, and core.ErrConflict when it has
+// something. The other errors are those of RefreshStrict.
+func (ss *Sessions) ProveAbsent(ctx context.Context, id core.SessionID) error {
+	for {
+		err := ss.cfg.Log.Prove(ctx, id, 0)
+		if !errors.Is(err, core.ErrUnavailable) || retry.Pause(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// Rounds let callers share the runs of a function. Whoever comes gets the
+// result of a run that began after it came.
+type rounds struct {
+	mu      sync.Mutex
+	next    *round // that nobody runs yet
+	running bool
+}
+
+// A round is one run and those who wait for it.
+type round struct {
+	ctx     context.Context
+	cancel  context.CancelFunc // when nobody waits any more
+	waiting int
+	done    chan struct{} // closed when err is set
+	err     error
+}
+
+// join makes the caller one of those who wait for the next round. Each must
+// leave.
+func (rs *rounds) join(run func(context.Context) error) *round {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.next == nil {
+		rs.next = &round{done: make(chan struct{})}
+		rs.next.ctx, rs.next.cancel = context.WithCancel(context.Background())
+	}
+	rs.next.waiting++
+	if !rs.running {
+		rs.running = true
+		go rs.serve(run)
+	}
+	return rs.next
+}
+
+func (rs *rounds) leave(r *round) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r.waiting--; r.waiting > 0 {
+		return
+	}
+	r.cancel()
+	if rs.next == r {
+		rs.next = nil
+	}
+}
+
+// serve runs one round after another while somebody waits.
+func (rs *rounds) serve(run func(context.Context) error) {
+	for {
+		rs.mu.Lock()
+		r := rs.next
+		rs.next = nil
+		if r == nil {
+			rs.running = false
+		}
+		rs.mu.Unlock()
+		if r == nil {
+			return
+		}
+		r.err = run(r.ctx)
+		close(r.done)
+	}
+}

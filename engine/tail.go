@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// A Tail is the records that a session is read from, besides a snapshot.
+type Tail struct {
+	// Seq and Chain are of the record before the first of Records. Both are zero
+	// where that is the session's open, or its erase, or just the first that the
+	// log has.
+	Seq   uint64
+	Chain core.Chain
+	// Covered is up to where the snapshot reaches that the session is read from; 0
+	// where it is read from its open.
+	Covered uint64
+	// Last is the session's last record as the leader had it, without body.
+	Last *core.Record
+	// Records are those behind that up to Last, each held to the one before it.
+	// Strays are left out. An error is yielded once, last.
+	Records iter.Seq2[*core.Lazy, error]
+}
+
+// A TailFrom says where a tail begins.
+type TailFrom struct {
+	// After is a record that the caller has: the tail goes on behind it, where it
+	// is on the session's chain and not before its base. Else it begins at the base.
+	After core.Cursor
+	// Start asks for all that the log has, from the session's first record on.
+	Start bool
+}
+
+// Tail returns a session's records from its base on: what its checkpoint's
+// snapshot does not cover, or all since its open. The base itself is one of them.
+// No snapshot is read. core.ErrCorrupt where the base is not there.
+func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
+	l := ss.cfg.Log
+	var err error
+	for range loadTries { // a new base and a purge may come between
+		var last *core.Record
+		if last, err = ss.lastOf(ctx, id); err != nil {
+			return nil, err
+		}
+		var t *Tail
+		if t, err = tailTo(ctx, l, id, last, from); err == nil || !isDamage(err) {
+			return t, err
+		}
+	}
+	return nil, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// tailTo is Tail for a session that ends with last.
+func tailTo(ctx context.Context, l Log, id core.SessionID, last *core.Record, from TailFrom) (*Tail, error) {
+	t := &Tail{Last: last}
+	if last.Kind == core.KindErase {
+		t.Records = ScanTo(ctx, l, id, last.Pos-1, last.Pos)
+		return t, nil
+	}
+	var begin mark
+	if !from.Start {
+		base, err := baseLinks(ctx, l, id, last)
+		if err != nil {
+			return nil, err
+		}
+		if begin, t.Seq, err = beforeBase(base); err != nil {
+			return nil, err
+		}
+		t.Covered = t.Seq
+		if from.After.Seq >= base.Seq {
+			at, err := findBehind(ctx, l, id, begin, t.Seq, last, from.After)
+			if err != nil {
+				return nil, err
+			}
+			if at.pos != 0 {
+				begin, t.Seq = at, from.After.Seq
+			}
+		}
+	}
+	t.Chain = begin.chain
+	t.Records = t.chained(ctx, l, id, begin.pos)
+	return t, nil
+}
+
+func (t *Tail) chained(ctx context.Context, l Log, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
+	var have core.Cursor
+	if t.Seq != 0 {
+		have = core.CursorOf(t.Seq, t.Chain)
+	}
+	return ChainedLazily(ctx, l, id, after, have, ScanTo(ctx, l, id, after, t.Last.Pos))
+}
+
+// baseLinks returns the base of last, without its body where that is an open.
+func baseLinks(ctx context.Context, l Log, id core.SessionID, last *core.Record) (*core.Record, error) {
+	at := last.Base
+	if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
+		at = last.Pos
+	}
+	base, err := l.LinkAt(ctx, id, at)
+	if err == nil && base.Kind == core.KindCheckpoint && len(base.Body) == 0 {
+		base, err = l.At(ctx, id, at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("base of record %d: %w", last.Seq, err)
+	}
+	return base, nil
+}
+
+// beforeBase returns the record behind which a session with that base is read.
+func beforeBase(base *core.Record) (mark, uint64, error) {
+	switch base.Kind {
+	case core.KindOpen:
+		return mark{}, 0, nil
+	case core.KindCheckpoint:
+		m, err := core.ReadManifest(base)
+		if err != nil {
+			return mark{}, 0, err
+		}
+		return mark{base.Base, m.Chain}, m.Seq, nil
+	}
+	return mark{}, 0, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+}
+
+// findBehind returns the record that want names among those behind after, whose
+// seq is seq; none where it is none of them.
+func findBehind(ctx context.Context, l Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
+	if core.CursorOf(last.Seq, last.Chain) == want {
+		return mark{last.Pos, last.Chain}, nil
+	}
+	t := Tail{Seq: seq, Chain: after.chain, Last: last}
+	for z, err := range t.chained(ctx, l, id, after.pos) {
+		if err != nil {
+			return mark{}, err
+		}
+		if core.CursorOf(z.Seq, z.Chain) == want {
+			return mark{z.Pos, z.Chain}, nil
+		}
+		if z.Seq >= want.Seq {
+			break
+		}
+	}
+	return mark{}, nil
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// EraseUnread is Session.Erase for a session that cannot be opened, because
+// records or its snapshot are damaged or of another version: nothing is read of
+// it but its last record and, to tell whether it is held, the kinds of those
+// before. core.ErrHeld where one of them, or the manifest of a checkpoint, says
+// so. The record is stored behind whatever is last. That it was erased before is
+// no error.
+func (ss *Sessions) EraseUnread(ctx context.Context, id core.SessionID, n core.Notice) error {
+	if n.Time.IsZero() {
+		n.Time = ss.cfg.Now().UTC()
+	}
+	if n.Host == "" {
+		n.Host = ss.cfg.Host
+	}
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
+	defer cancel()
+	writer := ss.cfg.NewID()
+	for {
+		last, err := ss.lastOf(ctx, id)
+		if err != nil || last.Kind == core.KindErase {
+			return err
+		}
+		if err := heldUnread(ctx, ss.cfg.Log, id, last); err != nil {
+			return err
+		}
+		r := &core.Record{
+			Kind: core.KindErase, Seq: last.Seq + 1, Base: last.Base,
+			Head: core.MainHead, Writer: writer, Epoch: last.Epoch, Body: body,
+		}
+		if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
+			r.Base = last.Pos
+		}
+		r.Chain = last.Chain.Next(r)
+		_, err = ss.cfg.Log.Append(core.WithReserve(ctx), id, last.Pos, r)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrUncertain) || retry.Pause(ctx) != nil {
+			return fmt.Errorf("erase session %s: %w", id, err)
+		}
+	}
+}
+
+// heldUnread returns core.ErrHeld where the records up to last say that the
+// session is held, as far as they can be read.
+func heldUnread(ctx context.Context, l Log, id core.SessionID, last *core.Record) error {
+	var h holding
+	for at := core.Pos(0); at < last.Pos; {
+		before := at
+		for z, err := range l.Scan(ctx, id, at, last.Pos) {
+			if bad, ok := errors.AsType[*core.RecordError](err); ok && bad.Pos > at {
+				at = bad.Pos // it says nothing; what is behind it may
+				break
+			}
+			if err != nil {
+				return err
+			}
+			at = z.Pos
+			if err := h.take(ctx, z); err != nil {
+				return err
+			}
+		}
+		if at == before {
+			return fmt.Errorf("the records of session %s do not arrive: %w", id, core.ErrUnavailable)
+		}
+	}
+	st := core.State{ID: id, Held: h.by}
+	return st.Removable()
+}
+
+// A holding is who holds a session, as far as record seq.
+type holding struct {
+	by  *core.Notice
+	seq uint64
+}
+
+// take takes in the next record. One that cannot be read changes nothing.
+func (h *holding) take(ctx context.Context, z *core.Lazy) error {
+	if z.Kind != core.KindHold && z.Kind != core.KindUnhold && z.Kind != core.KindCheckpoint {
+		return nil
+	}
+	r, err := z.Whole(ctx)
+	if errors.Is(err, core.ErrCorrupt) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch z.Kind {
+	case core.KindHold:
+		n := &core.Notice{}
+		_ = json.Unmarshal(r.Body, n) // who it was, as far as it says
+		h.by, h.seq = n, z.Seq
+	case core.KindUnhold:
+		h.by, h.seq = nil, z.Seq
+	default:
+		// What a checkpoint covers may end before the records in front of it.
+		if m, err := core.ReadManifest(r); err == nil && m.Seq >= h.seq {
+			h.by, h.seq = m.Held, m.Seq
+		}
+	}
+	return nil
+}

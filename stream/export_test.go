@@ -1,4 +1,0 @@
-package stream
-
-// TruncateWithin bounds the bytes of the sessions that Truncate sees to at a time.
-func (ss *Sessions) TruncateWithin(n int64) { ss.atOnce = n }
