@@ -26,8 +26,8 @@ const (
 	forever = 0
 )
 
-// verbs makes the commands. Commands keep their flags, so they are made anew
-// for each run.
+// verbs are the constructors of the commands. Each run has commands of its own,
+// because a command keeps the values of its flags.
 var verbs = []func(*app) *cobra.Command{
 	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
 	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
@@ -82,8 +82,9 @@ func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) 
 func (a *app) root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sessctl",
-		Short:         "Read, write and move agents' sessions",
-		Long:          "sessctl reads, writes and moves agents' sessions that are kept in a log.\n\n" + sessionHelp,
+		Short:         "Read, write and move the sessions of agents",
+		Long:          rootHelp,
+		Example:       rootExample,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -111,18 +112,19 @@ func (a *app) root() *cobra.Command {
 	cmd.CompletionOptions.DisableDefaultCmd = true // there is completionCmd
 	cmd.SuggestionsMinimumDistance = 2
 	f := cmd.PersistentFlags()
-	f.StringVar(&a.url, "url", "", "the node's `URL`, or those of several nodes, with commas between: where one cannot be reached the next is asked (SESS_URL; default "+defaultURL+")")
-	f.StringVar(&a.contextName, "context", "", "ask the cluster of this `NAME`, see: sessctl contexts (SESS_CONTEXT; default the current one)")
-	f.StringVar(&a.token, "token", "", "the `TOKEN` that the node asks for (SESS_TOKEN, which no process list shows)")
+	f.StringVar(&a.url, "url", "", "the `URL` of the node, or of several nodes separated by commas, of which the first that answers is used (SESS_URL; default  "+defaultURL+")")
+	f.StringVar(&a.contextName, "context", "", "use the cluster of the context `NAME`, see sessctl contexts (SESS_CONTEXT; default the current one)")
+	f.StringVar(&a.token, "token", "", "the `TOKEN` to authenticate with (SESS_TOKEN, which process lists do not show)")
 	a.tls.add(f)
-	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table, for people; wide, a table that is not cut, with more columns; json or yaml, for programs")
-	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s, none where the work grows with the session)")
+	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table; wide, a table that is not cut and has more columns; json or yaml, for programs")
+	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s; no limit for verbs whose work grows with the session)")
 	for _, verb := range verbs {
 		cmd.AddCommand(verb(a))
 	}
 	a.complete(cmd)
 	explainArguments(cmd)
-	groupVerbs(cmd)
+	addTopics(cmd)
+	setHelp(cmd)
 	return cmd
 }
 
@@ -201,7 +203,7 @@ func (a *app) notice(why string) api.Notice {
 
 // whyFlag asks for the reason that a notice has.
 func whyFlag(cmd *cobra.Command, why *string) {
-	cmd.Flags().StringVar(why, "why", "", "the reason, a `TEXT` that the log keeps")
+	cmd.Flags().StringVar(why, "why", "", "the reason, a `TEXT` that the log stores")
 }
 
 // input returns standard input. A read of it ends with ctx, which a read from

@@ -18,32 +18,33 @@ func appendCmd(a *app) *cobra.Command {
 		Use:   "append SESSION",
 		Short: "Append entry lines from standard input, or one entry",
 		Long: `Reads entry lines from standard input, one JSON object per line, and appends
-them to a head, all of them or none. Blank lines do not count. Where a line
-lacks id, parentId or timestamp, they are filled in. It ends once the lines are
-durable.
+them to a head: all of them or none. Blank lines are ignored. If a line lacks
+id, parentId or timestamp, the node fills them in. append returns when the lines
+are durable.
 
-With --kind it reads nothing and appends one entry, in the words of whatever
-agent's session it is: sessctl append ID --kind message --text "Go on."
+With --kind it reads no input and appends one entry of that kind, in the format
+of the session's agent.
 
-Where another writer came first (the head moved since --after, or another holds
-it), --on-conflict decides. fail stores nothing and says who wrote what. rebase
-puts the lines behind what was written since: parents that are filled in, or
-that are where the head stood at --after, follow; a head that another holds is
-left to them. branch puts them on a new head that goes on from where this writer
-saw the head last: at --after, or at its claim's end. The same lines again find
-their branch.
+If another writer was first (the head moved since --after, or another writer
+holds it), --on-conflict decides. fail stores nothing and shows what was
+written. rebase appends the lines after what was written: parents that were
+filled in, or that were the head's entry at --after, are replaced; it never
+writes to a head that another writer holds. branch appends them to a new head
+that starts where this writer last saw the old one: at --after, or at the end of
+its claim. Repeating the append finds the same branch.
 
 Lines from standard input that could not be stored are returned unchanged: in
-the file that --unsent names, else on standard output. So no line that came
-through a pipe is lost, also if no node answers. Lines that break a rule are not
+the file that --unsent names, else on standard output. Invalid lines are not
 returned.
 
-Should the answer be lost, the same lines with the same --key are stored once,
-through whatever node.
+If the answer is lost, repeat the append with the same --key, on any node: the
+lines are stored once.
 
 With -o json: one object with ids (of each line, in order), seq (the cursor),
-stored (lines that were not there before), blobs, and head where the lines are
-on a branch.`,
+stored (lines that were new), blobs, and head if the lines are on a branch.`,
+		Example: `sessctl append 019a <lines.jsonl
+sessctl append 019a --kind message --text "Continue."
+sessctl append 019a --on-conflict branch --unsent rest.jsonl <lines.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.kindFlags.alone(cmd); err != nil {
@@ -58,8 +59,8 @@ on a branch.`,
 	f.writerFlags.add(cmd)
 	f.kindFlags.add(cmd)
 	f.conflictFlags.add(cmd)
-	cmd.Flags().StringVar(&f.unsent, "unsent", "", "write lines that could not be stored to `FILE`, which is not there yet (default standard output)")
-	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` by which the same append is known again (default a new one)")
+	cmd.Flags().StringVar(&f.unsent, "unsent", "", "write lines that could not be stored to the new `FILE` (default standard output)")
+	cmd.Flags().StringVar(&f.key, "key", "", "the `KEY` that identifies this append if it is repeated (default a new one)")
 	cmd.Flags().StringVar(&f.after, "after", "", "append only if the head has not moved since this `CURSOR`")
 	a.dryFlag(cmd)
 	return cmd

@@ -19,21 +19,23 @@ func attachCmd(a *app) *cobra.Command {
 	var f attachFlags
 	cmd := &cobra.Command{
 		Use:   "attach SESSION",
-		Short: "Read along with a session, live",
-		Long: `Shows the last turns of a conversation, and then what is written to it as it is
-stored, until it is interrupted: prompts and answers as they are, a tool call in
-one line, of a result its beginning, and who claims, releases or moves a head.
-What is on another head than main says so; --head shows one head alone. Nothing
-in the session can command the terminal: what it would obey is made visible.
+		Short: "Follow a session live",
+		Long: `Shows the last turns of a conversation and then each new entry as it is stored,
+until it is interrupted: prompts and answers in full, a tool call as one line,
+the beginning of a tool result, and claims, releases and moves of heads. Entries
+on heads other than main name their head; --head shows one head only. Control
+characters in a session are made visible, so that a session cannot control the
+terminal.
 
-It only reads. When the node goes away it waits, and goes on where it was, also
-through another node of --url.
+attach only reads. If the node fails, it waits and then continues at the same
+place, also through another node of --url.
 
-With -o json: one object for each entry, and for each record without entries,
-each on a line of its own: seq (the cursor of its record; of the turns that come
-first, that of where the session stood), head, kind (append, amend, redact,
-claim, release, head and the like), time, and entry, or body for kinds that have
-none.`,
+With -o json: one object per line for each entry, and for each record without
+entries: seq (the cursor of its record; for the first turns the cursor at which
+the session was read), head, kind (append, amend, redact, claim, release, head
+and others), time, and entry, or body for kinds without entries.`,
+		Example: `sessctl attach 019a
+sessctl attach 019a --last 20`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.last < 0 {
@@ -53,8 +55,8 @@ none.`,
 			return err
 		},
 	}
-	cmd.Flags().IntVarP(&f.last, "last", "n", 5, "begin with the last `N` turns, each a prompt and what came of it")
-	cmd.Flags().StringVar(&f.head, "head", "", "show the head `NAME` alone (default main's last turns, then what is written to any head)")
+	cmd.Flags().IntVarP(&f.last, "last", "n", 5, "begin with the last `N` turns, each a prompt and its answers")
+	cmd.Flags().StringVar(&f.head, "head", "", "show only the head `NAME` (default the last turns of main, then writes to every head)")
 	return cmd
 }
 

@@ -14,13 +14,15 @@ func auditCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what operators did to the log",
-		Long: `Lists who put sessions in the trash, took them out, held, redacted or erased
-them, when and why, the latest last. What sessions hold is not in it.
+		Long: `Lists who moved sessions to the trash, restored, held, redacted or erased them,
+with time and reason, the latest last. The list has no content of sessions.
 
 With -o json: a list with an object for each record: n (its number), time, act,
 session, by, host, token, request, node, why, outcome (begun, done, refused or
-failed), and detail. by and host are the caller's own words; token is the one that
-it was let in by.`,
+failed), and detail. by and host are what the caller stated; token is the one
+that authorized the call.`,
+		Example: `sessctl audit
+sessctl audit --since 24h`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.sinceTime(since)
@@ -32,7 +34,7 @@ it was let in by.`,
 			return a.audit(ctx, from)
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only what was done since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or how long ago, such as 24h")
+	cmd.Flags().StringVar(&since, "since", "", "only records since `WHEN`: a time such as 2026-01-02T03:04:05Z, a day, or an age such as 24h")
 	return cmd
 }
 

@@ -20,20 +20,22 @@ func backupCmd(a *app) *cobra.Command {
 		Use:   "backup --to TARGET",
 		Short: "Back up all sessions of a log",
 		Long: `Copies every session of the node's log to TARGET: records, snapshots, images,
-large bodies and files as they were imported. From there they can be brought
-back without this log, its servers or its object store; see: sessctl restore.
+large bodies and files as they were imported. sessctl restore needs neither this
+log, nor its servers, nor its object store.
 
-Only what changed since the backup before is read and written; everything is
-checked on its way, and read back once it is written. A backup that broke off is
-continued by the next one. It holds every append that was acknowledged before it
-began. A session that cannot be read is named, and is kept as the backup before
-had it; then the exit code is 8.
+A backup is incremental: it reads and writes only what changed since the last
+one. All data is verified when it is read, and read back after it is written.
+The next backup continues an interrupted one. A backup contains every append
+that was acknowledged before it began. If a session cannot be read, the error
+names it, the backup keeps its last copy, and the exit code is 8.
 
 ` + targetHelp + `
 
 With -o json: one object: run, log, strict, sessions, unchanged, read and sent
 (bytes), objects, problems (each with session and detail), gone (sessions that
-the backup before had and the log has no trace of).`,
+the last backup had and the log does not know).`,
+		Example: `sessctl backup --to /backup/prod
+sessctl backup --to s3://backups/prod`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -48,7 +50,7 @@ the backup before had and the log has no trace of).`,
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "write to `TARGET`")
-	cmd.Flags().BoolVar(&anew, "anew", false, "read and prove everything as if there were no backup yet: mends what is damaged in TARGET")
+	cmd.Flags().BoolVar(&anew, "anew", false, "read and verify everything as if there were no backup yet, which repairs damaged objects in TARGET")
 	f.add(cmd)
 	cmd.AddCommand(backupLsCmd(a), backupVerifyCmd(a), backupPruneCmd(a))
 	return cmd
@@ -109,15 +111,17 @@ func backupLsCmd(a *app) *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "ls TARGET",
-		Short: "List the backups in a place, or the sessions in one",
-		Long: `Lists the backups in TARGET, the oldest first. With --at the sessions of one of
-them. No node is asked.
+		Short: "List the backups in a target, or the sessions in one",
+		Long: `Lists the backups in TARGET, the oldest first, or with --at the sessions of one
+of them. It contacts no node.
 
 ` + targetHelp + `
 
 With -o json: a list with an object for each backup: run, log, began, ended, host,
 by, sessions, problems. With --at, for each session: id, seq, chain, dialect, cwd,
-name, entries, modified, deleted, erased, and the objects it is made of.`,
+name, entries, modified, deleted, erased, and its objects.`,
+		Example: `sessctl backup ls /backup/prod
+sessctl backup ls s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)
@@ -133,7 +137,7 @@ name, entries, modified, deleted, erased, and the objects it is made of.`,
 			return a.backupRuns(ctx, repo.Repo)
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "list the sessions of the backup `RUN`, or of the latest")
+	cmd.Flags().StringVar(&at, "at", "", "list the sessions of the backup `RUN`, or of the latest one")
 	f.add(cmd)
 	return cmd
 }
@@ -222,17 +226,19 @@ func backupVerifyCmd(a *app) *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "verify TARGET",
-		Short: "Check that everything a backup holds is there and unharmed",
-		Long: `Reads all objects of the latest backup in TARGET and proves them: their digests,
-each record by the one before it, snapshots by what their records say of them.
-With --at those of another backup, with --all those of all. No node is asked.
-Exits with 8 if there are problems, each with the object named. What is damaged
-is written again, as far as the log still has it, with: sessctl backup --anew
+		Short: "Check that a backup is complete and intact",
+		Long: `Reads all objects of the latest backup in TARGET and verifies them: digests, the
+chain of records, and snapshots against their records. --at selects another
+backup, --all all of them. It contacts no node. If there are problems, each names
+its object, and the exit code is 8. To write damaged objects again, as far as the
+log still has their data, run: sessctl backup --anew
 
 ` + targetHelp + `
 
-With -o json: an object for each backup, each on a line of its own: run, sessions,
-objects, bytes, problems (each with session and detail).`,
+With -o json: one object per line for each backup: run, sessions, objects, bytes,
+problems (each with session and detail).`,
+		Example: `sessctl backup verify /backup/prod
+sessctl backup verify --all s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)

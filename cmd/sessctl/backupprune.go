@@ -17,22 +17,24 @@ func backupPruneCmd(a *app) *cobra.Command {
 	var f targetFlags
 	cmd := &cobra.Command{
 		Use:   "prune TARGET",
-		Short: "Drop old backups, and what only they hold",
-		Long: `Says which backups in TARGET are older than what --keep and --days keep, and how
-much only they hold; with --apply they are dropped. A backup that one of the two
-keeps is kept, and the latest in any case. All that are kept are read first: where
-one of them is damaged, nothing is touched. No node is asked.
+		Short: "Delete old backups and the data that only they use",
+		Long: `Shows which backups in TARGET neither --keep nor --days keeps, and how much data
+only they use; --apply deletes them. The latest backup is always kept. prune
+first reads all backups that it keeps: if one is damaged, it deletes nothing. It
+contacts no node.
 
-What was erased from the log is gone from TARGET when all backups from before are
-dropped, and the session is not one that the log could not be read of since.
+Data that was erased from the log leaves TARGET when all backups from before the
+erasure are deleted, unless the log could not read the session since then.
 
-While a backup is made there, nothing is dropped, and the other way round; then
-the exit code is 5. It may be stopped at any time, and run again.
+backup and prune exclude each other: the second one fails with exit code 5. prune
+may be interrupted at any time, and repeated.
 
 ` + targetHelp + `
 
 With -o json: one object with applied, kept (how many), dropped (a list), objects
-and bytes (that no kept backup names).`,
+and bytes (that no kept backup uses).`,
+		Example: `sessctl backup prune --keep 7 /backup/prod
+sessctl backup prune --days 30 --apply s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep.Last < 0 || days < 0 || keep.Last == 0 && days == 0 {
@@ -49,9 +51,9 @@ and bytes (that no kept backup names).`,
 			return a.backupPrune(ctx, repo.Repo, keep, apply)
 		},
 	}
-	cmd.Flags().IntVar(&keep.Last, "keep", 0, "keep this `NUMBER` of the latest backups")
-	cmd.Flags().IntVar(&days, "days", 0, "keep the backups of this `NUMBER` of days")
-	cmd.Flags().BoolVar(&apply, "apply", false, "do it, do not only say what would be done")
+	cmd.Flags().IntVar(&keep.Last, "keep", 0, "keep the latest `NUMBER` backups")
+	cmd.Flags().IntVar(&days, "days", 0, "keep the backups of the last `NUMBER` days")
+	cmd.Flags().BoolVar(&apply, "apply", false, "apply the changes instead of only showing them")
 	f.add(cmd)
 	return cmd
 }

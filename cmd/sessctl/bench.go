@@ -16,25 +16,28 @@ func benchCmd(a *app) *cobra.Command {
 	var b benchRun
 	cmd := &cobra.Command{
 		Use:   "bench [append|open]",
-		Short: "Measure appends and openings on this machine",
-		Long: `Starts a server of its own in a temporary directory, which flushes to disk before
-every answer as a node's does, and measures on it what it is told to, or both.
+		Short: "Measure appending and opening sessions on this machine",
+		Long: `Starts a server in a temporary directory, which syncs to disk before each answer
+as a node does, and runs one of the benchmarks, or both:
 
-append: appends with 1 and with 64 writers beside raw JetStream publishing.
+append: appends with 1 and with 64 writers, compared with publishing to JetStream
+directly.
 
-open: opening sessions of more and more entries beside reading a file of the same
-lines; and one of 10,000 entries that stays as large as it is while it is
-written to for ever longer, snapshotted and the log truncated behind it. It is opened 200
-times each time, in turns with getting its snapshot and parsing that.
+open: opens sessions of growing size, compared with reading a file of the same
+lines. Also opens a session that stays at 10,000 entries while its history grows,
+with snapshots written and the log truncated: 200 times at each step, compared
+with fetching and parsing its snapshot.
 
-No node is needed, and none is touched. Machines are noisy: compare the ratios of
-one run, and the medians of several.
+It uses no node. Results vary between runs: compare the ratios within a run, and
+the medians of several runs.
 
 With -o json: one object with appends (name, writers, appends, perSecond, p50
 and p99 in nanoseconds, baseline, ratio) and openings (entries, bytes, file,
 log, snap and context in nanoseconds, ratio) and histories (entries, records,
 snapshots, inLog in bytes, snapshot and snapshotP99, p50 and p99 in nanoseconds,
 ratio: of p99 to snapshot).`,
+		Example: `sessctl bench
+sessctl bench append --dir /var/lib/sessnode`,
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"append", "open"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,10 +49,10 @@ ratio: of p99 to snapshot).`,
 			return a.bench(ctx, b)
 		},
 	}
-	cmd.Flags().DurationVar(&b.time, "time", 2*time.Second, "how long each way of appending runs")
-	cmd.Flags().StringVar(&b.dir, "dir", os.TempDir(), "put the temporary directory into `DIR`: its disk is what is measured")
-	cmd.Flags().IntSliceVar(&b.sizes, "entries", []int{1_000, 10_000, 50_000, 200_000}, "how many entries the sessions to open have")
-	cmd.Flags().UintSliceVar(&b.histories, "records", []uint{100, 1_000, 10_000}, "how many records the session that is written to has had each time it is opened")
+	cmd.Flags().DurationVar(&b.time, "time", 2*time.Second, "run each append benchmark for this long")
+	cmd.Flags().StringVar(&b.dir, "dir", os.TempDir(), "create the temporary directory in `DIR`, whose disk is measured")
+	cmd.Flags().IntSliceVar(&b.sizes, "entries", []int{1_000, 10_000, 50_000, 200_000}, "sizes of the sessions to open, in entries")
+	cmd.Flags().UintSliceVar(&b.histories, "records", []uint{100, 1_000, 10_000}, "lengths of the history at which the growing session is opened, in records")
 	return cmd
 }
 

@@ -17,8 +17,9 @@ func blobsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blobs",
 		Short: "List, fetch, verify and collect blobs",
-		Long:  "Blobs are images, bodies too large for a record, and files as they were imported,\neach kept once under its SHA-256.",
-		Args:  cobra.ArbitraryArgs,
+		Long: `Blobs are images, bodies that are too large for a record, and files as they were
+imported. Each is stored once, under its SHA-256.`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("what about them: ls, stat, get, put, verify or gc")
@@ -35,10 +36,12 @@ func blobsLsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List blobs",
-		Long: `Lists the blobs in the object store, in the order of their digests, and how many
-bytes they have together. A list that --limit cuts goes on with --after.
+		Long: `Lists the blobs in the object store, ordered by digest, and their total size. If
+--limit cuts the list, --after continues it.
 
 With -o json: a list with an object for each blob: digest, size and modified.`,
+		Example: `sessctl blobs ls
+sessctl blobs ls --limit 100`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit < 0 {
@@ -66,7 +69,7 @@ type blobsLsFlags struct {
 type fromFlag struct{ after string }
 
 func (f *fromFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.after, "after", "", "begin behind this `DIGEST`")
+	cmd.Flags().StringVar(&f.after, "after", "", "begin after this `DIGEST`")
 }
 
 func (f *fromFlag) check() error {
@@ -137,12 +140,13 @@ func blobsGetCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get DIGEST",
 		Short: "Fetch a blob",
-		Long: `Fetches the bytes of a blob, and checks that they are those that its digest
-names. DIGEST is sha256: and 64 hex digits, or these alone.
+		Long: `Fetches the bytes of a blob and verifies them. DIGEST is sha256: and 64 hex
+digits, or only the digits.
 
 With -o json and --out: one object with path and bytes. Without --out the bytes
 are printed, whatever -o says.`,
-		Args: cobra.ExactArgs(1),
+		Example: "sessctl blobs get \"$DIGEST\" --out picture.png",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := parseDigest(args[0])
 			if err != nil {

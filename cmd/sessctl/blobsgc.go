@@ -21,25 +21,27 @@ func blobsGCCmd(a *app) *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Collect blobs that no session names",
-		Long: `Reads every session of the log and says which blobs no session names. With
---apply those that are older than the grace move to the trash, where they are
-still read; what has lain there for a grace and is still not named is deleted
-for good, and a record says so; what is named again is put back. So a blob goes
-by two runs, a grace apart. Run it daily, when little else is going on.
+		Short: "Collect blobs that no session uses",
+		Long: `Reads every session of the log and shows which blobs no session uses. With
+--apply, unused blobs that are older than the grace period move to the trash,
+from where they can still be read. Blobs that were in the trash for a grace
+period and are still unused are deleted permanently, which a record documents.
+Blobs that are used again return from the trash. So deleting a blob takes two
+runs that are a grace period apart. Run it daily, at a quiet time.
 
-One session that cannot be read ends the run, with its name, and nothing is
-touched. So does a bucket that another log keeps its blobs in. Where that log is
-gone for good, such as one that was restored from a backup into the same bucket
-under the same name, say so with --gone and what the refusal names; with --apply
-it is then forgotten that the log kept blobs there.
+If a session cannot be read, or another log keeps its blobs in the same bucket,
+the run fails and changes nothing. If that log no longer exists, for example
+because it was restored from a backup into the same bucket under the same name,
+pass --gone with the key from the error; with --apply the bucket then forgets it.
 
 With -o json: one object with run, log, applied, grace, began, ended, sessions
 and erased (how many there are), stored, referenced, unreferenced, young (of the
 unreferenced), trash, moved, putBack and deleted, each with blobs and bytes,
-references (each blob counted for each session that names it), saved (bytes that
-this sharing saves) and missing (digests that sessions name and that are
-nowhere). Where applied is false, moved, putBack and deleted are what would be.`,
+references (each blob counted for each session that uses it), saved (bytes that
+sharing saves) and missing (digests that sessions use but the store lacks). If
+applied is false, moved, putBack and deleted are predictions.`,
+		Example: `sessctl blobs gc
+sessctl blobs gc --apply --why "nightly run"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grace") && f.grace <= 0 {
@@ -53,10 +55,10 @@ nowhere). Where applied is false, moved, putBack and deleted are what would be.`
 			return a.blobsGC(ctx, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.apply, "apply", false, "do it, do not only say what would be done")
-	cmd.Flags().DurationVar(&f.grace, "grace", 0, "leave alone what is younger than this `TIME` (default the node's blobs.grace, and not less)")
-	cmd.Flags().StringVar(&f.why, "why", "", "`TEXT` for the record of what is deleted")
-	cmd.Flags().StringArrayVar(&f.gone, "gone", nil, "the log that signed the bucket as `KEY` is gone for good; may be repeated")
+	cmd.Flags().BoolVar(&f.apply, "apply", false, "apply the changes instead of only showing them")
+	cmd.Flags().DurationVar(&f.grace, "grace", 0, "keep blobs that are younger than this `TIME` (default, and minimum: the node's blobs.grace)")
+	cmd.Flags().StringVar(&f.why, "why", "", "`TEXT` for the record of the deletion")
+	cmd.Flags().StringArrayVar(&f.gone, "gone", nil, "the log that signed the bucket as `KEY` no longer exists; may be repeated")
 	return cmd
 }
 

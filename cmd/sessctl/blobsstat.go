@@ -13,18 +13,19 @@ import (
 func blobsStatCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stat [DIGEST]",
-		Short: "Show what is known of a blob, or of all",
-		Long: `Shows a blob's size and when it was written, whether the node has it in memory or
-on its disk, and which sessions name it of those that the node has in memory:
-others may, too.
+		Short: "Show facts about one blob, or about all",
+		Long: `Shows a blob's size and time, whether the node has it in memory or on disk, and
+which sessions use it. Only sessions in the node's memory are considered: others
+may use the blob, too.
 
-Without DIGEST: how many blobs there are and what they take, and how much the
-node was spared since it began because a blob was there already.
+Without DIGEST: how many blobs there are, their total size, and how many writes
+the node saved since it started because a blob already existed.
 
 With -o json and DIGEST: one object with digest, size, modified, cached and
 sessions. Without: blobs, bytes, and puts (written, writtenBytes, there,
 thereBytes).`,
-		Args: cobra.MaximumNArgs(1),
+		Example: "sessctl blobs stat",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				ctx, cancel := a.within(cmd, forever)
@@ -104,12 +105,13 @@ func blobsPutCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "put FILE",
 		Short: "Store a file as a blob",
-		Long: `Stores the bytes of a file under their digest, which it prints. A blob that is
-there already is left alone if it is sound, and replaced if it is damaged: so a
-copy from elsewhere mends it.
+		Long: `Stores the bytes of a file under their digest, and prints the digest. An intact
+blob that already exists is kept, a damaged one is replaced. So this repairs a
+blob from another copy.
 
 With -o json: one object with digest and bytes.`,
-		Args: cobra.ExactArgs(1),
+		Example: "sessctl blobs put picture.png",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()

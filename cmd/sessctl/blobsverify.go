@@ -20,23 +20,25 @@ func blobsVerifyCmd(a *app) *cobra.Command {
 	f := blobsVerifyFlags{share: 1}
 	cmd := &cobra.Command{
 		Use:   "verify [DIGEST...]",
-		Short: "Check that blobs are what their digests say",
-		Long: `Has the node read blobs from where they are stored, past its caches, and compare
-them with their digests: those that are named, or all, or with --sample a share
-of them. Each one that is damaged or missing is named. Exits with 8 if there are
-any left.
+		Short: "Check that blobs match their digests",
+		Long: `The node reads blobs from the object store, without its caches, and compares them
+with their digests: the blobs that are named, or all, or with --sample a share of
+them. Each blob that is damaged or missing is listed. The exit code is 8 if any
+are left.
 
-Which blobs are in a sample depends on their digests and on --seed alone: the
-same seed chooses the same ones, and another one others. The seed is printed.
+A sample depends only on the digests and on --seed: the same seed selects the same
+blobs. The seed is printed.
 
---repair writes a blob again whose bytes the node that is asked has in memory or
-on its disk; ask each node in turn. What no node has comes back when a file is
-imported again that has it (import --again), or with sessctl blobs put.
+--repair writes a damaged blob again if the node that is asked has an intact copy
+in memory or on its disk; ask each node in turn. To get back a blob that no node
+has, import a file that contains it (import --again), or use sessctl blobs put.
 
-With -o json: an object for each blob that is or was not sound, each on a line
-of its own: digest, state (damaged, missing, or sound where it was mended),
-detail, mended and next. The last line is an object with blobs (how many were
-met), verified, bytes, seed, wrong and mended.`,
+With -o json: one object per line for each blob that is or was not intact:
+digest, state (damaged, missing, or sound if it was repaired), detail, mended and
+next. The last line is an object with blobs (how many were listed), verified,
+bytes, seed, wrong and mended.`,
+		Example: `sessctl blobs verify --sample 5%
+sessctl blobs verify --repair`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
@@ -48,8 +50,8 @@ met), verified, bytes, seed, wrong and mended.`,
 		},
 	}
 	cmd.Flags().Var(&f.share, "sample", "verify this `SHARE` of the blobs, such as 5%")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "which blobs are in the sample: those that `N` chooses; by chance if not given")
-	cmd.Flags().BoolVar(&f.repair, "repair", false, "write blobs again that the node has a copy of")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "select the sample with the seed `N` (default random)")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "write damaged blobs again that the node has a copy of")
 	f.from.add(cmd)
 	return cmd
 }

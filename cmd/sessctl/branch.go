@@ -15,16 +15,18 @@ func branchCmd(a *app) *cobra.Command {
 	var f branchFlags
 	cmd := &cobra.Command{
 		Use:   "branch SESSION [ENTRY]",
-		Short: "Make a head stand at an entry",
-		Long: `Makes a head stand at an entry, so that the next append to it goes on there; a
-head that is not there is made. The entry null is before all entries. Nothing is
-lost: what hung on the head before stays in the tree.
+		Short: "Move a head to an entry",
+		Long: `Moves a head to an entry, so that the next append continues there. If the head
+does not exist, it is created. The entry null is the place before all entries.
+Nothing is lost: the entries that the head had before stay in the tree.
 
-With --summary the head goes on with an entry, as its agent would make it, that
-says what the branch that it leaves came to.
+With --summary an entry that summarizes the abandoned branch is appended to the
+head, in the format of the session's agent.
 
 With -o json: one object with session, head, leaf (null for before all entries)
 and seq (the cursor).`,
+		Example: `sessctl branch 019a a1b2c3d4
+sessctl branch 019a a1b2c3d4 --head experiment`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args[1:]); err != nil {
@@ -38,9 +40,9 @@ and seq (the cursor).`,
 			return a.branch(ctx, args[0], f.at, f.writerFlags)
 		},
 	}
-	cmd.Flags().StringVar(&f.at, "at", "", "the `ENTRY` to stand at, or null for before all entries; the same as the argument")
-	cmd.Flags().StringVar(&f.summary, "summary", "", "the `TEXT` that sums up the branch that is left")
-	cmd.Flags().StringVar(&f.details, "details", "", "what the agent adds to the summary, one `JSON` value")
+	cmd.Flags().StringVar(&f.at, "at", "", "the `ENTRY` to move to, or null for before all entries; the same as the argument")
+	cmd.Flags().StringVar(&f.summary, "summary", "", "the `TEXT` that summarizes the abandoned branch")
+	cmd.Flags().StringVar(&f.details, "details", "", "the agent's data for the summary, one `JSON` value")
 	f.add(cmd)
 	a.dryFlag(cmd)
 	return cmd

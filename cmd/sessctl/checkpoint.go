@@ -9,13 +9,14 @@ import (
 func checkpointCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "checkpoint SESSION",
-		Short: "Have a snapshot written now",
-		Long: `Has the node write the session's snapshot and checkpoint now, rather than when
-it would by itself.
+		Short: "Write a snapshot now",
+		Long: `The node writes the session's snapshot and checkpoint now, before it would do so
+automatically.
 
 With -o json: one object with object (the snapshot's key), covers (records),
 chain, size, sha256 and entries.`,
-		Args: cobra.ExactArgs(1),
+		Example: "sessctl checkpoint 019a",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()

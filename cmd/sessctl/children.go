@@ -12,11 +12,13 @@ import (
 func childrenCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "children SESSION [ENTRY]",
-		Short: "Print the entries that hang on an entry",
-		Long: `Prints the entries whose parent is ENTRY, or the roots where none is named, as
-their agent wrote them, one per line, oldest first.
+		Short: "Print the children of an entry",
+		Long: `Prints the entries whose parent is ENTRY, or without ENTRY the roots, as their
+agent wrote them, one per line, oldest first.
 
-With -o json: a list of the entries, each byte for byte.`,
+With -o json: a list of the entries, byte-identical.`,
+		Example: `sessctl children 019a
+sessctl children 019a a1b2c3d4`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := ""

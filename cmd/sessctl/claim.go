@@ -14,20 +14,23 @@ func claimCmd(a *app) *cobra.Command {
 	var f claimFlags
 	cmd := &cobra.Command{
 		Use:   "claim SESSION",
-		Short: "Take exclusive hold of a head",
-		Long: `Claims a head: until it is released, or taken over, nobody else writes to it.
-This host remembers the claim, and append, label, name, branch and import speak
-from it. A head that another holds is left to them, unless --take-over is
-given; then they are fenced at their next write. The refusal says whether the
-holder seems to be at work.
+		Short: "Take an exclusive claim on a head",
+		Long: `Claims a head: until the claim is released or taken over, no other writer can
+write to the head. This host remembers the claim, and append, label, name, branch
+and import use it. If another writer holds the head, claim fails, and the error
+says whether that holder seems to be active. --take-over takes the head from the
+holder, which is then fenced at its next write.
 
-A claim stays when this sessctl ends. With --hold it goes on in the foreground
-and lets others see that somebody is there (sessctl ps), until it is interrupted:
-then it gives the claim up. It fails when somebody takes the head over. With an
-agent beside it: sessctl claim --hold SESSION & ... ; kill $!
+A claim stays after this sessctl has ended. With --hold it stays in the
+foreground and reports that the holder is active (sessctl ps), until it is
+interrupted; then it releases the claim. It fails if another writer takes the
+head over.
 
 With -o json: one object with session, head, writer, epoch, seq, agent, host,
-by, since, and former: the claim that this one ended.`,
+by, since, and former: the claim that this one replaced.`,
+		Example: `sessctl claim 019a
+sessctl claim --take-over 019a
+sessctl claim --hold 019a & pi; kill $!`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := core.CheckHead(f.head); err != nil {
@@ -46,8 +49,8 @@ by, since, and former: the claim that this one ended.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "claim it also from another who holds it")
-	cmd.Flags().BoolVar(&f.hold, "hold", false, "stay, and be seen, until interrupted; then release the claim")
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "take the claim from another holder")
+	cmd.Flags().BoolVar(&f.hold, "hold", false, "stay in the foreground as an active writer until interrupted, then release the claim")
 	a.dryFlag(cmd)
 	return cmd
 }
@@ -62,7 +65,7 @@ type claimFlags struct {
 
 func (f *claimFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.head, "head", core.MainHead, "claim the head `NAME`")
-	cmd.Flags().StringVar(&f.agent, "agent", "", "the `NAME` of who will write, for others to read")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "the `NAME` of the agent that will write, for others to read")
 }
 
 // claimed is what claim says.

@@ -21,16 +21,15 @@ const (
 func completionCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what a shell needs to complete sessctl's words",
+		Short: "Print a shell completion script",
 		Long: `Prints a script for SHELL: bash, zsh or fish. It completes verbs, flags, ids of
-sessions, names of contexts and of agents. Ids are asked of the node, for two
+sessions, names of contexts and of agents. For ids it asks the node, for two
 seconds at most.
 
-    sessctl completion bash > ~/.local/share/bash-completion/completions/sessctl
-    sessctl completion zsh > "${fpath[1]}/_sessctl"
-    sessctl completion fish > ~/.config/fish/completions/sessctl.fish
-
 -o changes nothing here.`,
+		Example: `sessctl completion bash > ~/.local/share/bash-completion/completions/sessctl
+sessctl completion zsh > "${fpath[1]}/_sessctl"
+sessctl completion fish > ~/.config/fish/completions/sessctl.fish`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,8 +19,8 @@ type conflictFlags struct {
 }
 
 func (f *conflictFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.how, "on-conflict", "fail", "where another writer came first: fail, rebase (go behind what it wrote) or branch (go on, on a head of its own)")
-	cmd.Flags().StringVar(&f.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
+	cmd.Flags().StringVar(&f.how, "on-conflict", "fail", "if another writer was first, take this `ACTION`: fail, rebase (append after what it wrote) or branch (append to a separate head)")
+	cmd.Flags().StringVar(&f.branch, "head-name", "", "call the head of a branch `NAME` (default a generated name)")
 }
 
 // options adds the flags to o.

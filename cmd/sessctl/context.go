@@ -20,12 +20,14 @@ func contextCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context SESSION",
 		Short: "Show what the session's agent would send to its model",
-		Long: `Shows the context that the session's agent builds, by the agent's own rules,
-where a head stands or at an entry; or with --profile the one that another
-agent, or another version of it, would build.
+		Long: `Shows the context that the session's agent builds, by the rules of that agent,
+at a head or at an entry. With --profile it shows the context that another agent,
+or another version, would build.
 
 With -o json: exactly the object that the agent's own context builder returns
 (pi: messages, thinkingLevel, model).`,
+		Example: `sessctl context 019a
+sessctl context 019a --profile pi@1.5 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(v.check(), p.check()); err != nil {

@@ -14,13 +14,13 @@ import (
 func contextsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "contexts",
-		Short: "Keep several clusters by name",
-		Long: `Contexts are names for clusters: where their nodes are, and the token that they
-ask for. One of them is the current one, which every verb asks unless --url,
---context, SESS_URL or SESS_CONTEXT say otherwise. They are kept in
-~/.config/sesslog/contexts.yaml ($XDG_CONFIG_HOME), for its owner alone.
+		Short: "Manage named clusters",
+		Long: `A context is a name for a cluster: the URLs of its nodes and the token for them.
+Every verb uses the current context, unless --url, --context, SESS_URL or
+SESS_CONTEXT select another cluster. Contexts are kept in
+~/.config/sesslog/contexts.yaml ($XDG_CONFIG_HOME), which only its owner can read.
 
-What an agent would send to its model is another verb: sessctl context.`,
+To see what an agent would send to its model, use another verb: sessctl context.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.listContexts() },
 	}
@@ -32,12 +32,13 @@ func contextsLsCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "List contexts",
-		Long: `Lists the contexts; a star stands at the current one. Tokens are not shown.
+		Long: `Lists the contexts; a star marks the current one. Tokens are not shown.
 
 With -o json: a list of objects with name, url, current and token: kept (in the
 file), file (in a file of its own) or none.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.listContexts() },
+		Example: "sessctl contexts ls",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.listContexts() },
 	}
 }
 
@@ -78,19 +79,20 @@ func contextsAddCmd(a *app) *cobra.Command {
 	var replace bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Keep a cluster under a name",
-		Long: `Keeps the nodes that --url names under NAME, with the token of --token, or the
-file that --token-file names, which is read each time. The first context is the
-current one from then on. Nobody is asked whether there is a node.
+		Short: "Add a context",
+		Long: `Stores the nodes of --url under NAME, with the token of --token, or with the file
+that --token-file names, which is read at each use. The first context becomes the
+current one. No node is contacted.
 
 With -o json: the object that ls lists.`,
-		Args: cobra.ExactArgs(1),
+		Example: "sessctl contexts add prod --url https://n1:7433 --token-file ~/.prod-token",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.addContext(args[0], cluster{URL: a.url, Token: a.token, TokenFile: tokenFile}, replace)
 		},
 	}
-	cmd.Flags().StringVar(&tokenFile, "token-file", "", "the `FILE` that the token is in, by its whole path")
-	cmd.Flags().BoolVar(&replace, "replace", false, "in place of the context that has the name")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "the absolute path of the `FILE` that has the token")
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace an existing context of that name")
 	return cmd
 }
 
@@ -130,9 +132,12 @@ func (a *app) addContext(name string, t cluster, replace bool) error {
 
 func contextsUseCmd(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "use NAME",
-		Short:             "Make a context the current one",
-		Long:              "Has every verb ask the cluster NAME from now on.\n\nWith -o json: the object that ls lists.",
+		Use:   "use NAME",
+		Short: "Select the current context",
+		Long: `Makes NAME the context that every verb uses.
+
+With -o json: the object that ls lists.`,
+		Example:           "sessctl contexts use prod",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -158,10 +163,11 @@ func contextsUseCmd(a *app) *cobra.Command {
 func contextsRmCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
-		Short: "Forget a context",
-		Long: `Forgets where the cluster NAME is, and its token. Nothing is done to the cluster.
+		Short: "Remove a context",
+		Long: `Removes a context and its token from the file. The cluster is not changed.
 
 With -o json: the object that ls listed.`,
+		Example:           "sessctl contexts rm prod",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -15,8 +15,8 @@ type demandFlags struct {
 }
 
 func (d *demandFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record that this `CURSOR` names")
-	cmd.Flags().BoolVar(&d.strict, "strict", false, "have a quorum of the log's servers agree that nothing is missing")
+	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record of this `CURSOR`")
+	cmd.Flags().BoolVar(&d.strict, "strict", false, "read with confirmation by a quorum of the log's servers")
 }
 
 func (d *demandFlags) check() (err error) {

@@ -16,21 +16,22 @@ func doctorCmd(a *app) *cobra.Command {
 	var fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at everything, and say what is wrong and what mends it",
-		Long: `Has the node look at everything that it can see: itself, what an
-acknowledgement is worth, the streams and their copies, whether the listing
-follows the log, what the log had lost, the disk, the clock, the object store,
-rows and snapshots. Each finding has a level: danger (what was acknowledged may
-be lost, or work is refused), warning (something does not work as it should, or
-soon will not), note (it could be cheaper or safer). Exits with 8 if there is a
-danger or a warning.
+		Short: "Diagnose a node and its log",
+		Long: `The node checks all that it can see: itself, the durability of an acknowledgement,
+the streams and their replicas, the lag of the listing, losses of the log, the
+disk, the clock, the object store, rows and snapshots. Each finding has a level:
+danger (acknowledged data may be lost, or work is refused), warning (a function
+fails or soon will), note (the setup could be cheaper or safer). The exit code is
+8 if there is a danger or a warning.
 
-It changes nothing, but with --fix it mends what can be made again from the log:
-rows, and snapshots whose records are there. It reads no session whole: sessctl
-verify --all does.
+doctor changes nothing, except that --fix repairs what can be derived from the
+log: rows, and snapshots whose records exist. It does not read whole sessions:
+for that, use sessctl verify --all.
 
 With -o json: one object with log, node, checks (name, seen) and findings
 (check, level, what, detail, next, mended), the worst first.`,
+		Example: `sessctl doctor
+sessctl doctor --fix`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, forever)
@@ -38,7 +39,7 @@ With -o json: one object with log, node, checks (name, seen) and findings
 			return a.doctor(ctx, fix)
 		},
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what is safe to mend")
+	cmd.Flags().BoolVar(&fix, "fix", false, "repair what can be repaired safely")
 	return cmd
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/sesslog/sesslog/test/operations/blocks"
 )
 
-// TestEveryCommandOfTheDocumentsIsOne holds what people are told to type to the
-// program: the verb is there, and it takes those flags and so many arguments.
-func TestEveryCommandOfTheDocumentsIsOne(t *testing.T) {
+// TestDocumentedCommandsAreValid parses each command of the documents: its verb
+// exists and accepts the flags and the number of arguments.
+func TestDocumentedCommandsAreValid(t *testing.T) {
 	t.Parallel()
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/OPERATIONS.md", "docs/SECURITY.md", "docs/METRICS.md", "docs/DIALECTS.md", "docs/RELIABILITY.md", "deploy/k8s/README.md", "deploy/monitoring/README.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/OPERATIONS.md", "docs/SECURITY.md", "docs/CLI.md", "docs/METRICS.md", "docs/DIALECTS.md", "docs/RELIABILITY.md", "deploy/k8s/README.md", "deploy/monitoring/README.md"} {
 		calls, err := blocks.Calls("../../"+doc, "sessctl")
 		if err != nil {
 			t.Error(err)
@@ -27,17 +27,17 @@ func TestEveryCommandOfTheDocumentsIsOne(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsNoneIsNotAccepted(t *testing.T) {
+func TestInvalidCommandsAreNotAccepted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"importt", "x"}, {"ls", "--backwards"}, {"blobs", "burn"}, {"import", "--dry"}, {"backup", "prune"}, {"ls", "--limit", "many"}} {
 		if accepted(args, false) == nil {
-			t.Errorf("sessctl %q passes for a command", args)
+			t.Errorf("sessctl %q is accepted", args)
 		}
 	}
 }
 
-// accepted says why the program would refuse args, before it does anything. In
-// prose what a command is about may be left out.
+// accepted returns the error of parsing args, without running the command. In
+// prose, arguments may be missing.
 func accepted(args []string, prose bool) error {
 	root := testApp(nil).root()
 	root.InitDefaultHelpCmd()

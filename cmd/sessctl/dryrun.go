@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 // dryFlag gives a verb that writes to sessions a dry run: the node checks what it
 // is asked and answers as it would, and stores nothing.
 func (a *app) dryFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.dry, "dry-run", false, "have the node check it and say what would come of it; nothing is stored")
+	cmd.Flags().BoolVar(&a.dry, "dry-run", false, "have the node validate the request and show the result, but store nothing")
 }
 
 // sayDry tells people once that what they read did not happen.

@@ -16,12 +16,14 @@ func entriesCmd(a *app) *cobra.Command {
 	var path bool
 	cmd := &cobra.Command{
 		Use:   "entries SESSION",
-		Short: "Print a session's entry lines",
-		Long: `Prints the entries as their agent wrote them, one per line, in the order in
-which they came: all of them, or with --path those from the root to where a
-head stands. --leaf and --head imply --path.
+		Short: "Print the entry lines of a session",
+		Long: `Prints the entries as their agent wrote them, one per line, in the order of their
+arrival: all of them, or with --path those from the root to a head. --leaf and
+--head imply --path.
 
-With -o json: a list of the entries, each byte for byte.`,
+With -o json: a list of the entries, byte-identical.`,
+		Example: `sessctl entries 019a
+sessctl entries --path ~/.pi/agent/sessions/proj/2026.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.check(); err != nil {

@@ -15,27 +15,27 @@ func eraseCmd(a *app) *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
 		Use:   "erase SESSION",
-		Short: "Remove a session for good",
-		Long: `Shows what there is of a session that is in the trash. With --yes it is removed
-for good: records, snapshots, and what nodes keep for listings and searches. Who
-erased it, when and why stays; its id is never used again. A session that was not
-in the trash for as long as the node's setting trash.window says stays, unless
---now is given; one that is held stays in any case. The SESSION is written in
-full. A session that cannot be read may yet be brought back (sessctl verify
---repair, sessctl restore); it is erased, as it is, with --damaged. Where the
-brokers flush late (the node's setting nats.sync), erasing waits for twice that
-time, and says so.
+		Short: "Erase a session permanently",
+		Long: `Shows what a session in the trash consists of. With --yes it is erased: records,
+snapshots, and the nodes' data for listings and searches. The log keeps who
+erased it, when and why. The id is never used again. A session that was not in
+the trash for as long as the node's setting trash.window is refused, unless --now
+is given. A session on hold is always refused. Write the SESSION in full. A
+session that cannot be read may be recoverable (sessctl verify --repair, sessctl
+restore); --damaged erases it nevertheless. If the brokers sync late (the node's
+setting nats.sync), erase waits for twice that interval and says so.
 
-The receipt says what was removed, and what remains until when: blobs that nobody
-refers to any more go with the collection of blobs, backups with their own time.
-Sessions that came from this one are listed, not followed. What was stopped in
-the middle is completed by the same again.
+The receipt lists what was removed, and what remains until when: unused blobs
+until the next blob collection, backups until they are pruned. Sessions that were
+made from this one are listed, not erased. To complete an interrupted erasure,
+repeat the command.
 
-With -o json: one object with session, cursor, sha256 and bytes of what was
-there, entries, records, snapshots, blobs, forks, and deleted, held and erased
-where it is, due, damaged (why it cannot be read), wait (nanoseconds, where the
-brokers flush late); with --yes also log, removed (records, snapshots, rows) and
-remains.`,
+With -o json: one object with session, cursor, sha256 and bytes of the session,
+entries, records, snapshots, blobs, forks, and deleted, held and erased if it is,
+due, damaged (why it cannot be read), wait (nanoseconds, if the brokers sync
+late); with --yes also log, removed (records, snapshots, rows) and remains.`,
+		Example: `sessctl erase 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5
+sessctl erase --yes --why "request 4711" 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.yes && strings.TrimSpace(f.why) == "" {
@@ -47,9 +47,9 @@ remains.`,
 		},
 	}
 	whyFlag(cmd, &f.why)
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove it, do not only show what there is")
-	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also a session that cannot be read, in the trash or not")
-	cmd.Flags().BoolVar(&f.now, "now", false, "also a session that is not in the trash, or not for long enough")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "erase it instead of only showing it")
+	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also erase a session that cannot be read, in the trash or not")
+	cmd.Flags().BoolVar(&f.now, "now", false, "also erase a session that is not in the trash, or not for long enough")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// The exit codes, as docs/CLI.md promises them.
+// The exit codes. sessctl help exit-codes documents them.
 const (
 	exitOK          = 0
 	exitOther       = 1

@@ -17,20 +17,21 @@ func exportCmd(a *app) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
-		Short: "Write a session out as its agent's file",
-		Long: `Writes the session as a file that its agent reads: the header, then every entry
-as the agent wrote it, byte for byte. With --original the file that was
-imported, where it was another: of an older format version, or with lines that
-are no entries.
+		Short: "Write a session as its agent's file",
+		Long: `Writes the session as a file for its agent: the header, then every entry as the
+agent wrote it, byte for byte. With --original it writes the imported file if it
+was different: of an older format version, or with lines that are not entries.
 
-With --as the session becomes one of another agent, under an id of its own: the
-same tree where that agent has trees, else the path to where the session stands
-(or to --leaf or --head). What that agent's files have no place for is named.
+With --as it converts the session to another agent's format, under a new id. If
+that agent has no trees, only the path to the head is kept (or to --leaf, or of
+--head). Data that the format cannot represent is listed.
 
-With --out the file appears whole and durable, or not at all. With -o json and
---out: one object with path and bytes, and with --as also lost: what could not
-be carried over, each with what and count. Without --out the session itself is
-printed, whatever -o says.`,
+With --out the file is written atomically. With -o json and --out: one object
+with path and bytes, and with --as also lost: what could not be converted, each
+with what and count. Without --out the session itself is printed, whatever -o
+says.`,
+		Example: `sessctl export 019a --out session.jsonl
+sessctl export 019a --as omp --out for-omp.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, forever)
@@ -45,8 +46,8 @@ printed, whatever -o says.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was before it was imported")
-	cmd.Flags().StringVar(&f.as, "as", "", "write it as a file of another agent, of the dialect `NAME`")
+	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was imported")
+	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`")
 	f.view.add(cmd)
 	a.demand.add(cmd)
 	return cmd
@@ -76,8 +77,8 @@ type outFlags struct {
 }
 
 func (o *outFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` rather than to standard output")
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace a file that is there already")
+	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` instead of standard output")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
 }
 
 func (a *app) export(ctx context.Context, arg string, f exportFlags) error {

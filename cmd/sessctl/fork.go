@@ -14,14 +14,16 @@ func forkCmd(a *app) *cobra.Command {
 	var r api.ForkRequest
 	cmd := &cobra.Command{
 		Use:   "fork SESSION",
-		Short: "Begin a new session with a path of this one, or all of it",
-		Long: `Makes a new session of the entries from the root to an entry, and prints its id.
-With --branched the labels that those entries were given elsewhere in the tree
-come along, as new entries behind them. With --whole it has all entries, and
-stands where this one does. The new session remembers where it came from; the
-old one does not change.
+		Short: "Create a session from a path of this one, or from all",
+		Long: `Creates a session from the entries between the root and an entry, and prints its
+id. With --branched it also copies the labels that those entries have elsewhere in
+the tree, as new entries at the end. With --whole it copies all entries, and its
+head points to the same entry. The new session stores where it came from; the old
+one does not change.
 
 With -o json: one object with id and seq (the cursor).`,
+		Example: `sessctl fork 019a
+sessctl fork 019a --at a1b2c3d4`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.Whole && (r.At != "" || r.Branched) {
@@ -32,12 +34,12 @@ With -o json: one object with id and seq (the cursor).`,
 			return a.fork(ctx, args[0], r)
 		},
 	}
-	cmd.Flags().StringVar(&r.At, "at", "", "the last `ENTRY` to take along, or null for none (default where the head main stands)")
-	cmd.Flags().BoolVar(&r.Whole, "whole", false, "take all entries along")
-	cmd.Flags().BoolVar(&r.Branched, "branched", false, "take labels that were given elsewhere along, as agents do")
-	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
-	cmd.Flags().StringVar(&r.Kind, "kind", "", "`HOW` the new session tells of this one: fork, branch, or detach, which hides it (default fork)")
-	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default as before)")
+	cmd.Flags().StringVar(&r.At, "at", "", "the last `ENTRY` to copy, or null for none (default the entry of the head main)")
+	cmd.Flags().BoolVar(&r.Whole, "whole", false, "copy all entries")
+	cmd.Flags().BoolVar(&r.Branched, "branched", false, "also copy labels from other branches, as agents do")
+	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a generated one)")
+	cmd.Flags().StringVar(&r.Kind, "kind", "", "the `KIND` of relation: fork, branch, or detach, which hides this session (default fork)")
+	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the working `DIR` of the new session (default as before)")
 	a.dryFlag(cmd)
 	return cmd
 }

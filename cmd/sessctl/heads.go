@@ -12,17 +12,18 @@ import (
 func headsCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heads SESSION",
-		Short: "Show where writers go on, and who holds what",
-		Long: `Shows every head of the session: the entry where it stands and what that says,
-how far it is from main (+ its own entries since they parted, - those of main),
-who holds it, and whether that one seems to be there.
+		Short: "Show the heads of a session and their holders",
+		Long: `Shows every head of the session: its entry and text, its distance from main (+
+entries that only it has, - entries that only main has), its holder, and whether
+the holder seems to be active.
 
 With -o json: one object with session, cursor and heads, each with head, leaf,
 seq (of the record that moved it last), entry (id, type, text), claim, life
 (state: alive, silent, new or unknown; seen, host), fork (the last entry shared
-with main), ahead and behind; and more, the number of heads left out of a
-thousand and more.`,
-		Args: cobra.ExactArgs(1),
+with main), ahead and behind; and more, the number of heads beyond the first
+thousand.`,
+		Example: "sessctl heads 019a",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()

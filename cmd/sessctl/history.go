@@ -14,15 +14,17 @@ func historyCmd(a *app) *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "history [WORD...]",
-		Short: "Search the prompts that people gave",
-		Long: `Lists the prompts that people gave to agents, in all sessions on all hosts,
-newest first: those that have every WORD, or all. Of the last WORD the beginning
-is enough. Case, accents and punctuation do not matter.
+		Short: "Search the prompts of users",
+		Long: `Lists the prompts that users gave to agents, in all sessions on all hosts, newest
+first: those that contain every WORD, or all. The last WORD may be a prefix. Case,
+accents and punctuation are ignored.
 
 With -o json: a list with an object for each prompt: session, entry, dialect,
 host (where the session was made), cwd, time, prompt, snippet (of a search: the
-words around the first that were found), and cut where the prompt is longer than
-the 64 KiB that are kept.`,
+words around the first match), and cut if the prompt is longer than the 64 KiB
+that are kept.`,
+		Example: `sessctl history
+sessctl history flaky test`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.words = strings.Join(args, " ")
 			if f.limit < 0 {
@@ -33,8 +35,8 @@ the 64 KiB that are kept.`,
 			return a.history(ctx, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only what was asked in this `DIR`")
-	cmd.Flags().StringVar(&f.session, "session", "", "only what was asked in this `SESSION`")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from this `DIR`")
+	cmd.Flags().StringVar(&f.session, "session", "", "only prompts of this `SESSION`")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` prompts, 0 for all")
 	return cmd
 }

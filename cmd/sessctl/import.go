@@ -20,52 +20,54 @@ func importCmd(a *app) *cobra.Command {
 	f := importFlags{writerFlags: writerFlags{head: core.MainHead}}
 	cmd := &cobra.Command{
 		Use:   "import FILE|DIR...",
-		Short: "Bring session files into the log",
-		Long: `Brings session files into the log, each whole or not at all; - is standard
-input, a directory stands for the session files in it and below it: those that
-end in .jsonl or .jsonl.__partial__, and in .json in a folder called sessions,
-as Nova's do. Whose file each is, is found out from it, so whole homes of
-several agents may be named at once: sessctl import ~/.pi ~/.omp
+		Short: "Import session files into the log",
+		Long: `Imports session files, each completely or not at all. "-" is standard input. A
+directory stands for the session files in it and below it: those that end in
+.jsonl or .jsonl.__partial__, and those that end in .json in a directory called
+sessions (Nova). The agent is detected from each file, so that whole homes of
+several agents can be imported at once.
 
-A file that is there already adds only the entries that are new. Where it has
-none, that is found out by its digest, and it is not sent: the same command again
-takes up where an earlier one was stopped. --again sends it all the same; then
-images of it that the store has lost are there again. A file that contradicts
-what is there is refused, naming the first line that does.
+A file that was imported before adds only its new entries. A file without new
+entries is detected by its digest and not sent, so a repeated import continues an
+interrupted one. --again sends it nevertheless, which restores its images if the
+store has lost them. A file that contradicts the log is refused; the error names
+the first line that differs.
 
-A file of 8 MiB or more is sent in parts: over a line that breaks it goes on where
-it was, also when sessctl or the node was started anew meanwhile; for that the node
-keeps what it has of the file for a day, unless it refuses the file. Where it takes
-no connection for some seconds, and --url names others, the next one is sent the
-file from its beginning.
+A file of 8 MiB or more is sent in parts. If the connection breaks, or sessctl or
+the node is restarted, the upload continues; the node keeps the received part for
+a day, unless it refuses the file. If the node accepts no connection for some
+seconds and --url names other nodes, the file is sent to the next one from its
+beginning.
 
-The file of a session that is in the trash, or was erased, brings nothing: of one
-file that is an error, of several it is said how many there were.
+The file of a session that is in the trash or was erased is not imported. For one
+file that is an error; of several, their number is printed.
 
-Several files are sent at a time. One that cannot be imported keeps no other out;
-a node that does not answer ends it all. A line is printed for each that brought
-something, and in the end how many there were, and which failed and why. The exit
-code is then that of the first of those. On a terminal a bar shows how far it is.
+Several files are sent concurrently. A file that fails does not stop the others; a
+node that does not answer does. The output has a line for each file that added
+something, and at the end the counts and the failures with their reasons. The
+exit code is that of the first failure. On a terminal a bar shows the progress.
 
-Where the session went on otherwise (it has entries on main that the file lacks,
-and the file has some that it lacks, or another holds main), --on-conflict
-decides. fail stores nothing and says who wrote what. branch puts the file's own
-entries on a head of their own, which later imports of the file go on with. What
-sessctl label and name add is no going on.
+If the session diverged (main has entries that the file lacks and the file has
+entries that the log lacks, or another writer holds main), --on-conflict decides.
+fail stores nothing and shows what was written. branch puts the file's own
+entries on a separate head, which later imports of the file continue. Labels and
+names from sessctl label and name do not count as divergence.
 
-Lines that are no entries are reported with their numbers, and kept: export
---original gives the file back as it was. A file of an older format version is
-migrated as its agent does it, and kept too. Images that an agent keeps outside
-of its files (omp: ~/.omp/agent/blobs) are brought along. What a header says of
-where the session came from, sessctl lineage shows; so it does where omp kept
-the file as that of another session's subagent.
+Lines that are not entries are reported with their numbers and kept: export
+--original returns the file as it was. A file of an older format version is
+migrated by the rules of its agent, and kept too. Images that an agent stores
+outside its files (omp: ~/.omp/agent/blobs) are imported as well. sessctl lineage
+shows the parents that a header names, and for omp those that the file's place
+implies.
 
-With -o json: one object for each file, also for those that were there, each on a
-line of its own: file (as given), id (the file's own session id), session (its id in the log), entries
-(those that were new), head (that they are on, where it is not main), blobs,
-skipped (line, error), created (the session was not there before), version (the file's format), seq (the cursor), and original
-(the kept file's digest) where there is one. Of several files, deleted is true where
-the session is in the trash or was erased, and the file brought nothing.`,
+With -o json: one object per line for each file, also for unchanged ones: file (as
+given), id (the file's own session id), session (its id in the log), entries (the
+new ones), head (if not main), blobs, skipped (line, error), created (the session
+is new), version (the file's format), seq (the cursor), and original (the digest
+of the kept file) if there is one. Of several files, deleted is true if the
+session is in the trash or was erased.`,
+		Example: `sessctl import ~/.pi ~/.omp
+sessctl import --on-conflict branch session.jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -82,13 +84,13 @@ the session is in the trash or was erased, and the file brought nothing.`,
 			return a.imports(ctx, cmd, args, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "whose file it is, a dialect's `NAME` (default: found out from the file)")
-	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent keeps images that its files refer to (default: where the agent has it)")
-	cmd.Flags().BoolVar(&f.again, "again", false, "send also files that are in the log already: images that it has lost come back")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but what failed")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the `NAME` of the agent whose file it is (default: detected from the file)")
+	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` with the images that the agent's files refer to (default: the agent's own)")
+	cmd.Flags().BoolVar(&f.again, "again", false, "also send unchanged files, which restores lost images")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only failures")
 	f.addClaim(cmd)
-	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "where the session went on otherwise: fail, or branch (put the file's entries on a head of their own)")
-	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a name made for it)")
+	cmd.Flags().StringVar(&f.how.how, "on-conflict", "fail", "if the session diverged, take this `ACTION`: fail, or branch (put the file's entries on a separate head)")
+	cmd.Flags().StringVar(&f.how.branch, "head-name", "", "call the head of a branch `NAME` (default a generated name)")
 	a.dryFlag(cmd)
 	return cmd
 }

@@ -21,18 +21,20 @@ func infoCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info SESSION",
 		Short: "Show a session at a glance",
-		Long: `Shows what the session's agent would say of it: header, entries by type, leaf,
-name and labels, and what this agent alone has; and for a session in the log,
-what the log knows beyond that: heads and who holds them, where the session came
-from, what it has cost. With --profile it is another agent that says.
+		Long: `Shows the session as its agent sees it: header, entries by type, leaf, name and
+labels, and facts that only this agent has. For a session in the log it also shows
+heads and holders, origin and cost. With --profile it shows the view of another
+agent.
 
 With -o json: one object with header, version, sessionId, cwd, entryCount,
 types (a count for each type), leafId (null for none), name (null for none)
-and labels (entry id to label); and own, what only the agent has, such as its
-model: docs/DIALECTS.md says what that is for each. From the log it also has
-log: session, dialect, cursor, heads, epoch, origin, checkpoint, usage, and
-closed, deleted or erased where it is. From a file it also has skipped (line,
-error), where there are lines that are no entries.`,
+and labels (entry id to label); and own, the facts that only the agent has, such
+as its model: docs/DIALECTS.md lists them. From the log it also has log: session,
+dialect, cursor, heads, epoch, origin, checkpoint, usage, and closed, deleted or
+erased if it is. From a file it also has skipped (line, error) if there are lines
+that are not entries.`,
+		Example: `sessctl info 019a
+sessctl info ~/.pi/agent/sessions/proj/2026.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.check(); err != nil {

@@ -32,16 +32,16 @@ type kindFlags struct {
 func (k *kindFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.kind, "kind", "", "append one entry of this `KIND` instead: "+kindNames())
-	f.StringVar(&k.role, "role", "user", "who speaks in a message, a `ROLE`: system, user or assistant")
+	f.StringVar(&k.role, "role", "user", "the `ROLE` of a message: system, user or assistant")
 	f.StringVar(&k.text, "text", "", "the `TEXT` of a message or note, the summary, the level, the label, the name, the mode or the channel")
-	f.StringVar(&k.provider, "provider", "", "the `NAME` of the model's provider, of a model or an assistant's message")
-	f.StringVar(&k.model, "model", "", "the `NAME` of the model, likewise")
-	f.StringVar(&k.forRole, "for", "", "the agent's `ROLE` that a model is for (default the agent's own default)")
-	f.StringVar(&k.target, "target", "", "the `ENTRY` that a label is for, that a compaction keeps first, or where a leaf points, or null")
-	f.Int64Var(&k.tokens, "tokens", 0, "`N` tokens of context before a compaction")
-	f.StringVar(&k.name, "type", "", "the extension's own `NAME` for a custom or a note")
-	f.StringVar(&k.details, "details", "", "what the agent or its extension adds, one `JSON` value")
-	f.BoolVar(&k.hidden, "hidden", false, "a note is not shown to people")
+	f.StringVar(&k.provider, "provider", "", "the `NAME` of the provider, for a model or an assistant's message")
+	f.StringVar(&k.model, "model", "", "the `NAME` of the model, for a model or an assistant's message")
+	f.StringVar(&k.forRole, "for", "", "the agent's `ROLE` that uses the model (default the agent's own default)")
+	f.StringVar(&k.target, "target", "", "the `ENTRY` of a label, the first one that a compaction keeps, or the one that a leaf points to (or null)")
+	f.Int64Var(&k.tokens, "tokens", 0, "the size of the context before a compaction, `N` tokens")
+	f.StringVar(&k.name, "type", "", "the extension's `NAME`, for a custom entry or a note")
+	f.StringVar(&k.details, "details", "", "data of the agent or its extension, one `JSON` value")
+	f.BoolVar(&k.hidden, "hidden", false, "hide a note from users")
 }
 
 // alone refuses flags that say more of an entry when no kind is given.

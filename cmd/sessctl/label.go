@@ -15,11 +15,13 @@ func labelCmd(a *app) *cobra.Command {
 	var remove bool
 	cmd := &cobra.Command{
 		Use:   "label SESSION ENTRY [LABEL]",
-		Short: "Label an entry, or take its label away",
-		Long: `Gives an entry a label, as its agent would: by an entry of its own. An empty
-LABEL, or --clear, takes the label away.
+		Short: "Label an entry, or remove its label",
+		Long: `Gives an entry a label, in the format of the session's agent: by an entry of its
+own. An empty LABEL, or --clear, removes the label.
 
 With -o json: as for append.`,
+		Example: `sessctl label 019a a1b2c3d4 "works"
+sessctl label 019a a1b2c3d4 --clear`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			label, err := optional(args[2:], remove, "LABEL")
@@ -31,7 +33,7 @@ With -o json: as for append.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&remove, "clear", false, "take the label away")
+	cmd.Flags().BoolVar(&remove, "clear", false, "remove the label")
 	w.add(cmd)
 	f.add(cmd)
 	a.dryFlag(cmd)

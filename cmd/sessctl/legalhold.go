@@ -13,13 +13,15 @@ func holdCmd(a *app) *cobra.Command {
 	var f holdFlags
 	cmd := &cobra.Command{
 		Use:   "hold [SESSION]",
-		Short: "Keep a session from being deleted, erased or redacted",
-		Long: `Holds a session: until --release, nothing of it can be deleted, erased or
-redacted, and who tries is told who holds it and why. Writing to it goes on.
-Without a SESSION the sessions that are held are listed.
+		Short: "Protect a session from deletion, erasure and redaction",
+		Long: `Puts a session on hold: until --release it cannot be deleted, erased or redacted,
+and the error names who put it on hold and why. Writing is still possible.
+Without a SESSION it lists the sessions on hold.
 
 With -o json: one object with session and held (true or false); of the list, an
 object for each session with session and held (by, host, time, why).`,
+		Example: `sessctl hold 019a --why "audit 2026"
+sessctl hold --release 019a`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -11,31 +11,33 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/lineage"
 )
 
 func lineageCmd(a *app) *cobra.Command {
 	var f lineageFlags
 	cmd := &cobra.Command{
 		Use:   "lineage [SESSION]",
-		Short: "Show which session came from which",
-		Long: `Shows the sessions that SESSION came from and those that came from it, or those
-of the whole log that have to do with each other. A session hangs below the one
-it came from, with how, when and its name. One with several parents hangs below
-the first, and is only named below the others. A parent that is not in the log
-is shown as missing.
+		Short: "Show the ancestors and descendants of sessions",
+		Long: `Shows the sessions that SESSION was made from and those that were made from it,
+or without SESSION all sessions of the log that have relatives. A session is shown
+below its parent, with the kind of the relation, the time and its name. A session
+with several parents is shown below the first one and only named below the
+others. A parent that is not in the log is shown as missing.
 
-How: fork, branch (by its agent's rules), merge, compress, resume, subagent,
+Kinds: fork, branch (by its agent's rules), merge, compress, resume, subagent,
 loop, convert, create, detach, or unknown.
 
 With -o json: one object with sessions (id, dialect, kind, parents with session,
 kind and entry, name, created, entries, usage, and state: missing, deleted or
-erased), edges (from, to, kind) and problem, where a parent is missing or
-sessions came from each other.
+erased), edges (from, to, kind) and problem, if a parent is missing or the
+relation has a cycle.
 
-With --jsonl or --out: one line for each session in the log, as OpenRath exports
-it.`,
+With --jsonl or --out: one line for each session in the log, in the export format
+of OpenRath.`,
+		Example: `sessctl lineage
+sessctl lineage 019a --direction ancestors`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -50,9 +52,9 @@ it.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "write lines as OpenRath exports them")
-	cmd.Flags().StringVar(&f.direction, "direction", "both", "look for `WHICH`: ancestors, descendants or both")
-	cmd.Flags().BoolVar(&f.all, "all", false, "show sessions that have to do with no other, too")
+	cmd.Flags().BoolVar(&f.jsonl, "jsonl", false, "write lines in the export format of OpenRath")
+	cmd.Flags().StringVar(&f.direction, "direction", "both", "the `DIRECTION` to search: ancestors, descendants or both")
+	cmd.Flags().BoolVar(&f.all, "all", false, "also show sessions without relatives")
 	return cmd
 }
 

@@ -17,23 +17,25 @@ func lsCmd(a *app) *cobra.Command {
 		Use:   "ls [PREFIX]",
 		Short: "List sessions",
 		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
-narrow the list, and order it.
+filter and order the list.
 
-An interrupted session is open and held by a writer of which nothing is heard:
-its host died, or cannot be reached. Case does not count in names and texts.
+An interrupted session is open and held by a writer that is silent: its host
+failed, or cannot be reached. Names and texts are matched without case.
 
-With --watch it goes on with a line for each session that changes from then on,
-and says so where one is none of those any more, until it is interrupted or
---timeout is over; both are a good end. --sort, --reverse and --limit are for the
-list before.
+With --watch it then prints a line for each session that changes, and says if the
+session no longer matches the filter, until it is interrupted or --timeout
+passes; both are a success. --sort, --reverse and --limit apply to the list that
+comes first.
 
-With -o json: a list with an object for each session: id, agentId (where the
-agent's own id is another), dialect, cwd, entries, seq (records), name, first
-(the beginning of the first user message), messages, created, modified, usage,
-size (bytes of its lines), and tags, holder, closed, deleted and snapshot where
-there is something to say. With --watch an object for each change, each on a line
-of its own, behind those of the list: id, row, where it is still one of those that
-are wanted, and, for a change, mark.`,
+With -o json: a list with an object for each session: id, agentId (if the agent's
+own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
+of the first user message), messages, created, modified, usage, size (bytes of
+its lines), and tags, holder, closed, deleted and snapshot if they apply. With
+--watch also one object per line for each change: id, row if the session still
+matches, and, for a change, mark.`,
+		Example: `sessctl ls
+sessctl ls --cwd "$PWD" --since 7d
+sessctl ls --state interrupted --watch`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -55,9 +57,9 @@ are wanted, and, for a change, mark.`,
 		},
 	}
 	f.filter.add(cmd)
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on with what changes from now on")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print each change")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
-	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "the other way round: the oldest, smallest or cheapest first, names from the last")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: the oldest, smallest or cheapest first, names from the last")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
 	return cmd
 }

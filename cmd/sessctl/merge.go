@@ -15,18 +15,20 @@ func mergeCmd(a *app) *cobra.Command {
 	var r api.MergeRequest
 	cmd := &cobra.Command{
 		Use:   "merge SESSION[@HEAD] OTHER[@HEAD]",
-		Short: "Begin a new session with two others",
-		Long: `Makes a new session of what SESSION holds up to where its head stands, then what
-OTHER holds, and prints its id. What both begin with is there once. The new
-session remembers both; they do not change. SESSION and OTHER may be two heads
-of one session: sessctl merge ID ID@other.
+		Short: "Create a session from two others",
+		Long: `Creates a session from the entries of SESSION up to its head, followed by those of
+OTHER, and prints its id. A common beginning is stored once. The new session
+stores both parents; they do not change. SESSION and OTHER may be two heads of
+one session.
 
-Both have to be of one dialect. The model sees both, one after the other; but
-where OTHER was compacted, its agent shows what is from that compaction on.
-Then the other way round is better.
+Both must have the same dialect. The model sees both, one after the other; but if
+OTHER has a compaction, its agent shows only the entries from there on. Then the
+opposite order is better.
 
-With -o json: one object with id, seq (the cursor) and, where OTHER was
-compacted, hidden.`,
+With -o json: one object with id, seq (the cursor) and, if OTHER has a
+compaction, hidden.`,
+		Example: `sessctl merge 019a 019b
+sessctl merge 019a 019a@experiment`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -34,8 +36,8 @@ compacted, hidden.`,
 			return a.merge(ctx, args[0], args[1], r)
 		},
 	}
-	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a new one)")
-	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the `DIR` that the new session's agent works in (default SESSION's)")
+	cmd.Flags().StringVar(&r.ID, "id", "", "call the new session `ID` (default a generated one)")
+	cmd.Flags().StringVar(&r.CWD, "cwd", "", "the working `DIR` of the new session (default that of SESSION)")
 	a.dryFlag(cmd)
 	return cmd
 }

@@ -14,12 +14,13 @@ func nameCmd(a *app) *cobra.Command {
 	var remove bool
 	cmd := &cobra.Command{
 		Use:   "name SESSION [NAME]",
-		Short: "Name a session, or take its name away",
-		Long: `Names the session, as its agent would: by an entry of its own. An empty NAME, or
---clear, takes the name away.
+		Short: "Name a session, or remove its name",
+		Long: `Names the session, in the format of its agent: by an entry of its own. An empty
+NAME, or --clear, removes the name.
 
 With -o json: as for append.`,
-		Args: cobra.RangeArgs(1, 2),
+		Example: `sessctl name 019a "fix the flaky test"`,
+		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := optional(args[1:], remove, "NAME")
 			if err != nil {
@@ -30,7 +31,7 @@ With -o json: as for append.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&remove, "clear", false, "take the name away")
+	cmd.Flags().BoolVar(&remove, "clear", false, "remove the name")
 	w.add(cmd)
 	f.add(cmd)
 	a.dryFlag(cmd)

@@ -19,18 +19,20 @@ func newCmd(a *app) *cobra.Command {
 	var goOn bool
 	cmd := &cobra.Command{
 		Use:   "new",
-		Short: "Make an empty session",
-		Long: `Makes a session without entries and prints its id. With --continue it prints
-the id of the session that was changed last in the directory, as an agent that
-goes on where it left off, and makes one only where there is none.
+		Short: "Create an empty session",
+		Long: `Creates a session without entries and prints its id. With --continue it prints the
+id of the session that was modified last in the directory, as an agent does that
+continues its last session, and creates one only if there is none.
 
-With --kind the new session comes from those that --parent names, which have to
-be in the log, and sessctl lineage shows it: subagent for one that another's
-agent starts, compress for one that begins with a summary of others (append it
-with sessctl append), or any other kind that lineage knows. Without --kind
---parent is but a word for the header.
+With --kind the new session is a descendant of the sessions that --parent names,
+which must be in the log, and sessctl lineage shows it: subagent for a session
+that another session's agent starts, compress for one that begins with a summary
+of others (append it with sessctl append), or any other kind of lineage. Without
+--kind, --parent is only a field of the header.
 
 With -o json: one object with id and seq (the cursor).`,
+		Example: `sessctl new
+sessctl new --continue`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if goOn && (c.ID != "" || len(parents) > 0) {
@@ -41,12 +43,12 @@ With -o json: one object with id and seq (the cursor).`,
 			return a.create(ctx, c, parents, kind, goOn)
 		},
 	}
-	cmd.Flags().StringVar(&c.ID, "id", "", "call it `ID` (default a new one)")
-	cmd.Flags().StringVar(&c.Dialect, "dialect", "", "the agent whose session it is, a dialect's `NAME` (default the node's)")
-	cmd.Flags().StringVar(&c.CWD, "cwd", "", "the `DIR` that the agent works in (default the current one)")
-	cmd.Flags().StringArrayVar(&parents, "parent", nil, "the `SESSION` that it comes from; may be given again, in order")
-	cmd.Flags().StringVar(&kind, "kind", "", "`HOW` it comes from its parents, such as subagent or compress")
-	cmd.Flags().BoolVar(&goOn, "continue", false, "go on with the session of that directory and dialect that was changed last, if there is one")
+	cmd.Flags().StringVar(&c.ID, "id", "", "call the session `ID` (default a generated one)")
+	cmd.Flags().StringVar(&c.Dialect, "dialect", "", "the `NAME` of the session's agent (default the node's setting)")
+	cmd.Flags().StringVar(&c.CWD, "cwd", "", "the working `DIR` of the agent (default the current directory)")
+	cmd.Flags().StringArrayVar(&parents, "parent", nil, "the parent `SESSION`; may be repeated, in order")
+	cmd.Flags().StringVar(&kind, "kind", "", "the `KIND` of relation to its parents, such as subagent or compress")
+	cmd.Flags().BoolVar(&goOn, "continue", false, "return the session of that directory and agent that was modified last, if there is one")
 	a.dryFlag(cmd)
 	return cmd
 }

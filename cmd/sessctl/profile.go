@@ -16,7 +16,7 @@ type profileFlag struct {
 }
 
 func (p *profileFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.name, "profile", "", "read by the rules of `AGENT`: "+strings.Join(dialect.Profiles(), ", ")+" (default the session's own)")
+	cmd.Flags().StringVar(&p.name, "profile", "", "read it by the rules of `AGENT`: "+strings.Join(dialect.Profiles(), ", ")+" (default the session's own)")
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(dialect.Profiles(), cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -17,17 +17,18 @@ func pruneCmd(a *app) *cobra.Command {
 	var f pruneFlags
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Put old sessions in the trash",
-		Long: `Lists the sessions that were not changed for as long as --older-than says, and
-those that are more than --keep, the longest unchanged first. With --yes they go
-to the trash, from where sessctl rm --undo takes each out again; nothing is
-erased by this. Both limits count among the sessions that --dialect and --cwd
-name. A session that a writer holds is at work: it counts, and stays, and so
-does one that changes meanwhile.
+		Short: "Move old sessions to the trash",
+		Long: `Lists the sessions that were not modified for the time of --older-than, and those
+beyond the number of --keep, the oldest first. With --yes they move to the trash,
+from where sessctl rm --undo restores each; prune erases nothing. Both limits
+apply to the sessions that --dialect and --cwd select. A session that a writer
+holds counts but is kept, and so is one that changes while prune runs.
 
 With -o json: a list with an object for each session: id, last (its last change,
-as far as it is known), why, pruned (whether it is in the trash now), and error
-where it should be and is not.`,
+if known), why, pruned (whether it is in the trash now), and error if it could not
+be moved.`,
+		Example: `sessctl prune --older-than 2160h
+sessctl prune --keep 100 --cwd "$PWD" --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd); err != nil {
@@ -38,11 +39,11 @@ where it should be and is not.`,
 			return a.prune(ctx, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the dialect `NAME`")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of agents that worked in `DIR`")
-	cmd.Flags().DurationVar(&f.MaxAge, "older-than", 0, "those not changed for this `TIME`, such as 24h")
-	cmd.Flags().IntVar(&f.Keep, "keep", 0, "those that are more than `N`")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "put them in the trash, do not only list them")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
+	cmd.Flags().DurationVar(&f.MaxAge, "older-than", 0, "sessions not modified for this `TIME`, such as 24h")
+	cmd.Flags().IntVar(&f.Keep, "keep", 0, "sessions beyond the newest `N`")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "move them to the trash instead of only listing them")
 	return cmd
 }
 

@@ -14,20 +14,22 @@ import (
 func psCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ps",
-		Short: "Show who is at work",
-		Long: `Shows the nodes and the writers that are there, or were in the last hour: who
-and where, since when, when they were heard last, and which heads they hold: the
-latest 64, and how many more, of which sessctl heads does not know whether their
-holder is alive. A process is alive if it was heard in the last 30 seconds.
+		Short: "Show nodes and active writers",
+		Long: `Shows the nodes and the writers that are active, or were in the last hour: name,
+host, start, last heartbeat, and the heads that they hold: the latest 64, and the
+number of the others, for which sessctl heads cannot tell whether the holder is
+alive. A process is alive if its last heartbeat is at most 30 seconds old.
 
-Nodes are always shown. Of writers, those that stay are: programs that have a
-session open, and sessctl claim --hold. What was claimed by a sessctl that ended
-is a claim all the same, which sessctl heads shows.
+All nodes are shown. Of the writers, only those that keep running are: programs
+with an open session, and sessctl claim --hold. The claims of a sessctl that has
+ended are shown by sessctl heads.
 
 With -o json: a list with an object for each process: kind (node or writer), id,
-agent, host, by, node (through which a writer was heard), since, seen, alive, and
-holds, a list with session, head and writer; more, how many it holds beside them.`,
-		Args: cobra.NoArgs,
+agent, host, by, node (that received a writer's heartbeat), since, seen, alive, and
+holds, a list with session, head and writer; more, how many it holds beyond that
+list.`,
+		Example: "sessctl ps",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()

@@ -12,13 +12,15 @@ func rebuildCmd(a *app) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Have a node make its rows anew from the log",
-		Long: `Has the node forget all that it made of the log (the rows of ls, and what
-searches need), read the log from its beginning, and make it again. Without
---apply it says what that would be. The log, snapshots and blobs stay as they
-are; until it is done, listings of this node lack sessions.
+		Short: "Rebuild a node's index from the log",
+		Long: `The node discards all that it derived from the log (the rows of ls, and the data
+of searches) and reads the log from its beginning. Without --apply it only shows
+how much that is. The log, snapshots and blobs do not change. Until the rebuild is
+done, listings of this node are incomplete.
 
 With -o json: one object with node, sessions, shards, messages and done.`,
+		Example: `sessctl rebuild
+sessctl rebuild --apply`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, forever)

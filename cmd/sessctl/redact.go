@@ -13,22 +13,24 @@ func redactCmd(a *app) *cobra.Command {
 	var f redactFlags
 	cmd := &cobra.Command{
 		Use:   "redact SESSION ENTRY...",
-		Short: "Take what entries say out of a session for good",
-		Long: `Shows the lines that would stand in place of entries. With --yes they do: what
-the entries say is gone from the session, its snapshots, its records, and from
-listings and searches, and nobody can give them other content again. Ids, links,
-types, roles, times and numbers stay, so that the agent can go on. The SESSION
-is written in full.
+		Short: "Remove the content of entries permanently",
+		Long: `Shows the lines that would replace the entries. With --yes they do: the content is
+removed from the session, its snapshots, its records, and from listings and
+searches, and these entries cannot get other content. Ids, links, types, roles,
+times and numbers stay, so that the agent can continue. Write the SESSION in full.
 
-Only the entries that are named are redacted: what others say about them (labels,
-summaries, names) stays, and so do sessions that came from this one, which are
-listed. What was stopped in the middle is completed by the same again. Where the
-brokers flush late (the node's setting nats.sync), it waits for twice that time,
-and says so.
+Only the named entries are redacted. Other entries that quote them (labels,
+summaries, names) stay, and so do sessions that were made from this one, which are
+listed. To complete an interrupted redaction, repeat the command. If the brokers
+sync late (the node's setting nats.sync), redact waits for twice that interval and
+says so.
 
 With -o json: one object with session, log, cursor, entries, forks; without --yes
-lines (as they would be) and wait (nanoseconds, where the brokers flush late), with --yes sha256, object (the new snapshot), removed
-(records, snapshots, rows) and remains.`,
+lines (the replacements) and wait (nanoseconds, if the brokers sync late), with
+--yes sha256, object (the new snapshot), removed (records, snapshots, rows) and
+remains.`,
+		Example: `sessctl redact 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4
+sessctl redact --yes 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.yes && strings.TrimSpace(f.why) == "" {
@@ -40,8 +42,8 @@ lines (as they would be) and wait (nanoseconds, where the brokers flush late), w
 		},
 	}
 	whyFlag(cmd, &f.why)
-	cmd.Flags().StringVar(&f.with, "with", "", "a `TEXT` in the place of what they say (default \"[redacted]\")")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it, do not only show it")
+	cmd.Flags().StringVar(&f.with, "with", "", "the replacement `TEXT` (default \"[redacted]\")")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "redact them instead of only showing the result")
 	return cmd
 }
 

@@ -13,14 +13,15 @@ func releaseCmd(a *app) *cobra.Command {
 	w := writerFlags{}
 	cmd := &cobra.Command{
 		Use:   "release SESSION",
-		Short: "Give a claim up",
-		Long: `Gives up the claim that this host remembers on a head, or that of --writer, so
-that anybody may write to it. To end what another holds, claim it with
---take-over first, so that the log says who did it, and release that.
+		Short: "Release a claim",
+		Long: `Releases the claim that this host remembers for a head, or that of --writer. Any
+writer may then write to the head. To end the claim of another writer, first take
+it over with claim --take-over, which the log records, then release it.
 
-With -o json: one object with session, head and writer, and holder where another
-holds the head.`,
-		Args: cobra.ExactArgs(1),
+With -o json: one object with session, head and writer, and holder if another
+writer holds the head.`,
+		Example: "sessctl release 019a",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := w.check(); err != nil {
 				return err
@@ -31,7 +32,7 @@ holds the head.`,
 		},
 	}
 	cmd.Flags().StringVar(&w.head, "head", core.MainHead, "release the head `NAME`")
-	cmd.Flags().StringVar(&w.writer, "writer", "", "give up the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
+	cmd.Flags().StringVar(&w.writer, "writer", "", "release the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
 	a.dryFlag(cmd)
 	return cmd
 }

@@ -30,28 +30,29 @@ func restoreCmd(a *app) *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore --from TARGET [SESSION...]",
-		Short: "Bring sessions back from a backup",
-		Long: `Puts sessions of a backup into the node's log: the ones named (an id, or its
-beginning), those that the filters choose, or --all. They get the same records
-with the same chains, so the log must have the name of the one that was backed
-up; it may be new and empty, or alive.
+		Short: "Restore sessions from a backup",
+		Long: `Restores sessions of a backup to the node's log: those that are named (an id, or a
+prefix), those that the filters select, or --all. They keep their records and
+chains, so the log must have the name of the one in the backup. The log may be new
+and empty, or in use.
 
-A session that the log does not have is put there whole. One that it has is
-compared first: with the same history, nothing is stored; where its end is
-missing, that is put back; where the log is ahead, it is left alone; where the two
-went different ways, it is refused, and both places are named. Blobs and snapshots
-that the node lost are put back for sessions that are otherwise the same. It may
-be repeated: what is there is not stored twice.
+A session that the log lacks is restored completely. A session that exists is
+compared first. With the same history, nothing is stored. If the log lacks the
+end, it is appended. If the log has more records, they stay. If the histories
+diverge, restore refuses and names both positions. Blobs and snapshots that the
+node lost are restored too. restore may be repeated: existing data is not stored
+twice.
 
-A session that the log has erased is never brought back. One that was erased after
-the chosen backup was made, as later backups know, is left out unless
---bring-back-erased is given.
+A session that the log has erased is never restored. One that was erased after the
+selected backup, as later backups show, is only restored with --bring-back-erased.
 
 ` + targetHelp + `
 
-With -o json: an object for each session, each on a line of its own: session,
-standing (of the log to the backup, before: absent, same, behind, ahead), log and
-past (cursors), lacks and stored (records), blobs, snapshot, missing.`,
+With -o json: one object per line for each session: session, standing (of the log
+to the backup, before: absent, same, behind, ahead), log and past (cursors), lacks
+and stored (records), blobs, snapshot, missing.`,
+		Example: `sessctl restore --from /backup/prod --dry-run --all
+sessctl restore --from s3://backups/prod 019a`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filters := f.cwd != "" || f.agent != "" || f.name != ""
@@ -73,11 +74,11 @@ past (cursors), lacks and stored (records), blobs, snapshot, missing.`,
 	cmd.Flags().StringVar(&f.from, "from", "", "read from `TARGET`")
 	cmd.Flags().StringVar(&f.at, "at", "", "use the backup `RUN`, not the latest")
 	cmd.Flags().BoolVar(&f.all, "all", false, "restore every session")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "restore sessions whose agent worked in `DIR`")
-	cmd.Flags().StringVar(&f.agent, "agent", "", "restore sessions of `AGENT`")
-	cmd.Flags().StringVar(&f.name, "name", "", "restore sessions with `TEXT` in the name; case does not count")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and store nothing")
-	cmd.Flags().BoolVar(&f.erased, "bring-back-erased", false, "restore sessions, too, that were erased after the backup was made")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "restore sessions of the directory `DIR`")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "restore sessions of the agent `NAME`")
+	cmd.Flags().StringVar(&f.name, "name", "", "restore sessions with `TEXT` in the name, in any case")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would be done, but store nothing")
+	cmd.Flags().BoolVar(&f.erased, "bring-back-erased", false, "also restore sessions that were erased after the backup")
 	f.target.add(cmd)
 	return cmd
 }

@@ -16,59 +16,60 @@ func resumeCmd(a *app) *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume SESSION [-- AGENT ARG...]",
-		Short: "Go on with a session here: claim it and write its agent's own file",
-		Long: `Claims a head and writes the file from which the session's agent goes on there.
-Behind two dashes stands the agent as you would start it; it is started on that
-file, in the directory where the session goes on, and followed as by sessctl run.
+		Short: "Continue a session here: claim it and write its file",
+		Long: `Claims a head and writes the file from which the session's agent continues. After
+two dashes comes the agent's command: resume starts it on that file, in the
+session's directory, and follows it as sessctl run does.
 
-A head that another holds is left to them while they seem to be at work: a
-process that has the claim was heard in the last 30 seconds, or the claim is no
-older than that. From a holder that is silent, or of whom nothing is known, it
-is taken over; --take-over takes it from anybody. The former holder is fenced at
-its next write.
+If another writer holds the head and seems to be active, resume fails: the holder
+sent a heartbeat in the last 30 seconds, or its claim is that new. Otherwise
+resume takes the head over; --take-over does so in any case. The former holder is
+fenced at its next write.
 
-What sessctl run or sessctl watch on this host claimed for an agent is gone on
-with unasked once that agent has ended. While it runs it keeps the head, and its
-process is named; so it is with a file that an agent has open. Of agents without
-sessctl run that is known on Linux, and of pi and omp alone: they have ended when
-no process of that name is left, wherever it runs, but those that sessctl run
-knows to work with other sessions. A head that a node claimed for an agent is
-left to it as on any other host: hosts may have one name.
+If sessctl run or sessctl watch on this host holds the claim for an agent, resume
+continues with it after the agent has ended. While the agent runs, resume fails
+and names its process; the same applies to a file that an agent has open. Agents
+that sessctl run did not start are only detected on Linux, and only pi and omp:
+they count as ended if no process of that name is left, except those that sessctl
+run started for other sessions. A head that a node claimed for an agent counts as
+held by another host, because hosts may share a name.
 
-The session goes on in the directory that --cwd names; else in the one that
-paths in ~/.config/sesslog/sessctl.yaml says is the same; else in the one where
-it was, if that is here; else, if the current directory is in a git repository
-that is called as a part of that path, or has a remote that is, in the same place
-of that repository. Unless it is where it was, it is said where and why. A row of
-paths is one directory, as each host has it; the longest that fits counts, and of
-its row the first that is here. The same file does for all hosts:
+The session continues in the directory of --cwd. Without --cwd it is the first of:
+the directory that paths in ~/.config/sesslog/sessctl.yaml maps it to; the
+original directory, if it exists; the same place in the git repository of the
+current directory, if a part of the original path, or a remote, has the
+repository's name. If it is not the original directory, resume says which one and
+why. Each row of paths is one directory as different hosts name it. The longest
+match wins, and in its row the first directory that exists. All hosts can share
+the file:
 
     paths:
       - [/home/ann/src, /Users/ann/code, ~/work]
 
-The file goes into --dir, or else where the agent looks for it (pi:
-below $PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same, or ~/.omp/agent;
-Operator: ~/.operator; OpenRath: $OPENRATH_HOME, .openrath where the session goes
-on, or ~/.openrath; Nova: .nova there). Images that the file refers to are put
-where the agent keeps them. The file appears whole and durable, or not at all,
-and one that it replaces leaves it its mode.
+The file is written to --dir, or where the agent looks for it (pi:
+$PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same variable, or ~/.omp/agent;
+Operator: ~/.operator; OpenRath: $OPENRATH_HOME, .openrath in the session's
+directory, or ~/.openrath; Nova: .nova there). Images that the file refers to are
+written to the agent's place for them. Files are written atomically, and a file
+that is replaced keeps its mode.
 
-A file of the session that is there already is replaced. Lines of it that the log
-lacks go into the log first: behind the head that the file was for, or where the
-session went on without them, on a head of their own. Either way it is said which
-they are, and how to go on with them. A file with lines that are no entries is
-also kept, under another name; one that contradicts the log is not touched, unless
---force is given: then it is kept under another name, and nothing of it is brought
-into the log. All that is looked at before anything is claimed.
+If the session's file exists, it is replaced. Lines of it that the log lacks are
+first appended: to the file's head, or if the session diverged, to a separate
+head. resume then shows the lines and how to continue from them. A file with lines
+that are not entries is also kept, under another name. A file that contradicts
+the log is an error; with --force it is kept under another name and not imported.
+resume checks all this before it claims the head.
 
---dry-run says what would be done, and who holds the head, and does nothing.
+--dry-run shows what would be done and who holds the head.
 
 With -o json: one object with id, path, head, writer, epoch, seq (the cursor), cwd
-(from, cwd, why, gone), former (the claim that this one ended), life (what was known
-of its holder: state, seen, host), and where there was another file: lacked (lines,
-torn), brought (head: where the lines are), aside (where the file is). With
---dry-run there is no writer and no epoch; dryRun is true, and holder and life tell
-who holds the head.`,
+(from, cwd, why, gone), former (the claim that this one replaced), life (of its
+holder: state, seen, host), and if there was another file: lacked (lines, torn),
+brought (head: where the lines are), aside (where the file is). With --dry-run
+there is no writer and no epoch; dryRun is true, and holder and life describe the
+holder of the head.`,
+		Example: `sessctl resume 019a -- pi
+sessctl resume 019a --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				f.agentArgs = args[at:]
@@ -99,12 +100,12 @@ who holds the head.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file into `DIR`, which is made if it is not there")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "go on in the `DIR` of this host (default: see above)")
-	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` where the agent looks for images that its files refer to (default: where the agent has it)")
-	cmd.Flags().BoolVar(&f.force, "force", false, "put a file that is there already aside, whatever it holds")
-	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "claim it also from another who seems to be at work")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file to `DIR`, which is created if it does not exist")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "continue in this `DIR` (default: see above)")
+	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
+	cmd.Flags().BoolVar(&f.force, "force", false, "keep an existing file under another name, whatever it contains")
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "take the head also from an active holder")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would be done, but do nothing")
 	return cmd
 }
 

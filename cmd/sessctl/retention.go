@@ -20,11 +20,10 @@ import (
 func retentionCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retention",
-		Short: "Clean up by policy: first a plan, then what it says",
-		Long: `Says which sessions go by a policy, and does it: plan lists them, apply does
-exactly what a plan says. Sessions go to the trash, from where sessctl rm --undo
-takes each out again; only those whose time in the trash is over are erased, where
-the policy asks for it.`,
+		Short: "Clean up by policy: plan, then apply",
+		Long: `Moves sessions to the trash by a policy: plan lists them, apply does exactly what
+a plan says. sessctl rm --undo restores each from the trash. Sessions are only
+erased if the policy asks for it, after their time in the trash.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return usagef("say what to do: plan, or apply") },
 	}
@@ -36,28 +35,30 @@ func retentionPlanCmd(a *app) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "List what would go, and why",
-		Long: `Lists the sessions that a policy lets go, and why, and keeps the plan under its
-id on this host. Nothing is done. The policy is one rule made of the flags, or the
-rules of a file in YAML:
+		Short: "List the sessions that a policy would remove, and why",
+		Long: `Lists the sessions that a policy removes, with the reason, and keeps the plan
+under its id on this host. It changes nothing. The policy is one rule from the
+flags, or the rules of a YAML file:
 
-  erase_trash: true       # what is in the trash for longer than trash.window
-  rules:
-    - name: old
-      older_than: 90d     # not changed for so long
-      unless_tag: keep
-    - name: busy folders
-      keep: 100           # of each folder, those that were changed last stay
-      per: cwd            # or dialect; without it, of all
-    - name: huge
-      dialect: pi         # cwd, dialect and tag say which sessions it is about
-      larger_than: 256MiB
+    erase_trash: true       # after trash.window in the trash
+    rules:
+      - name: old
+        older_than: 90d     # not modified for so long
+        unless_tag: keep
+      - name: busy folders
+        keep: 100           # of each folder, those that were modified last
+        per: cwd            # or dialect; without it, of all
+      - name: huge
+        dialect: pi         # cwd, dialect and tag select sessions
+        larger_than: 256MiB
 
-A session goes when one of a rule's limits says so. One that is held stays, and so
-does one that a writer has claimed. A plan has up to 10,000 sessions.
+A session is removed if one limit of a rule matches. Sessions on hold, and
+sessions that a writer has claimed, are kept. A plan has up to 10,000 sessions.
 
 With -o json: the plan: id, log, made, policy, items (session, seq, do: delete or
 erase, why, last) and more.`,
+		Example: `sessctl retention plan --older-than 90d --unless-tag keep
+sessctl retention plan --policy policy.yaml -o json >plan.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := f.policy()
@@ -69,16 +70,16 @@ erase, why, last) and more.`,
 			return a.retentionPlan(ctx, p)
 		},
 	}
-	cmd.Flags().StringVar(&f.file, "policy", "", "the policy in `FILE`, in place of the other flags")
-	cmd.Flags().StringVar(&f.OlderThan, "older-than", "", "those not changed for this `TIME`, such as 24h or 90d")
-	cmd.Flags().StringVar(&f.LargerThan, "larger-than", "", "those larger than this `SIZE`, such as 256MiB")
-	cmd.Flags().IntVar(&f.Keep, "keep", 0, "those that are not among the `N` changed last")
-	cmd.Flags().StringVar(&f.Per, "per", "", "let --keep count for each `WHAT`: cwd or dialect")
+	cmd.Flags().StringVar(&f.file, "policy", "", "read the policy from `FILE` instead of the other flags")
+	cmd.Flags().StringVar(&f.OlderThan, "older-than", "", "sessions not modified for this `TIME`, such as 24h or 90d")
+	cmd.Flags().StringVar(&f.LargerThan, "larger-than", "", "sessions larger than this `SIZE`, such as 256MiB")
+	cmd.Flags().IntVar(&f.Keep, "keep", 0, "sessions beyond the newest `N`")
+	cmd.Flags().StringVar(&f.Per, "per", "", "apply --keep to each `GROUP`: cwd or dialect")
 	cmd.Flags().StringVar(&f.CWD, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it")
 	cmd.Flags().StringVar(&f.Dialect, "dialect", "", "only sessions of the agent `NAME`")
 	cmd.Flags().StringVar(&f.Tag, "tag", "", "only sessions with this `TAG`")
 	cmd.Flags().StringVar(&f.UnlessTag, "unless-tag", "", "only sessions without this `TAG`")
-	cmd.Flags().BoolVar(&f.eraseTrash, "erase-trash", false, "erase the sessions whose time in the trash is over")
+	cmd.Flags().BoolVar(&f.eraseTrash, "erase-trash", false, "also erase sessions whose time in the trash has passed")
 	return cmd
 }
 
@@ -86,14 +87,15 @@ func retentionApplyCmd(a *app) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
-		Short: "Do what a plan says",
-		Long: `Does exactly what a plan says: PLAN is the id that plan printed, on the same host,
-or a file with what it printed with -o json. A session that has changed since, is
-held, or is at work is left alone, and it is said why.
+		Short: "Apply a plan",
+		Long: `Does exactly what a plan says. PLAN is the id that plan printed on this host, or a
+file with the output of plan -o json. A session that changed since, is on hold, or
+is in use is kept, and the output says why.
 
 With -o json: one object with plan, done (how many) and outcomes: the items of the
 plan with done (true or false) and left, which says why.`,
-		Args: cobra.ExactArgs(1),
+		Example: "sessctl retention apply plan.json",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(why) == "" {
 				return usagef("say the reason with --why TEXT, the log keeps it")

@@ -13,11 +13,12 @@ func rmCmd(a *app) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Use:   "rm SESSION",
-		Short: "Put a session in the trash, or take it out",
-		Long: `Puts the session in the trash, from where --undo takes it out again. Nothing is
-erased by this.
+		Short: "Move a session to the trash, or restore it",
+		Long: `Moves the session to the trash; --undo restores it. Nothing is erased.
 
 With -o json: one object with id and deleted (true or false).`,
+		Example: `sessctl rm 019a
+sessctl rm --undo 019a`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)

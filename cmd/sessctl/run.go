@@ -15,33 +15,34 @@ import (
 func runCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -- AGENT ARG...",
-		Short: "Start an agent, with its session in the log while it runs",
-		Long: `Starts an agent as it would be started without sessctl: it has the terminal, what
-is typed reaches it, and its exit code is that of sessctl (128 and the signal's
-number where it died of one, 127 where there is no such command, 126 where it
-cannot be run). sessctl says nothing until the agent has ended.
+		Short: "Run an agent and store its session in the log",
+		Long: `Runs an agent as without sessctl: the agent has the terminal and its input, and
+sessctl exits with its exit code (128 plus the signal number if a signal ended it,
+127 if the command does not exist, 126 if it cannot be run). sessctl prints
+nothing until the agent has ended.
 
-Meanwhile it finds the session files that the agent writes: below the folders
-where agents keep them (as their environment variables and --session-dir say),
-those that are new or grow and whose header names the directory where the agent
-runs; those that --session or --resume name; and, on Linux, those that the agent
-has open. Their lines go to the log as they are written. The agent's files are
-only read.
+Meanwhile it finds the session files that the agent writes: in the directories
+where agents keep them (as their environment variables and --session-dir say), new
+or growing files whose header names the agent's directory; files that --session or
+--resume name; and, on Linux, files that the agent has open. Their lines are
+appended to the log as they are written. The agent's files are only read.
 
-The head that lines go to is claimed for as long as the agent runs, and released
-at its end. Where another holds it who is there, or takes it over, lines go to a
-head of their own, and both are kept. A claim that this host has from before
-(sessctl claim, resume) is used, and released at the end, too.
+run claims the head while the agent runs, and releases it at the end. If another
+active writer holds the head, or takes it over, your lines go to a separate head.
+A claim that this host remembers (sessctl claim, resume) is used, and released at
+the end, too.
 
-No node is needed for the agent to run: what none takes waits in the file and
-goes up with the next sessctl run, whichever agent that starts, or with sessctl
-watch. So does what a sessctl leaves behind that is killed.
+The agent does not depend on a node: lines that no node accepts stay in the file,
+and the next sessctl run of any agent, or sessctl watch, appends them. The same
+applies after a sessctl that was killed.
 
-At the end one line says which session it was, or why nothing of it is in the
-log. With -o json: one object on standard error with sessions, an array with
-session, dialect, path, head, seq (the cursor), waiting (lines that no node has
-taken yet), parted (somebody else went on with the session, too), holder (who
-has the head), shared (another run on this host follows the file) and error.`,
+At the end one line names the session, or says why nothing of it is in the log.
+With -o json: one object on standard error with sessions, an array with session,
+dialect, path, head, seq (the cursor), waiting (lines that no node has accepted
+yet), parted (the session diverged), holder (of the head), shared (another run on
+this host follows the file) and error.`,
+		Example: `sessctl run -- pi
+sessctl run -- omp --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 || len(args) == 0 {
 				return usagef("say what to run behind two dashes: sessctl run -- AGENT ARG...")

@@ -14,21 +14,22 @@ func searchCmd(a *app) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search QUERY...",
-		Short: "Search what sessions say",
-		Long: `Lists the entries of all sessions, on all hosts, that have every word of QUERY,
-newest first: prompts, answers, what tools gave, summaries, notes, labels and
-sessions' names. "Words in quotes" are a phrase; begin* finds the beginning of a
-word. Case, accents and punctuation do not matter, and nothing in QUERY is a
-command. Flags narrow the sessions that are searched. In a shell, a phrase has
-quotes within quotes: sessctl search '"exactly this"'.
+		Short: "Search the text of sessions",
+		Long: `Lists the entries of all sessions, on all hosts, that contain every word of QUERY,
+newest first: prompts, answers, tool results, summaries, notes, labels and names.
+"Words in quotes" are a phrase; begin* matches a prefix. Case, accents and
+punctuation are ignored, and QUERY has no other operators. Flags select the
+sessions.
 
-Of a long entry the beginning can be found, of a long session the newest part;
-docs/OPERATIONS.md says how much.
+A long entry is indexed up to a limit, a long session in its newest part;
+docs/OPERATIONS.md has the limits.
 
-With -o json: a list with an object for each entry: session, entry (where it has
-an id), kind (user, assistant, tool, system, summary, note, label or name), time,
-snippet (the words around the first that were found), name (of the session), cwd
-and dialect.`,
+With -o json: a list with an object for each entry: session, entry (if it has an
+id), kind (user, assistant, tool, system, summary, note, label or name), time,
+snippet (the words around the first match), name (of the session), cwd and
+dialect.`,
+		Example: `sessctl search flaky test
+sessctl search '"exactly this"' --since 7d`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.text = strings.Join(args, " ")
@@ -41,9 +42,9 @@ and dialect.`,
 		},
 	}
 	f.filter.add(cmd)
-	cmd.Flags().StringVar(&f.session, "session", "", "only what this `SESSION` says")
-	cmd.Flags().StringVar(&f.from, "from", "", "only what was said at `TIME` or later, written like that of --since")
-	cmd.Flags().StringVar(&f.to, "to", "", "only what was said at `TIME` or before")
+	cmd.Flags().StringVar(&f.session, "session", "", "only entries of this `SESSION`")
+	cmd.Flags().StringVar(&f.from, "from", "", "only entries of `TIME` or later, in the format of --since")
+	cmd.Flags().StringVar(&f.to, "to", "", "only entries of `TIME` or before")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` entries, 0 for all")
 	return cmd
 }

@@ -13,12 +13,6 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// sessionHelp says what a SESSION argument may be.
-const sessionHelp = `A SESSION is the id of a session in the log, the beginning of one that no
-other id shares, or the id that its agent gave it. info, tree, context, entries
-and export also take the path of a session file, or - for standard input, and
-then need no node.`
-
 // A source is what a reading verb reads: a session file, or a session in the
 // log.
 type source struct {

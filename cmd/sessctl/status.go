@@ -18,21 +18,22 @@ import (
 func statusCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show how the node is",
-		Long: `Shows the node at a glance; the first line says whether all is well. Exits with
-7 if it is not.
+		Short: "Show the health of a node",
+		Long: `Shows the state of the node; the first line is a verdict. The exit code is 7 if
+the node is not healthy.
 
 With -o json: one object with node, version, log, healthy, summary,
 uptimeSeconds, sessions, shards (stream, leader, replicas, messages, bytes,
 limit, full, sessions, lag), cache (sessions, bytes, limit), blobs, blobCache
 (memory and disk, each with objects, bytes, limit, hits, misses, and on disk
 damaged and failed), blobPuts (written, writtenBytes, there, thereBytes), bounds
-(by what it bounds: used, limit, refused) and losses: how many records the log
-had lost that this node put back since it began (redone), how many lines it put
-on heads of their own because others had gone on (rescued), how often a record
-was not in the copy of the log that was read, but in another (lent), and how
-many lines sessions in the trash lack, which this node alone remembers until
-they are taken out (owed).`,
+(by what it bounds: used, limit, refused) and losses: how many records that the
+log had lost this node stored again since it started (redone), how many lines it
+moved to separate heads because the session diverged (rescued), how often a record
+was missing in the local replica and read from another (lent), and how many lines
+of sessions in the trash only this node still remembers (owed).`,
+		Example: `sessctl status
+sessctl status -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)

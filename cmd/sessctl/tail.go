@@ -17,21 +17,22 @@ func tailCmd(a *app) *cobra.Command {
 	var f tailFlags
 	cmd := &cobra.Command{
 		Use:   "tail SESSION... | --all",
-		Short: "Show what was stored in sessions, and follow them",
-		Long: `Shows what was stored, in order: a line for each entry, with the cursor of its
-record, the head, the type and what it says. With -f it goes on with what is
-stored from now on, until it is interrupted or --timeout is over; both are a
-good end. --after goes on behind a cursor that was seen before.
+		Short: "Show the records of sessions, and follow them",
+		Long: `Shows the stored entries in order: one line for each, with the cursor of its
+record, the head, the type and the text. With -f it continues with new entries,
+until it is interrupted or --timeout passes; both are a success. --after continues
+after a cursor.
 
-Several sessions are shown one after the other, each line with its session in
-front, and with -f followed at the same time: each in its order, 100 at most.
---all -f follows all sessions from now on, those to come among them, or those
-that the flags of ls narrow them to. A session whose records were dropped before
-they could be shown is named.
+Several sessions are shown one after the other, each line with its session, and
+with -f followed concurrently: each in its order, 100 at most. --all -f follows all
+sessions, including new ones, or those that the flags of ls select. A session
+whose records were truncated before they could be shown is named.
 
-With -o json: an object for each record, each on a line of its own: seq,
-cursor, kind, head, writer, epoch, time, and entries, or body for kinds that
-have none; of several sessions also session.`,
+With -o json: one object per line for each record: seq, cursor, kind, head,
+writer, epoch, time, and entries, or body for kinds without entries; for several
+sessions also session.`,
+		Example: `sessctl tail 019a
+sessctl tail -f --all --cwd "$PWD"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all != (len(args) == 0) {
 				return usagef("name sessions, or say --all, one of them")
@@ -65,9 +66,9 @@ have none; of several sessions also session.`,
 			return a.tailMany(ctx, args, o, f.follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with what is stored from now on")
-	cmd.Flags().StringVar(&f.after, "after", "", "begin behind this `CURSOR` (default at the first record)")
-	cmd.Flags().BoolVar(&f.all, "all", false, "with -f: follow all sessions, or those that the flags below narrow them to")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue with new entries")
+	cmd.Flags().StringVar(&f.after, "after", "", "begin after this `CURSOR` (default at the first record)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "with -f: follow all sessions, or those that the flags select")
 	f.add(cmd)
 	return cmd
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-const targetHelp = `TARGET is a directory, or s3://BUCKET/PREFIX. For S3, keys are taken from where
-AWS's own tools find them (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared
-credentials file, a role), and server, region and authority from the flags or
-from AWS_ENDPOINT_URL, AWS_REGION and AWS_CA_BUNDLE.`
+const targetHelp = `TARGET is a directory, or s3://BUCKET/PREFIX. Credentials for S3 are found
+as by AWS tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared
+credentials file, or a role. Server, region and certificate authority come from
+the flags or from AWS_ENDPOINT_URL, AWS_REGION and AWS_CA_BUNDLE.`
 
 // targetFlags say how an S3 server is reached.
 type targetFlags struct {
@@ -32,10 +32,10 @@ type targetFlags struct {
 }
 
 func (f *targetFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.endpoint, "s3-endpoint", "", "the S3 server's `URL` (AWS_ENDPOINT_URL; default Amazon's)")
+	cmd.Flags().StringVar(&f.endpoint, "s3-endpoint", "", "the `URL` of the S3 server (AWS_ENDPOINT_URL; default Amazon's)")
 	cmd.Flags().StringVar(&f.region, "s3-region", "", "the bucket's `REGION` (AWS_REGION)")
-	cmd.Flags().StringVar(&f.ca, "s3-ca", "", "trust the authorities in `FILE`, too (AWS_CA_BUNDLE)")
-	cmd.Flags().BoolVar(&f.pathStyle, "s3-path-style", false, "put the bucket's name into the path, never into the host name")
+	cmd.Flags().StringVar(&f.ca, "s3-ca", "", "also trust the certificate authorities in `FILE` (AWS_CA_BUNDLE)")
+	cmd.Flags().BoolVar(&f.pathStyle, "s3-path-style", false, "put the bucket name into the path instead of the host name")
 }
 
 // A target is where backups are, opened.

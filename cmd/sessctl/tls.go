@@ -17,9 +17,9 @@ import (
 type tlsFlags struct{ ca, cert, key string }
 
 func (f *tlsFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.ca, "ca", "", "`FILE` of the certificate authorities that the node's certificate is checked by (SESS_CA; default the system's)")
-	fl.StringVar(&f.cert, "client-cert", "", "`FILE` of the certificate to show to the node (SESS_CLIENT_CERT)")
-	fl.StringVar(&f.key, "client-key", "", "`FILE` of that certificate's key (SESS_CLIENT_KEY)")
+	fl.StringVar(&f.ca, "ca", "", "the `FILE` with the certificate authorities for the node's certificate (SESS_CA; default the system's)")
+	fl.StringVar(&f.cert, "client-cert", "", "the `FILE` with the client certificate (SESS_CLIENT_CERT)")
+	fl.StringVar(&f.key, "client-key", "", "the `FILE` with the key of the client certificate (SESS_CLIENT_KEY)")
 }
 
 // secure has c use the files that flags and environment name.

@@ -18,15 +18,15 @@ import (
 func tokenCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list, rotate and revoke the tokens of a log",
-		Long: `Looks after who may ask the nodes of a log, and for what. A token is made with
-a scope: read (see sessions), write (read, and make sessions and write to them)
-or admin (everything, such as erasing, restoring and making tokens). It can be
-for the sessions alone whose ids begin with a prefix, and it can end by itself.
+		Short: "Create, list, rotate and revoke tokens",
+		Long: `A token authorizes requests to the nodes of a log. It has a scope: read (see
+sessions), write (also create sessions and write to them) or admin (everything,
+including erasing, restoring and creating tokens). A token can be limited to
+sessions whose ids begin with a prefix, and it can expire.
 
-The log keeps a digest of each secret and not the secret: it is printed once,
-when it is made. All nodes of the log know of a new or revoked token within a
-second. Only a token with scope admin, or the node's own one, may do this.`,
+The log stores a digest of each secret, not the secret: it is printed only when it
+is created. All nodes apply a new or revoked token within a second. Managing
+tokens requires a token with scope admin, or the node's own token.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("no verb given: create, ls, rotate, revoke or check")
@@ -50,12 +50,14 @@ func tokenCreateCmd(a *app) *cobra.Command {
 	var f tokenFlags
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a token and print its secret, once",
-		Long: `Makes a token called NAME, after who is to carry it, and prints what requests
-carry. It is kept nowhere: put it where it is needed now, as SESS_TOKEN.
+		Short: "Create a token and print its secret",
+		Long: `Creates a token called NAME, and prints the secret that requests carry. The secret
+is not stored: keep it, for example in SESS_TOKEN.
 
 With -o json: one object with token (what requests carry), id, name, scope,
 prefix, limits, by, created and expires.`,
+		Example: `sessctl token create ann --scope write
+sessctl token create ci --scope read --prefix ci- --expires 720h`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := a.within(cmd, short)
@@ -64,12 +66,12 @@ prefix, limits, by, created and expires.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.scope, "scope", "read", "what it may do: `SCOPE` read, write or admin")
+	fl.StringVar(&f.scope, "scope", "read", "the `SCOPE`: read, write or admin")
 	fl.StringVar(&f.prefix, "prefix", "", "only sessions whose ids begin with `PREFIX`")
-	fl.StringVar(&f.expires, "expires", "", "when it ends: a `TIME` such as 2026-12-31T00:00:00Z, a day, or how long from now, such as 720h (default never)")
-	fl.IntVar(&f.rate, "rate", 0, "requests a second that a node takes from it, `N` (default no bound)")
-	fl.Int64Var(&f.body, "body", 0, "bytes of one request, `N` (default what the node takes)")
-	fl.IntVar(&f.followers, "followers", 0, "streams of events that it may have open at a node, `N` (default no bound)")
+	fl.StringVar(&f.expires, "expires", "", "the `TIME` when it expires, such as 2026-12-31T00:00:00Z, a day, or a duration such as 720h (default never)")
+	fl.IntVar(&f.rate, "rate", 0, "allow `N` requests per second at a node (default no limit)")
+	fl.Int64Var(&f.body, "body", 0, "allow `N` bytes per request (default the node's limit)")
+	fl.IntVar(&f.followers, "followers", 0, "allow `N` open event streams at a node (default no limit)")
 	whyFlag(cmd, &f.why)
 	return cmd
 }
@@ -125,13 +127,14 @@ func tokenLsCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "List the tokens of the log, without their secrets",
-		Long: `Lists the tokens of the log, the oldest first. When a token was used last is
-known to the hour.
+		Long: `Lists the tokens of the log, the oldest first. The last use of a token is recorded
+to the hour.
 
 With -o json: a list with an object for each: id, name, scope, prefix, limits
 (rate, body, followers), by, created, rotated, expires, former (until when the
-secret before is good, too) and used.`,
-		Args: cobra.NoArgs,
+previous secret is valid, too) and used.`,
+		Example: "sessctl token ls",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()
@@ -192,13 +195,14 @@ func tokenRotateCmd(a *app) *cobra.Command {
 		}
 		return a.printSecret(ctx, node, made)
 	})
-	cmd.Use, cmd.Short = "rotate TOKEN", "Give a token a new secret and print it, once"
-	cmd.Long = `Gives the token with that id or name a new secret. With --keep the former one
-stays good for a while, so that who carries it can be given the new one without
-a refused request in between. No node has to be started anew.
+	cmd.Use, cmd.Short = "rotate TOKEN", "Give a token a new secret and print it"
+	cmd.Long = `Gives the token with that id or name a new secret. With --keep the previous secret
+stays valid for a while, so that clients can change to the new one without refused
+requests. No node needs a restart.
 
 With -o json: the object that create prints.`
-	cmd.Flags().DurationVar(&keep, "keep", 0, "for how much `TIME` the former secret stays good, up to 168h")
+	cmd.Example = `sessctl token rotate ci --keep 24h`
+	cmd.Flags().DurationVar(&keep, "keep", 0, "keep the previous secret valid for this `TIME`, at most 168h")
 	return cmd
 }
 
@@ -210,11 +214,12 @@ func tokenRevokeCmd(a *app) *cobra.Command {
 		}
 		return a.print(gone, func() error { return a.printf("token %s (%s) is revoked", gone.ID, gone.Name) })
 	})
-	cmd.Use, cmd.Short = "revoke TOKEN", "End a token, for good"
-	cmd.Long = `Ends the token with that id or name, on all nodes of the log, within a second.
-Streams of events that it has open end when they are next opened anew.
+	cmd.Use, cmd.Short = "revoke TOKEN", "Revoke a token permanently"
+	cmd.Long = `Revokes the token with that id or name, on all nodes of the log, within a second.
+Its open event streams end when they are next reopened.
 
-With -o json: one object with what the token was.`
+With -o json: one object with the token as it was.`
+	cmd.Example = `sessctl token revoke ann --why "left the team"`
 	return cmd
 }
 
@@ -268,13 +273,14 @@ func (a *app) tokenNamed(ctx context.Context, arg string) (*api.Client, api.Toke
 func tokenCheckCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Show what the token in use may do",
-		Long: `Asks the node who it takes you for, and what that may do: the token in
-SESS_TOKEN or --token.
+		Short: "Show what the current token permits",
+		Long: `Asks the node for the identity and the rights of the token in SESS_TOKEN or
+--token.
 
-With -o json: one object with log, node, token (its name and id, or absent where
-the node asks for none), scope, prefix and limits.`,
-		Args: cobra.NoArgs,
+With -o json: one object with log, node, token (its name and id; absent if the
+node requires no token), scope, prefix and limits.`,
+		Example: "sessctl token check",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := a.within(cmd, short)
 			defer cancel()

@@ -18,17 +18,19 @@ func topCmd(a *app) *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch what a node does, and its busiest sessions",
-		Long: `Shows every few seconds how a node is, what it stores, and which sessions are
-written to most, until it is interrupted. Where the output is no terminal it is
-shown once, or --times times, one table behind the other.
+		Short: "Show a node's load and its busiest sessions",
+		Long: `Shows every few seconds the state of a node, its write rate, and the sessions with
+the most writes, until it is interrupted. If the output is not a terminal, one
+table is printed, or --times tables.
 
-A rate is what happened since the time before, for a second.
+A rate is per second, over the time since the previous table.
 
 With -o json: an object each time, with time, state, healthy, appendsPerSecond,
 linesPerSecond, refusedPerSecond (appends that were not stored), requestsPerSecond,
 followers, waiting, lag, full (of the fullest shard), and sessions: id, title,
 agent, entries, entriesPerSecond, state.`,
+		Example: `sessctl top
+sessctl top --times 10 --every 5s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.every < minTopEvery {
@@ -42,8 +44,8 @@ agent, entries, entriesPerSecond, state.`,
 			return a.top(ctx, f)
 		},
 	}
-	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how much `TIME` lies between two looks")
-	cmd.Flags().IntVar(&f.times, "times", 0, "show it `N` times, 0 for until interrupted (default 1 where the output is no terminal)")
+	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "refresh after this `TIME`")
+	cmd.Flags().IntVar(&f.times, "times", 0, "print `N` tables, 0 for until interrupted (default 1 if the output is not a terminal)")
 	return cmd
 }
 

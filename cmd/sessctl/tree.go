@@ -20,13 +20,15 @@ func treeCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree SESSION",
 		Short: "Show a session's entries as a tree",
-		Long: `Shows the entries in the order in which their agent shows them: parents before
-children, children oldest first. A branch is drawn where an entry has more
-children than one. [label] is the entry's label, and <- marks the leaf, by the
-names of the heads that stand there. --profile has another agent show them.
+		Long: `Shows the entries in the order of their agent: parents before children, children
+oldest first. A branch is drawn if an entry has several children. [label] is the
+entry's label, and <- marks the leaf, with the names of the heads that point to
+it. --profile shows the order of another agent.
 
-With -o json: a list in that order, each with id, type and depth (0 for a
-root), and label and labelTimestamp where there is one.`,
+With -o json: a list in that order, each with id, type and depth (0 for a root),
+and label and labelTimestamp if there is one.`,
+		Example: `sessctl tree 019a
+sessctl tree session.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.check(); err != nil {

@@ -15,28 +15,30 @@ func verifyCmd(a *app) *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify SESSION...",
-		Short: "Check that everything a session holds is there and unharmed",
-		Long: `Reads every record of the sessions, their snapshots and blobs, and proves that
-they are what was promised. With --all every session that the log has records
-of, in the trash or not, listed or too damaged for that, and the log's streams.
-Exits with 8 if there are problems.
+		Short: "Check that sessions are complete and intact",
+		Long: `Reads every record of the sessions, their snapshots and blobs, and verifies them.
+With --all it verifies every session that the log has records of, including those
+in the trash and those too damaged to be listed, and the log's streams. The exit
+code is 8 if there are problems.
 
-Each problem has a kind: hole (records are missing), record (one cannot be
-read), body (one's large body is gone), stray (one was written by somebody who
-knew what the log has lost since), copy (one server lacks a record that another
-has), snapshot, blob, row (a listing knows more than the log), shard (messages
-inside a stream are gone).
+Each problem has a kind: hole (records are missing), record (a record cannot be
+read), body (its large body is missing), stray (it was written by a writer that
+knew records which the log has lost since), copy (one server lacks a record that
+another has), snapshot, blob, row (a listing has more than the log), shard
+(messages inside a stream are missing).
 
---repair mends what another copy can mend, and guesses at nothing: lines of
-strays go to heads of their own, a snapshot is written anew from the records, a
-blob from the node's memory if its digest is right, a row from the log. It says
-what was mended, and what is left.
+--repair repairs what another copy contains, and never guesses: lines of strays
+move to separate heads, a snapshot is written again from the records, a blob from
+the node's memory if its digest matches, a row from the log. The output lists what
+was repaired and what is left.
 
-With -o json: an object for each session, each on a line of its own: session,
-records, redone (of them, put back after the log had lost them), restored (of
-them, put there from a backup), entries, blobs, snapshot, cursor, problems, each
-with kind, what, detail and next, and mended, the same. With --all the last one
-is of the log: log, sessions, problems.`,
+With -o json: one object per line for each session: session, records, redone (of
+them, stored again after the log had lost them), restored (of them, from a
+backup), entries, blobs, snapshot, cursor, problems, each with kind, what, detail
+and next, and mended, the same. With --all the last one is of the log: log,
+sessions, problems.`,
+		Example: `sessctl verify 019a
+sessctl verify --all --repair`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all == (len(args) > 0) {
@@ -47,8 +49,8 @@ is of the log: log, sessions, problems.`,
 			return a.verify(ctx, cmd, args, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "verify every session, and the log")
-	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend what another copy can mend")
+	cmd.Flags().BoolVar(&f.all, "all", false, "verify every session and the log's streams")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "repair what another copy contains")
 	return cmd
 }
 

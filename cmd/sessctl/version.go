@@ -10,12 +10,12 @@ import (
 func versionCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show which sessctl this is",
+		Short: "Show the version of sessctl",
 		Long: `Shows this program's version; status shows the node's.
 
-With -o json: one object with version, go, platform, and commit where it is
-known.`,
-		Args: cobra.NoArgs,
+With -o json: one object with version, go, platform, and commit if it is known.`,
+		Example: "sessctl version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := thisVersion()
 			return a.print(v, func() error {

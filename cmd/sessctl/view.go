@@ -15,7 +15,7 @@ type viewFlags struct{ leaf, head string }
 
 func (v *viewFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.leaf, "leaf", "", "read from the entry with this `ID`, or null for before all entries")
-	cmd.Flags().StringVar(&v.head, "head", "", "read from where the head `NAME` stands (default main)")
+	cmd.Flags().StringVar(&v.head, "head", "", "read from the head `NAME` (default main)")
 }
 
 func (v *viewFlags) check() error {

@@ -22,35 +22,38 @@ func watchCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [DIR|FILE...]",
 		Short: "Follow agents' session files into the log",
-		Long: `Follows session files, and those in directories and below them, and brings every
-line that agents write there into the log as soon as it is complete: in order,
-once. Without arguments it follows where the agents known here keep their
-sessions: pi, omp, Operator, OpenRath and Nova, by their own environment
-variables. What is not there yet is followed once it appears.
+		Long: `Follows session files, also those in directories and below them, and appends each
+line to the log as soon as it is complete: in order, once. Without arguments it
+follows the places where the known agents keep their sessions: pi, omp, Operator,
+OpenRath and Nova, by their environment variables. A place that does not exist is
+followed once it is created.
 
-It never writes to those files, nor to their directories. It goes on until it is
-interrupted, and then brings in what is complete, for five seconds at most.
+watch never writes to those files and directories. It runs until it is interrupted,
+and then appends the complete lines, for five seconds at most.
 
-Lines that changed in a file are amended in the log. Lines that left it stay in
-the log, and a record says that they left. A line that is no entry, or that the
-log has otherwise, is told and recorded, and stops nothing. Where somebody else
-went on with a session, the file's own lines are on a head of their own. Files
-that are gone leave their sessions in the log, with a record that they are gone.
+Lines that changed in a file are amended in the log. Lines that were removed from
+it stay in the log, and a record says that they were removed. A line that is not
+an entry, or that contradicts the log, is reported and recorded, and does not stop
+watch. If the session diverged, the file's own lines are on a separate head.
+Sessions whose files were removed stay in the log, with a record that says so.
 While no node answers, lines wait in their files.
 
-While lines come, their head is claimed in the name of the agent, as sessctl run
-does it, so that others see who is at work there (sessctl ps). Two minutes after
-the last line, and at the end, it is released. A head that another host holds is
-left to it.
+While lines arrive, watch claims their head in the name of the agent, as sessctl
+run does, so that others see the active writer (sessctl ps). It releases the head
+two minutes after the last line, and when it ends. It does not take a head from
+another host.
 
-What it remembers between runs is in --state; should that be lost, files are
-compared with the log. One process has a state directory at a time.
+--state has what watch remembers between runs. If it is lost, files are compared
+with the log. Only one process can use a state directory.
 
---once brings in what is there and ends. --print-unit prints what keeps this
-command running as a service of the user's: put it where the text says.
+--once appends the complete lines and ends. --print-unit prints a unit that runs
+this command as a service of the user; a comment in it says where to install it.
 
-With -o json: an object for each thing that it tells, each on a line of its own:
-kind, path, session, head and text.`,
+With -o json: one object per line for each report: kind, path, session, head and
+text.`,
+		Example: `sessctl watch
+sessctl watch --once ~/.pi/agent/sessions
+sessctl watch --print-unit systemd`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			roots, err := a.watchRoots(args)
 			if err != nil {
@@ -65,9 +68,9 @@ kind, path, session, head and text.`,
 			return a.watch(ctx, roots, f)
 		},
 	}
-	cmd.Flags().StringVar(&f.state, "state", "", "remember in `DIR` how far files were brought in (default below $XDG_STATE_HOME)")
-	cmd.Flags().BoolVar(&f.once, "once", false, "bring in what is there, and end")
-	cmd.Flags().StringVar(&f.unit, "print-unit", "", "print a unit for `SERVICES`, systemd or launchd, and do nothing else")
+	cmd.Flags().StringVar(&f.state, "state", "", "keep the state in `DIR` (default below $XDG_STATE_HOME)")
+	cmd.Flags().BoolVar(&f.once, "once", false, "append the complete lines, and end")
+	cmd.Flags().StringVar(&f.unit, "print-unit", "", "print a unit for the service `MANAGER` systemd or launchd, and do nothing else")
 	return cmd
 }
 

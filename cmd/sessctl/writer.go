@@ -25,8 +25,8 @@ func (w *writerFlags) add(cmd *cobra.Command) {
 }
 
 func (w *writerFlags) addClaim(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.writer, "writer", "", "speak from the claim of the writer `ID` (SESS_WRITER; default the claim this host remembers)")
-	cmd.Flags().BoolVar(&w.noClaim, "no-claim", false, "speak from no claim, also where this host remembers one")
+	cmd.Flags().StringVar(&w.writer, "writer", "", "write with the claim of the writer `ID` (SESS_WRITER; default the claim that this host remembers)")
+	cmd.Flags().BoolVar(&w.noClaim, "no-claim", false, "write without a claim, even if this host remembers one")
 }
 
 func (w *writerFlags) check() error {
