@@ -116,7 +116,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.contextName, "context", "", "use the cluster of the context `NAME`, see sessctl contexts (SESS_CONTEXT; default the current one)")
 	f.StringVar(&a.token, "token", "", "the `TOKEN` to authenticate with (SESS_TOKEN, which process lists do not show)")
 	a.tls.add(f)
-	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table; wide, a table that is not cut and has more columns; json or yaml, for programs")
+	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table; wide, a table that is not cut and has more columns; json, for programs")
 	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s; no limit for verbs whose work grows with the session)")
 	for _, verb := range verbs {
 		cmd.AddCommand(verb(a))

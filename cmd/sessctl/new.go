@@ -25,10 +25,10 @@ id of the session that was modified last in the directory, as an agent does that
 continues its last session, and creates one only if there is none.
 
 With --kind the new session is a descendant of the sessions that --parent names,
-which must be in the log, and sessctl lineage shows it: subagent for a session
-that another session's agent starts, compress for one that begins with a summary
-of others (append it with sessctl append), or any other kind of lineage. Without
---kind, --parent is only a field of the header.
+which must be in the log, and sessctl lineage shows it. The kind is subagent for a
+session that another session's agent starts, compress for one that begins with a
+summary of others (append it with sessctl append), or any other kind of lineage.
+Without --kind, --parent is only a field of the header.
 
 With -o json: one object with id and seq (the cursor).`,
 		Example: `sessctl new

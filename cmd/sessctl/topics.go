@@ -6,8 +6,8 @@ const rootHelp = `sessctl reads, writes and moves the sessions of agents that ar
 sends HTTP requests to a node and needs neither NATS nor an object store.
 
 Verbs print a table or a few lines. With -o json they print JSON for programs,
-with -o yaml the same as YAML, with -o wide a table that is not cut and has more
-columns. On a terminal, long operations show their progress on standard error.
+with -o wide a table that is not cut and has more columns. On a terminal, long
+operations show their progress on standard error.
 
 Verbs that delete or restore data only show what they would do, unless --apply or
 --yes is given. Most verbs that write have --dry-run: the node validates the
@@ -41,8 +41,7 @@ Files of more than 512 MiB cannot be read directly: import them.`,
 	},
 	{
 		"json", "What -o json prints",
-		`With -o json a verb prints what programs can rely on. With -o yaml it prints
-the same as YAML, one document for each line.
+		`With -o json a verb prints what programs can rely on.
 
 - The fields that the help of a verb lists keep their names and types. Later
   versions may add fields: ignore those that you do not know.

@@ -21,11 +21,16 @@ With --all it verifies every session that the log has records of, including thos
 in the trash and those too damaged to be listed, and the log's streams. The exit
 code is 8 if there are problems.
 
-Each problem has a kind: hole (records are missing), record (a record cannot be
-read), body (its large body is missing), stray (it was written by a writer that
-knew records which the log has lost since), copy (one server lacks a record that
-another has), snapshot, blob, row (a listing has more than the log), shard
-(messages inside a stream are missing).
+Each problem has a kind:
+
+- hole: records are missing
+- record: a record cannot be read
+- body: the large body of a record is missing
+- stray: the writer of a record knew records that the log has lost since
+- copy: a server lacks a record that another one has
+- snapshot, blob: it is missing or damaged
+- row: a listing has more than the log
+- shard: messages inside a stream are missing
 
 --repair repairs what another copy contains, and never guesses: lines of strays
 move to separate heads, a snapshot is written again from the records, a blob from

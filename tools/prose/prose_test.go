@@ -81,12 +81,14 @@ func TestCheckAcceptsGoodSamples(t *testing.T) {
 
 func TestSwapsMatchWholeWordsOnly(t *testing.T) {
 	for src, want := range map[string]int{
-		"The renewal of a canew lamender harmony.": 0,
-		"Behind the\nproxy.":                       0,
-		"It lags behind the leader.":               0,
-		"It writes behind the record.":             1,
-		"A reader that knows nothing of it.":       1,
-		"ANEW":                                     1,
+		"The renewal of a canew lamender harmony.":           0,
+		"Behind the\nproxy.":                                 0,
+		"It lags behind the leader.":                         0,
+		"It writes behind the record.":                       1,
+		"A reader that knows nothing of it.":                 1,
+		"ANEW":                                               1,
+		"Run it with --anew, or anew.":                       1,
+		"one object with " + strings.Repeat("a field, ", 30): 0,
 	} {
 		if got := checkFile(t, "a.md", src); len(got) != want {
 			t.Errorf("%q: found %q, want %d", src, got, want)

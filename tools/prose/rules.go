@@ -106,11 +106,14 @@ func (t *text) finding(offset int, format string, args ...any) finding {
 	return finding{t.file, t.line(offset), fmt.Sprintf(format, args...)}
 }
 
+// option is a flag of a program. Its name is not prose.
+var option = regexp.MustCompile(`--[a-z][a-z-]*`)
+
 // words reports the words of t that are on the list, each place once.
 func (r *rules) words(t text) []finding {
 	var out []finding
 	end := func(span []int) int { return span[1] }
-	var taken [][]int
+	taken := option.FindAllStringIndex(t.body, -1)
 	for _, e := range r.exceptions {
 		taken = append(taken, e.FindAllStringIndex(t.body, -1)...)
 	}
@@ -127,17 +130,24 @@ func (r *rules) words(t text) []finding {
 	return out
 }
 
-var sentenceEnd = regexp.MustCompile(`[.!?]["')*_]*\s|$`)
+var sentenceEnd = regexp.MustCompile(`[.!?;]["')*_]*\s|$`)
 
 // sentences reports the sentences that are too long.
 func sentences(t text) []finding {
 	var out []finding
 	begin := 0
 	for _, at := range sentenceEnd.FindAllStringIndex(t.body, -1) {
-		if n := words(t.body[begin:at[0]]); n > maxSentence {
+		sentence := t.body[begin:at[0]]
+		if n := words(sentence); n > maxSentence && !isList(sentence) {
 			out = append(out, t.finding(begin, "a sentence of %d words, at most %d", n, maxSentence))
 		}
 		begin = at[1]
 	}
 	return out
+}
+
+// isList reports whether a sentence lists things, such as the fields of an object:
+// it has a comma for every five words, or describes the output of -o json.
+func isList(sentence string) bool {
+	return 5*strings.Count(sentence, ",") >= words(sentence) || strings.Contains(sentence, "-o json")
 }
