@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,7 +93,7 @@ func storeOnce(t *testing.T, host string) {
 	a.flush(t)
 	b.flush(t)
 	a.inLog(t, data)
-	if a.told.count(follow.Parted)+b.told.count(follow.Parted) > 0 {
+	if a.told.count(follow.Diverged)+b.told.count(follow.Diverged) > 0 {
 		t.Error(a.told.all, b.told.all)
 	}
 }
@@ -170,39 +169,6 @@ func TestASessionInTheTrashIsToldAndTakenUpAgain(t *testing.T) {
 	add(t, s.path, said("c", "b", "three")+"\n")
 	s.flush(t)
 	s.inLog(t, data+text(said("b", "a", "two"), said("c", "b", "three")))
-}
-
-func TestAgentsSessionsAreWhereTheyKeepThem(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".operator", "profiles", "work"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	at := func(env map[string]string) (all []string) {
-		env["HOME"] = home
-		for _, r := range follow.AgentRoots(func(name string) string { return env[name] }, filepath.Join(home, "p")) {
-			rel, err := filepath.Rel(home, r.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, r.Dialect+" "+rel)
-		}
-		return all
-	}
-	rest := []string{"operator .operator/sessions", "operator .operator/profiles/work/sessions", "openrath .openrath/sessions", "nova p/.nova/sessions"}
-	for _, row := range []struct {
-		env  map[string]string
-		want []string
-	}{
-		{map[string]string{}, []string{"pi .pi/agent/sessions", "omp .omp/agent/sessions"}},
-		{map[string]string{"PI_CODING_AGENT_DIR": "~/both"}, []string{" both/sessions"}},
-		{map[string]string{"PI_CODING_AGENT_DIR": home + "/both"}, []string{" both/sessions"}},
-		{map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat", "PI_CONFIG_DIR": ".ohmy"}, []string{"pi flat", "omp .ohmy/agent/sessions"}},
-	} {
-		if got, want := at(row.env), slices.Concat(row.want, rest); !slices.Equal(got, want) {
-			t.Errorf("%v\ngot  %q\nwant %q", row.env, got, want)
-		}
-	}
 }
 
 func TestSessionFilesAreKnownByTheirNames(t *testing.T) {

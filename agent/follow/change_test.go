@@ -260,10 +260,10 @@ func TestTwoHostsThatGoOnKeepBothHistories(t *testing.T) {
 			}
 		}
 	}
-	if a.told.count(follow.Parted) != 0 || b.told.count(follow.Parted) != 1 {
+	if a.told.count(follow.Diverged) != 0 || b.told.count(follow.Diverged) != 1 {
 		t.Error(a.told.all, b.told.all)
 	}
-	own := b.told.first(follow.Parted).Head
+	own := b.told.first(follow.Diverged).Head
 	if m, o := headAt(t, node, core.MainHead), headAt(t, node, own); m != "x2" || o != "y2" {
 		t.Errorf("main stands at %s, %s at %s", m, own, o)
 	}
@@ -288,7 +288,7 @@ func TestWhoIsFencedKeepsItsLinesAndIsTold(t *testing.T) {
 	s.flush(t)
 	add(t, s.path, said("c", "b", "three")+"\n")
 	s.flush(t)
-	n := s.told.first(follow.Parted)
+	n := s.told.first(follow.Diverged)
 	if headAt(t, s.node, n.Head) != "c" || headAt(t, s.node, core.MainHead) != "a" || !strings.Contains(n.Text, "elsewhere") {
 		t.Error(s.told.all)
 	}

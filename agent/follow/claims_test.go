@@ -133,7 +133,7 @@ func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
 	if a, b := ann.Files()[0].Head, bob.Files()[0].Head; a == b {
 		t.Errorf("both are on %s", a)
 	}
-	if n := ann.told.count(follow.Parted) + bob.told.count(follow.Parted); n != 1 {
+	if n := ann.told.count(follow.Diverged) + bob.told.count(follow.Diverged); n != 1 {
 		t.Errorf("%d times somebody is told: %v %v", n, ann.told.all, bob.told.all)
 	}
 }
@@ -150,8 +150,8 @@ func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
 	until(t, "ann to hold main", isHeldBy(t, node, core.MainHead, "ann"))
 	write(t, bob.path, common+said("y0", "a", "on bob")+"\n")
 	bob.run(t)
-	until(t, "bob to be told", func() bool { return bob.told.count(follow.Parted) == 1 })
-	n := bob.told.first(follow.Parted)
+	until(t, "bob to be told", func() bool { return bob.told.count(follow.Diverged) == 1 })
+	n := bob.told.first(follow.Diverged)
 	if !strings.HasPrefix(n.Text, "pi on ann went on with session "+sessionID) || !strings.Contains(n.Text, "sessctl resume") {
 		t.Errorf("it says %s", n.Text)
 	}
@@ -159,7 +159,7 @@ func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
 	if c := holder(t, node, core.MainHead); c == nil || c.Host != "ann" || headAt(t, node, core.MainHead) != "a" {
 		t.Errorf("main is held by %v, at %s", c, headAt(t, node, core.MainHead))
 	}
-	if ann.told.count(follow.Parted) != 0 {
+	if ann.told.count(follow.Diverged) != 0 {
 		t.Error(ann.told.all)
 	}
 }
@@ -188,7 +188,7 @@ func TestAClaimOutlivesABridgeThatWasCutOff(t *testing.T) {
 		t.Errorf("main is held by %v, and was by %v", c, before)
 	}
 	stop()
-	if c := holder(t, s.node, core.MainHead); c != nil || s.told.count(follow.Parted) > 0 {
+	if c := holder(t, s.node, core.MainHead); c != nil || s.told.count(follow.Diverged) > 0 {
 		t.Errorf("main is held by %v; told %v", c, s.told.all)
 	}
 }
@@ -208,7 +208,7 @@ func TestAClaimOfTheSameHostIsShared(t *testing.T) {
 	add(t, s.path, said("b", "a", "two")+"\n")
 	until(t, "the line", func() bool { return headAt(t, s.node, core.MainHead) == "b" })
 	stop()
-	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || s.told.count(follow.Parted) > 0 {
+	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || s.told.count(follow.Diverged) > 0 {
 		t.Errorf("main is held by %v; told %v", c, s.told.all)
 	}
 }
@@ -226,8 +226,8 @@ func TestAClaimThatIsTakenOverIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s.path, said("b", "a", "two")+"\n")
-	until(t, "ann to be told", func() bool { return s.told.count(follow.Parted) == 1 })
-	own := s.told.first(follow.Parted).Head
+	until(t, "ann to be told", func() bool { return s.told.count(follow.Diverged) == 1 })
+	own := s.told.first(follow.Diverged).Head
 	until(t, "ann to hold its own head", isHeldBy(t, s.node, own, "ann"))
 	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || headAt(t, s.node, core.MainHead) != "a" {
 		t.Errorf("main is held by %v", c)

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -14,10 +15,27 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
+// A Node is the part of the API client that this package uses. *api.Client
+// implements it.
+type Node interface {
+	Log() session.Log
+	Herald() *session.Herald
+	Append(ctx context.Context, id string, lines []byte, o api.AppendOptions) (api.Appended, error)
+	Amend(ctx context.Context, id, entry string, line []byte, o api.AppendOptions) (api.Amended, error)
+	Move(ctx context.Context, id, head string, r api.MoveRequest, writer string) (api.Info, error)
+	Import(ctx context.Context, file io.Reader, size int64, o api.ImportOptions) (api.Imported, error)
+	PutBlob(ctx context.Context, b []byte) error
+	Claim(ctx context.Context, id string, r api.ClaimRequest) (api.Claimed, error)
+	Release(ctx context.Context, id, head, writer string) error
+	Heads(ctx context.Context, id string) (api.Heads, error)
+	Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(api.Event) error) error
+	List(ctx context.Context, o api.ListOptions) (api.List, error)
+}
+
 // A Config says what to follow and where it goes.
 type Config struct {
-	// Node is a node of the log, or several (api.ClientOf).
-	Node *api.Client
+	// Node is a client of one node of the log, or of several (api.ClientOf).
+	Node Node
 	// Roots are what is followed. Of roots that overlap the first counts.
 	Roots []Root
 	// State is the directory with what is remembered of files between runs. It is

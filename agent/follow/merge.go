@@ -17,8 +17,8 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session"
 )
 

@@ -8,7 +8,7 @@ type Kind string
 // What is told. All but Began and Back are for people to look at.
 const (
 	Began    Kind = "began"     // a file was brought in that this follower had not met
-	Parted   Kind = "parted"    // somebody else went on with the session: the file has a head of its own now
+	Diverged Kind = "parted"    // somebody else went on with the session: the file has a head of its own now
 	Vanished Kind = "vanished"  // lines left the file; the log keeps them
 	Clashed  Kind = "clashed"   // a line that the log cannot take, or has otherwise
 	BadLine  Kind = "bad-line"  // a line that is no entry
@@ -26,7 +26,7 @@ type Notice struct {
 	Kind    Kind           `json:"kind"`
 	Path    string         `json:"path,omitempty"`    // the file or directory; empty for Away and Back
 	Session core.SessionID `json:"session,omitempty"` // empty where it is not known
-	Head    string         `json:"head,omitempty"`    // Began, Parted: where the file's lines go
+	Head    string         `json:"head,omitempty"`    // Began, Diverged: where the file's lines go
 	// Text is one sentence for people: what happened and, where something is to
 	// be done, what.
 	Text string `json:"text"`

@@ -156,7 +156,7 @@ func (b *Follower) tellParted(ctx context.Context, f *file) {
 	if hs, err := b.cfg.Node.Heads(ctx, string(p.Session)); err == nil && len(hs.Heads) > 0 && hs.Heads[0].Claim != nil {
 		who = hs.Heads[0].Claim.Name()
 	}
-	b.notify(Notice{Kind: Parted, Path: f.path, Session: p.Session, Head: p.Head, Text: fmt.Sprintf(
+	b.notify(Notice{Kind: Diverged, Path: f.path, Session: p.Session, Head: p.Head, Text: fmt.Sprintf(
 		"%s went on with session %s too, so what is written in %s is on head %s from here on and both are kept: go on as before, or end the agent and take theirs with: sessctl resume %s",
 		who, p.Session, f.path, p.Head, p.Session)})
 }

@@ -236,7 +236,7 @@ func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
 	x.shows("sessctl run")
 	x.types("size\r")
 	x.shows("size is 80 24")
-	if stopsAlong {
+	if stopsTogether {
 		x.types("stop\r")
 		x.shows(`\$ $`)
 		awaitStopped(t, agent)
@@ -286,6 +286,6 @@ func TestWhatCannotBeStartedIsSaidAsAShellSaysIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantResult(t, f.run("run", "--", plain), 126, "", "cannot be started: permission denied")
-	wantResult(t, f.run("run", "agent"), exitUsage, "", "behind two dashes")
-	wantResult(t, f.run("run", "--"), exitUsage, "", "behind two dashes")
+	wantResult(t, f.run("run", "agent"), exitUsage, "", "after two dashes")
+	wantResult(t, f.run("run", "--"), exitUsage, "", "after two dashes")
 }

@@ -1,3 +1,3 @@
 package main
 
-const stopsAlong = true
+const stopsTogether = true

@@ -2,4 +2,4 @@
 
 package main
 
-const stopsAlong = false
+const stopsTogether = false

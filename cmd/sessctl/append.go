@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func appendCmd(a *app) *cobra.Command {
@@ -119,7 +123,7 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 // drain returns the lines of a pipe if no node answers, because the program that
 // writes them cannot write them again. It does not read from a terminal.
 func (a *app) drain(ctx context.Context, err error, f appendFlags) error {
-	if f.kind != "" || !unanswered(err) || terminalOf(a.stdin) != nil {
+	if f.kind != "" || !unanswered(err) || isTerminal(a.stdin) {
 		return err
 	}
 	data, rerr := a.readBytes(ctx, "-")
@@ -148,7 +152,7 @@ func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data
 }
 
 func nothingGiven(arg string) error {
-	return hintf(fmt.Errorf("there is nothing on standard input%w", silent{core.ErrInvalid}),
+	return hintf(fmt.Errorf("there is nothing on standard input%w", hint.Silent(core.ErrInvalid)),
 		"give it entry lines: sessctl append %s < lines.jsonl", arg)
 }
 
@@ -201,4 +205,9 @@ func keyHint(err error, key string) error {
 		return err
 	}
 	return hintf(err, "append the same lines again with: --key %s (they are stored once)", key)
+}
+
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

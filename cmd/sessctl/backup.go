@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func backupCmd(a *app) *cobra.Command {
@@ -78,7 +79,7 @@ func (a *app) backup(ctx context.Context, to string, f targetFlags, anew bool) e
 		return err
 	}
 	if n := len(taken.Problems); n > 0 {
-		return hintf(fmt.Errorf("%s%w", count(n, "problem", "problems"), silent{core.ErrCorrupt}), "look with: sessctl verify SESSION")
+		return hintf(fmt.Errorf("%s%w", count(n, "problem", "problems"), hint.Silent(core.ErrCorrupt)), "look with: sessctl verify SESSION")
 	}
 	return nil
 }
@@ -295,7 +296,7 @@ func (a *app) backupVerify(ctx context.Context, repo *backup.Repo, at string, al
 		}
 	}
 	if problems > 0 {
-		return hintf(fmt.Errorf("%s%w", count(problems, "problem", "problems"), silent{core.ErrCorrupt}),
+		return hintf(fmt.Errorf("%s%w", count(problems, "problem", "problems"), hint.Silent(core.ErrCorrupt)),
 			"have it written again, as far as the log still has it, with: sessctl backup --anew --to TARGET")
 	}
 	return nil

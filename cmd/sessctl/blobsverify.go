@@ -14,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func blobsVerifyCmd(a *app) *cobra.Command {
@@ -145,7 +146,7 @@ func (a *app) blobsVerify(ctx context.Context, f blobsVerifyFlags) error {
 	if f.repair {
 		next = "ask the other nodes, too; else import files again that have these blobs: sessctl import --again FILE, or: sessctl blobs put FILE"
 	}
-	return hintf(fmt.Errorf("%s not what they should be%w", count(t.Wrong, "blob is", "blobs are"), silent{core.ErrCorrupt}), "%s", next)
+	return hintf(fmt.Errorf("%s not what they should be%w", count(t.Wrong, "blob is", "blobs are"), hint.Silent(core.ErrCorrupt)), "%s", next)
 }
 
 func (a *app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {

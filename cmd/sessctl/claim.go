@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 )
@@ -33,7 +34,7 @@ sessctl claim --take-over 019a
 sessctl claim --hold 019a & pi; kill $!`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := core.CheckHead(f.head); err != nil {
+			if err := core.CheckHead(f.Head); err != nil {
 				return err
 			}
 			if f.hold && a.dry {
@@ -48,24 +49,21 @@ sessctl claim --hold 019a & pi; kill $!`,
 			return a.claim(ctx, args[0], f)
 		},
 	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "take the claim from another holder")
+	addClaimFlags(cmd, &f.ClaimOptions)
+	cmd.Flags().BoolVar(&f.TakeOver, "take-over", false, "take the claim from another holder")
 	cmd.Flags().BoolVar(&f.hold, "hold", false, "stay in the foreground as an active writer until interrupted, then release the claim")
 	a.dryFlag(cmd)
 	return cmd
 }
 
 type claimFlags struct {
-	head     string
-	agent    string
-	takeOver bool
-	from     string // with takeOver, the only writer it may be taken from
-	hold     bool
+	agent.ClaimOptions
+	hold bool
 }
 
-func (f *claimFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.head, "head", core.MainHead, "claim the head `NAME`")
-	cmd.Flags().StringVar(&f.agent, "agent", "", "the `NAME` of the agent that will write, for others to read")
+func addClaimFlags(cmd *cobra.Command, o *agent.ClaimOptions) {
+	cmd.Flags().StringVar(&o.Head, "head", core.MainHead, "claim the head `NAME`")
+	cmd.Flags().StringVar(&o.Agent, "agent", "", "the `NAME` of the agent that will write, for others to read")
 }
 
 // claimed is what claim says.
@@ -79,54 +77,34 @@ func (a *app) claim(ctx context.Context, arg string, f claimFlags) error {
 	if err != nil {
 		return err
 	}
-	mine, _, err := a.claims().load(id, f.head)
+	mine, _, err := a.claims().Load(id, f.Head)
 	if err != nil {
 		return err
 	}
-	c, err := a.takeClaim(ctx, node, id, f)
-	if holder := holderOf(err); holder != nil && mine.Writer != "" && holder.Writer == mine.Writer {
-		c, err = api.Claimed{Claim: *holder, Head: f.head}, nil // this host's own, from before
+	c, err := agent.Claim(ctx, a.host(), node, id, f.ClaimOptions)
+	if holder := agent.HolderOf(err); holder != nil && mine.Writer != "" && holder.Writer == mine.Writer {
+		c, err = api.Claimed{Claim: *holder, Head: f.Head}, nil // this host's own, from before
 	}
 	if errors.Is(err, core.ErrFenced) {
-		return hintf(err, "take it over with: sessctl claim --take-over%s %s", headArg(f.head), id)
+		return hintf(err, "take it over with: sessctl claim --take-over%s %s", headArg(f.Head), id)
 	}
 	if err != nil {
 		return err
 	}
-	a.remember(id, c, "")
+	a.host().Remember(id, c, "")
 	if err := a.printClaimed(id, c, mine); err != nil || !f.hold {
 		return err
 	}
 	return a.hold(ctx, node, id, c)
 }
 
-func (a *app) printClaimed(id core.SessionID, c api.Claimed, mine held) error {
+func (a *app) printClaimed(id core.SessionID, c api.Claimed, mine agent.StoredClaim) error {
 	return a.print(claimed{id, c}, func() error {
 		if err := a.printf("head %s of %s is held, by writer %s, epoch %d", c.Head, id, c.Writer, c.Epoch); err != nil {
 			return err
 		}
 		return a.printFenced(c.Former, mine.Writer, nil)
 	})
-}
-
-func (a *app) takeClaim(ctx context.Context, node *api.Client, id core.SessionID, f claimFlags) (api.Claimed, error) {
-	by, host := a.whoami()
-	c, err := node.Claim(ctx, string(id), api.ClaimRequest{Head: f.head, Agent: f.agent, Host: host, By: by, TakeOver: f.takeOver, From: f.from})
-	if c.Head == "" {
-		c.Head = f.head
-	}
-	return c, err
-}
-
-// remember keeps a claim for later runs. Failing is no failure of the claim.
-func (a *app) remember(id core.SessionID, c api.Claimed, path string) {
-	if err := a.claims().save(heldOf(id, c, path)); err != nil {
-		a.notef("the claim could not be remembered (%v), speak from it with: --writer %s", err, c.Writer)
-	}
-}
-
-func heldOf(id core.SessionID, c api.Claimed, path string) held {
-	return held{Session: id, Head: c.Head, Writer: c.Writer, Epoch: c.Epoch, Agent: c.Agent, Since: c.Since, Path: path}
 }
 
 // printFenced tells who lost the head, unless it was this host itself.

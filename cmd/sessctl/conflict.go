@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
 // conflictFlags say what to do where another writer came first.
@@ -55,7 +56,7 @@ func (a *app) giveBack(err error, lines []byte, path string) error {
 		outcome = "it is unknown whether the lines were stored"
 	}
 	if path != "" {
-		werr := writeFile(path, false, func(w io.Writer) error {
+		werr := atomicfile.Write(path, false, func(w io.Writer) error {
 			_, err := w.Write(lines)
 			return err
 		})

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
 // contexts are the clusters that whoever runs this program works with, by names
@@ -65,7 +66,7 @@ func (a *app) writeContexts(c contexts) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, true, func(w io.Writer) error {
+	return atomicfile.Write(path, true, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})

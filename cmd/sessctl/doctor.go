@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func doctorCmd(a *app) *cobra.Command {
@@ -57,7 +58,7 @@ func (a *app) doctor(ctx context.Context, fix bool) error {
 		return err
 	}
 	if worst := r.Worst(); worst == api.Danger || worst == api.Warning {
-		return fmt.Errorf("%s%w", verdict(r), silent{core.ErrCorrupt})
+		return fmt.Errorf("%s%w", verdict(r), hint.Silent(core.ErrCorrupt))
 	}
 	return nil
 }

@@ -13,8 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // The exit codes. sessctl help exit-codes documents them.
@@ -69,22 +72,8 @@ func (e *usageError) Error() string { return e.text }
 
 func usagef(form string, args ...any) error { return &usageError{fmt.Sprintf(form, args...)} }
 
-// A hint is an error with the command that helps.
-type hint struct {
-	err  error
-	next string
-}
-
-func (e *hint) Error() string { return e.err.Error() }
-func (e *hint) Unwrap() error { return e.err }
-
-// hintf returns err with what to do next, or nil when err is nil.
-func hintf(err error, form string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return &hint{err, fmt.Sprintf(form, args...)}
-}
+// hintf returns err with the command that helps, or nil if err is nil.
+func hintf(err error, form string, args ...any) error { return hint.With(err, form, args...) }
 
 // reported is an error that the user has seen already; only the code is left.
 type reported struct{ exit int }
@@ -124,11 +113,14 @@ func describe(err error, base string) report {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		r.Code, r.Exit = "usage", exitUsage
 	}
-	if e, ok := errors.AsType[*notStartedError](err); ok {
-		r.Code, r.Exit = "not-started", e.exit
+	if errors.Is(err, agent.ErrUsage) {
+		r.Code, r.Exit = "usage", exitUsage
 	}
-	if h, ok := errors.AsType[*hint](err); ok {
-		r.Next = h.next
+	if e, ok := errors.AsType[*process.StartError](err); ok {
+		r.Code, r.Exit = "not-started", e.Code
+	}
+	if next, ok := hint.Of(err); ok {
+		r.Next = next
 	}
 	return r
 }

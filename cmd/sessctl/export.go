@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
 func exportCmd(a *app) *cobra.Command {
@@ -134,7 +136,7 @@ func (a *app) deliverLosing(o outFlags, lines bool, lost []convert.Loss, write f
 		return write(a.stdout)
 	}
 	n := counter{}
-	err := writeFile(o.out, o.force, func(w io.Writer) error {
+	err := atomicfile.Write(o.out, o.force, func(w io.Writer) error {
 		n.Writer = w
 		return write(&n)
 	})
@@ -155,7 +157,7 @@ func outError(o outFlags, err error) error {
 	switch {
 	case errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrCorrupt):
 		return fmt.Errorf("%w; %s is as it was", err, o.out)
-	case errors.Is(err, errExist) && !o.force:
+	case errors.Is(err, fs.ErrExist) && !o.force:
 		return hintf(err, "replace it with --force, or name another file")
 	}
 	return noFile(o.out, err)

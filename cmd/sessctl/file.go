@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // A sessionFile is a session file, read.
@@ -114,7 +115,7 @@ func (a *app) noteSkipped(f *sessionFile) {
 // view returns the leaf that --leaf and --head name in a file.
 func (f *sessionFile) view(v viewFlags) (core.Leaf, error) {
 	if v.head != "" && v.head != core.MainHead {
-		return core.Leaf{}, fmt.Errorf("a file has no head but %.128q, not %.128q%w", core.MainHead, v.head, silent{core.ErrNotFound})
+		return core.Leaf{}, fmt.Errorf("a file has no head but %.128q, not %.128q%w", core.MainHead, v.head, hint.Silent(core.ErrNotFound))
 	}
 	switch v.leaf {
 	case "":

@@ -50,7 +50,7 @@ func TestWrongArgumentsAreAnsweredWithTheUsageLine(t *testing.T) {
 		{[]string{"bench", "append", "open"}, "bench: it was given 2 arguments, and takes: sessctl bench [append|open]\n"},
 		{[]string{"ps", "x"}, "ps: it was given 1 argument, and takes: sessctl ps\n"},
 		{[]string{"retention", "check"}, `retention: there is no sessctl retention "check"; there is: apply, plan` + "\n"},
-		{[]string{"resume", testID, "pi"}, `resume: put two dashes in front of the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
+		{[]string{"resume", testID, "pi"}, `resume: put two dashes before the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
 	} {
 		wantResult(t, f.run(c.args...), exitUsage, "", c.want)
 	}

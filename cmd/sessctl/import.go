@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func importCmd(a *app) *cobra.Command {
@@ -168,13 +169,13 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	out.first = peek(f.dialect, start)
 	speaker := f.writerFlags
 	if path, err := filepath.Abs(name); err == nil && name != "-" {
-		speaker.head = a.claims().headOf(out.first.session, path, f.head)
+		speaker.head = a.claims().HeadOf(out.first.session, path, f.head)
 	}
 	v, err := a.voice(ctx, node, out.first.session, speaker)
 	if err != nil {
 		return err
 	}
-	if out.missing, out.store, err = a.bringImages(ctx, node, name, out.first.dialect, f.images); err != nil {
+	if out.missing, out.store, err = a.sendImages(ctx, node, name, out.first.dialect, f.images); err != nil {
 		return inFile(name, err)
 	}
 	by, _ := a.whoami()
@@ -227,7 +228,7 @@ func (b *brought) compare(ctx context.Context, node *api.Client, name string, da
 // deletedSession says of a session that nothing can be brought into it, and what
 // to do about that.
 func deletedSession(id core.SessionID) error {
-	return hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, silent{core.ErrDeleted}),
+	return hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, hint.Silent(core.ErrDeleted)),
 		"if it is in the trash, take it out and import the file again: sessctl rm --undo %s", id)
 }
 

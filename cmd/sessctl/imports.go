@@ -197,7 +197,7 @@ func (a *app) sayBrought(out brought, quiet bool) error {
 	if quiet {
 		return nil
 	}
-	a.noteImages(out.missing, out.store)
+	a.host().NoteImages(out.missing, out.store)
 	return a.print(imported{File: out.file.name, Imported: out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
 }
 

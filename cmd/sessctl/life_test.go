@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 )
@@ -51,7 +52,7 @@ func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
 		f, asked := heldBy(t, &life)
 		got := f.run("resume", testID, "--dir", t.TempDir())
 		wantResult(t, got, exitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
-		for _, want := range []string{"s ago", "next: ask them to end first, or take it from them with: sessctl resume --take-over " + testID} {
+		for _, want := range []string{"s ago", "next: ask the holder to end first, or take it over with: sessctl resume --take-over " + testID} {
 			if !strings.Contains(got.err, want) {
 				t.Errorf("%s: lacks %q:\n%s", life.State, want, got.err)
 			}
@@ -89,7 +90,7 @@ func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
 		_ = json.Unmarshal([]byte(`"`+state+`"`), &life.State)
 		f, _ := heldBy(t, &life)
 		a := testApp(map[string]string{"HOME": f.home})
-		if err := a.claims().save(held{Session: testID, Head: "main", Writer: "w0"}); err != nil {
+		if err := a.claims().Save(agent.StoredClaim{Session: testID, Head: "main", Writer: "w0"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.run("resume", testID, "--dir", t.TempDir()); got.code != code {
@@ -143,7 +144,7 @@ func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
 	a := testApp(map[string]string{"HOME": f.home})
 	node := &api.Client{Base: f.url}
 	err := a.hold(t.Context(), node, testID, api.Claimed{Claim: *mine("w1"), Head: "main"})
-	if holder := holderOf(err); holder == nil || holder.Writer != "w0" {
+	if holder := agent.HolderOf(err); holder == nil || holder.Writer != "w0" {
 		t.Errorf("it ended with %v, want that w0 holds it", err)
 	}
 	if !left.Load() {
@@ -156,7 +157,7 @@ func TestResumeTakesNothingWhilePresenceCannotBeTold(t *testing.T) {
 	t.Parallel()
 	f, asked := heldBy(t, nil)
 	got := f.run("resume", testID, "--dir", t.TempDir())
-	wantResult(t, got, exitFenced, "", "whether it is there cannot be told now")
+	wantResult(t, got, exitFenced, "", "whether it is active is unknown at present")
 	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
 		t.Errorf("asked for %+v, and said %s", asked(), got.err)
 	}

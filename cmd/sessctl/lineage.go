@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
 func lineageCmd(a *app) *cobra.Command {
@@ -98,7 +99,7 @@ func (a *app) exportLineage(ctx context.Context, node *api.Client, o api.Lineage
 	}
 	defer body.Close()
 	if out.out != "" && out.out != "-" {
-		if err := makeDir(filepath.Dir(filepath.Clean(out.out))); err != nil {
+		if err := atomicfile.MkdirAll(filepath.Dir(filepath.Clean(out.out))); err != nil {
 			return outError(out, err)
 		}
 	}

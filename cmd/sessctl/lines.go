@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // eachLine calls f with the lines of a node's answer. A line is only good
@@ -54,5 +55,5 @@ func (r answer) Read(p []byte) (int, error) {
 }
 
 func brokeOff(err error) error {
-	return fmt.Errorf("the node's answer broke off: %w%w", err, silent{core.ErrUnavailable})
+	return fmt.Errorf("the node's answer broke off: %w%w", err, hint.Silent(core.ErrUnavailable))
 }

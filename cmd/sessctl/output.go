@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/sesslog/sesslog/internal/humantime"
 )
 
 // A format is for whom results are printed: for people, or for programs.
@@ -227,19 +229,7 @@ func (g *grid) widths() []int {
 }
 
 // when is a time as people on this host read it: short.
-func (a *app) when(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t, now := t.Local(), a.now().Local()
-	switch {
-	case t.Year() == now.Year() && t.YearDay() == now.YearDay():
-		return t.Format("15:04:05")
-	case t.Year() == now.Year():
-		return t.Format("Jan 02 15:04")
-	}
-	return t.Format("2006-01-02")
-}
+func (a *app) when(t time.Time) string { return humantime.Short(t, a.now()) }
 
 // whenText is when for a time that an agent wrote.
 func (a *app) whenText(s string) string {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,8 +78,3 @@ func (a *app) printPresent(list api.PresenceList) error {
 }
 
 func holdText(id core.SessionID, head string) string { return string(id) + "@" + head }
-
-// ago is how long ago t was, in words.
-func (a *app) ago(t time.Time) string {
-	return max(a.now().Sub(t), 0).Round(time.Second).String() + " ago"
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -55,11 +56,11 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 		return err
 	}
 	if v.writer == "" {
-		return &hint{usagef("this host remembers no claim on head %.128q of %s", w.head, id), "name the writer with: --writer ID, as sessctl info shows it"}
+		return hintf(usagef("this host remembers no claim on head %.128q of %s", w.head, id), "name the writer with: --writer ID, as sessctl info shows it")
 	}
 	err = node.Release(ctx, string(id), w.head, v.writer)
 	if err == nil || errors.Is(err, core.ErrFenced) {
-		if e := a.claims().forget(id, w.head, v.writer); e != nil {
+		if e := a.claims().Forget(id, w.head, v.writer); e != nil {
 			a.notef("%v", e)
 		}
 	}
@@ -69,7 +70,7 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 	done := released{Session: id, Head: w.head, Writer: v.writer}
 	hs, err := node.Heads(ctx, string(id))
 	if err == nil {
-		done.Holder = holderIn(hs, w.head)
+		done.Holder = agent.HeadHolder(hs, w.head)
 	}
 	return a.print(done, func() error {
 		switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // restoreFlags say what to restore, and from where.
@@ -139,7 +140,7 @@ var errErasedSince = errors.New("it was erased after this backup was made")
 
 func (a *app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Session, erased bool) error {
 	if erased {
-		return hintf(fmt.Errorf("session %s: %w%w", s.ID, errErasedSince, silent{core.ErrDeleted}), "to bring it back all the same: --bring-back-erased")
+		return hintf(fmt.Errorf("session %s: %w%w", s.ID, errErasedSince, hint.Silent(core.ErrDeleted)), "to bring it back all the same: --bring-back-erased")
 	}
 	done, err := r.Restore(ctx, s)
 	if err != nil {

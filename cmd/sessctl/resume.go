@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -72,270 +69,148 @@ holder of the head.`,
 sessctl resume 019a --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
-				f.agentArgs = args[at:]
-				if args = args[:at]; len(f.agentArgs) == 0 {
-					return usagef("say what to run behind the two dashes: sessctl resume SESSION -- AGENT ARG...")
+				f.argv = args[at:]
+				if args = args[:at]; len(f.argv) == 0 {
+					return usagef("give the command after the two dashes: sessctl resume SESSION -- AGENT ARG...")
 				}
 			}
-			if len(args) > 1 && len(f.agentArgs) == 0 {
-				return usagef("put two dashes in front of the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
+			if len(args) > 1 && len(f.argv) == 0 {
+				return usagef("put two dashes before the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := core.CheckHead(f.head); err != nil {
+			if err := core.CheckHead(f.Head); err != nil {
 				return err
 			}
 			ctx, cancel := a.within(cmd, forever)
 			defer cancel()
-			file, err := a.resume(ctx, args[0], f)
-			if err != nil || f.dry {
+			f.Start = len(f.argv) > 0
+			resumed, err := a.resume(ctx, args[0], f.ResumeOptions)
+			if err != nil || f.DryRun {
 				return err
 			}
-			if len(f.agentArgs) == 0 {
-				a.noteNext(file)
+			if !f.Start {
+				a.noteNext(resumed)
 				return nil
 			}
-			return a.resumeAgent(cmd.Context(), f.agentArgs, file)
+			return a.resumeAgent(cmd.Context(), f.argv, resumed)
 		},
 	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&f.dir, "dir", "", "write the file to `DIR`, which is created if it does not exist")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "continue in this `DIR` (default: see above)")
-	cmd.Flags().StringVar(&f.images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
-	cmd.Flags().BoolVar(&f.force, "force", false, "keep an existing file under another name, whatever it contains")
-	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "take the head also from an active holder")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would be done, but do nothing")
+	addClaimFlags(cmd, &f.ClaimOptions)
+	cmd.Flags().StringVar(&f.Dir, "dir", "", "write the file to `DIR`, which is created if it does not exist")
+	cmd.Flags().StringVar(&f.CWD, "cwd", "", "continue in this `DIR` (default: see above)")
+	cmd.Flags().StringVar(&f.Images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
+	cmd.Flags().BoolVar(&f.Force, "force", false, "keep an existing file under another name, whatever it contains")
+	cmd.Flags().BoolVar(&f.TakeOver, "take-over", false, "take the head also from an active holder")
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be done, but do nothing")
 	return cmd
 }
 
 type resumeFlags struct {
-	claimFlags
-	dir       string
-	cwd       string
-	images    string
-	force     bool
-	dry       bool
-	agentArgs []string
+	agent.ResumeOptions
+	argv []string
 }
 
-// resumed is what resume says.
-type resumed struct {
-	ID      core.SessionID `json:"id"`
-	Path    string         `json:"path"`
-	Head    string         `json:"head"`
-	Writer  string         `json:"writer,omitempty"`
-	Epoch   uint64         `json:"epoch,omitempty"`
-	Cursor  core.Cursor    `json:"seq"`
-	Place   *workplace     `json:"cwd,omitempty"`
-	Former  *core.Claim    `json:"former,omitempty"`
-	Holder  *core.Claim    `json:"holder,omitempty"`
-	Life    *api.Life      `json:"life,omitempty"` // of the former, or of the holder
-	Lacked  *surplus       `json:"lacked,omitempty"`
-	Brought *broughtIn     `json:"brought,omitempty"`
-	Aside   string         `json:"aside,omitempty"`
-	DryRun  bool           `json:"dryRun,omitempty"`
-
-	mine string // the writer that this host had before
-	left error  // why it would not be done unasked
-}
-
-// broughtIn is where the lines are that the log lacked.
-type broughtIn struct {
-	Head string `json:"head"`
-}
-
-func (a *app) resume(ctx context.Context, arg string, f resumeFlags) (*agentFile, error) {
+func (a *app) resume(ctx context.Context, arg string, o agent.ResumeOptions) (*agent.Resumed, error) {
 	node, id, err := a.inLog(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	if f.dry {
-		return nil, a.wouldResume(ctx, node, id, f)
-	}
-	return a.resumeIn(ctx, node, id, f)
-}
-
-func (a *app) resumeIn(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
-	out := resumed{ID: id}
-	mine, _, err := a.claims().load(id, f.head)
+	r, err := agent.Resume(ctx, a.host(), node, id, o)
 	if err != nil {
 		return nil, err
 	}
-	out.mine = mine.Writer
-	forced := f.takeOver
-	var life *api.Life
-	if f.claimFlags, life, err = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer); err != nil {
-		return nil, err
-	}
-	// Nobody is fenced for the sake of a file that then cannot be written: it is
-	// written before, beside its place.
-	file, g, err := a.prepare(ctx, node, id, f)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if file != nil {
-			file.discard()
+	return r, a.print(r, func() error {
+		if r.DryRun {
+			return a.printResumePlan(r, o.Force)
 		}
-	}()
-	if !forced {
-		if err := a.workedOn(file); err != nil {
-			return nil, err
-		}
-	}
-	if f.agent == "" {
-		f.agent = file.agent
-	}
-	c, err := a.takeClaim(ctx, node, id, f.claimFlags)
-	if errors.Is(err, core.ErrFenced) { // somebody claimed it meanwhile
-		return nil, hintf(err, "take it over with: sessctl resume --take-over%s %s", headArg(f.head), id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.remember(id, c, file.path)
-	if !g.none() {
-		out.Lacked = &g
-	}
-	brings := len(g.Lines) > 0 && !f.force
-	if brings {
-		if out.Brought, err = a.bring(ctx, node, file, c.Writer, f.images); err != nil {
-			return nil, err
-		}
-	}
-	if brings || c.Seq != file.cursor.Seq+1 { // or something else came between
-		file.discard()
-		if file, err = a.again(ctx, node, id, f); err != nil {
-			return nil, err
-		}
-	}
-	if err := a.placeImages(ctx, node, file.Name(), file.agent, f.images); err != nil {
-		return nil, err
-	}
-	if out.Aside, err = file.put(out.Lacked.kept(f.force), a.now()); err != nil {
-		return nil, err
-	}
-	out.Path, out.Head, out.Writer, out.Epoch, out.Cursor, out.Former = file.path, c.Head, c.Writer, c.Epoch, file.cursor, c.Former
-	if c.Former != nil {
-		out.Life = life
-	}
-	file.claim = &c
-	out.Place = file.where.told()
-	a.noteWorkplace(file.where)
-	return file, a.print(out, func() error { return a.printResumed(out) })
+		return a.printResumed(r)
+	})
 }
 
-// prepare writes the file beside its place, and says what the file in that place
-// has and the log has not.
-func (a *app) prepare(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, surplus, error) {
-	file, err := a.fetchFile(ctx, node, id, f)
-	if err != nil {
-		return nil, surplus{}, err
+func (a *app) printResumed(r *agent.Resumed) error {
+	if err := a.printf("%s", plain(r.Path)); err != nil {
+		return err
 	}
-	if file.where.Gone && len(f.agentArgs) > 0 {
-		file.discard()
-		return nil, surplus{}, hintf(fmt.Errorf("it worked in %s, which is not here%w", file.where.From, silent{fs.ErrNotExist}), "say where it goes on with: --cwd DIR")
+	if err := a.printf("  head %s of %s is held, by writer %s, epoch %d", r.Head, r.ID, r.Writer, r.Epoch); err != nil {
+		return err
 	}
-	g, err := a.surplus(ctx, node, id, file)
-	if err == nil && !f.force {
-		err = g.refused(file.path)
+	if err := a.printFenced(r.Former, r.LastWriter, r.Life); err != nil {
+		return err
 	}
-	if err != nil {
-		file.discard()
-		return nil, g, err
-	}
-	return file, g, nil
+	return a.printLocal(r)
 }
 
-// again is prepare once more, when the log has all that it can have.
-func (a *app) again(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) (*agentFile, error) {
-	file, g, err := a.prepare(ctx, node, id, f)
-	if err == nil && len(g.Lines) > 0 && !f.force {
-		err = changed(file.path)
-		file.discard()
-		return nil, err
-	}
-	return file, err
-}
-
-// changed says that the file at path was written to since it was looked at.
-func changed(path string) error {
-	return hintf(fmt.Errorf("%s was written to meanwhile%w", path, silent{fs.ErrExist}), "end the agent that works with it and try again")
-}
-
-// bring brings the lines that the log lacks of the file that f replaces into the
-// log, in the name of writer.
-func (a *app) bring(ctx context.Context, node *api.Client, f *agentFile, writer, images string) (*broughtIn, error) {
-	missing, store, err := a.bringImages(ctx, node, f.path, f.agent, images)
-	if err != nil {
-		return nil, err
-	}
-	a.noteImages(missing, store)
-	r, size, err := openFile(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	by, _ := a.whoami()
-	done, err := node.Import(ctx, r, size, api.ImportOptions{Dialect: f.agent, Writer: writer, By: by, OnConflict: api.Branch})
-	if err != nil {
-		return nil, hintf(fmt.Errorf("%s has lines that the log lacks and that cannot be brought in: %w", f.path, err), asideHint, f.path)
-	}
-	b := &broughtIn{Head: core.MainHead}
-	if done.Head != "" {
-		b.Head = done.Head
-	}
-	return b, nil
-}
-
-const asideHint = "see what it has with: sessctl entries %s, and put it aside with: --force"
-
-// refused returns why the file at path is not to be touched unasked, or nil.
-func (g surplus) refused(path string) error {
-	if g.contradicts == nil {
+// printLocal says what became of the lines that the log lacked, and how to
+// continue with them.
+func (a *app) printLocal(r *agent.Resumed) error {
+	l := r.Local
+	if l == nil {
 		return nil
 	}
-	return hintf(fmt.Errorf("%s is there already: %w%w", path, g.contradicts, silent{fs.ErrExist}), asideHint, path)
-}
-
-// kept reports whether the file stays under another name.
-func (g *surplus) kept(force bool) bool {
-	return g != nil && (force || len(g.Torn) > 0)
-}
-
-// wouldResume says what resume would do.
-func (a *app) wouldResume(ctx context.Context, node *api.Client, id core.SessionID, f resumeFlags) error {
-	out := resumed{ID: id, Head: f.head, DryRun: true}
-	mine, _, err := a.claims().load(id, f.head)
-	if err != nil {
-		return err
-	}
-	_, _, out.left = a.askFirst(ctx, node, id, f.claimFlags, mine.Writer)
-	if out.left != nil && !errors.Is(out.left, core.ErrFenced) {
-		return out.left
-	}
-	hs, err := node.Heads(ctx, string(id))
-	if err != nil {
-		return err
-	}
-	for _, h := range hs.Heads {
-		if h.Head == f.head {
-			out.Holder, out.Life = h.Claim, h.Life
+	if len(l.Lines) > 0 && r.Imported != nil {
+		where := "they are in the log now, and the file continues after them"
+		if r.Imported.Head != r.Head {
+			where = "the session continued without them, so they are on the head " + plain(r.Imported.Head) +
+				" now; to continue with them instead: sessctl resume" + headArg(r.Imported.Head) + " " + string(r.ID)
+			if r.Imported.Head == core.MainHead {
+				where = "they are on the head main now; to continue with them instead: sessctl resume " + string(r.ID)
+			}
+		}
+		if err := a.printf("  the existing file had %s that the log lacked: %s", l.Text(), where); err != nil {
+			return err
 		}
 	}
-	file, g, err := a.prepare(ctx, node, id, f)
-	if err != nil {
+	if r.Aside == "" {
+		return nil
+	}
+	why := "it had " + count(len(l.Torn), "line that is not an entry", "lines that are not entries")
+	if r.Imported == nil && len(l.Lines) > 0 {
+		why = "it had " + l.Text() + " that the log lacks"
+	}
+	if l.Conflict != nil {
+		why = "it conflicts with the log"
+	}
+	return a.printf("  the existing file is kept as %s: %s", plain(r.Aside), why)
+}
+
+func (a *app) printResumePlan(r *agent.Resumed, force bool) error {
+	if err := a.printf("%s", plain(r.Path)); err != nil {
 		return err
 	}
-	defer file.discard()
-	if out.left == nil && !f.takeOver {
-		out.left = a.workedOn(file)
+	holder := "no writer"
+	if r.Holder != nil {
+		holder = plain(join(", ", a.claimText(r.Holder), a.lifeText(r.Life)))
 	}
-	if !g.none() {
-		out.Lacked = &g
+	if err := a.printf("  would be written, as of %s; head %s of %s is held by %s", r.Cursor, r.Head, r.ID, holder); err != nil {
+		return err
 	}
-	out.Path, out.Cursor, out.Place = file.path, file.cursor, file.where.told()
-	a.noteWorkplace(file.where)
-	return a.print(out, func() error { return a.printWouldResume(out, f) })
+	if r.Refusal != nil {
+		if err := a.printf("  it would not be taken over without --take-over: %s", plain(r.Refusal.Error())); err != nil {
+			return err
+		}
+	}
+	l := r.Local
+	switch {
+	case l == nil:
+		return nil
+	case force:
+		return a.printf("  the existing file would be kept under another name")
+	case len(l.Lines) > 0:
+		return a.printf("  the existing file has %s that the log lacks, which would be imported", l.Text())
+	}
+	return a.printf("  the existing file would be kept under another name: it has %s", count(len(l.Torn), "line that is not an entry", "lines that are not entries"))
+}
+
+// noteNext tells a user at a terminal how to continue with a file on which no
+// agent is started.
+func (a *app) noteNext(r *agent.Resumed) {
+	if !a.stderr.tty {
+		return
+	}
+	if args := agent.OpenArgs(r.Dialect, r.Path); args != nil {
+		a.notef("start the agent on it with: sessctl run -- %s", shellWords(append([]string{r.Dialect}, args...)))
+	}
+	a.notef("release the head with: sessctl release%s %s", headArg(r.Claim.Head), r.ID)
 }

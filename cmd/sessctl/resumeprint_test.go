@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
 )
 
-// What is printed to be typed is typed as it stands, whatever a directory is called.
-func TestTheNextCommandIsOneForTheShell(t *testing.T) {
+func TestNextCommandIsQuotedForTheShell(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no sh")
@@ -25,7 +25,7 @@ func TestTheNextCommandIsOneForTheShell(t *testing.T) {
 		var said strings.Builder
 		a := testApp(nil)
 		a.stderr = screen{Writer: &said, tty: true}
-		a.noteNext(&agentFile{agent: "pi", path: path, session: testID, claim: &api.Claimed{Head: "main"}})
+		a.noteNext(&agent.Resumed{Dialect: "pi", Path: path, ID: testID, Claim: &api.Claimed{Head: "main"}})
 		_, rest, _ := strings.Cut(said.String(), "start the agent on it with: ")
 		command, _, _ := strings.Cut(rest, "\n")
 		sh := exec.Command("sh", "-c", command)

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/internal/atomicfile"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func retentionCmd(a *app) *cobra.Command {
@@ -171,12 +173,12 @@ func (a *app) printPlan(plan api.Plan) error {
 
 // planPath is where the plan of that id is kept.
 func (a *app) planPath(id string) string {
-	return filepath.Join(filepath.Dir(a.claims().dir), "plans", id+".json")
+	return filepath.Join(filepath.Dir(a.claims().Dir), "plans", id+".json")
 }
 
 // savePlan keeps a plan for apply, whole or not at all. Those made more than a week ago go.
 func (a *app) savePlan(plan api.Plan) error {
-	if a.claims().dir == "" {
+	if a.claims().Dir == "" {
 		a.notef("there is no home to keep the plan in; keep it in a file with: -o json")
 		return nil
 	}
@@ -185,7 +187,7 @@ func (a *app) savePlan(plan api.Plan) error {
 		return err
 	}
 	path := a.planPath(plan.ID)
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := atomicfile.MkdirAll(filepath.Dir(path)); err != nil {
 		return err
 	}
 	old, _ := filepath.Glob(a.planPath("*"))
@@ -194,7 +196,7 @@ func (a *app) savePlan(plan api.Plan) error {
 			_ = os.Remove(name) // the next plan tries again
 		}
 	}
-	return writeFile(path, true, func(w io.Writer) error {
+	return atomicfile.Write(path, true, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})
@@ -208,7 +210,7 @@ func (a *app) readPlan(arg string) (api.Plan, error) {
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return plan, hintf(fmt.Errorf("there is no plan %s%w", arg, silent{fs.ErrNotExist}), "make one with: sessctl retention plan")
+		return plan, hintf(fmt.Errorf("there is no plan %s%w", arg, hint.Silent(fs.ErrNotExist)), "make one with: sessctl retention plan")
 	}
 	if err != nil {
 		return plan, hintf(fmt.Errorf("no plan %s: %w", arg, err), "make one with: sessctl retention plan")

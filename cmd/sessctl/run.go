@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
+	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -45,62 +46,100 @@ this host follows the file) and error.`,
 sessctl run -- omp --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 || len(args) == 0 {
-				return usagef("say what to run behind two dashes: sessctl run -- AGENT ARG...")
+				return usagef("give the command after two dashes: sessctl run -- AGENT ARG...")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			code, err := a.runAgent(cmd.Context(), args, runOptions{})
-			return ended(code, err)
+			return a.runAgent(cmd.Context(), agent.RunOptions{Argv: args})
 		},
 	}
 	return cmd
 }
 
-// runOptions say what is known of an agent before it runs. The zero options say
-// nothing: its files are found.
-type runOptions struct {
-	dir string // where it runs; empty for here
-
-	// A session file that the agent will go on with, the session it is, and the
-	// claim on the head that its lines go to; all of them, or none.
-	file    string
-	session core.SessionID
-	dialect string
-	claim   *api.Claimed
-}
-
-// runAgent runs an agent to its end, with its session files in the log while it
-// runs, and returns its exit code, or 128 and the number of the signal that it
-// died of. Until it has ended sessctl says nothing and obeys no signal, ctx's
-// end included; then it says what became of the session, and gives up the claims
-// it had, o.claim among them. An error means that the agent did not run: then
-// o.claim stays.
-func (a *app) runAgent(ctx context.Context, argv []string, o runOptions) (int, error) {
+// runAgent runs an agent to its end and prints what became of its sessions. The
+// agent's exit code becomes that of sessctl.
+func (a *app) runAgent(ctx context.Context, o agent.RunOptions) error {
 	node, err := a.client()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	f := a.newFollowing(node, argv, o)
-	p, err := a.startAgent(argv, o)
+	o.Stdin, o.Stdout, o.Stderr = a.stdin, a.stdout.Writer, a.stderr.Writer
+	report, err := agent.Run(ctx, a.host(), node, o)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	ctx = context.WithoutCancel(ctx) // what is typed is for the agent
-	f.start(ctx, p.cmd.Process.Pid, o)
-	code := p.wait()
-	signal.Ignore(syscall.SIGHUP)                                         // where the terminal is gone, the last lines are still brought in
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // from here on it is for sessctl
-	defer stop()
-	rans, left := f.finish(ctx)
-	a.tellRan(f, rans, left)
-	return code, nil
+	a.printRun(filepath.Base(o.Argv[0]), report)
+	if report.Code != exitOK {
+		return reported{report.Code}
+	}
+	return nil
 }
 
-// ended is how a verb ends that ran an agent: with that one's exit code.
-func ended(code int, err error) error {
-	if err == nil && code != exitOK {
-		return reported{code}
+// resumeAgent starts the agent on the file that was written, under the claim that
+// was taken.
+func (a *app) resumeAgent(ctx context.Context, argv []string, r *agent.Resumed) error {
+	argv = append(argv[:len(argv):len(argv)], agent.OpenArgs(r.Dialect, r.Path)...)
+	err := a.runAgent(ctx, agent.RunOptions{
+		Argv: argv, Options: process.Options{Dir: r.Dir},
+		File: &agent.OpenFile{Path: r.Path, Session: r.ID, Dialect: r.Dialect, Claim: r.Claim},
+	})
+	if err != nil {
+		if _, ended := err.(reported); !ended {
+			err = fmt.Errorf("the file is written and the head is claimed, but the agent did not start: %w", err)
+		}
 	}
 	return err
+}
+
+// printRun prints one line for each session that the agent wrote, except those of
+// subagents. For programs it prints to standard error, because standard output is
+// the agent's.
+func (a *app) printRun(name string, report agent.RunReport) {
+	if a.format == asJSON {
+		to := *a
+		to.stdout = a.stderr
+		_ = to.printJSON(struct {
+			Sessions []agent.Result `json:"sessions"`
+		}{notNil(report.Sessions)})
+		return
+	}
+	if len(report.Sessions) == 0 {
+		var searched []string
+		for _, r := range report.Searched {
+			searched = append(searched, r.Path)
+		}
+		a.notef("%s wrote no session file that could be found (searched in %s), so nothing of this is in the log", name, strings.Join(searched, ", "))
+	}
+	for _, r := range report.Sessions {
+		if !r.IsSubagent(report.Sessions) {
+			a.notef("%s", a.resultText(r))
+		}
+	}
+	if report.Pending > 0 {
+		a.notef("%s of earlier runs still wait for a node", count(report.Pending, "line", "lines"))
+	}
+}
+
+func (a *app) resultText(r agent.Result) string {
+	resume := "sessctl resume" + headArg(r.Head) + " " + string(r.Session)
+	holder := "another writer"
+	if r.Holder != nil {
+		holder = a.claimText(r.Holder)
+	}
+	switch {
+	case r.Shared:
+		return fmt.Sprintf("session %s is followed by another sessctl run on this host, which continues it", r.Session)
+	case r.Waiting > 0:
+		return fmt.Sprintf("no node accepted %s of session %s: they wait in %s and are copied by the next sessctl run or sessctl watch",
+			count(r.Waiting, "line", "lines"), r.Session, r.Path)
+	case r.Error != "":
+		return fmt.Sprintf("session %s is not in the log as it is in %s: %s", r.Session, r.Path, r.Error)
+	case r.Diverged || r.Holder != nil && r.Head != core.MainHead:
+		return fmt.Sprintf("%s continued session %s, too, so your lines are on head %s and both are kept; continue yours: %s, or theirs: sessctl resume %s",
+			holder, r.Session, r.Head, resume, r.Session)
+	case r.Holder != nil:
+		return fmt.Sprintf("%s has taken over session %s; all lines written here are in it; follow it with: sessctl attach %s", holder, r.Session, r.Session)
+	}
+	return fmt.Sprintf("session %s is in the log, head %s at %s; continue on any host with: %s", r.Session, r.Head, r.Cursor, resume)
 }

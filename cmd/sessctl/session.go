@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // A source is what a reading verb reads: a session file, or a session in the
@@ -76,16 +77,10 @@ func noFile(path string, err error) error {
 		err = pe.Err
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("no such file: %s%w", path, silent{err})
+		return fmt.Errorf("no such file: %s%w", path, hint.Silent(err))
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
-
-// silent is an error for errors.Is alone: the text around it says it already.
-type silent struct{ error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }
 
 func looksLikePath(arg string) bool {
 	return strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, os.PathSeparator) || strings.HasSuffix(arg, ".jsonl")
@@ -99,10 +94,9 @@ func (a *app) inLog(ctx context.Context, arg string) (*api.Client, core.SessionI
 
 func (a *app) inLogOrTrash(ctx context.Context, arg string, trash bool) (*api.Client, core.SessionID, error) {
 	if arg == "-" || looksLikePath(arg) {
-		return nil, "", &hint{
+		return nil, "", hintf(
 			usagef("%.128q is a file, this verb takes a session in the log", arg),
-			"import it first: sessctl import " + arg,
-		}
+			"import it first: sessctl import "+"%s", arg)
 	}
 	node, err := a.client()
 	if err != nil {
@@ -136,13 +130,13 @@ func resolve(ctx context.Context, node *api.Client, arg string, trash bool) (cor
 		case string(id) == arg:
 			return id, nil // some verbs read what is in the trash
 		default:
-			return "", hintf(fmt.Errorf("session %s is in the trash%w", id, silent{core.ErrDeleted}), "take it out with: sessctl rm --undo %s", id)
+			return "", hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "take it out with: sessctl rm --undo %s", id)
 		}
 	}
 	if id, err := core.ParseSessionID(arg); err == nil {
 		return id, nil
 	}
-	missing := fmt.Errorf("no session's id is %.128q or begins with it%w", arg, silent{core.ErrNotFound})
+	missing := fmt.Errorf("no session's id is %.128q or begins with it%w", arg, hint.Silent(core.ErrNotFound))
 	if trash {
 		return "", hintf(missing, "see the trash with: sessctl ls --deleted")
 	}
@@ -217,8 +211,7 @@ func ambiguous(arg string, rows []api.Row) error {
 	if len(rows) > maxCandidates {
 		more = " and more"
 	}
-	return &hint{
+	return hintf(
 		usagef("%.128q is the beginning of several sessions: %s%s", arg, strings.Join(names, ", "), more),
-		"write more of the id",
-	}
+		"write more of the id")
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -55,24 +56,9 @@ func (a *app) settings() (userSettings, error) {
 		return s, fmt.Errorf("%s: %v: %w", name, err, core.ErrInvalid)
 	}
 	for i, row := range s.Paths {
-		if err := checkRow(row); err != nil {
+		if err := agent.CheckPathRow(row); err != nil {
 			return s, fmt.Errorf("%s: paths, row %d: %v: %w", name, i+1, err, core.ErrInvalid)
 		}
 	}
 	return s, nil
-}
-
-func checkRow(row []string) error {
-	if len(row) < 2 {
-		return errors.New("it names one directory; name the same one as two hosts have it, or more")
-	}
-	for _, dir := range row {
-		if dir == "~" || len(dir) > 1 && dir[:2] == "~/" {
-			continue
-		}
-		if p := splitPath(dir); p.root == "" {
-			return fmt.Errorf("%.128q is no directory from the root or from ~", dir)
-		}
-	}
-	return nil
 }

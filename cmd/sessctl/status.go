@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func statusCmd(a *app) *cobra.Command {
@@ -57,7 +58,7 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	if !s.Healthy {
-		return hintf(fmt.Errorf("the node is not well: %s%w", s.Summary, silent{core.ErrUnavailable}), "see the node's log")
+		return hintf(fmt.Errorf("the node is not well: %s%w", s.Summary, hint.Silent(core.ErrUnavailable)), "see the node's log")
 	}
 	return nil
 }

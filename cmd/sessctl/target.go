@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/blobstore/s3blob"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 const targetHelp = `TARGET is a directory, or s3://BUCKET/PREFIX. Credentials for S3 are found
@@ -85,7 +86,7 @@ func (a *app) openS3(ctx context.Context, where string, f targetFlags) (target, 
 		if errors.Is(err, blobstore.ErrUnavailable) || errors.Is(err, blobstore.ErrRefused) {
 			// What is behind it, such as a file of keys that is not there, is no answer of
 			// ours: only the words are kept.
-			return target{}, fmt.Errorf("%v%w", err, silent{core.ErrUnavailable})
+			return target{}, fmt.Errorf("%v%w", err, hint.Silent(core.ErrUnavailable))
 		}
 		return target{}, err
 	}
@@ -104,7 +105,7 @@ func amazon(region string) string {
 func isTargetDirectory(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return hintf(fmt.Errorf("there is no %s%w", path, silent{fs.ErrNotExist}), "name the directory that was backed up to, or s3://BUCKET/PREFIX")
+		return hintf(fmt.Errorf("there is no %s%w", path, hint.Silent(fs.ErrNotExist)), "name the directory that was backed up to, or s3://BUCKET/PREFIX")
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 func verifyCmd(a *app) *cobra.Command {
@@ -104,7 +105,7 @@ func (a *app) verify(ctx context.Context, cmd *cobra.Command, args []string, f v
 		if f.repair {
 			next = "keep everything as it is, and see what each problem says"
 		}
-		return hintf(fmt.Errorf("%s in %s%w", count(t.problems, "problem", "problems"), count(t.harmed, "place", "places"), silent{core.ErrCorrupt}), "%s", next)
+		return hintf(fmt.Errorf("%s in %s%w", count(t.problems, "problem", "problems"), count(t.harmed, "place", "places"), hint.Silent(core.ErrCorrupt)), "%s", next)
 	}
 	if t.failed != 0 {
 		return reported{t.failed}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -74,9 +75,9 @@ sessctl watch --print-unit systemd`,
 	return cmd
 }
 
-// staySmall has garbage collected sooner than is usual. The process waits beside
-// agents for months: memory is what it costs, not time. A GOGC of the user's counts
-// more.
+// staySmall collects garbage more often than the default, unless the user sets
+// GOGC. The process runs beside agents for months and is mostly idle, so memory
+// matters more than processor time.
 func staySmall() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
@@ -89,16 +90,16 @@ type watchFlags struct {
 	unit  string
 }
 
-// lastFlush is how long the end of a watch takes at most.
+// lastFlush bounds how long the end of a watch takes.
 const lastFlush = 5 * time.Second
 
-// watchRoots are what the arguments name, or where agents keep sessions.
+// watchRoots returns what the arguments name, or the agents' sessions directories.
 func (a *app) watchRoots(args []string) ([]follow.Root, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	known := follow.AgentRoots(a.env, dir)
+	known := agent.Roots(a.env, dir)
 	if len(args) == 0 {
 		if len(known) == 0 {
 			return nil, usagef("HOME is not set; name the directories to follow")
@@ -122,40 +123,41 @@ func (a *app) watchRoots(args []string) ([]follow.Root, error) {
 	return roots, nil
 }
 
-// watchState is where a follower on this host remembers, when it is told nothing.
+// watchState returns the state directory: given, unless it is empty.
 func (a *app) watchState(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	claims := a.claims().dir
-	if claims == "" {
-		return "", usagef("HOME is not set; say where to remember what was brought in: --state DIR")
+	dir := agent.StateDir(a.env)
+	if dir == "" {
+		return "", usagef("HOME is not set; give the state directory with --state DIR")
 	}
-	return filepath.Join(filepath.Dir(claims), "watch"), nil
+	return filepath.Join(dir, "watch"), nil
 }
 
-// remembered is the claim that this host has on a head, for a follower.
+// remembered returns the writer of this host's claim on a head, empty if there is
+// none.
 func (a *app) remembered(id core.SessionID, head string) string {
-	h, ok, err := a.claims().load(id, head)
+	c, ok, err := a.claims().Load(id, head)
 	if err != nil || !ok {
 		return ""
 	}
-	return h.Writer
+	return c.Writer
 }
 
-// rememberWatched and forgetWatched have the claims that a follower makes be those of
-// this host, for other verbs to speak from. A claim is one without them, too.
+// rememberWatched and forgetWatched save the follower's claims, so that other verbs
+// on this host can write under them.
 func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
-	before, _, _ := a.claims().load(id, c.Head)
-	h := heldOf(id, c, before.Path)
+	before, _, _ := a.claims().Load(id, c.Head)
+	h := agent.NewStoredClaim(id, c, before.Path)
 	h.Follows = true
-	if err := a.claims().save(h); err != nil {
-		a.notef("the claim on head %q of %s could not be remembered: %v", c.Head, id, err)
+	if err := a.claims().Save(h); err != nil {
+		a.notef("the claim on head %q of %s was not saved: %v", c.Head, id, err)
 	}
 }
 
 func (a *app) forgetWatched(id core.SessionID, head, writer string) {
-	_ = a.claims().forget(id, head, writer) // a memory that is wrong is found out
+	_ = a.claims().Forget(id, head, writer) // a stale record is detected when it is used
 }
 
 func (a *app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error {
@@ -168,7 +170,7 @@ func (a *app) watch(ctx context.Context, roots []follow.Root, f watchFlags) erro
 		return err
 	}
 	by, host := a.whoami()
-	b, err := follow.New(follow.Config{
+	w, err := follow.New(follow.Config{
 		Node: node, Roots: roots, State: state, By: by, Host: host,
 		Claims: !f.once, Writer: a.remembered, Claimed: a.rememberWatched, Over: a.forgetWatched,
 		Notify: func(n follow.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
@@ -176,21 +178,21 @@ func (a *app) watch(ctx context.Context, roots []follow.Root, f watchFlags) erro
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer w.Close()
 	a.noteRoots(roots, f.once)
 	if f.once {
-		return flushed(b.Flush(ctx))
+		return flushed(w.Flush(ctx))
 	}
-	_ = b.Run(ctx) // it ends with ctx, and only then
+	_ = w.Run(ctx) // always nil
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
-	if err := b.Flush(last); err != nil {
-		a.notef("%v; they are brought in when sessctl watch runs again", err)
+	if err := w.Flush(last); err != nil {
+		a.notef("%v; they are copied when sessctl watch runs again", err)
 	}
 	return nil
 }
 
-// noteRoots says what is followed, and what is not there.
+// noteRoots tells the user what is followed and what does not exist.
 func (a *app) noteRoots(roots []follow.Root, once bool) {
 	var here, gone []string
 	for _, r := range roots {
@@ -202,30 +204,30 @@ func (a *app) noteRoots(roots []follow.Root, once bool) {
 	}
 	switch {
 	case once && len(here) == 0:
-		a.notef("nothing is there to bring in: %s", strings.Join(gone, ", "))
+		a.notef("nothing to copy, these do not exist: %s", strings.Join(gone, ", "))
 	case once || !a.stderr.tty:
 	case len(here) == 0:
-		a.notef("nothing is there yet, and followed once it appears: %s", strings.Join(gone, ", "))
+		a.notef("nothing to follow until one of these exists: %s", strings.Join(gone, ", "))
 	default:
 		a.notef("following %s, until interrupted", strings.Join(here, ", "))
 	}
 }
 
-// flushed says how to go on where a flush was cut short.
+// flushed adds a hint to the error of a flush that ran out of time.
 func flushed(err error) error {
 	if err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return hintf(err, "run it again: what is in the log already is left out")
+	return hintf(err, "run it again: lines that are in the log already are skipped")
 }
 
-// unitEnv are the variables that tell where agents keep sessions, and which node
-// it is.
+// unitEnv are the variables that say where agents keep sessions and which user
+// writes them.
 var unitEnv = []string{
 	"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "PI_CONFIG_DIR", "OPENRATH_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "SESS_BY",
 }
 
-// printUnit prints a unit that runs this command with these arguments.
+// printUnit prints a unit that runs this command with the same arguments.
 func (a *app) printUnit(f watchFlags, args []string) error {
 	exe, err := os.Executable()
 	if err != nil {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
 )
 
 // writerFlags say which head a verb writes to, and from which claim.
@@ -53,12 +55,12 @@ func (a *app) voice(ctx context.Context, node *api.Client, id core.SessionID, w 
 	if v.writer = cmp.Or(w.writer, a.env("SESS_WRITER")); v.writer != "" {
 		return v, nil
 	}
-	h, ok, err := a.claims().load(id, w.head)
+	h, ok, err := a.claims().Load(id, w.head)
 	if err != nil || !ok {
 		return v, err
 	}
 	if strange(ctx, node, h) {
-		return v, a.claims().forget(id, w.head, h.Writer)
+		return v, a.claims().Forget(id, w.head, h.Writer)
 	}
 	v.writer, v.memory = h.Writer, true
 	return v, nil
@@ -67,7 +69,7 @@ func (a *app) voice(ctx context.Context, node *api.Client, id core.SessionID, w 
 // strange reports whether h was never granted by the log that node serves: that
 // log has the session not at all, or has had fewer claims on it. Then the
 // memory is of another log, in which the session has the same id.
-func strange(ctx context.Context, node *api.Client, h held) bool {
+func strange(ctx context.Context, node *api.Client, h agent.StoredClaim) bool {
 	info, err := node.Info(ctx, string(h.Session))
 	if err != nil {
 		return errors.Is(err, core.ErrNotFound)
@@ -81,33 +83,22 @@ func (a *app) heard(v voice, err error) error {
 	if !errors.Is(err, core.ErrFenced) {
 		return err
 	}
-	holder := holderOf(err)
+	holder := agent.HolderOf(err)
 	if !v.memory {
 		if holder == nil {
 			return err
 		}
 		return hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a head of your own with: --head NAME", headArg(v.head), v.session)
 	}
-	if e := a.claims().forget(v.session, v.head, v.writer); e != nil {
+	if e := a.claims().Forget(v.session, v.head, v.writer); e != nil {
 		a.notef("%v", e)
 	}
 	if holder == nil {
-		return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, and nobody holds it now%w", v.head, silent{err}),
+		return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, and nobody holds it now%w", v.head, hint.Silent(err)),
 			"write again, now without a claim, or claim it anew with: sessctl claim%s %s", headArg(v.head), v.session)
 	}
-	return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, it is held now by %s%w", v.head, holder, silent{err}),
+	return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, it is held now by %s%w", v.head, holder, hint.Silent(err)),
 		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", headArg(v.head), v.session, headArg(v.head), v.session)
-}
-
-// holderOf returns who holds the head that err says is fenced, nil for nobody.
-func holderOf(err error) *core.Claim {
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		return e.Detail.Holder
-	}
-	if e, ok := errors.AsType[*core.FencedError](err); ok {
-		return e.Holder
-	}
-	return nil
 }
 
 // headArg is the flag that names head, where it has to be named.

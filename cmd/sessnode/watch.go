@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/config"
@@ -41,7 +42,7 @@ func watchRoots(names config.List) ([]follow.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := follow.AgentRoots(os.Getenv, dir)
+	known := agent.Roots(os.Getenv, dir)
 	var roots []follow.Root
 	for _, name := range names {
 		if name == agentRoots {

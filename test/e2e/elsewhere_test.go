@@ -134,7 +134,7 @@ func TestBothHostsWentOn(t *testing.T) {
 			ann.resume(t)
 			for _, part := range []string{
 				"taken over from " + name, "had 2 lines (4 to 5) that the log lacked: the session went on without them",
-				"to go on with them instead: sessctl resume --head main-",
+				"to continue with them instead: sessctl resume --head main-",
 			} {
 				if !strings.Contains(ann.said, part) {
 					t.Errorf("ann is not told %q, but:\n%s", part, ann.said)

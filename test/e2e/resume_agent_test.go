@@ -27,7 +27,7 @@ func TestResumeStartsTheAgentOnTheFile(t *testing.T) {
 	}
 
 	r := host.Sessctl(t, "resume", id, "--cwd", lab, "--", host.Path("no-agent"))
-	if r.Code != 127 || !strings.Contains(r.Err, "the file is written and the head is held, but the agent did not start") {
+	if r.Code != 127 || !strings.Contains(r.Err, "the file is written and the head is claimed, but the agent did not start") {
 		t.Errorf("an agent that is not there: %s", r)
 	}
 	claimOn(t, node.Client(), id, core.MainHead, byPi)

@@ -84,7 +84,7 @@ func TestAnAgentsLinesAreInTheLogWhileItRuns(t *testing.T) {
 	if code != 5 {
 		t.Errorf("exit code %d", code)
 	}
-	if want := "go on on any host with: sessctl resume " + sessionAt(r.path); !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
+	if want := "continue on any host with: sessctl resume " + sessionAt(r.path); !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
 		t.Errorf("it says not just %q:\n%s", want, said)
 	}
 	inStep(t, node.Client(), r.path)

@@ -177,7 +177,7 @@ func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
 		ann.sessctl(t, append([]string{"run"}, ann.starts("-p", "@"+ann.picture(t), "What is in it?")...)...)
 		id := only(t, node.Client())
 		out := bob.sessctl(t, append([]string{"resume", id, "--cwd", "."}, bob.starts("-p", "And why?")...)...)
-		if want := "it goes on in " + bob.project + " (it was " + ann.project + "): --cwd says so"; !strings.Contains(out, want) {
+		if want := "it continues in " + bob.project + " (it was " + ann.project + "): --cwd says so"; !strings.Contains(out, want) {
 			t.Errorf("bob is not told that %s, but:\n%s", want, out)
 		}
 		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Where are we?")...)...)
@@ -303,7 +303,7 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		}
 		return
 	}
-	_, head, ok := strings.Cut(out, "to go on with them instead: sessctl resume --head ")
+	_, head, ok := strings.Cut(out, "to continue with them instead: sessctl resume --head ")
 	if !ok || !strings.Contains(out, told) {
 		t.Fatalf("ann is not told:\n%s", out)
 	}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/process"
+	"github.com/sesslog/sesslog/api"
+)
+
+// started starts a program called name in dir. It runs until the test ends.
+func started(t *testing.T, name, dir string) int {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(shell, path); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-c", "echo ready; read line")
+	cmd.Dir = dir
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	bufio.NewScanner(out).Scan()
+	return cmd.Process.Pid
+}
+
+// The agent is omp, because pi may run on the machine of the tests.
+func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	if other, _ := process.Find("omp", nil, nil); other != 0 {
+		t.Skipf("process %d is called omp, too", other)
+	}
+	watched := agent.StoredClaim{Session: testID, Head: "main", Writer: "w0", Follows: true}
+	f, _ := claimedHere(t, "ann", "omp", watched)
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, "", "") // none is left
+
+	pid := started(t, "omp", t.TempDir())
+	f, asked := claimedHere(t, "ann", "omp", watched)
+	got := f.run("resume", testID, "--dir", t.TempDir())
+	wantResult(t, got, exitFenced, "", fmt.Sprintf("the agent may still run there, as process %d", pid))
+	if want := "continue with: sessctl resume --take-over " + testID; !strings.Contains(got.err, want) {
+		t.Errorf("stderr lacks %q:\n%s", want, got.err)
+	}
+	if len(asked()) > 0 {
+		t.Errorf("a claim was asked for: %+v", asked())
+	}
+}
+
+// Host names are not unique.
+func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
+	t.Parallel()
+	before := agent.StoredClaim{Session: testID, Head: "main", Writer: "earlier", Path: "/a/b.jsonl", Follows: true} // a claim that is over
+	f, asked := claimedHere(t, "sessnode n1", "pi", before)
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), exitFenced, "", "ask the holder to end first, or take it over with: sessctl resume --take-over "+testID)
+	if len(asked()) > 0 {
+		t.Errorf("a claim was asked for: %+v", asked())
+	}
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
+}
+
+// claimedHere is heldBy with an active holder on a host with this name, which
+// remembers h.
+func claimedHere(t *testing.T, by, dialect string, h agent.StoredClaim) (f *fakeNode, asked func() []api.ClaimRequest) {
+	t.Helper()
+	claim := mine("w0")
+	_, claim.Host = testApp(nil).whoami()
+	claim.By = by
+	f, asked = heldWith(t, claim, &api.Life{State: api.LifeAlive, Seen: time.Now()}, dialect)
+	if err := testApp(map[string]string{"HOME": f.home}).claims().Save(h); err != nil {
+		t.Fatal(err)
+	}
+	return f, asked
+}
