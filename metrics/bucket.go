@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore"
 )
 
-// Bucket returns b, whose calls are counted.
+// Bucket returns b with its calls counted.
 func (m *Metrics) Bucket(b blobstore.Bucket) blobstore.Bucket { return &bucket{b, m} }
 
 type bucket struct {
@@ -46,7 +46,7 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore.In
 	return func(yield func(blobstore.Info, error) bool) {
 		began, counted := time.Now(), false
 		for info, err := range b.b.List(ctx, prefix) {
-			if !counted || err != nil { // one that breaks off later counts a second time, as what it is
+			if !counted || err != nil { // a later error counts a second time
 				b.done("list", began, err)
 				counted = true
 			}

@@ -1,12 +1,11 @@
-// Package metrics tells Prometheus how a node does. It is the only package that
-// knows of Prometheus: the others count for themselves or tell an observer, and
-// cmd/sessnode fits them together.
+// Package metrics exports a node's metrics to Prometheus. It is the only package that
+// depends on Prometheus: the others have counters or call an observer, and
+// cmd/sessnode connects them.
 //
-// What happens now and then, such as an append, is counted when it happens. What
-// can be asked at any time, such as how full a shard is, is asked when somebody
-// scrapes, and costs nothing in between.
+// Events, such as an append, are counted when they happen. State, such as how full a
+// shard is, is read during a scrape.
 //
-// Label values are few and known beforehand, or bounded by the node's settings:
-// shards, patterns of routes, outcomes. None is an id, a name that a caller chose,
-// or a text. docs/METRICS.md lists everything; a test holds it to a real node.
+// Label values are few and fixed, or bounded by the node's settings: shards,
+// route patterns, outcomes. None is an id, a name chosen by a caller, or a text.
+// docs/METRICS.md lists all metrics; a test compares it with a real node.
 package metrics

@@ -14,8 +14,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// Metrics are those of one node. Its methods may be called from several
-// goroutines.
+// Metrics are the metrics of one node. They are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -29,24 +28,22 @@ type Metrics struct {
 	latency     *prometheus.HistogramVec
 }
 
-// buckets are the bounds of all histograms, in seconds: from what a local disk
-// takes to what callers wait for at most.
+// buckets are the bounds of all histograms, in seconds.
 var buckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// New returns the metrics of a node of this version of the program. Nothing is
-// counted yet.
+// New returns the metrics of a node of this version.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 
-		appends:     histogram("sesslog_append_duration_seconds", "How long appends took until they were answered, by what became of them.", "outcome"),
-		lines:       counter("sesslog_append_lines_total", "Lines that appends stored."),
-		conflicts:   counter("sesslog_write_conflicts_total", "Records of this node that another record came before, and that were checked and made anew. Callers need not have noticed."),
-		claims:      counters("sesslog_claims_total", "Claims that were asked for, by what became of them; took_over fenced another writer.", "outcome"),
-		checkpoints: histogram("sesslog_checkpoint_duration_seconds", "How long it took to write a snapshot and the record that names it, by what became of it.", "outcome"),
-		store:       histogram("sesslog_store_request_duration_seconds", "How long the object store took to answer, by call and by what became of it: a get until its first byte, a list until its first object.", "op", "outcome"),
-		requests:    counters("sesslog_http_requests_total", "HTTP requests that were answered, by route and class of status; broken are answers that ended early.", "route", "class"),
-		latency:     histogram("sesslog_http_request_duration_seconds", "How long HTTP requests took until their answer was whole, by route. Followers do not count.", "route"),
+		appends:     histogram("sesslog_append_duration_seconds", "Duration of appends, by outcome.", "outcome"),
+		lines:       counter("sesslog_append_lines_total", "Lines stored by appends."),
+		conflicts:   counter("sesslog_write_conflicts_total", "Records of this node that lost a race to another record and were rebuilt. Callers may not notice."),
+		claims:      counters("sesslog_claims_total", "Claims requested, by outcome; took_over fenced another writer.", "outcome"),
+		checkpoints: histogram("sesslog_checkpoint_duration_seconds", "Duration of writing a snapshot and its checkpoint record, by outcome.", "outcome"),
+		store:       histogram("sesslog_store_request_duration_seconds", "Duration of object store calls, by call and outcome: a get until its first byte, a list until its first object.", "op", "outcome"),
+		requests:    counters("sesslog_http_requests_total", "HTTP requests answered, by route and class of status; broken are responses that ended early.", "route", "class"),
+		latency:     histogram("sesslog_http_request_duration_seconds", "Duration of HTTP requests until the end of the response, by route. Followers are excluded.", "route"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sesslog_build_info", Help: "1, with the version of the program."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
@@ -54,7 +51,7 @@ func New(version string) *Metrics {
 		m.appends, m.lines, m.conflicts, m.claims, m.checkpoints, m.store, m.requests, m.latency, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	// What alerts look at is there before it happens: a rate needs a first value.
+	// Create the series that alerts use: a rate needs a first value.
 	for _, outcome := range []string{stored, "fenced", "uncertain", "unavailable", "full", "corrupt"} {
 		m.appends.WithLabelValues(outcome)
 	}
@@ -79,7 +76,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// Handler answers a scrape. What cannot be asked just then is left out.
+// Handler serves scrapes. It omits metrics that cannot be read.
 func (m *Metrics) Handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
@@ -87,7 +84,7 @@ func (m *Metrics) Handler(logger *slog.Logger) http.Handler {
 	})
 }
 
-// Stream is for engine.Config.
+// Stream returns the observer for engine.Config.
 func (m *Metrics) Stream() engine.Observer {
 	return engine.Observer{
 		Appended: func(took time.Duration, stored int, err error) {
@@ -108,7 +105,7 @@ func (m *Metrics) Stream() engine.Observer {
 	}
 }
 
-// Checkpointed is for materializer.Config.
+// Checkpointed counts a checkpoint. It is for materializer.Config.
 func (m *Metrics) Checkpointed(took time.Duration, err error) {
 	outcome := stored
 	if err != nil {
@@ -117,7 +114,7 @@ func (m *Metrics) Checkpointed(took time.Duration, err error) {
 	m.checkpoints.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// Request is for api.Config.
+// Request counts a request. It is for api.Config.
 func (m *Metrics) Request(seen api.Seen) {
 	route := seen.Route
 	if route == "" {

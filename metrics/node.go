@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// A Node is what is asked when somebody scrapes. All but Broker is required.
+// A Node is what a scrape reads. All fields except Broker are required.
 type Node struct {
 	Log          *stream.Log
 	Sessions     *engine.Sessions
@@ -24,36 +24,36 @@ type Node struct {
 	Directory    interface{ Len() int } // counts the sessions
 	Blobs        *blobstore.Blobs
 	Server       *api.Server
-	Store        func() error            // as of a moment ago; asks nobody
-	Conn         Conn                    // to NATS
-	Broker       func() embedded.Figures // nil where NATS is somebody else's
+	Store        func() error          // the last result; no I/O
+	Conn         Conn                  // to NATS
+	Broker       func() embedded.Stats // nil if NATS is external
 }
 
-// Conn is what is asked of a connection to NATS.
+// Conn is what a scrape reads from the connection to NATS.
 type Conn struct {
 	Up         func() bool
 	Reconnects func() uint64
 }
 
-// Watch has n asked at every scrape. It is called once.
+// Watch makes every scrape read n. It must be called once.
 func (m *Metrics) Watch(n Node) { m.registry.MustRegister(&collector{n}) }
 
-// scrapeTime is how long asking may take, all in all. Prometheus waits ten
-// seconds unless it is told otherwise.
-const scrapeTime = 5 * time.Second
+// scrapeTimeoutout bounds reading the state. The default timeout of Prometheus is ten
+// seconds.
+const scrapeTimeout = 5 * time.Second
 
 type collector struct{ n Node }
 
-// An ask is one scrape on its way.
-type ask struct {
+// A scrape is one running scrape.
+type scrape struct {
 	out chan<- prometheus.Metric
 }
 
-func (a ask) gauge(d *prometheus.Desc, v float64, labels ...string) {
+func (a scrape) gauge(d *prometheus.Desc, v float64, labels ...string) {
 	a.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-func (a ask) counter(d *prometheus.Desc, v float64, labels ...string) {
+func (a scrape) counter(d *prometheus.Desc, v float64, labels ...string) {
 	a.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 }
 
@@ -61,15 +61,15 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe implements prometheus.Collector. It tells nothing: what there is
-// depends on the node.
+// Describe implements prometheus.Collector. It describes nothing, because the
+// metrics depend on the node.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	a := ask{out}
+	a := scrape{out}
 	c.node(ctx, a)
 	c.writes(a)
 	c.shards(ctx, a)
@@ -80,27 +80,27 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 var (
-	ready    = desc("sesslog_ready", "1 while the node can serve, as /readyz says.")
-	storeUp  = desc("sesslog_store_up", "1 while the object store can be used, as of the node's last look.")
-	sessions = desc("sesslog_sessions", "Sessions that the node's directory knows.")
+	ready    = desc("sesslog_ready", "1 while the node can serve, like /readyz.")
+	storeUp  = desc("sesslog_store_up", "1 while the object store is available, as of the node's last check.")
+	sessions = desc("sesslog_sessions", "Sessions in the node's directory.")
 )
 
-func (c *collector) node(ctx context.Context, a ask) {
+func (c *collector) node(ctx context.Context, a scrape) {
 	a.gauge(ready, one(c.n.Server.Ready(ctx) == nil))
 	a.gauge(storeUp, one(c.n.Store() == nil))
 	a.gauge(sessions, float64(c.n.Directory.Len()))
 }
 
 var (
-	redone       = desc("sesslog_lost_records_redone_total", "Records that the log had acknowledged and lost, and that this node stored a second time.")
-	rescued      = desc("sesslog_lost_lines_rescued_total", "Lines that the log had lost and that this node put on heads of their own, because others had gone on.")
-	lent         = desc("sesslog_lost_records_lent_total", "Times that a record was not in the copy of the log that was read, but in another.")
-	owed         = desc("sesslog_lost_lines_owed", "Lines that sessions in the trash lack and that this node alone remembers.")
-	waiting      = desc("sesslog_appends_waiting", "Appends that wait for their turn.")
-	waitingBytes = desc("sesslog_appends_waiting_bytes", "Bytes of the appends that wait for their turn.")
+	redone       = desc("sesslog_lost_records_redone_total", "Acknowledged records that the log lost and this node stored again.")
+	rescued      = desc("sesslog_lost_lines_rescued_total", "Lost lines that this node stored on separate heads, because the session had continued.")
+	lent         = desc("sesslog_lost_records_lent_total", "Records that were missing in the replica that was read and found in another.")
+	owed         = desc("sesslog_lost_lines_owed", "Lines that sessions in the trash lack and only this node has.")
+	waiting      = desc("sesslog_appends_waiting", "Appends in the queue.")
+	waitingBytes = desc("sesslog_appends_waiting_bytes", "Bytes of the appends in the queue.")
 )
 
-func (c *collector) writes(a ask) {
+func (c *collector) writes(a scrape) {
 	l := c.n.Sessions.Losses()
 	a.counter(redone, float64(l.Redone))
 	a.counter(rescued, float64(l.Rescued))
@@ -112,19 +112,19 @@ func (c *collector) writes(a ask) {
 }
 
 var (
-	shardUp       = desc("sesslog_shard_up", "1 while the shard's leader answers and can store.", "shard")
-	shardMessages = desc("sesslog_shard_messages", "Records that the shard holds.", "shard")
-	shardBytes    = desc("sesslog_shard_bytes", "Bytes that the shard holds.", "shard")
-	shardFull     = desc("sesslog_shard_full_ratio", "How full the shard is, of its own room or its server's; from 0.9 on new entries are refused.", "shard")
+	shardUp       = desc("sesslog_shard_up", "1 while the shard's leader responds and can store.", "shard")
+	shardMessages = desc("sesslog_shard_messages", "Records in the shard.", "shard")
+	shardBytes    = desc("sesslog_shard_bytes", "Bytes in the shard.", "shard")
+	shardFull     = desc("sesslog_shard_full_ratio", "How full the shard is, of its own quota or its server's; new entries are rejected from 0.9.", "shard")
 	shardSessions = desc("sesslog_shard_sessions", "Sessions that have records in the shard.", "shard")
-	shardLag      = desc("sesslog_shard_lag_messages", "Messages that this node's materializer has yet to see.", "shard")
-	shardMine     = desc("sesslog_shard_mine", "1 on the node that looks after the shard's snapshots and truncation.", "shard")
-	shardGarbage  = desc("sesslog_shard_garbage_ratio", "Share of the shard's bytes that nobody needs, as of the last survey by this node.", "shard")
-	shardFreed    = desc("sesslog_shard_freed_bytes_total", "Garbage that this node dropped from the shard.", "shard")
-	shardInWay    = desc("sesslog_shard_sessions_in_way", "Sessions that keep the shard from being truncated.", "shard")
+	shardLag      = desc("sesslog_shard_lag_messages", "Messages that this node's materializer has not processed yet.", "shard")
+	shardMine     = desc("sesslog_shard_mine", "1 on the node that writes the shard's snapshots and truncates it.", "shard")
+	shardGarbage  = desc("sesslog_shard_garbage_ratio", "Share of the shard's bytes that are garbage, as of this node's last survey.", "shard")
+	shardFreed    = desc("sesslog_shard_freed_bytes_total", "Garbage that this node truncated from the shard.", "shard")
+	shardInWay    = desc("sesslog_shard_sessions_in_way", "Sessions that prevent truncation of the shard.", "shard")
 )
 
-func (c *collector) shards(ctx context.Context, a ask) {
+func (c *collector) shards(ctx context.Context, a scrape) {
 	work := c.n.Materializer.Shards()
 	for i := range c.n.Log.Shards() {
 		shard, w := strconv.Itoa(i), work[i]
@@ -146,12 +146,12 @@ func (c *collector) shards(ctx context.Context, a ask) {
 }
 
 var (
-	unsaved    = desc("sesslog_checkpoint_waiting_sessions", "Sessions that a snapshot is to be written of, once they are idle or long enough.")
-	unsavedFor = desc("sesslog_checkpoint_age_seconds", "How long the oldest of those has had records that no snapshot covers; 0 for none.")
-	writing    = desc("sesslog_checkpoint_writing", "Snapshots that are being written.")
+	unsaved    = desc("sesslog_checkpoint_waiting_sessions", "Sessions that wait for a snapshot, until they are idle or long enough.")
+	unsavedFor = desc("sesslog_checkpoint_age_seconds", "Age of the oldest record that those sessions have without a snapshot; 0 if there is none.")
+	writing    = desc("sesslog_checkpoint_writing", "Snapshots being written.")
 )
 
-func (c *collector) snapshots(a ask) {
+func (c *collector) snapshots(a scrape) {
 	n, since := c.n.Materializer.Waiting()
 	a.gauge(unsaved, float64(n))
 	age := 0.0
@@ -165,17 +165,17 @@ func (c *collector) snapshots(a ask) {
 
 var (
 	cacheSessions = desc("sesslog_session_cache_sessions", "Sessions in memory.")
-	cacheBytes    = desc("sesslog_session_cache_bytes", "Bytes that sessions take in memory.")
-	cacheLimit    = desc("sesslog_session_cache_limit_bytes", "Bytes that sessions may take in memory.")
-	cacheReads    = desc("sesslog_session_cache_reads_total", "Times that a session was asked for, by whether it was in memory.", "result")
-	blobBytes     = desc("sesslog_blob_cache_bytes", "Bytes of blobs and snapshots that are kept near.", "tier")
-	blobLimit     = desc("sesslog_blob_cache_limit_bytes", "Bytes of blobs and snapshots that may be kept near.", "tier")
-	blobReads     = desc("sesslog_blob_cache_reads_total", "Times that a blob or snapshot was looked for near, by what was found.", "tier", "result")
-	blobPuts      = desc("sesslog_blob_puts_total", "Blobs that were put, by whether they had to be written.", "result")
-	blobPutBytes  = desc("sesslog_blob_put_bytes_total", "Bytes of blobs that were put, by whether they had to be written.", "result")
+	cacheBytes    = desc("sesslog_session_cache_bytes", "Bytes of sessions in memory.")
+	cacheLimit    = desc("sesslog_session_cache_limit_bytes", "Limit of the bytes of sessions in memory.")
+	cacheReads    = desc("sesslog_session_cache_reads_total", "Reads of sessions, by whether the session was in memory.", "result")
+	blobBytes     = desc("sesslog_blob_cache_bytes", "Bytes of cached blobs and snapshots.", "tier")
+	blobLimit     = desc("sesslog_blob_cache_limit_bytes", "Limit of the bytes of cached blobs and snapshots.", "tier")
+	blobReads     = desc("sesslog_blob_cache_reads_total", "Reads of the cache of blobs and snapshots, by result.", "tier", "result")
+	blobPuts      = desc("sesslog_blob_puts_total", "Blobs put, by whether they had to be written.", "result")
+	blobPutBytes  = desc("sesslog_blob_put_bytes_total", "Bytes of blobs put, by whether they had to be written.", "result")
 )
 
-func (c *collector) caches(a ask) {
+func (c *collector) caches(a scrape) {
 	n, size, limit := c.n.Cache.Stats()
 	a.gauge(cacheSessions, float64(n))
 	a.gauge(cacheBytes, float64(size))
@@ -198,12 +198,12 @@ func (c *collector) caches(a ask) {
 }
 
 var (
-	followers    = desc("sesslog_followers", "Callers that follow sessions or the directory.")
-	boundUsed    = desc("sesslog_bound_used_ratio", "How much of what the node can have in hand at once it has, by what it is.", "bound")
-	boundRefused = desc("sesslog_bound_refused_total", "Times that more was refused because the node had too much in hand, by what it is.", "bound")
+	followers    = desc("sesslog_followers", "Clients that follow sessions or the directory.")
+	boundUsed    = desc("sesslog_bound_used_ratio", "Use of the node's limits, by limit.", "bound")
+	boundRefused = desc("sesslog_bound_refused_total", "Requests rejected because a limit was reached, by limit.", "bound")
 )
 
-func (c *collector) bounds(a ask) {
+func (c *collector) bounds(a scrape) {
 	all := c.n.Server.Bounds()
 	a.gauge(followers, float64(all["followers"].Used))
 	for name, b := range all {
@@ -214,21 +214,21 @@ func (c *collector) bounds(a ask) {
 
 var (
 	natsUp         = desc("sesslog_nats_up", "1 while the node is connected to NATS.")
-	natsReconnects = desc("sesslog_nats_reconnects_total", "Times that the connection to NATS was lost and came back.")
-	natsRole       = desc("sesslog_nats_role", "1 for what the node's NATS server is: single, leader or member of its cluster, stopped, or external where it has none.", "role")
-	natsStore      = desc("sesslog_nats_store_bytes", "Bytes that the streams of the embedded server take.")
-	natsLimit      = desc("sesslog_nats_store_limit_bytes", "Bytes that the streams of the embedded server may take.")
-	natsStreams    = desc("sesslog_nats_streams", "Streams that the embedded server has a copy of.")
+	natsReconnects = desc("sesslog_nats_reconnects_total", "Reconnects to NATS.")
+	natsRole       = desc("sesslog_nats_role", "1 for the role of the node's NATS server: single, leader or member of its cluster, stopped, or external if it has none.", "role")
+	natsStore      = desc("sesslog_nats_store_bytes", "Bytes of the streams of the embedded server.")
+	natsLimit      = desc("sesslog_nats_store_limit_bytes", "Limit of the bytes of the streams of the embedded server.")
+	natsStreams    = desc("sesslog_nats_streams", "Streams with a replica on the embedded server.")
 	natsClients    = desc("sesslog_nats_clients", "Connections to the embedded server.")
-	natsSlow       = desc("sesslog_nats_slow_clients_total", "Connections that the embedded server ended because they did not read in time.")
+	natsSlow       = desc("sesslog_nats_slow_clients_total", "Connections that the embedded server closed because they read too slowly.")
 )
 
 const external = "external"
 
-func (c *collector) nats(a ask) {
+func (c *collector) nats(a scrape) {
 	a.gauge(natsUp, one(c.n.Conn.Up()))
 	a.counter(natsReconnects, float64(c.n.Conn.Reconnects()))
-	role, f := embedded.Role(external), embedded.Figures{}
+	role, f := embedded.Role(external), embedded.Stats{}
 	if c.n.Broker != nil {
 		f = c.n.Broker()
 		role = f.Role
@@ -253,7 +253,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// share is part of whole, 0 where there is no whole.
+// share returns part/whole, or 0 if whole is not positive.
 func share(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0

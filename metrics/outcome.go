@@ -9,8 +9,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Outcomes that are no errors, and of checkpoints, which are not told apart
-// further: the log says why.
+// Outcomes other than errors. Checkpoints have only stored and failed; the log has
+// the reason.
 const (
 	stored   = "stored"
 	granted  = "granted"
@@ -18,8 +18,8 @@ const (
 	failed   = "failed"
 )
 
-// outcomes are the errors of core as labels. Where an error is several of them,
-// the first counts, as it does in an answer over HTTP.
+// outcomes maps the errors of core to labels. The first match counts, as in HTTP
+// responses.
 var outcomes = []struct {
 	err  error
 	name string
@@ -54,7 +54,7 @@ func outcomeOf(err error) string {
 	return "error"
 }
 
-// storeOutcomes are the same of an object store.
+// storeOutcomes maps the errors of an object store to labels.
 var storeOutcomes = []struct {
 	err  error
 	name string
@@ -80,7 +80,7 @@ func storeOutcome(err error) string {
 	return "error"
 }
 
-// classOf is the class of an HTTP status.
+// classOf returns the class of an HTTP status.
 func classOf(status int) string {
 	if status < 100 || status > 599 {
 		return "broken"

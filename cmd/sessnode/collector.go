@@ -15,11 +15,10 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// recordIn returns what keeps a deletion in bucket, as
-// "reports/<log>/gc/<ulid>.jsonl": who, when and why in the first line, then a
-// line for each blob; and says in the audit records that it is about to be done,
-// and where that is.
-func recordIn(bucket blobstore.Bucket, audit *stream.Audit) func(context.Context, gc.Deletion) error {
+// recordDeletions returns a function that records a deletion before it happens: it
+// writes "reports/<log>/gc/<ulid>.jsonl" to bucket, with a line for the run and one
+// for each blob, and an audit record that names it.
+func recordDeletions(bucket blobstore.Bucket, audit *stream.Audit) func(context.Context, gc.Deletion) error {
 	return func(ctx context.Context, d gc.Deletion) error {
 		var lines bytes.Buffer
 		e := json.NewEncoder(&lines)
@@ -41,19 +40,19 @@ func recordIn(bucket blobstore.Bucket, audit *stream.Audit) func(context.Context
 		}
 		return audit.Write(ctx, stream.AuditRecord{
 			Act: "gc", By: d.By, Host: d.Host, Why: d.Why, Node: d.Node, Outcome: stream.AuditBegun,
-			Detail: fmt.Sprintf("run %s: %d blobs, %d bytes are deleted, each named in %s", d.Run, len(d.Blobs), size, key),
+			Detail: fmt.Sprintf("run %s: deleting %d blobs, %d bytes, listed in %s", d.Run, len(d.Blobs), size, key),
 		})
 	}
 }
 
-// collectBlobs has blobs collected every so often, for the first time after a
-// tenth of that, while this node is the one to do it, until ctx ends; never where
-// every is 0.
-func collectBlobs(ctx context.Context, every time.Duration, mine func() bool, collect func(context.Context) error, logger *slog.Logger) error {
-	if every == 0 {
+// collectBlobs calls collect at every interval in which this node is responsible,
+// until ctx ends. The first time is after a tenth of the interval. An interval of 0
+// disables it.
+func collectBlobs(ctx context.Context, interval time.Duration, responsible func() bool, collect func(context.Context) error, logger *slog.Logger) error {
+	if interval == 0 {
 		return idle(ctx)
 	}
-	t := time.NewTimer(every / 10)
+	t := time.NewTimer(interval / 10)
 	defer t.Stop()
 	for {
 		select {
@@ -61,36 +60,36 @@ func collectBlobs(ctx context.Context, every time.Duration, mine func() bool, co
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		t.Reset(every)
-		if !mine() {
+		t.Reset(interval)
+		if !responsible() {
 			continue
 		}
 		if err := collect(ctx); err != nil && ctx.Err() == nil {
-			logger.Warn("blobs were not collected; trying again later", "again", every, "err", err)
+			logger.Warn("blobs were not collected", "retryIn", interval, "err", err)
 		}
 	}
 }
 
-// signAgain is how long a store that does not answer is left alone.
-const signAgain = 5 * time.Second
+// signRetry is the pause between two attempts to sign the bucket.
+const signRetry = 5 * time.Second
 
-// sign has the bucket say that this log keeps its blobs there, as soon as it
-// answers.
-func sign(ctx context.Context, c *gc.Collector, logger *slog.Logger) error {
-	for said := false; ; said = true {
+// signBucket marks the bucket as used by this log as soon as it is available, and
+// then waits until ctx ends.
+func signBucket(ctx context.Context, c *gc.Collector, logger *slog.Logger) error {
+	for warned := false; ; warned = true {
 		err := c.Sign(ctx)
 		if err == nil {
 			if other, err := c.Other(ctx); err == nil && other != "" {
-				logger.Warn("another log keeps its blobs in the same place: who may read one log can read the blobs of both; "+
-					"give each a blobs.s3.prefix of its own where that must not be", "other", other)
+				logger.Warn("another log uses the same bucket and prefix, so readers of one log can read the blobs of both; "+
+					"set a different blobs.s3.prefix for each to prevent that", "other", other)
 			}
 			return idle(ctx)
 		}
-		if !said && ctx.Err() == nil {
-			logger.Warn("the bucket cannot be told whose blobs it keeps; trying again", "err", err)
+		if !warned && ctx.Err() == nil {
+			logger.Warn("the bucket cannot be marked as used by this log; retrying", "err", err)
 		}
 		select {
-		case <-time.After(signAgain):
+		case <-time.After(signRetry):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

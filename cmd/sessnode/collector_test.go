@@ -17,41 +17,41 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func TestOneNodeCollectsBlobsAgainAndAgain(t *testing.T) {
+func TestResponsibleNodeCollectsBlobsRepeatedly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asked, collected atomic.Int64
-	mine := func() bool { return asked.Add(1) > 2 } // another node does it at first
+	responsible := func() bool { return asked.Add(1) > 2 } // another node is responsible at first
 	collect := func(context.Context) error {
 		if asked.Load() <= 2 {
-			t.Error("it collects while another node does")
+			t.Error("collected while another node is responsible")
 		}
 		if collected.Add(1) == 3 {
 			cancel()
 		}
-		return core.ErrUnavailable // which is no reason to stop
+		return core.ErrUnavailable // must not stop it
 	}
-	if err := collectBlobs(ctx, time.Millisecond, mine, collect, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
+	if err := collectBlobs(ctx, time.Millisecond, responsible, collect, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if n := collected.Load(); n < 3 {
-		t.Errorf("it has collected %d times", n)
+		t.Errorf("collected %d times", n)
 	}
 }
 
-func TestNoBlobsAreCollectedUnasked(t *testing.T) {
+func TestZeroIntervalDisablesCollection(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	never := func() bool { t.Error("it was about to"); return true }
+	never := func() bool { t.Error("asked although disabled"); return true }
 	if err := collectBlobs(ctx, 0, never, nil, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// Nothing is deleted that is not in both, for good.
-func TestADeletionIsInTheBucketAndInTheAuditRecords(t *testing.T) {
+// Nothing is deleted unless both were written.
+func TestDeletionIsRecordedInBucketAndAudit(t *testing.T) {
 	t.Parallel()
 	conn, err := embeddedtest.Start(t).Connect()
 	if err != nil {
@@ -68,7 +68,7 @@ func TestADeletionIsInTheBucketAndInTheAuditRecords(t *testing.T) {
 	}
 	bucket := memblob.New()
 	d := gc.Deletion{Run: "run-1", Log: "main", Node: "n1", By: "ada", Host: "desk", Why: "cleaning", Blobs: []gc.Deleted{{Size: 10}, {Size: 20}}}
-	if err := recordIn(bucket, audit)(t.Context(), d); err != nil {
+	if err := recordDeletions(bucket, audit)(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string
@@ -82,12 +82,12 @@ func TestADeletionIsInTheBucketAndInTheAuditRecords(t *testing.T) {
 	if err != nil || len(rs) != 1 || len(keys) != 1 {
 		t.Fatalf("%+v, %v, in the bucket %q", rs, err, keys)
 	}
-	want := "run run-1: 2 blobs, 30 bytes are deleted, each named in " + keys[0]
+	want := "run run-1: deleting 2 blobs, 30 bytes, listed in " + keys[0]
 	if r := rs[0]; r.Act != "gc" || r.Outcome != stream.AuditBegun || r.By != "ada" || r.Why != "cleaning" || r.Detail != want {
 		t.Errorf("recorded: %+v", r)
 	}
 	conn.Close()
-	if err := recordIn(bucket, audit)(t.Context(), d); err == nil {
-		t.Error("what cannot be recorded may be deleted")
+	if err := recordDeletions(bucket, audit)(t.Context(), d); err == nil {
+		t.Error("a deletion that cannot be recorded is allowed")
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/sesslog/sesslog/materializer/index"
 )
 
-// A directory is the node's index and where it is kept.
+// A directory is the node's index and its location.
 type directory struct {
 	index *index.Index
-	temp  string // a place that goes with this run; empty where it stays
+	temp  string // a temporary directory with the index; "" if it is permanent
 }
 
-// openDirectory opens the index in the node's data directory. A node that uses an
-// external NATS need not have one: then the index is temporary.
+// openDirectory opens the index in the node's data directory. If the node is
+// diskless, the index is temporary.
 func openDirectory(ctx context.Context, cfg config.Config, log string, logger *slog.Logger) (*directory, error) {
 	d := &directory{}
 	open := func(dir string) (err error) {
@@ -34,8 +34,8 @@ func openDirectory(ctx context.Context, cfg config.Config, log string, logger *s
 	if d.temp, err = os.MkdirTemp("", "sessnode-"); err != nil {
 		return nil, err
 	}
-	logger.Info("a node that keeps nothing on its own disk reads the whole log at each start; to have it remember, make its data directory",
-		"data", cfg.Data, "meanwhile", d.temp)
+	logger.Info("the data directory does not exist, so the node reads the whole log at every start; create it to keep the index",
+		"data", cfg.Data, "temporary", d.temp)
 	if err := open(d.temp); err != nil {
 		_ = os.RemoveAll(d.temp)
 		return nil, err
@@ -59,7 +59,7 @@ func removePromptsFile(dir string, logger *slog.Logger) {
 	logger.Info("removed the prompts file of an earlier version; prompts are in the directory now", "file", path)
 }
 
-// close closes the index, and removes what goes with this run.
+// close closes the index, and removes it if it is temporary.
 func (d *directory) close() {
 	_ = d.index.Close()
 	if d.temp != "" {

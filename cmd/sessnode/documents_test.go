@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/test/operations/blocks"
 )
 
-// TestEveryCommandOfTheDocumentsIsOne holds what operators are told to type to
-// the program: the flags are there, and take those values.
-func TestEveryCommandOfTheDocumentsIsOne(t *testing.T) {
+// TestDocumentedCommandsAreAccepted checks the commands in the documents against
+// the program's flags and their values.
+func TestDocumentedCommandsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/OPERATIONS.md", "docs/SECURITY.md", "docs/CLI.md", "docs/METRICS.md", "deploy/k8s/README.md", "deploy/monitoring/README.md"} {
 		calls, err := blocks.Calls("../../"+doc, "sessnode")
@@ -27,19 +27,19 @@ func TestEveryCommandOfTheDocumentsIsOne(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsNoneIsNotAccepted(t *testing.T) {
+func TestInvalidCommandsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"serve"}, {"--listem", "x"}, {"--nats-sync", "often"}, {"--blobs-store", "tape"}} {
 		if accepted(t, args) == nil {
-			t.Errorf("sessnode %q passes for a command", args)
+			t.Errorf("sessnode %q is accepted", args)
 		}
 	}
 }
 
-// accepted says why the program would refuse args, before it does anything: it
-// is asked for its configuration in place of serving.
+// accepted returns why the program would reject args. It runs the config command
+// instead of serving.
 func accepted(t *testing.T, args []string) error {
-	if i := slices.Index(args, "--config"); i >= 0 { // the reader's own file
+	if i := slices.Index(args, "--config"); i >= 0 { // a file of the reader
 		args = slices.Delete(slices.Clone(args), i, min(i+2, len(args)))
 	}
 	if len(args) == 0 || strings.HasPrefix(args[len(args)-1], "-") || len(args) > 1 && strings.HasPrefix(args[len(args)-2], "--") {

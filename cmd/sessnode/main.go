@@ -1,14 +1,14 @@
 // Command sessnode is a node of a log of agents' sessions.
 //
-// Alone it is everything: an embedded JetStream that flushes before every
-// answer, blobs in files, an HTTP API on loopback. With cluster: set, several
-// form one replicated log; with nats.url, it serves a log on servers that are
-// there already. `sessnode config` prints every setting with its meaning.
+// By default it is self-contained: an embedded JetStream server that syncs every
+// write, blobs in files, and an HTTP API on loopback. With cluster.name, several
+// nodes form a replicated log; with nats.url, a node serves a log on an external
+// NATS. `sessnode config` prints every setting with its meaning.
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,11 +33,11 @@ func main() {
 	}
 }
 
-// run is the program: main alone knows of the process around it.
+// run is the program; only main uses the process around it.
 func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 	var file string
 	host, _ := os.Hostname()
-	cfg := config.Default(defaultData(), orElse(host, "sessnode"))
+	cfg := config.Default(defaultData(), cmp.Or(host, "sessnode"))
 	root := &cobra.Command{
 		Use:           "sessnode",
 		Short:         "A node of a replicated log of agents' sessions",
@@ -91,7 +91,7 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 			return fmt.Errorf("configuration %s: %w", file, err)
 		}
 	}
-	// Settings of sessctl and of the tests may stand in the same environment.
+	// The same environment may have settings of sessctl and of the tests.
 	if err := config.ReadEnv(cfg, env, "SESS_CONFIG", "SESS_URL", "SESS_CONTEXT", "SESS_WRITER", "SESS_BY", "SESS_CA", "SESS_CLIENT_CERT", "SESS_CLIENT_KEY", "SESS_CORPUS", "SESS_SEEDS"); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
@@ -110,7 +110,7 @@ func load(cfg *config.Config, file string, env []string, cmd *cobra.Command) err
 	return nil
 }
 
-// defaultData is where a node that was told nothing keeps its data.
+// defaultData returns the default data directory.
 func defaultData() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sesslog")
@@ -132,7 +132,7 @@ func lookup(env []string, name string) string {
 
 func logger(cfg config.Logging, w io.Writer) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // Check has read it
+	_ = level.UnmarshalText([]byte(cfg.Level)) // config.Check has validated it
 	opts := &slog.HandlerOptions{Level: level}
 	if cfg.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, opts))
@@ -140,26 +140,11 @@ func logger(cfg config.Logging, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-// version is the module's, as the build recorded it.
+// version returns the module version that the build recorded.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "devel"
 	}
 	return info.Main.Version
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-// stopped is what a node ends with when it was asked to.
-func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }

@@ -17,7 +17,7 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"config", "--nats-listen", "127.0.0.1:4333"}, []string{
 		"SESS_LISTEN=127.0.0.1:1", "SESS_TOKEN=hush",
-		"SESS_URL=x", "SESS_WRITER=x", "SESS_BY=x", // sessctl's, on the same host
+		"SESS_URL=x", "SESS_WRITER=x", "SESS_BY=x", // settings of sessctl
 	}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -30,18 +30,18 @@ func TestConfigPrintsEverySetting(t *testing.T) {
 	if strings.Contains(out.String(), "hush") {
 		t.Error("the token is printed")
 	}
-	// What was printed is a configuration.
+	// The output is a valid configuration.
 	file := filepath.Join(t.TempDir(), "sessnode.yaml")
 	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var again bytes.Buffer
 	if err := run(t.Context(), []string{"config", "--config", file, "--token", "x"}, nil, &again, io.Discard); err != nil || again.String() != out.String() {
-		t.Errorf("read back it prints\n%s\n%v", again.String(), err)
+		t.Errorf("reading it back prints\n%s\n%v", again.String(), err)
 	}
 }
 
-func TestBadSettingsAreNamed(t *testing.T) {
+func TestErrorNamesBadSetting(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bad.yaml")
 	if err := os.WriteFile(file, []byte("lisen: x\n"), 0o600); err != nil {
@@ -67,10 +67,10 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	}
 }
 
-func TestANodeStartsServesAndStops(t *testing.T) {
+func TestNodeStartsServesAndStops(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for range 2 { // the second start finds what the first left
+	for range 2 { // the second start uses the data of the first
 		ctx, stop := context.WithCancel(t.Context())
 		r, w := io.Pipe()
 		done := make(chan error, 1)
@@ -81,7 +81,7 @@ func TestANodeStartsServesAndStops(t *testing.T) {
 		out := bufio.NewReader(r)
 		ready, err := out.ReadString('\n')
 		if err != nil {
-			t.Fatalf("no word of being ready: %v, %v", err, <-done)
+			t.Fatalf("not ready: %v, %v", err, <-done)
 		}
 		go func() { _, _ = io.Copy(io.Discard, out) }()
 		url := strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]

@@ -31,9 +31,9 @@ const (
 	metricsEnd   = "<!-- end of metrics -->\n"
 )
 
-// TestMetricsAreThoseDocumented scrapes a node that has had something to do, and
-// holds docs/METRICS.md to it: nothing is missing, nothing more is there.
-func TestMetricsAreThoseDocumented(t *testing.T) {
+// TestMetricsMatchDocumentation scrapes a node after some work, and compares the
+// metrics with docs/METRICS.md.
+func TestMetricsMatchDocumentation(t *testing.T) {
 	t.Parallel()
 	url := serveIn(t, nil, nil)
 	work(t, url)
@@ -44,7 +44,7 @@ func TestMetricsAreThoseDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		if strings.HasPrefix(p.Metric, "sesslog_") { // the others are the Go library's
+		if strings.HasPrefix(p.Metric, "sesslog_") { // the others are those of the Go library
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
@@ -56,23 +56,23 @@ func TestMetricsAreThoseDocumented(t *testing.T) {
 	before, rest, ok := strings.Cut(string(b), metricsBegin)
 	_, after, ok2 := strings.Cut(rest, metricsEnd)
 	if !ok || !ok2 {
-		t.Fatalf("%s lacks the marks of its written part", metricsPath)
+		t.Fatalf("%s lacks the markers of its generated part", metricsPath)
 	}
 	want := before + metricsBegin + "\n" + metricsTable(families) + "\n" + metricsEnd + after
 	if want == string(b) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what a node says; run: go test ./cmd/sessnode -run TestMetrics -update\nit should have\n%s", metricsPath, metricsTable(families))
+		t.Fatalf("%s is out of date; run: go test ./cmd/sessnode -run TestMetrics -update\nit should have\n%s", metricsPath, metricsTable(families))
 	}
 	if err := os.WriteFile(metricsPath, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Whoever scrapes must not have to keep a series for each session, writer or
-// head that there ever was.
-func TestNoMetricNamesASession(t *testing.T) {
+// The number of series must not grow with the number of sessions, writers or
+// heads.
+func TestMetricsDoNotNameSessions(t *testing.T) {
 	t.Parallel()
 	url := serveIn(t, nil, nil)
 	id := work(t, url)
@@ -89,7 +89,6 @@ func TestNoMetricNamesASession(t *testing.T) {
 	}
 }
 
-// What was done is what is counted.
 func TestMetricsCountWhatHappened(t *testing.T) {
 	t.Parallel()
 	url := serveIn(t, nil, nil)
@@ -115,12 +114,12 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		`sesslog_nats_role{role="stopped"}`: 0,
 	} {
 		if got, ok := value(families, series); !ok || got != want {
-			t.Errorf("%s is %v (there: %v), want %v", series, got, ok, want)
+			t.Errorf("%s is %v (exists: %v), want %v", series, got, ok, want)
 		}
 	}
 }
 
-// work has the node do something of everything that is counted.
+// work makes the node do everything that is counted.
 func work(t *testing.T, url string) core.SessionID {
 	t.Helper()
 	ctx := t.Context()
@@ -200,8 +199,8 @@ func scrape(t *testing.T, url string) ([]byte, map[string]*dto.MetricFamily) {
 	return text, families
 }
 
-// metricsTable is the table of what a node says of itself. What the Go library
-// says beside it is not ours to list.
+// metricsTable returns the table of the node's metrics, without those of the Go
+// library.
 func metricsTable(families map[string]*dto.MetricFamily) string {
 	var b strings.Builder
 	b.WriteString("| metric | type | labels | |\n|---|---|---|---|\n")
@@ -222,8 +221,8 @@ func metricsTable(families map[string]*dto.MetricFamily) string {
 	return b.String()
 }
 
-// value is that of a series, written as Prometheus does; of a histogram, how
-// often it was observed.
+// value returns the value of a series in Prometheus notation; for a histogram, the
+// number of observations.
 func value(families map[string]*dto.MetricFamily, series string) (float64, bool) {
 	name, _, _ := strings.Cut(series, "{")
 	f := families[name]

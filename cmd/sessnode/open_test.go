@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestANodeThatIsOpenAnswersUnderItsName: on loopback a node without a token
-// answers to localhost alone, lest a web page reach it under a name of its own;
-// where open is said, it answers under any.
-func TestANodeThatIsOpenAnswersUnderItsName(t *testing.T) {
+// On loopback, a node without a token responds only to the host name localhost, so
+// that a web page cannot reach it by DNS rebinding. With --open it responds to any
+// name.
+func TestOpenNodeAcceptsAnyHostName(t *testing.T) {
 	t.Parallel()
 	ask := func(url string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/whoami", nil)
@@ -30,7 +30,7 @@ func TestANodeThatIsOpenAnswersUnderItsName(t *testing.T) {
 		return res.StatusCode, string(b)
 	}
 	if status, body := ask(serveIn(t, nil, nil)); status != http.StatusForbidden || !strings.Contains(body, "localhost") {
-		t.Errorf("without a word: %d %s", status, body)
+		t.Errorf("default: %d %s", status, body)
 	}
 	if status, body := ask(serveIn(t, []string{"--open"}, nil)); status != http.StatusOK || !strings.Contains(body, `"scope":"admin"`) {
 		t.Errorf("open: %d %s", status, body)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,16 +11,16 @@ import (
 	"github.com/sesslog/sesslog/config"
 )
 
-// natsRoles are who connects to a NATS server that a log is kept on, and what for.
+// natsRoles are the roles of clients of the NATS server of a log.
 var natsRoles = []struct{ name, what string }{
 	{"reader", "a Go program that reads and follows sessions through package stream"},
-	{"writer", "a Go program that writes to sessions, too"},
-	{"node", "a sessnode on a log that is there"},
-	{"first", "the first sessnode of a log, which makes its streams and buckets; node does from then on"},
+	{"writer", "a Go program that also writes to sessions"},
+	{"node", "a sessnode of an existing log"},
+	{"first", "the first sessnode of a log, which creates its streams and buckets; use node afterwards"},
 }
 
-// natsInbox is where the answers to a role go: no other role, and no other log,
-// can listen there.
+// natsInbox returns the subject prefix for replies to a role. Other roles and
+// other logs cannot subscribe to it.
 func natsInbox(log, role string) string {
 	if role == "first" {
 		role = "node" // the same program
@@ -29,8 +28,8 @@ func natsInbox(log, role string) string {
 	return "_SESSINBOX_" + role + "_" + log
 }
 
-// natsPermissions are the subjects that a role has to publish and to subscribe
-// to, and no others. A test has every role do its work with them and nothing else.
+// natsPermissions returns the subjects that a role needs to publish and subscribe
+// to, and no others.
 func natsPermissions(role, log string, shards int) (publish, subscribe []string) {
 	subscribe = []string{natsInbox(log, role) + ".>", "live.sess." + log + ".>"}
 	var streams []string
@@ -53,20 +52,20 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 		return publish, subscribe
 	}
 	audit := "SESSAUDIT_" + log
-	here, tokens := "KV_SESSHERE_"+log, "KV_"+access.BucketName(log)
-	publish = append(publish, "$JS.API.INFO") // asked before a bucket is made; it tells the account's limits
+	presence, tokens := "KV_SESSHERE_"+log, "KV_"+access.BucketName(log)
+	publish = append(publish, "$JS.API.INFO") // requested before a bucket is created; returns the account's limits
 	of("STREAM.PURGE", streams...)            // truncation and erasure
-	of("STREAM.LEADER.STEPDOWN", streams...)  // where a leader lacks a record that another has
-	of("STREAM.INFO", audit, here, tokens)
+	of("STREAM.LEADER.STEPDOWN", streams...)  // if a leader lacks a record that a follower has
+	of("STREAM.INFO", audit, presence, tokens)
 	of("STREAM.MSG.GET", tokens)
-	of("STREAM.CREATE", here) // it is in memory: servers that all start anew have forgotten it
-	of("STREAM.PURGE", here)
-	for _, bucket := range []string{here, tokens} {
+	of("STREAM.CREATE", presence) // it is in memory, and lost if all servers restart
+	of("STREAM.PURGE", presence)
+	for _, bucket := range []string{presence, tokens} {
 		of("DIRECT.GET", bucket, bucket+".>")
 		publish = append(publish, "$KV."+strings.TrimPrefix(bucket, "KV_")+".>", "$JS.FC."+bucket+".>")
 	}
 	publish = append(publish, "sessaudit."+log)
-	for _, name := range append(streams, audit, here, tokens) {
+	for _, name := range append(streams, audit, presence, tokens) {
 		of("CONSUMER.CREATE", name+".>")
 		of("CONSUMER.MSG.NEXT", name+".*")
 		of("CONSUMER.INFO", name+".*")
@@ -82,11 +81,10 @@ func permissionsCmd(cfg *config.Config, out io.Writer) *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use:   "nats-permissions",
-		Short: "Print what a NATS user of the log may do, for the server's configuration",
-		Long: `Prints the permissions that a role needs on a NATS server that the log is kept
-on, and no others, as a block for a user or an account in that server's
-configuration. The log is that of the settings: log.name, and log.shards where
-it is not the default.
+		Short: "Print the NATS permissions of a role",
+		Long: `Prints the permissions that a role needs on the NATS server of the log, and no
+others, as a block for a user or an account in the server's configuration. The
+log is that of the settings: log.name, and log.shards if it is not the default.
 
 Roles:
 ` + rolesText(),
@@ -110,14 +108,6 @@ func rolesText() string {
 		fmt.Fprintf(&b, "  %-8s %s\n", r.name, r.what)
 	}
 	return b.String()
-}
-
-// shardsOf is over how many streams a log is spread that is made with cfg.
-func shardsOf(cfg config.Config) int {
-	if cfg.Log.Shards == 0 && replicasOf(cfg) > 1 {
-		return 8
-	}
-	return cmp.Or(cfg.Log.Shards, 4)
 }
 
 func printPermissions(out io.Writer, role, what, log string, shards int) error {

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	storeTime  = 10 * time.Second // how long one look at the object store may take
-	storeLooks = 30 * time.Second // between two looks while all is well
-	storeAgain = 5 * time.Second  // and while it is not
+	storeTimeout  = 10 * time.Second // of one check
+	storeInterval = 30 * time.Second // between checks
+	storeRetry    = 5 * time.Second  // after a failed check
 )
 
 // A store is where blobs and snapshots are kept.
 type store struct {
-	bucket  blobstore.Bucket
-	where   string                      // for people
-	ready   func(context.Context) error // nil where asking would tell nothing
-	logger  *slog.Logger
-	trouble atomic.Pointer[error] // what the last look found; nil for none
+	bucket blobstore.Bucket
+	where  string                      // for people
+	ready  func(context.Context) error // nil if the store needs no checks
+	logger *slog.Logger
+	last   atomic.Pointer[error] // of the last check; nil if it succeeded
 }
 
-// openStore returns the store that cfg names. An object store that does not
-// answer keeps no node from starting: most of what a node does needs none. One
-// that answers with a refusal does, for waiting mends no setting.
+// openStore opens the configured store. The node also starts if the object store
+// is unavailable, because most requests do not need it; but not if the store
+// rejects the settings.
 func openStore(ctx context.Context, cfg config.Config, logger *slog.Logger) (*store, error) {
 	if cfg.Blobs.Store == "fs" {
 		dir := filepath.Join(cfg.Data, "blobs")
@@ -49,79 +49,78 @@ func openStore(ctx context.Context, cfg config.Config, logger *slog.Logger) (*st
 		return nil, err
 	}
 	st := &store{bucket: b, where: s.Endpoint + "/" + s.Bucket + "/" + s.Prefix, ready: b.Ready, logger: logger}
-	if err := st.look(ctx); errors.Is(err, blobstore.ErrUnavailable) {
-		st.trouble.Store(&err)
-		logger.Warn("the object store does not answer; starting without it: what needs it is refused until it does", "err", err)
+	if err := st.check(ctx); errors.Is(err, blobstore.ErrUnavailable) {
+		st.last.Store(&err)
+		logger.Warn("the object store is unavailable; requests that need it fail until it is back", "err", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("object store %s: %w", s.Endpoint, err)
 	}
 	return st, nil
 }
 
-// look says whether the store answers.
-func (s *store) look(ctx context.Context) error {
+// check returns why the store cannot be used now, or nil.
+func (s *store) check(ctx context.Context) error {
 	if s.ready == nil {
 		return nil
 	}
-	looking, cancel := context.WithTimeout(ctx, storeTime)
+	checking, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	err := s.ready(looking)
-	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s does not answer within %v: %w", s.where, storeTime, blobstore.ErrUnavailable)
+	err := s.ready(checking)
+	if err != nil && checking.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s did not respond within %v: %w", s.where, storeTimeout, blobstore.ErrUnavailable)
 	}
 	return err
 }
 
-// seen says why the store could not be used when it was last looked at, or nil.
-// It asks nobody.
-func (s *store) seen() error {
-	if err := s.trouble.Load(); err != nil {
+// lastError returns the result of the last check, without I/O.
+func (s *store) lastError() error {
+	if err := s.last.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// run looks at the store now and then, and says when it goes and when it is
-// back. Where it was late, the look also makes the bucket.
+// run checks the store periodically and logs changes, until ctx ends. If the store
+// was unavailable at the start, a check also creates the bucket.
 func (s *store) run(ctx context.Context) error {
 	if s.ready == nil {
 		return idle(ctx)
 	}
 	for {
-		wait := storeLooks
-		if s.seen() != nil {
-			wait = storeAgain
+		wait := storeInterval
+		if s.lastError() != nil {
+			wait = storeRetry
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		err := s.look(ctx)
+		err := s.check(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.note(err)
+		s.record(err)
 	}
 }
 
-// note keeps what a look found, and logs what has changed.
-func (s *store) note(err error) {
-	was := s.seen()
+// record keeps the result of a check, and logs a change.
+func (s *store) record(err error) {
+	before := s.lastError()
 	switch {
-	case err == nil && was != nil:
-		s.trouble.Store(nil)
-		s.logger.Info("the object store answers", "at", s.where)
+	case err == nil && before != nil:
+		s.last.Store(nil)
+		s.logger.Info("the object store is available again", "at", s.where)
 	case err != nil:
-		s.trouble.Store(&err)
-		if was == nil {
-			s.logger.Warn("the object store cannot be used; what needs it is refused until it can", "err", err)
+		s.last.Store(&err)
+		if before == nil {
+			s.logger.Warn("the object store is unavailable; requests that need it fail until it is back", "err", err)
 		}
 	}
 }
 
 func (s *store) close() {
 	if c, ok := s.bucket.(io.Closer); ok {
-		_ = c.Close() // nothing is left to lose
+		_ = c.Close() // acknowledged writes are durable
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/sesslog/sesslog/config"
 )
 
-// keyPair is a certificate with its key, as its files say now.
-func keyPair(cert, key string, logger *slog.Logger) (*fresh[*tls.Certificate], error) {
-	return newFresh(logger, func() (*tls.Certificate, error) {
+// keyPair loads a certificate with its key.
+func keyPair(cert, key string, logger *slog.Logger) (*reloaded[*tls.Certificate], error) {
+	return newReloaded(logger, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("certificate %s with key %s: %w", cert, key, err)
@@ -27,24 +27,24 @@ func keyPair(cert, key string, logger *slog.Logger) (*fresh[*tls.Certificate], e
 	}, cert, key)
 }
 
-// authorities are the certificates of a file, as it says now.
-func authorities(file string, logger *slog.Logger) (*fresh[*x509.CertPool], error) {
-	return newFresh(logger, func() (*x509.CertPool, error) {
+// authorities loads the certificates in a file.
+func authorities(file string, logger *slog.Logger) (*reloaded[*x509.CertPool], error) {
+	return newReloaded(logger, func() (*x509.CertPool, error) {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("there is no certificate in %s", file)
+			return nil, fmt.Errorf("%s contains no certificate", file)
 		}
 		return pool, nil
 	}, file)
 }
 
-// secured is ln with TLS, where that is set. Certificates and authorities are
-// taken as the files say when somebody connects.
-func secured(ln net.Listener, cfg config.TLS, logger *slog.Logger) (net.Listener, error) {
+// withTLS returns ln with TLS if cfg enables it. Every handshake uses the current
+// content of the files.
+func withTLS(ln net.Listener, cfg config.TLS, logger *slog.Logger) (net.Listener, error) {
 	if cfg.Cert == "" {
 		return ln, nil
 	}
@@ -55,9 +55,9 @@ func secured(ln net.Listener, cfg config.TLS, logger *slog.Logger) (net.Listener
 	base := tls.Config{
 		MinVersion:             tls.VersionTLS12,
 		NextProtos:             []string{"http/1.1"},
-		SessionTicketsDisabled: true, // a session that is resumed shows no certificate anew
+		SessionTicketsDisabled: true, // a resumed session would not verify the certificate again
 	}
-	var cas *fresh[*x509.CertPool]
+	var cas *reloaded[*x509.CertPool]
 	if cfg.ClientCA != "" {
 		if cas, err = authorities(cfg.ClientCA, logger); err != nil {
 			return nil, fmt.Errorf("tls.client_ca: %w", err)
@@ -68,7 +68,7 @@ func secured(ln net.Listener, cfg config.TLS, logger *slog.Logger) (net.Listener
 		now.GetConfigForClient = nil
 		now.Certificates = []tls.Certificate{*pair.get()}
 		if cas != nil {
-			// Who shows none is told so by the API: probes of health have none.
+			// The API rejects requests without a certificate; health probes have none.
 			now.ClientAuth, now.ClientCAs = tls.VerifyClientCertIfGiven, cas.get()
 		}
 		return now, nil
@@ -76,14 +76,13 @@ func secured(ln net.Listener, cfg config.TLS, logger *slog.Logger) (net.Listener
 	return tls.NewListener(ln, &base), nil
 }
 
-// shows is the certificate of pair for a server.
-func shows(pair *fresh[*tls.Certificate]) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func serverCertificate(pair *reloaded[*tls.Certificate]) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.get(), nil }
 }
 
-// between is how the nodes of a cluster know each other: each shows a certificate
-// that the authorities have signed, whoever of the two connects. nil without TLS.
-func between(cfg config.Cluster, logger *slog.Logger) (*tls.Config, error) {
+// clusterTLS returns the TLS configuration between the nodes of a cluster, with
+// mutual authentication; nil if TLS is not configured.
+func clusterTLS(cfg config.Cluster, logger *slog.Logger) (*tls.Config, error) {
 	if cfg.Cert == "" {
 		return nil, nil
 	}
@@ -97,20 +96,19 @@ func between(cfg config.Cluster, logger *slog.Logger) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion:           tls.VersionTLS12,
-		GetCertificate:       shows(pair),
+		GetCertificate:       serverCertificate(pair),
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.get(), nil },
-		RootCAs:              cas.get(), // as they are now: others need a new start
+		RootCAs:              cas.get(), // a change takes effect after a restart
 		ClientCAs:            cas.get(),
 		ClientAuth:           tls.RequireAndVerifyClientCert,
 	}, nil
 }
 
-// natsAccess is how the node shows who it is to somebody else's NATS server, and
-// checks who that is.
-func natsAccess(cfg config.NATS, logger *slog.Logger) ([]nats.Option, error) {
+// natsOptions returns the options for authentication with an external NATS server.
+func natsOptions(cfg config.NATS, logger *slog.Logger) ([]nats.Option, error) {
 	var opts []nats.Option
 	if cfg.Creds != "" {
-		opts = append(opts, nats.UserCredentials(cfg.Creds)) // read at each connection
+		opts = append(opts, nats.UserCredentials(cfg.Creds)) // read at every connection
 	}
 	if cfg.NKey != "" {
 		o, err := nats.NkeyOptionFromSeed(cfg.NKey)
@@ -143,8 +141,8 @@ func schemeOf(cfg config.Config) string {
 	return "http"
 }
 
-// subjectsOf are the callers whose certificates stand for a token. The settings
-// have been checked.
+// subjectsOf returns the callers that authenticate with a certificate instead of a
+// token. The settings have been checked.
 func subjectsOf(cfg config.TLS) []api.Subject {
 	var out []api.Subject
 	for _, s := range cfg.Subjects {
@@ -154,20 +152,20 @@ func subjectsOf(cfg config.TLS) []api.Subject {
 	return out
 }
 
-// warnOpen says what the settings let strangers see or do.
-func warnOpen(cfg config.Config, logger *slog.Logger) {
+// warnExposed logs what the settings expose to other hosts.
+func warnExposed(cfg config.Config, logger *slog.Logger) {
 	host, _, _ := net.SplitHostPort(cfg.Listen)
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() {
 		return
 	}
 	if cfg.Open {
-		logger.Warn("open is set: everybody who can reach this node may do everything, also erase", "listen", cfg.Listen)
+		logger.Warn("open is set: anyone who can reach this node has full access, including erase", "listen", cfg.Listen)
 	}
 	if cfg.TLS.Cert == "" {
-		logger.Warn("the API has no TLS: tokens and sessions can be read on their way (set tls.cert and tls.key, or have a proxy do it)", "listen", cfg.Listen)
+		logger.Warn("the API has no TLS: tokens and sessions are sent in the clear (set tls.cert and tls.key, or use a TLS proxy)", "listen", cfg.Listen)
 	}
 	if n := len(cfg.Token); n > 0 && n < 16 {
-		logger.Warn("the token is short enough to be guessed; use 32 characters or more", "characters", n)
+		logger.Warn("the token is short enough to guess; use 32 characters or more", "characters", n)
 	}
 }

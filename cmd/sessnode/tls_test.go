@@ -16,8 +16,8 @@ import (
 	"github.com/sesslog/sesslog/test/pki"
 )
 
-// serveIn runs a node in this process until the test ends, and returns where it
-// answers.
+// serveIn runs a node in this process until the test ends, and returns its
+// URL.
 func serveIn(t *testing.T, args, env []string) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -30,42 +30,42 @@ func serveIn(t *testing.T, args, env []string) string {
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
-			t.Errorf("the node ended with %v", err)
+			t.Errorf("the node stopped with %v", err)
 		}
 	})
 	out := bufio.NewReader(r)
 	ready, err := out.ReadString('\n')
 	if err != nil {
-		t.Fatalf("no word of being ready: %v", err)
+		t.Fatalf("not ready: %v", err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return strings.Fields(strings.TrimPrefix(ready, "sessnode ready: "))[0]
 }
 
-// client speaks to a node over connections of its own: each request is a new
-// one, which shows its certificate.
+// client returns a client that makes a new connection for each request, with its
+// certificate.
 func client(t *testing.T, url, token string, cfg *tls.Config) *api.Client {
 	tr := &http.Transport{TLSClientConfig: cfg, DisableKeepAlives: true}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &api.Client{Base: url, Token: token, HTTP: &http.Client{Transport: tr}}
 }
 
-func TestCertificatesAreTakenAsTheirFilesSay(t *testing.T) {
+func TestChangedCertificatesAreReloaded(t *testing.T) {
 	t.Parallel()
 	first, second := pki.New(t, "first"), pki.New(t, "second")
 	pair := first.Pair(t, "node")
 	url := serveIn(t, []string{"--tls-cert", pair.Cert, "--tls-key", pair.Key}, nil)
 	if !strings.HasPrefix(url, "https://") {
-		t.Fatalf("it answers at %s", url)
+		t.Fatalf("the URL is %s", url)
 	}
 	if _, err := client(t, url, "", first.Client(t)).Whoami(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client(t, url, "", second.Client(t)).Whoami(t.Context()); err == nil {
-		t.Error("a client that trusts another authority is content")
+		t.Error("a client that trusts another authority can connect")
 	}
 	if _, err := client(t, strings.Replace(url, "https", "http", 1), "", nil).Whoami(t.Context()); err == nil {
-		t.Error("it answers without TLS, too")
+		t.Error("the node also responds without TLS")
 	}
 	second.Renew(t, pair, "node")
 	await(t, "the node to show the new certificate", func() error {
@@ -73,12 +73,11 @@ func TestCertificatesAreTakenAsTheirFilesSay(t *testing.T) {
 		return err
 	})
 	if _, err := client(t, url, "", first.Client(t)).Whoami(t.Context()); err == nil {
-		t.Error("the certificate before is still shown")
+		t.Error("the old certificate is still used")
 	}
 }
 
-// TestWhoShowsWhichCertificateMayDoWhat is a table of attempts and answers.
-func TestWhoShowsWhichCertificateMayDoWhat(t *testing.T) {
+func TestClientCertificatesDecideScope(t *testing.T) {
 	t.Parallel()
 	ours, others := pki.New(t, "ours"), pki.New(t, "others")
 	pair := ours.Pair(t, "node")
@@ -131,14 +130,14 @@ func TestWhoShowsWhichCertificateMayDoWhat(t *testing.T) {
 			t.Errorf("%s has scope %s, want %s", c.who, me.Scope, c.scope)
 		}
 	}
-	// Who looks after nodes has no certificate.
+	// Health probes have no certificate.
 	res, err := client(t, url, "", ours.Client(t)).HTTP.Get(url + "/readyz")
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("readyz without a certificate: %v, %v", res, err)
 	}
 }
 
-// forced shows its certificate even where the server would not have it.
+// forced presents a certificate even if the server does not request it.
 func forced(cfg *tls.Config) *tls.Config {
 	pair := cfg.Certificates[0]
 	cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }

@@ -4,36 +4,23 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/config"
 )
 
-// trashEvery is how often sessions are looked for whose time in the trash is
-// over.
-const trashEvery = time.Hour
+// trashInterval is the time between two checks of the trash.
+const trashInterval = time.Hour
 
-// idle does nothing until ctx ends.
-func idle(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// emptyTrash erases sessions whose time in the trash is over, where the settings
-// ask for it, until ctx ends.
-func emptyTrash(ctx context.Context, cfg config.Config, server *api.Server, logger *slog.Logger) error {
-	if !cfg.Trash.Erase {
-		return idle(ctx)
-	}
-	t := time.NewTicker(trashEvery)
+// emptyTrash erases the sessions whose time in the trash has expired, until ctx
+// ends.
+func emptyTrash(ctx context.Context, empty func(context.Context) (int, error), logger *slog.Logger) error {
+	t := time.NewTicker(trashInterval)
 	defer t.Stop()
 	for {
-		n, err := server.EmptyTrash(ctx)
+		n, err := empty(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			logger.Warn("the trash could not be emptied; trying again in an hour", "err", err)
+			logger.Warn("the trash could not be emptied; retrying in an hour", "err", err)
 		case n > 0:
-			logger.Info("sessions were erased, their time in the trash was over", "sessions", n)
+			logger.Info("erased sessions whose time in the trash expired", "sessions", n)
 		}
 		select {
 		case <-t.C:

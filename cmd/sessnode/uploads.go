@@ -8,14 +8,14 @@ import (
 	"github.com/sesslog/sesslog/upload"
 )
 
-// openUploads is where files wait that come in parts, nil where the node takes
-// none. Those that an earlier run of the node began go on.
+// openUploads opens the store of resumable uploads, or returns nil if the node
+// accepts none.
 func openUploads(cfg config.Config, logger *slog.Logger) (*upload.Store, error) {
 	if cfg.Limits.Uploads == 0 {
 		return nil, nil
 	}
-	if keepsNothing(cfg) {
-		logger.Info("a node that keeps nothing on its own disk takes no files in parts; to have that, make its data directory", "data", cfg.Data)
+	if diskless(cfg) {
+		logger.Info("the data directory does not exist, so the node accepts no resumable uploads; create it to enable them", "data", cfg.Data)
 		return nil, nil
 	}
 	return upload.Open(upload.Config{Dir: filepath.Join(cfg.Data, "uploads"), Bytes: int64(cfg.Limits.Uploads), Logger: logger})

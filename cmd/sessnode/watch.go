@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/config"
 )
 
-// agentRoots in watch.roots stands for the session directories of all known agents.
+// agentRoots in watch.roots means the session directories of all known agents.
 const agentRoots = "agents"
 
 // followFiles copies the session files of agents on this host into the log until

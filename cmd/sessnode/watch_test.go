@@ -15,10 +15,9 @@ import (
 
 const watchedID = "0199aaaa-0000-7000-8000-000000000001"
 
-// TestANodeFollowsFilesWhateverItAsksOfOthers: agents' files go to the log of a
-// node that follows them, whether it asks callers for a token, a certificate, both
-// or nothing, and speaks TLS or not.
-func TestANodeFollowsFilesWhateverItAsksOfOthers(t *testing.T) {
+// A node follows agents' files with every combination of token, client certificate
+// and TLS.
+func TestNodeFollowsFilesWithAnyAuthentication(t *testing.T) {
 	t.Parallel()
 	ca := pki.New(t, "ca")
 	pair := ca.Pair(t, "node")
@@ -55,7 +54,7 @@ func TestANodeFollowsFilesWhateverItAsksOfOthers(t *testing.T) {
 	}
 }
 
-// has returns nil where the log has the session as file.
+// has returns nil if the session in the log equals file.
 func has(ctx context.Context, node *api.Client, file string) error {
 	r, err := node.Export(ctx, watchedID, false)
 	if err != nil {

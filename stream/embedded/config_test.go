@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-func TestBadSettingsAreNamed(t *testing.T) {
+func TestErrorNamesBadSetting(t *testing.T) {
 	t.Parallel()
 	two := []string{"a:6222", "nats://b:6222"}
 	member := func(c embedded.Cluster) embedded.Config { return embedded.Config{Name: "n0", Cluster: &c} }

@@ -291,7 +291,7 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 
 	store.do(none, "")
 	harness.Await(t, "the object store is seen again", func() error {
-		if !strings.Contains(node.Log(), "the object store answers") {
+		if !strings.Contains(node.Log(), "the object store is available again") {
 			return errors.New("the log says nothing of it")
 		}
 		return nil

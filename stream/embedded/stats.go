@@ -11,8 +11,8 @@ const (
 	RoleStopped Role = "stopped" // it serves no streams
 )
 
-// Figures are what a server says of itself at a moment.
-type Figures struct {
+// Stats are what a server says of itself at a moment.
+type Stats struct {
 	Role      Role
 	Store     int64 // bytes that its streams take
 	MaxStore  int64 // bytes that they may take
@@ -21,13 +21,13 @@ type Figures struct {
 	SlowEnded int64 // connections ended since it started because they did not read in time
 }
 
-// Figures returns the server's figures. It asks nobody, and never fails: of a
+// Stats returns the server's figures. It asks nobody, and never fails: of a
 // server that was closed or has stopped itself they say so.
-func (s *Server) Figures() Figures {
+func (s *Server) Stats() Stats {
 	if s.closed.Load() || !s.ns.JetStreamEnabled() {
-		return Figures{Role: RoleStopped}
+		return Stats{Role: RoleStopped}
 	}
-	f := Figures{Role: RoleSingle, Clients: s.ns.NumClients(), SlowEnded: s.ns.NumSlowConsumers()}
+	f := Stats{Role: RoleSingle, Clients: s.ns.NumClients(), SlowEnded: s.ns.NumSlowConsumers()}
 	switch {
 	case s.IsClustered() && s.ns.JetStreamIsLeader():
 		f.Role = RoleLeader

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/config"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/gc"
+	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/metrics"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/stream/embedded"
+	"github.com/sesslog/sesslog/tracing"
+	"github.com/sesslog/sesslog/upload"
+)
+
+// startTimeout is how long a node waits at its start for the streams to have
+// leaders. A cluster that has just formed, or lost a node, needs a moment.
+const startTimeout = 2 * time.Minute
+
+// A node is everything that serves a log in this process. openNode fills it in the
+// order of the fields; run serves until its context ends.
+type node struct {
+	cfg     config.Config
+	logger  *slog.Logger
+	metrics *metrics.Metrics
+	tracer  trace.Tracer
+
+	broker *broker
+	js     jetstream.JetStream
+
+	store     *store
+	bucket    blobstore.Bucket // that of store, with metrics
+	disk      *blobstore.Disk  // nil if there is no cache on disk
+	blobs     *blobstore.Blobs
+	snapshots *materializer.Snapshots
+
+	log      *stream.Log
+	sessions *engine.Sessions
+	durable  *engine.Sessions // sessions without the caches of snapshots
+	cache    *materializer.Cache
+
+	directory    *directory
+	audit        *stream.Audit
+	presence     *stream.Presence
+	materializer *materializer.Materializer
+
+	collector *gc.Collector
+	tokens    *access.Book
+	uploads   *upload.Store // nil if the node accepts none
+	server    *api.Server
+
+	closers []func()
+}
+
+// openNode opens a node. The caller must close it.
+func openNode(ctx context.Context, cfg config.Config, logger *slog.Logger) (*node, error) {
+	n := &node{cfg: cfg, logger: logger, metrics: metrics.New(version())}
+	for _, open := range []func(context.Context) error{
+		n.openBroker, n.openStore, n.openTracing, n.openLog, n.openDirectory, n.openAudit, n.openMaterializer, n.openServer,
+	} {
+		if err := open(ctx); err != nil {
+			n.close()
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// onClose adds a step of close, which runs them in reverse order.
+func (n *node) onClose(f func()) { n.closers = append(n.closers, f) }
+
+func (n *node) close() {
+	for _, f := range slices.Backward(n.closers) {
+		f()
+	}
+}
+
+func (n *node) openBroker(ctx context.Context) (err error) {
+	if n.broker, err = startBroker(ctx, n.cfg, n.logger); err != nil {
+		return err
+	}
+	n.onClose(n.broker.close)
+	n.js, err = jetstream.New(n.broker.conn)
+	return err
+}
+
+func (n *node) openStore(ctx context.Context) (err error) {
+	if n.store, err = openStore(ctx, n.cfg, n.logger); err != nil {
+		return err
+	}
+	n.onClose(n.store.close)
+	n.bucket = n.metrics.Bucket(n.store.bucket)
+	n.disk = openDisk(n.cfg, n.logger)
+	n.blobs = blobstore.NewCached(n.bucket, int64(n.cfg.Blobs.Cache)).WithDisk(n.disk).WithGrace(time.Duration(n.cfg.Blobs.Grace))
+	n.snapshots = materializer.NewSnapshots(n.bucket).WithDisk(n.disk)
+	return nil
+}
+
+func (n *node) openTracing(ctx context.Context) error {
+	sender, err := tracing.Start(ctx, os.Getenv, tracing.Node{Name: n.cfg.Node, Version: version()})
+	if err != nil {
+		return err
+	}
+	n.onClose(func() { sender.Close(n.logger) })
+	n.tracer = sender.Tracer()
+	return nil
+}
+
+func (n *node) openLog(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	blobs, grace := materializer.NewBlobs(n.blobs), time.Duration(n.cfg.Blobs.Grace)
+	lc := stream.LogConfig{
+		Name: n.cfg.Log.Name, Shards: n.cfg.Log.Shards, Replicas: replicasOf(n.cfg), MaxBytes: int64(n.cfg.Log.MaxBytes),
+		Blobs: blobs, Grace: grace, First: stream.FirstAt(time.Now()), Tracer: n.tracer,
+	}
+	if n.broker.server != nil {
+		lc.Room = n.broker.server.Room
+	}
+	log, err := stream.OpenLog(ctx, n.broker.conn, lc)
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.logger.Error("the log's streams have no leader; check that enough nodes of the cluster are up")
+	}
+	if err != nil {
+		return err
+	}
+	n.log = log
+	n.sessions = engine.NewSessions(engine.Config{
+		Log: log, Blobs: blobs, Snapshots: n.snapshots, Dialects: dialect.All(), Grace: grace,
+		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
+	})
+	// Truncation, repair and deletion rely on snapshots in the object store, not on
+	// copies on this node's disk.
+	n.durable = n.sessions.From(materializer.NewSnapshots(n.bucket))
+	n.cache = materializer.NewCache(n.sessions, int64(n.cfg.Snapshots.Cache))
+	return nil
+}
+
+func (n *node) openDirectory(ctx context.Context) (err error) {
+	if n.directory, err = openDirectory(ctx, n.cfg, n.log.Name(), n.logger); err == nil {
+		n.onClose(n.directory.close)
+	}
+	return err
+}
+
+func (n *node) openAudit(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	n.audit, err = stream.OpenAudit(ctx, n.js, n.log.Name(), replicasOf(n.cfg))
+	return err
+}
+
+func (n *node) openMaterializer(context.Context) error {
+	replicas := replicasOf(n.cfg)
+	n.presence = stream.NewPresence(n.js, n.log.Name(), replicas, session.Presence{
+		ID: ulid.Make().String(), Agent: n.cfg.Node, Host: hostname(), Since: time.Now().UTC(),
+	})
+	n.materializer = materializer.New(materializer.Config{
+		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Logger: n.logger,
+		Checkpointed: n.metrics.Checkpointed, Tracer: n.tracer,
+		Policy: materializer.Policy{MinTail: int64(n.cfg.Snapshots.MinTail), Idle: time.Duration(n.cfg.Snapshots.Idle)},
+		Node:   n.cfg.Node, Crew: n.presence.Crew, Spread: checkpointSpread(replicas),
+		Garbage: zeroIsNever(int64(n.cfg.Log.Garbage)), Grace: time.Duration(zeroIsNever(int64(n.cfg.Snapshots.Grace))),
+	})
+	return nil
+}
+
+func (n *node) openServer(ctx context.Context) (err error) {
+	if n.uploads, err = openUploads(n.cfg, n.logger); err != nil {
+		return err
+	}
+	n.collector = gc.New(gc.Config{
+		Log: n.log, Sessions: n.sessions, Bucket: n.bucket, Blobs: n.blobs, Node: n.cfg.Node,
+		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
+	})
+	n.tokens = access.NewBook(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
+	if n.cfg.Closed() { // create the bucket now, while this node has the permission
+		if err := n.tokens.Make(ctx); err != nil {
+			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
+		}
+	}
+	n.server = api.New(n.apiConfig())
+	n.metrics.Watch(metrics.Node{
+		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
+		Blobs: n.blobs, Server: n.server, Store: n.store.lastError, Conn: n.broker.metrics(), Broker: n.broker.stats(),
+	})
+	return nil
+}
+
+func (n *node) apiConfig() api.Config {
+	return api.Config{
+		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
+		Snapshots: n.snapshots, Blobs: n.blobs, Presence: n.presence, Audit: n.audit,
+		Doctor: n.doctor(), Collector: n.collector, Remover: n.remover(), Uploads: n.uploads,
+
+		Token: n.cfg.Token, Tokens: n.tokens, Closed: n.cfg.Closed(), AnyHost: n.cfg.Open,
+		NeedCertificate: n.cfg.TLS.ClientCA != "", Subjects: subjectsOf(n.cfg.TLS),
+
+		Node: n.cfg.Node, Version: version(), BlobsAt: n.store.where,
+		Ready: n.broker.check, Store: n.store.check, StoreSeen: n.store.lastError,
+		Metrics: n.metrics.Handler(n.logger), Observe: n.metrics.Request, Tracer: n.tracer,
+		MaxBody: int64(n.cfg.Limits.Body), MaxLine: int(n.cfg.Limits.Line), Access: n.cfg.Logging.Access, Logger: n.logger,
+	}
+}
+
+func (n *node) remover() *removal.Remover {
+	return &removal.Remover{
+		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
+		Snapshots: n.snapshots, Window: time.Duration(n.cfg.Trash.Window),
+	}
+}
+
+func (n *node) doctor() *doctor.Doctor {
+	return &doctor.Doctor{
+		Log: n.log, Sessions: n.sessions, Materializer: n.materializer, Directory: n.directory.index,
+		Bucket: n.bucket, Blobs: n.blobs, Audit: n.audit, Presence: n.presence, Verifier: n.verifier(), Node: n.doctorNode(),
+	}
+}
+
+func (n *node) verifier() *verify.Verifier {
+	return &verify.Verifier{
+		Log: n.log, Sessions: n.durable, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
+		Snapshots: n.snapshots, Blobs: n.blobs,
+	}
+}
+
+// doctorNode describes this process to the doctor.
+func (n *node) doctorNode() doctor.Node {
+	d := doctor.Node{Name: n.cfg.Node, Dir: n.cfg.Data, Ready: n.broker.check, Store: n.store.check}
+	if n.broker.server != nil {
+		sync := time.Duration(n.cfg.NATS.Sync)
+		d.Sync = &sync
+	}
+	if n.broker.server != nil || n.cfg.Blobs.Store == "fs" {
+		d.Disk = func() (free, size int64, ok bool) { return embedded.Disk(n.cfg.Data) }
+	}
+	return d
+}
+
+// hostname returns the name of this host for people to read, or "".
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}
