@@ -371,7 +371,7 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 // refused says of records that cannot be folded that their sender is at fault:
 // nothing in the log is damaged.
 func refused(err error) error {
-	for _, damage := range []error{core.ErrCorrupt, core.ErrStray, core.ErrNotFound} {
+	for _, damage := range []error{core.ErrCorrupt, core.ErrOrphan, core.ErrNotFound} {
 		if errors.Is(err, damage) {
 			return fmt.Errorf("these records cannot be restored: %v: %w", err, core.ErrInvalid)
 		}

@@ -79,7 +79,7 @@ func createdAt(st *core.State) string {
 func (s *Server) bringIn(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
 	missing := 0
 	for i := range lines {
-		line, err := core.Adopt(lines[i].Line, func(d core.Digest) bool {
+		line, err := core.ImportImageRefs(lines[i].Line, func(d core.Digest) bool {
 			_, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
 			if err != nil {
 				missing++

@@ -166,11 +166,11 @@ func typed(id core.SessionID, err error) error {
 	d := e.Detail
 	switch {
 	case d.Code == "fenced":
-		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder, Refused: core.Refused{Since: d.Since, More: d.More}}
+		return &core.FencedError{Session: id, Head: d.Head, Holder: d.Holder, RejectedAppend: core.RejectedAppend{Since: d.Since, More: d.More}}
 	case d.Line > 0:
 		return &core.LineError{Line: d.Line, ID: d.Entry, Err: err}
 	case d.Code == "conflict" && d.Cursor != nil:
-		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor, Refused: core.Refused{Since: d.Since, More: d.More}}
+		return &core.ConflictError{Session: id, Head: d.Head, Have: *d.Cursor, RejectedAppend: core.RejectedAppend{Since: d.Since, More: d.More}}
 	}
 	return err
 }

@@ -240,7 +240,7 @@ func branchLine(st *core.State, head string, q BranchRequest) ([]byte, error) {
 		line, _ := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: id})
 		return line, nil
 	}
-	line, lost := st.Dialect.Write(core.SummaryOf(st.Dialect, left, q.At, q.Summary, q.Details))
+	line, lost := st.Dialect.Write(core.BranchSummary(st.Dialect, left, q.At, q.Summary, q.Details))
 	if line == nil || len(lost) > 0 {
 		return nil, fmt.Errorf("%s has no place for this summary %.64q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
 	}

@@ -110,7 +110,7 @@ func infoBy(st *core.State, p dialect.Profile) (Info, error) {
 		Closed:     st.Closed,
 		Deleted:    st.Deleted,
 		Erased:     st.Erased,
-		Held:       st.Held,
+		Held:       st.LegalHold,
 		Usage:      st.Dialect.Summary(st.Header, st.Entries).Usage,
 	}}, nil
 }
@@ -301,7 +301,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 // a file goes on at leaf. Where no order of them says it, an agent that has an
 // entry for where it stands gets one, which the log does not have.
 func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
-	if es, ok := core.Ending(st.Dialect, st.Entries, leaf); ok {
+	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
 		return es, nil
 	}
 	id, named := leaf.ID()

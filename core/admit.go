@@ -9,9 +9,9 @@ import (
 type Proposal struct {
 	Head   string
 	Writer string
-	// Holds says that the writer speaks from a claim: unless the head is still
+	// Claimed says that the writer speaks from a claim: unless the head is still
 	// its own, it is fenced, even where the head is free by now.
-	Holds bool
+	Claimed bool
 	// Loose admits what a file may contain and an API caller may not send: a
 	// line without an id, a parent that is nowhere, an id used twice.
 	Loose bool
@@ -39,10 +39,10 @@ func (s *State) Admit(p Proposal) ([]Entry, error) {
 	if s.hasAll(&p) { // a writer that was fenced since may still ask
 		return nil, nil
 	}
-	if err := s.Writable(); err != nil {
+	if err := s.CheckWritable(); err != nil {
 		return nil, err
 	}
-	if err := s.MayWrite(p.Head, p.Writer, p.Holds); err != nil {
+	if err := s.CheckWriter(p.Head, p.Writer, p.Claimed); err != nil {
 		return nil, err
 	}
 	fresh, err := s.admitLines(p)
@@ -52,9 +52,9 @@ func (s *State) Admit(p Proposal) ([]Entry, error) {
 	switch {
 	case p.After == nil:
 	case p.Exact:
-		err = s.Unchanged(*p.After)
+		err = s.CheckUnchanged(*p.After)
 	default:
-		err = s.Unmoved(p.Head, *p.After)
+		err = s.CheckUnmoved(p.Head, *p.After)
 	}
 	if err != nil {
 		return nil, err
@@ -74,32 +74,32 @@ func (s *State) hasAll(p *Proposal) bool {
 }
 
 // Writable returns why nothing may be written to the session, or nil.
-func (s *State) Writable() error {
+func (s *State) CheckWritable() error {
 	switch {
 	case s.Seq == 0:
 		return fmt.Errorf("session %s: %w", s.ID, ErrNotFound)
 	case s.Erased != nil:
 		return fmt.Errorf("session %s was erased by %s, its id is never used again: %w", s.ID, by(s.Erased), ErrDeleted)
-	case s.Alien != "":
-		return fmt.Errorf("session %s has a record of kind %q, upgrade this node to write to it: %w", s.ID, clip(string(s.Alien), 40), ErrTooNew)
+	case s.UnknownKind != "":
+		return fmt.Errorf("session %s has a record of kind %q, upgrade this node to write to it: %w", s.ID, clip(string(s.UnknownKind), 40), ErrTooNew)
 	case s.Deleted != nil:
 		return fmt.Errorf("session %s was deleted by %s (undo with: sessctl rm --undo %s): %w", s.ID, by(s.Deleted), s.ID, ErrDeleted)
 	}
 	return nil
 }
 
-// Removable returns why nothing of the session may be deleted, erased or
+// CheckRemovable returns why nothing of the session may be deleted, erased or
 // redacted, which is a hold, or nil.
-func (s *State) Removable() error {
-	if s.Held == nil {
+func (s *State) CheckRemovable() error {
+	if s.LegalHold == nil {
 		return nil
 	}
-	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s --why TEXT): %w", s.ID, by(s.Held), s.ID, ErrHeld)
+	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s --why TEXT): %w", s.ID, by(s.LegalHold), s.ID, ErrHeld)
 }
 
-// MayWrite returns a *FencedError unless writer may write to head: nobody else
+// CheckWriter returns a *FencedError unless writer may write to head: nobody else
 // holds it, and where holds is set the writer itself does.
-func (s *State) MayWrite(head, writer string, holds bool) error {
+func (s *State) CheckWriter(head, writer string, holds bool) error {
 	if err := CheckHead(head); err != nil {
 		return err
 	}
@@ -113,9 +113,9 @@ func (s *State) MayWrite(head, writer string, holds bool) error {
 	return &FencedError{Session: s.ID, Head: head, Holder: claim}
 }
 
-// Unmoved returns a *ConflictError unless head stands where it stood at after.
+// CheckUnmoved returns a *ConflictError unless head stands where it stood at after.
 // A head that nobody made moves with main.
-func (s *State) Unmoved(head string, after Cursor) error {
+func (s *State) CheckUnmoved(head string, after Cursor) error {
 	h, ok := s.Heads[head]
 	if !ok {
 		h = s.head(MainHead)
@@ -128,7 +128,7 @@ func (s *State) Unmoved(head string, after Cursor) error {
 
 // Unchanged returns a *ConflictError without a head unless at is where the
 // session is: then no record at all came since.
-func (s *State) Unchanged(at Cursor) error {
+func (s *State) CheckUnchanged(at Cursor) error {
 	if at == s.Cursor() {
 		return nil
 	}

@@ -151,7 +151,7 @@ type Fields struct {
 	Time   string
 	// Place is the entry's position in a linear session, counted from 1 over
 	// the entries that have a place in the tree. 0 if unknown.
-	Place int
+	Position int
 }
 
 // HeaderFields are what a new session's header says.

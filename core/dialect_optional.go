@@ -39,7 +39,7 @@ func WithSessionMark(d Dialect, h Header, es []Entry, id, time string) ([]Entry,
 	if !ok {
 		return es, nil
 	}
-	e, err := d.Fill(m.SessionMark(h), Fields{ID: id, Parent: d.Leaf(es), Time: time, Place: len(es) + 1})
+	e, err := d.Fill(m.SessionMark(h), Fields{ID: id, Parent: d.Leaf(es), Time: time, Position: len(es) + 1})
 	if err != nil {
 		return nil, err
 	}

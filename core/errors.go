@@ -63,12 +63,12 @@ type FencedError struct {
 	Session SessionID
 	Head    string
 	Holder  *Claim // nil when the head is free again: the writer's claim is over
-	Refused
+	RejectedAppend
 }
 
-// Refused is what an append that another came before gives back. Any other
+// RejectedAppend is what an append that another came before gives back. Any other
 // request leaves it empty.
-type Refused struct {
+type RejectedAppend struct {
 	Lines [][]byte // of the append, as its caller gave them; none is stored
 	// Since is what happened to the head since the caller saw it last, oldest
 	// first, as far as it could be found out; More, how many records the session
@@ -94,7 +94,7 @@ type ConflictError struct {
 	Want    Cursor // where the caller thought the session was
 	Have    Cursor // where it is
 	Leaf    Leaf   // where the head stands now
-	Refused
+	RejectedAppend
 }
 
 func (e *ConflictError) Error() string {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrStray is a record that does not follow the one before it in the chain.
+// ErrOrphan is a record that does not follow the one before it in the chain.
 // After a broker forgot its tail, a reader meets such records; see
 // docs/ARCHITECTURE.md.
-var ErrStray = errors.New("record does not follow the chain")
+var ErrOrphan = errors.New("record does not follow the chain")
 
 // Follows reports whether r is the next record of s: its seq is the next and
 // its chain is right.
@@ -19,12 +19,12 @@ func (s *State) Follows(r *Record) bool {
 	return r.Seq == s.Seq+1 && s.Chain.Next(r) == r.Chain
 }
 
-// Apply folds r into s. An error leaves s as it was: ErrStray when r does not
+// Apply folds r into s. An error leaves s as it was: ErrOrphan when r does not
 // follow, ErrCorrupt when its body is not what its kind asks for, ErrNotFound
 // when its dialect is unknown here.
 func (s *State) Apply(r *Record) error {
 	if !s.Follows(r) {
-		return fmt.Errorf("record %d (%s) behind record %d: %w", r.Seq, r.Kind, s.Seq, ErrStray)
+		return fmt.Errorf("record %d (%s) behind record %d: %w", r.Seq, r.Kind, s.Seq, ErrOrphan)
 	}
 	if err := s.fold(r); err != nil {
 		return err
@@ -76,15 +76,15 @@ func (s *State) fold(r *Record) error {
 	case KindErase:
 		return s.foldErase(r)
 	case KindHold:
-		return readInto(r, &s.Held)
+		return readInto(r, &s.LegalHold)
 	case KindUnhold:
-		s.Held = nil
+		s.LegalHold = nil
 		return nil
 	case KindRedact:
 		return s.foldRedact(r)
 	}
-	if s.Alien == "" {
-		s.Alien = r.Kind
+	if s.UnknownKind == "" {
+		s.UnknownKind = r.Kind
 	}
 	return nil
 }

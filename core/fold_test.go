@@ -63,7 +63,7 @@ func restoreIt(t interface {
 }, s *core.State,
 ) {
 	t.Helper()
-	if s.Erased != nil || s.Alien != "" {
+	if s.Erased != nil || s.UnknownKind != "" {
 		return // no manifest is made of these
 	}
 	plain := s.Render()
@@ -188,7 +188,7 @@ func TestStraysAreRefused(t *testing.T) {
 		before := asManifest(t, s)
 		r := next(s, core.KindAppend, "main", "w", line("b", "a"))
 		spoil(r)
-		wantErr(t, what, s.Apply(r), core.ErrStray)
+		wantErr(t, what, s.Apply(r), core.ErrOrphan)
 		if asManifest(t, s) != before {
 			t.Errorf("%s changed the state", what)
 		}

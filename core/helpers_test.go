@@ -91,7 +91,7 @@ func asManifest(t testing.TB, s *core.State) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s\n%s\n%v %v %d %d %d %d", m, plain, s.Alien, s.Erased, s.Pos, s.Base, s.Tail, s.Checkpointed)
+	return fmt.Sprintf("%s\n%s\n%v %v %d %d %d %d", m, plain, s.UnknownKind, s.Erased, s.Pos, s.Base, s.Tail, s.Checkpointed)
 }
 
 func wantErr(t testing.TB, what string, got, want error) {

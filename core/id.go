@@ -9,7 +9,7 @@ import (
 // Limits of a session's name in the log.
 const (
 	MinSessionID = 8
-	MaxSessionID = 128
+	maxSessionID = 128
 )
 
 // A SessionID names one session in a log. ParseSessionID is the way in, so a
@@ -19,9 +19,9 @@ type SessionID string
 // ParseSessionID returns s as a SessionID, or ErrInvalid when it is not 8 to
 // 128 characters of A-Z, a-z, 0-9, "_" and "-".
 func ParseSessionID(s string) (SessionID, error) {
-	if len(s) < MinSessionID || len(s) > MaxSessionID {
+	if len(s) < MinSessionID || len(s) > maxSessionID {
 		return "", fmt.Errorf("session id %q has %d characters, %d to %d are allowed: %w",
-			clip(s, 40), len(s), MinSessionID, MaxSessionID, ErrInvalid)
+			clip(s, 40), len(s), MinSessionID, maxSessionID, ErrInvalid)
 	}
 	for i := range len(s) {
 		if !isIDByte(s[i]) {

@@ -151,10 +151,10 @@ func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
 	})
 }
 
-// Adopt returns a line as the log keeps it in which the references to an agent's
+// ImportImageRefs returns a line as the log keeps it in which the references to an agent's
 // own store that has names are the log's own: Inline puts those images in. The
 // others stay as they are.
-func Adopt(line []byte, has func(Digest) bool) ([]byte, error) {
+func ImportImageRefs(line []byte, has func(Digest) bool) ([]byte, error) {
 	if !bytes.Contains(line, []byte(keepPrefix+blobPrefix)) {
 		return line, nil
 	}

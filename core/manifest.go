@@ -37,13 +37,13 @@ type Manifest struct {
 	// Parts are what the snapshot is made of, in order, where it is not one object.
 	Parts []Part `json:"parts,omitempty"`
 
-	Origin   Origin           `json:"origin"`
-	Heads    map[string]*Head `json:"heads"`
-	Epoch    uint64           `json:"epoch"`
-	Closed   *Notice          `json:"closed,omitempty"`
-	Deleted  *Notice          `json:"deleted,omitempty"`
-	Held     *Notice          `json:"held,omitempty"`
-	Redacted []string         `json:"redacted,omitempty"`
+	Origin    Origin           `json:"origin"`
+	Heads     map[string]*Head `json:"heads"`
+	Epoch     uint64           `json:"epoch"`
+	Closed    *Notice          `json:"closed,omitempty"`
+	Deleted   *Notice          `json:"deleted,omitempty"`
+	LegalHold *Notice          `json:"held,omitempty"`
+	Redacted  []string         `json:"redacted,omitempty"`
 
 	// For listings and for the collector of blobs; not part of the fold.
 	Title string   `json:"title,omitempty"`
@@ -59,28 +59,28 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 	heads := make(map[string]*Head, len(s.Heads))
 	maps.Copy(heads, s.Heads)
 	m := &Manifest{
-		Log:      s.Log,
-		Session:  s.ID,
-		Seq:      s.Seq,
-		Chain:    s.Chain,
-		Object:   object,
-		Size:     int64(len(plain)),
-		SHA256:   DigestOf(plain),
-		Entries:  len(s.Entries),
-		Tidy:     !slices.ContainsFunc(s.Entries, func(e Entry) bool { return !e.Tidy }),
-		Bytes:    s.Bytes,
-		Written:  s.Snapshot.Written + int64(len(plain)),
-		Origin:   s.Origin,
-		Heads:    heads,
-		Epoch:    s.Epoch,
-		Closed:   s.Closed,
-		Deleted:  s.Deleted,
-		Held:     s.Held,
-		Redacted: slices.Sorted(maps.Keys(s.Redacted)),
-		Title:    sum.Name,
-		CWD:      s.Header.CWD,
-		Usage:    sum.Usage,
-		Blobs:    s.Blobs(),
+		Log:       s.Log,
+		Session:   s.ID,
+		Seq:       s.Seq,
+		Chain:     s.Chain,
+		Object:    object,
+		Size:      int64(len(plain)),
+		SHA256:    DigestOf(plain),
+		Entries:   len(s.Entries),
+		Tidy:      !slices.ContainsFunc(s.Entries, func(e Entry) bool { return !e.Tidy }),
+		Bytes:     s.Bytes,
+		Written:   s.Snapshot.Written + int64(len(plain)),
+		Origin:    s.Origin,
+		Heads:     heads,
+		Epoch:     s.Epoch,
+		Closed:    s.Closed,
+		Deleted:   s.Deleted,
+		LegalHold: s.LegalHold,
+		Redacted:  slices.Sorted(maps.Keys(s.Redacted)),
+		Title:     sum.Name,
+		CWD:       s.Header.CWD,
+		Usage:     sum.Usage,
+		Blobs:     s.Blobs(),
 	}
 	m.SetParts(nil)
 	return m
@@ -166,7 +166,7 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	for _, id := range m.Redacted {
 		s.Redacted[id] = true
 	}
-	s.Epoch, s.Closed, s.Deleted, s.Held = m.Epoch, m.Closed, m.Deleted, m.Held
+	s.Epoch, s.Closed, s.Deleted, s.LegalHold = m.Epoch, m.Closed, m.Deleted, m.LegalHold
 	s.Seq, s.Chain, s.Pos = m.Seq, m.Chain, at
 	s.Checkpointed, s.SnapshotSize, s.Bytes = m.Seq, m.Size, m.Bytes
 	s.Snapshot = m.ref()

@@ -25,7 +25,7 @@ func (m *Manifest) Objects() []string { return objects(m.Object, m.Parts) }
 // SetParts says what m's snapshot is made of: nil for one object.
 func (m *Manifest) SetParts(parts []Part) {
 	m.Parts, m.Fold = parts, 1
-	if m.Held != nil {
+	if m.LegalHold != nil {
 		m.Fold = foldHolds
 	}
 	if len(parts) > 0 {

@@ -33,23 +33,23 @@ func TestARedactionReplacesEveryEntryOfItsID(t *testing.T) {
 
 func TestAHoldIsInTheManifestAndNeedsRulesThatKnowIt(t *testing.T) {
 	s := opened(t, line("a", ""))
-	if m := s.Manifest(s.Render(), "object"); m.Fold != 1 || m.Held != nil {
-		t.Errorf("of a session that is not held: rules %d, held %v", m.Fold, m.Held)
+	if m := s.Manifest(s.Render(), "object"); m.Fold != 1 || m.LegalHold != nil {
+		t.Errorf("of a session that is not held: rules %d, held %v", m.Fold, m.LegalHold)
 	}
 	apply(t, s, core.KindHold, "main", "w", `{"by":"ada","why":"a lawsuit"}`)
-	if m := s.Manifest(s.Render(), "object"); m.Fold != 2 || m.Held == nil {
-		t.Errorf("of one that is held: rules %d, held %v", m.Fold, m.Held)
+	if m := s.Manifest(s.Render(), "object"); m.Fold != 2 || m.LegalHold == nil {
+		t.Errorf("of one that is held: rules %d, held %v", m.Fold, m.LegalHold)
 	}
-	if err := s.Removable(); !errors.Is(err, core.ErrHeld) || !strings.Contains(err.Error(), "ada (a lawsuit)") {
+	if err := s.CheckRemovable(); !errors.Is(err, core.ErrHeld) || !strings.Contains(err.Error(), "ada (a lawsuit)") {
 		t.Errorf("removable: %v", err)
 	}
-	if s.Writable() != nil {
-		t.Errorf("writable: %v", s.Writable())
+	if s.CheckWritable() != nil {
+		t.Errorf("writable: %v", s.CheckWritable())
 	}
 	restoreIt(t, s)
 	apply(t, s, core.KindUnhold, "main", "w", `{}`)
-	if s.Removable() != nil {
-		t.Errorf("released: %v", s.Removable())
+	if s.CheckRemovable() != nil {
+		t.Errorf("released: %v", s.CheckRemovable())
 	}
 }
 
@@ -70,13 +70,13 @@ func TestBlankTakesOutWhatALineSays(t *testing.T) {
 		// What is too long for a name is none.
 		`{"message":{"model":"` + strings.Repeat("x", 200) + `"}}`: `{"message":{"model":"?"}}`,
 	} {
-		got, err := core.Blank([]byte(in), "?")
+		got, err := core.Redact([]byte(in), "?")
 		if err != nil || string(got) != want {
 			t.Errorf("%s\n is %s\nwant %s (%v)", in, got, want, err)
 		}
 	}
 	for _, in := range []string{``, `[]`, `"x"`, `{"a":1`, `{} {}`} {
-		if _, err := core.Blank([]byte(in), "?"); !errors.Is(err, core.ErrInvalid) {
+		if _, err := core.Redact([]byte(in), "?"); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%s: %v", in, err)
 		}
 	}
@@ -87,14 +87,14 @@ func FuzzBlank(f *testing.F) {
 	f.Add([]byte(`{"message":{"content":[{"type":"text","text":"x"},1,"x",[2]]}}`), "gone")
 	f.Add([]byte(`{"content":[[[]]],"\ud800":"\ud800"}`), "\xff")
 	f.Fuzz(func(t *testing.T, in []byte, text string) {
-		once, err := core.Blank(in, text)
+		once, err := core.Redact(in, text)
 		if err != nil {
 			if !errors.Is(err, core.ErrInvalid) {
 				t.Errorf("an error of no kind: %v", err)
 			}
 			return
 		}
-		twice, err := core.Blank(once, text)
+		twice, err := core.Redact(once, text)
 		if err != nil || string(twice) != string(once) {
 			t.Errorf("%s\nis %s\nand then %s (%v)", in, once, twice, err)
 		}

@@ -22,22 +22,22 @@ const foldParts = 3
 // for use by several goroutines while one of them calls Apply; what its
 // methods return shares its memory and may not be changed.
 type State struct {
-	Log     string
-	ID      SessionID
-	Dialect Dialect // nil before the first record, or when it is unknown here
-	Origin  Origin
-	Header  Header
-	Entries []Entry // live lines in first-appearance order
-	Heads   map[string]*Head
-	Epoch   uint64
-	Closed  *Notice // set by close, cleared by the next append
-	Deleted *Notice // set while the session is in the trash
-	Erased  *Notice // set for good
-	Held    *Notice // set while nothing of the session may be deleted, erased or redacted
+	Log       string
+	ID        SessionID
+	Dialect   Dialect // nil before the first record, or when it is unknown here
+	Origin    Origin
+	Header    Header
+	Entries   []Entry // live lines in first-appearance order
+	Heads     map[string]*Head
+	Epoch     uint64
+	Closed    *Notice // set by close, cleared by the next append
+	Deleted   *Notice // set while the session is in the trash
+	Erased    *Notice // set for good
+	LegalHold *Notice // set while nothing of the session may be deleted, erased or redacted
 	// Redacted entries may never be given other bytes again.
 	Redacted map[string]bool
-	// Alien is the first kind met that this version does not know.
-	Alien Kind
+	// UnknownKind is the first kind met that this version does not know.
+	UnknownKind Kind
 
 	Seq   uint64
 	Chain Chain

@@ -63,10 +63,10 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		a.Began = s.ss.cfg.Now()
 	}
 	err := s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
-		if err := st.Writable(); err != nil {
+		if err := st.CheckWritable(); err != nil {
 			return nil, err
 		}
-		if err := st.MayWrite(a.Head, a.Writer, a.Writer != ""); err != nil {
+		if err := st.CheckWriter(a.Head, a.Writer, a.Writer != ""); err != nil {
 			return nil, err
 		}
 		es, err := a.Change(st)
@@ -85,7 +85,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 			return nil, nil
 		}
 		if a.After != nil { // before what is wrong with the lines: they are for another state
-			if err := st.Unchanged(*a.After); err != nil {
+			if err := st.CheckUnchanged(*a.After); err != nil {
 				return nil, err
 			}
 		}

@@ -354,7 +354,7 @@ func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error 
 		return err
 	}
 	q.entries, err = st.Admit(core.Proposal{
-		Head: q.Head, Writer: q.Writer, Holds: q.Writer != "", Loose: q.Loose, After: q.After, Exact: q.Exact,
+		Head: q.Head, Writer: q.Writer, Claimed: q.Writer != "", Loose: q.Loose, After: q.After, Exact: q.Exact,
 		Pending: pending, Entries: es,
 	})
 	q.receipt.Stored = len(q.entries)
@@ -415,7 +415,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	}
 	old, ok := known(st, pending, id)
 	if !ok {
-		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Place: places.of(id)})
+		return st.Dialect.Fill(line, core.Fields{ID: id, Parent: leaf, Time: q.Time, Position: places.of(id)})
 	}
 	parents := []core.Leaf{core.LeafAt(old.Parent)}
 	if old.Parent == "" { // a root says so, or says nothing
@@ -427,7 +427,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	var e core.Entry
 	for _, parent := range parents {
 		var err error
-		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Place: places.of(id)})
+		e, err = st.Dialect.Fill(line, core.Fields{ID: id, Parent: parent, Time: old.Time, Position: places.of(id)})
 		if err != nil || bytes.Equal(e.Line, old.Line) {
 			return e, err
 		}

@@ -117,8 +117,8 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
 		}
-		if st.Erased != nil || st.Alien != "" {
-			return nil, st.Writable()
+		if st.Erased != nil || st.UnknownKind != "" {
+			return nil, st.CheckWritable()
 		}
 		if overtaken = d.isOvertaken(st); overtaken {
 			if !fresh { // there may be one that covers as much, or an erasure
@@ -181,7 +181,7 @@ func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) 
 		return false, err
 	}
 	err = s.ss.linked(ctx, s.id, r)
-	if errors.Is(err, core.ErrStray) {
+	if errors.Is(err, core.ErrOrphan) {
 		return false, nil
 	}
 	return err == nil, err

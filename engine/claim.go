@@ -34,7 +34,7 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 		return mine, nil, err
 	}
 	err = s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
-		if err := st.Writable(); err != nil {
+		if err := st.CheckWritable(); err != nil {
 			return nil, err
 		}
 		if err := onMain(st, q.Head); err != nil {
@@ -108,10 +108,10 @@ func (s *Session) MoveNoted(ctx context.Context, head, writer string, m core.Mov
 		return err
 	}
 	return s.write(ctx, func(st *core.State, _ bool) (*core.Record, error) {
-		if err := st.Writable(); err != nil {
+		if err := st.CheckWritable(); err != nil {
 			return nil, err
 		}
-		if err := st.MayWrite(head, writer, writer != ""); err != nil {
+		if err := st.CheckWriter(head, writer, writer != ""); err != nil {
 			return nil, err
 		}
 		if id, ok := leaf.ID(); ok {
@@ -130,7 +130,7 @@ func (s *Session) MoveNoted(ctx context.Context, head, writer string, m core.Mov
 			return nil, chainError(st)
 		}
 		if after != nil {
-			if err := st.Unmoved(head, *after); err != nil {
+			if err := st.CheckUnmoved(head, *after); err != nil {
 				return nil, err
 			}
 		}
@@ -197,11 +197,11 @@ func (s *Session) noticeIf(ctx context.Context, kind core.Kind, head, writer str
 // session can be taken out, held, released and erased, and nothing else.
 func mayNotice(st *core.State, kind core.Kind) error {
 	if kind == core.KindDelete || kind == core.KindErase {
-		if err := st.Removable(); err != nil {
+		if err := st.CheckRemovable(); err != nil {
 			return err
 		}
 	}
-	err := st.Writable()
+	err := st.CheckWritable()
 	trashed := errors.Is(err, core.ErrDeleted) && st.Erased == nil
 	switch kind {
 	case core.KindUndelete, core.KindErase, core.KindHold, core.KindUnhold:

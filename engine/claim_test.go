@@ -166,7 +166,7 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 	equal(t, "records", n, len(records(t, l, "session1")))
 	st := state(t, open(t, node(l, b), "session1"))
 	equal(t, "entries, which can be read", []string{"root"}, ids(st))
-	equal(t, "unknown kind", core.Kind("frobnicate"), st.Alien)
+	equal(t, "unknown kind", core.Kind("frobnicate"), st.UnknownKind)
 }
 
 func TestErasedSessionIsGoneForGood(t *testing.T) {

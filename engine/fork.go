@@ -72,7 +72,7 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err 
 	switch {
 	case f.Whole:
 	case f.Branched:
-		es, err = core.Cut(st.Dialect, st.Header, st.Entries, leaf)
+		es, err = core.CopyPath(st.Dialect, st.Header, st.Entries, leaf)
 	default:
 		es, err = st.Dialect.Path(st.Entries, leaf)
 	}

@@ -39,9 +39,9 @@ func (how *ImportHow) holds(st *core.State) error {
 	case how.After == nil:
 		return nil
 	case how.Head != "":
-		return st.Unmoved(how.Head, *how.After)
+		return st.CheckUnmoved(how.Head, *how.After)
 	}
-	return st.Unchanged(*how.After)
+	return st.CheckUnchanged(*how.After)
 }
 
 // again reports whether an import that was refused with err is to be compared with
@@ -139,7 +139,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
 	a.Exact = how.After != nil
 	err := s.View(func(st *core.State) (err error) {
-		if err := st.Writable(); err != nil {
+		if err := st.CheckWritable(); err != nil {
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original

@@ -83,7 +83,7 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 
 // isDamage tells what is wrong with a session from what is wrong with the log.
 func isDamage(err error) bool {
-	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrStray, errHole} {
+	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrOrphan, errHole} {
 		if errors.Is(err, damage) {
 			return true
 		}
@@ -175,7 +175,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.v = nil
 		return nil
 	case len(in.v.strays) > strays:
-		in.Strays = append(in.Strays, Fault{Stray, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrStray)})
+		in.Strays = append(in.Strays, Fault{Stray, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrOrphan)})
 		return nil
 	}
 	return in.note(r)

@@ -77,7 +77,7 @@ func (ss *Sessions) isAnywhere(ctx context.Context, id core.SessionID) bool {
 func erased(id core.SessionID, last *core.Record) error {
 	st := core.State{ID: id, Seq: last.Seq, Erased: &core.Notice{}}
 	_ = json.Unmarshal(last.Body, st.Erased) // who and when, as far as it says
-	return st.Writable()
+	return st.CheckWritable()
 }
 
 func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.Record) (view, error) {
@@ -168,7 +168,7 @@ func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.
 // mostStrays is how many strays may lie before a checkpoint that is none.
 const mostStrays = 1000
 
-// linked returns an error that is core.ErrStray when r is a stray: what a
+// linked returns an error that is core.ErrOrphan when r is a stray: what a
 // checkpoint names is then not what the log holds. A record follows the one before
 // it, but for strays. Where that was purged, whoever did so has proved it.
 func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
@@ -186,7 +186,7 @@ func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Recor
 		}
 		at = before.After
 	}
-	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrStray)
+	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrOrphan)
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {

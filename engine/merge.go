@@ -81,7 +81,7 @@ func partOf(s *Session, head string) (p part, err error) {
 	}
 	err = s.View(func(st *core.State) error {
 		if st.Erased != nil {
-			return st.Writable()
+			return st.CheckWritable()
 		}
 		if st.Heads[head] == nil {
 			return fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)

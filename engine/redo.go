@@ -125,7 +125,7 @@ func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 		s.owe(nil)
 		return nil, nil
 	}
-	if err := v.st.Writable(); err != nil {
+	if err := v.st.CheckWritable(); err != nil {
 		s.owe(missing)
 		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them: sessctl rm --undo "+string(s.id),
 			"session", s.id, "lines", len(missing), "err", err)
@@ -194,7 +194,7 @@ func (s *Session) strayHead(st *core.State, writer string) string {
 	if core.CheckHead(name) != nil {
 		name = "stray-" + s.writer
 	}
-	for n := 2; st.MayWrite(name, s.writer, false) != nil; n++ {
+	for n := 2; st.CheckWriter(name, s.writer, false) != nil; n++ {
 		name = fmt.Sprintf("stray-%s-%d", s.writer, n)
 	}
 	return name

@@ -29,12 +29,12 @@ func (s *Session) DeleteIf(ctx context.Context, n core.Notice, may func(*core.St
 // until Unhold. Appending goes on. A session that is held stays held by whoever
 // was first.
 func (s *Session) Hold(ctx context.Context, n core.Notice) error {
-	return s.notice(ctx, core.KindHold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held != nil })
+	return s.notice(ctx, core.KindHold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.LegalHold != nil })
 }
 
 // Unhold ends a hold, whoever's it is. It is no error where there is none.
 func (s *Session) Unhold(ctx context.Context, n core.Notice) error {
-	return s.notice(ctx, core.KindUnhold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Held == nil })
+	return s.notice(ctx, core.KindUnhold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.LegalHold == nil })
 }
 
 // LastErase returns what the log says of a session that was erased, and where
@@ -83,7 +83,7 @@ func (s *Session) Redact(ctx context.Context, r Redaction) error {
 		if !fresh {
 			return nil, errNotFresh
 		}
-		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+		if err := errors.Join(st.CheckRemovable(), st.CheckWritable()); err != nil {
 			return nil, err
 		}
 		es, err := redacted(st, r)
@@ -99,7 +99,7 @@ func (s *Session) Redact(ctx context.Context, r Redaction) error {
 // were redacted before. It stores nothing. Its errors are those of Redact.
 func (s *Session) Redacted(r Redaction) (es []core.Entry, err error) {
 	err = s.View(func(st *core.State) error {
-		if err := errors.Join(st.Removable(), st.Writable()); err != nil {
+		if err := errors.Join(st.CheckRemovable(), st.CheckWritable()); err != nil {
 			return err
 		}
 		es, err = redacted(st, r)
@@ -120,7 +120,7 @@ func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
 		if st.Redacted[id] {
 			continue
 		}
-		line, err := core.Blank(old.Line, r.Text)
+		line, err := core.Redact(old.Line, r.Text)
 		var e core.Entry
 		if err == nil {
 			e, err = checked(st.Dialect, line, false)

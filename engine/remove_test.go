@@ -57,7 +57,7 @@ func linesOf(t *testing.T, d core.Dialect) (es []core.Entry) {
 		if d.Name() == "openrath" {
 			id = "" // an entry is called by its place
 		}
-		f := core.Fields{ID: id, Time: "2026-01-02T03:04:05.678Z", Place: len(es) + 1, Parent: core.NoLeaf}
+		f := core.Fields{ID: id, Time: "2026-01-02T03:04:05.678Z", Position: len(es) + 1, Parent: core.NoLeaf}
 		if len(es) > 0 {
 			f.Parent = core.LeafAt(es[len(es)-1].ID)
 		}

@@ -194,8 +194,8 @@ func (ss *Sessions) Refold(ctx context.Context, id core.SessionID, seq uint64, c
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
 	}
-	if st.Alien != "" {
-		return nil, st.Writable()
+	if st.UnknownKind != "" {
+		return nil, st.CheckWritable()
 	}
 	return st, nil
 }

@@ -149,8 +149,8 @@ func TestAPastThatDoesNotFoldIsNoSession(t *testing.T) {
 	}{
 		"no records":        {0, nil, "session1", core.ErrInvalid},
 		"a hole":            {0, []*core.Record{rs[0], rs[2]}, "session1", core.ErrInvalid},
-		"other bytes":       {0, []*core.Record{rs[0], &bent}, "session1", core.ErrStray},
-		"another session's": {0, rs, "session2", core.ErrStray},
+		"other bytes":       {0, []*core.Record{rs[0], &bent}, "session1", core.ErrOrphan},
+		"another session's": {0, rs, "session2", core.ErrOrphan},
 		"without the base":  {3, rs[3:], "session1", core.ErrInvalid},
 	} {
 		p, part := pastFrom(rs, c.from)

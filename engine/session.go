@@ -119,7 +119,7 @@ func (s *Session) measure() {
 // the log does not go on from what the state knows, the session is loaded anew.
 func (s *Session) catchUp(ctx context.Context) error {
 	err := s.readUp(ctx)
-	if err != nil || len(s.owing) == 0 || s.st.Writable() != nil {
+	if err != nil || len(s.owing) == 0 || s.st.CheckWritable() != nil {
 		return err
 	}
 	return s.reload(ctx, nil)
@@ -138,7 +138,7 @@ func (s *Session) readUp(ctx context.Context) error {
 		return s.fold(last)
 	case last.Pos > s.end.pos:
 		err := s.ss.readOn(ctx, &s.view, last, s.fold)
-		if !errors.Is(err, core.ErrStray) {
+		if !errors.Is(err, core.ErrOrphan) {
 			return err
 		}
 	}

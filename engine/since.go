@@ -31,15 +31,15 @@ func (s *Session) explained(ctx context.Context, a Append, err error) error {
 	case isFenced && fenced.Holder != nil:
 		seen = fenced.Holder.Seq - 1
 	}
-	back := core.Refused{Lines: a.Lines}
+	back := core.RejectedAppend{Lines: a.Lines}
 	if seen > 0 {
 		back.Since, back.More = s.since(ctx, a.Head, seen)
 	}
 	if isFenced {
-		fenced.Refused = back
+		fenced.RejectedAppend = back
 	}
 	if isMoved {
-		moved.Refused = back
+		moved.RejectedAppend = back
 		if a.After != nil {
 			moved.Want = *a.After // a rebase saw it later
 		}

@@ -22,7 +22,7 @@ func (s *Session) Adopt(ctx context.Context) error {
 			if !fresh {
 				return nil, errNotFresh
 			}
-			if err := st.Writable(); err != nil {
+			if err := st.CheckWritable(); err != nil {
 				return nil, err
 			}
 			r = s.nextAdoption(st)

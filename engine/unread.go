@@ -79,8 +79,8 @@ func heldUnread(ctx context.Context, l Log, id core.SessionID, last *core.Record
 			return fmt.Errorf("the records of session %s do not arrive: %w", id, core.ErrUnavailable)
 		}
 	}
-	st := core.State{ID: id, Held: h.by}
-	return st.Removable()
+	st := core.State{ID: id, LegalHold: h.by}
+	return st.CheckRemovable()
 }
 
 // A holding is who holds a session, as far as record seq.
@@ -111,7 +111,7 @@ func (h *holding) take(ctx context.Context, z *core.Lazy) error {
 	default:
 		// What a checkpoint covers may end before the records in front of it.
 		if m, err := core.ReadManifest(r); err == nil && m.Seq >= h.seq {
-			h.by, h.seq = m.Held, m.Seq
+			h.by, h.seq = m.LegalHold, m.Seq
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ type mark struct {
 	chain core.Chain
 }
 
-// fold takes r in. It is core.ErrStray when r does not follow what is known.
+// fold takes r in. It is core.ErrOrphan when r does not follow what is known.
 func (v *view) fold(r *core.Record) error {
 	if err := v.st.Apply(r); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (v *view) pass(r *core.Record) {
 // It is errHole where a record is missing before r.
 func (v *view) read(r *core.Record) error {
 	err := v.fold(r)
-	if !errors.Is(err, core.ErrStray) {
+	if !errors.Is(err, core.ErrOrphan) {
 		return err
 	}
 	if r.After != v.end.pos {

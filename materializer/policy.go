@@ -37,7 +37,7 @@ const mostWritten = 3
 // due reports whether a session in state st that has been left alone for idle
 // is worth a snapshot.
 func (p Policy) due(st *core.State, idle time.Duration) bool {
-	if st.Tail == 0 || st.Alien != "" || st.Erased != nil {
+	if st.Tail == 0 || st.UnknownKind != "" || st.Erased != nil {
 		return false
 	}
 	if st.Closed == nil && idle < p.Idle && st.Tail < max(p.MinTail, st.SnapshotSize/mostWritten) {

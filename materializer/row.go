@@ -40,7 +40,7 @@ func rowOf(st *core.State) Row {
 		Closed:   st.Closed != nil,
 		Deleted:  st.Deleted != nil || st.Erased != nil,
 		Erased:   st.Erased != nil,
-		Held:     st.Held,
+		Held:     st.LegalHold,
 		Snapshot: st.Checkpointed,
 		Size:     int64(len(st.Header.Line)) + 1,
 		Lineage:  lineage.Of(st),

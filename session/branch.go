@@ -63,7 +63,7 @@ func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary
 		if err := s.mayBranch(from); err != nil {
 			return err
 		}
-		line, _, err := s.line(core.SummaryOf(s.d, s.leaf, from, summary, details))
+		line, _, err := s.line(core.BranchSummary(s.d, s.leaf, from, summary, details))
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 		return nil, err
 	}
 	es, at := s.at(leaf)
-	path, err := core.Cut(s.d, s.Header(), es, at)
+	path, err := core.CopyPath(s.d, s.Header(), es, at)
 	if err != nil {
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)
 	}

@@ -237,7 +237,7 @@ func plain(d core.Dialect, e core.Entry) bool {
 	if e.ID == "" || e.Aside || len(e.ID) > core.MaxEntryID {
 		return false
 	}
-	filled, err := d.Fill(e.Line, core.Fields{ID: e.ID, Parent: core.LeafAt("parent"), Time: "2026-01-01T00:00:00.000Z", Place: 1})
+	filled, err := d.Fill(e.Line, core.Fields{ID: e.ID, Parent: core.LeafAt("parent"), Time: "2026-01-01T00:00:00.000Z", Position: 1})
 	return err == nil && bytes.Equal(filled.Line, e.Line)
 }
 

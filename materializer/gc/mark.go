@@ -57,8 +57,8 @@ func (c *Collector) markSession(ctx context.Context, m *marks, id core.SessionID
 	n := names{}
 	var end core.Pos
 	err = s.View(func(st *core.State) error {
-		if st.Alien != "" {
-			return fmt.Errorf("it has a record of kind %q: %w", st.Alien, core.ErrTooNew)
+		if st.UnknownKind != "" {
+			return fmt.Errorf("it has a record of kind %q: %w", st.UnknownKind, core.ErrTooNew)
 		}
 		end = st.Pos
 		n.state(st)

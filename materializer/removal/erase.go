@@ -129,7 +129,7 @@ func (r *Remover) describe(f *Found, s *engine.Session) {
 		plain := st.Render()
 		f.Dialect, f.Cursor, f.Entries = st.Dialect.Name(), st.Cursor(), len(st.Entries)
 		f.SHA256, f.Bytes, f.Blobs = core.DigestOf(plain), int64(len(plain)), len(st.Blobs())
-		f.Deleted, f.Held = st.Deleted, st.Held
+		f.Deleted, f.Held = st.Deleted, st.LegalHold
 		if st.Deleted != nil {
 			f.Due = st.Deleted.Time.Add(r.Window)
 		}
@@ -215,8 +215,8 @@ type How struct {
 func (r *Remover) May(f *Found, how How) error {
 	switch {
 	case f.Held != nil:
-		st := core.State{ID: f.Session, Held: f.Held}
-		return st.Removable()
+		st := core.State{ID: f.Session, LegalHold: f.Held}
+		return st.CheckRemovable()
 	case f.Erased != nil:
 		return nil
 	case f.Damaged != "" && how.Damaged:

@@ -41,7 +41,7 @@ func goOn(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
 	if line == nil || len(lost) > 0 {
 		t.Fatalf("%s cannot say it: %q", d.Name(), lost)
 	}
-	e, err := d.Fill(line, core.Fields{ID: id, Parent: at, Time: "2026-01-02T04:00:00.000Z", Place: len(f.Entries) + 1})
+	e, err := d.Fill(line, core.Fields{ID: id, Parent: at, Time: "2026-01-02T04:00:00.000Z", Position: len(f.Entries) + 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -469,7 +469,7 @@ func (w *world) untrash(judge *node, id core.SessionID) {
 	if err != nil {
 		return // what is judged below
 	}
-	if s.View(func(st *core.State) error { return st.Writable() }) == nil {
+	if s.View(func(st *core.State) error { return st.CheckWritable() }) == nil {
 		return
 	}
 	if err := s.Undelete(context.Background(), core.Notice{By: "judge"}); err != nil {

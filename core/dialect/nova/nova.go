@@ -11,7 +11,7 @@ import (
 type Dialect struct{}
 
 var (
-	_ core.Dialect  = Dialect{}
+	_ core.Dialect       = Dialect{}
 	_ core.SessionMarker = Dialect{}
 )
 

@@ -22,12 +22,12 @@ func TestFillAddsWhatOpenRathWouldWrite(t *testing.T) {
 		want string
 		id   string
 	}{
-		{bare, core.Fields{ID: "u", Place: 8}, strings.TrimSuffix(bare, "}") + `, "index": 7, "id": "u"}`, "u"},
+		{bare, core.Fields{ID: "u", Position: 8}, strings.TrimSuffix(bare, "}") + `, "index": 7, "id": "u"}`, "u"},
 		{bare, core.Fields{ID: "7"}, strings.TrimSuffix(bare, "}") + `, "index": 7}`, "7"},
 		{bare, core.Fields{ID: "u"}, strings.TrimSuffix(bare, "}") + `, "id": "u"}`, "u"},
-		{user, core.Fields{ID: "1", Place: 9}, user, "1"},
-		{`{"record_type": "trailer"}`, core.Fields{ID: "t", Place: 6, Time: "2026-01-02T03:04:05.678Z"}, `{"record_type": "trailer", "closed_at": "2026-01-02T03:04:05.678000+00:00", "final_chunk_count": 5, "cumulative_usage": null, "id": "t"}`, "t"},
-		{trailer, core.Fields{Place: 6, Time: "2026-01-02T03:04:05.678Z"}, trailer, ""},
+		{user, core.Fields{ID: "1", Position: 9}, user, "1"},
+		{`{"record_type": "trailer"}`, core.Fields{ID: "t", Position: 6, Time: "2026-01-02T03:04:05.678Z"}, `{"record_type": "trailer", "closed_at": "2026-01-02T03:04:05.678000+00:00", "final_chunk_count": 5, "cumulative_usage": null, "id": "t"}`, "t"},
+		{trailer, core.Fields{Position: 6, Time: "2026-01-02T03:04:05.678Z"}, trailer, ""},
 	} {
 		e, err := d.Fill([]byte(row.line), row.f)
 		if err != nil {

@@ -40,7 +40,7 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 
 func chunkLacks(o *jsjson.Object, id string, f core.Fields) []byte {
 	var b []byte
-	index, known := f.Place-1, f.Place > 0
+	index, known := f.Position-1, f.Position > 0
 	if n, ok := decimal(f.ID); ok {
 		index, known = n, true
 	}
@@ -61,8 +61,8 @@ func trailerLacks(o *jsjson.Object, f core.Fields) []byte {
 	if f.Time != "" && o.Get("closed_at") == nil {
 		b = appendMember(b, "closed_at", quoted(asPython(f.Time)))
 	}
-	if f.Place > 0 && o.Get("final_chunk_count") == nil {
-		b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(f.Place-1), 10))
+	if f.Position > 0 && o.Get("final_chunk_count") == nil {
+		b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(f.Position-1), 10))
 	}
 	if o.Get("cumulative_usage") == nil {
 		b = appendMember(b, "cumulative_usage", null)

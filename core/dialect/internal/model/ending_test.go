@@ -43,7 +43,7 @@ func TestAFileForAHeadIsGoneOnWithThere(t *testing.T) {
 // compareEnding says what is wrong with the file for a head that stands at head.
 func (m *model) compareEnding(es []entry, head string) error {
 	read := m.read(es)
-	ordered, ok := core.Ending(m.dialect, read, core.LeafAt(head))
+	ordered, ok := core.EndAt(m.dialect, read, core.LeafAt(head))
 	if !ok {
 		if !m.same(es, head, "") {
 			return errors.New("no order has it at its end")

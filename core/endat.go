@@ -2,14 +2,14 @@ package core
 
 import "slices"
 
-// Ending returns es in an order in which an agent that reads them as its file
+// EndAt returns es in an order in which an agent that reads them as its file
 // goes on at leaf: most agents take the last line for where they stand, so the
 // entry that leaf names is the last. No entry is left out or added, and where
 // the agent would go on at leaf anyway the order stays. An agent that does not
 // read that entry itself goes on at the nearest one above that it reads, which
 // is the same to it. ok is false where no order says it: before every entry, at
 // one that is not there, and for a linear session anywhere but at its end.
-func Ending(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
+func EndAt(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
 	if leaf.IsDefault() || leaf.IsNone() && (d.Leaf(es) == leaf || !AnyInTree(es)) {
 		return es, true
 	}

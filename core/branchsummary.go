@@ -2,10 +2,10 @@ package core
 
 import "encoding/json"
 
-// SummaryOf is the item that says what a branch which ended at left came to, in
+// BranchSummary is the item that says what a branch which ended at left came to, in
 // a session of d that goes on from another place. pi names the entry that was
 // left, the others the one that they go on from; from the root all say so.
-func SummaryOf(d Decoder, left, from Leaf, summary string, details json.RawMessage) Item {
+func BranchSummary(d Decoder, left, from Leaf, summary string, details json.RawMessage) Item {
 	it := Item{Kind: ItemBranch, Text: summary, Details: details}
 	it.Target, _ = from.ID()
 	if id, ok := left.ID(); ok && d.Name() == "pi" && !from.IsNone() {

@@ -9,23 +9,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Blank returns line, an entry of any dialect, with what it says taken out and
+// Redact returns line, an entry of any dialect, with what it says taken out and
 // text in its stead. What makes it an entry of its type stays: ids and links,
 // types, roles, times, models, numbers, the names of tools. Every other string
 // becomes text; images and sounds become blocks of text; thoughts and whatever a
 // provider has sealed go; lists and objects of no known shape, such as the
 // arguments of a call, become empty. Names of members stay. ErrInvalid when line
 // is no JSON object.
-func Blank(line []byte, text string) ([]byte, error) {
+func Redact(line []byte, text string) ([]byte, error) {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
 		return nil, fmt.Errorf("text: %v: %w", err, ErrInvalid)
 	}
-	b := blanker{text: quoted}
+	b := redactor{text: quoted}
 	return b.object(nil, line, 0)
 }
 
-type blanker struct{ text []byte } // as a JSON string
+type redactor struct{ text []byte } // as a JSON string
 
 // maxKept is how long a string may be that stays below the top of a line: those
 // that stay are names, not content.
@@ -60,7 +60,7 @@ func isSeal(name string) bool {
 }
 
 // object appends obj, blanked, to b. depth is 0 for the line itself.
-func (k *blanker) object(b, obj []byte, depth int) ([]byte, error) {
+func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 	kind := ""
 	if err := Members(obj, func(name string, v jsontext.Value) {
 		if name == "type" {
@@ -89,7 +89,7 @@ func (k *blanker) object(b, obj []byte, depth int) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-func (k *blanker) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
+func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth int) ([]byte, error) {
 	switch v.Kind() {
 	case '"':
 		stays := isLink(name) || kept[name] || name == "name" && isCall(kind) && depth > 0
@@ -125,7 +125,7 @@ func isCall(kind string) bool {
 }
 
 // list appends a list of blocks. One that would be empty gets a block of text.
-func (k *blanker) list(b, v []byte, depth int) ([]byte, error) {
+func (k *redactor) list(b, v []byte, depth int) ([]byte, error) {
 	b = append(b, '[')
 	empty := len(b)
 	some, said := false, false
@@ -160,7 +160,7 @@ func (k *blanker) list(b, v []byte, depth int) ([]byte, error) {
 	return append(b, ']'), err
 }
 
-func (k *blanker) block() []byte {
+func (k *redactor) block() []byte {
 	return append(append([]byte(`{"type":"text","text":`), k.text...), '}')
 }
 

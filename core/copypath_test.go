@@ -40,7 +40,7 @@ func grown(t *testing.T, d core.Dialect, r *rand.Rand, n int) (core.Header, []co
 
 // OP-28, PI-40: a session cut out of another has the path as it is, nothing
 // that hangs on nothing, and every label that its entries had.
-func TestCutKeepsLinesAndLabels(t *testing.T) {
+func TestCopyPathKeepsLinesAndLabels(t *testing.T) {
 	t.Parallel()
 	for name, d := range dialect.All() {
 		if d.Linear() {
@@ -50,7 +50,7 @@ func TestCutKeepsLinesAndLabels(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			h, es := grown(t, d, r, 1+r.IntN(25))
 			leaf := core.LeafAt(es[r.IntN(len(es))].ID)
-			cut, err := core.Cut(d, h, es, leaf)
+			cut, err := core.CopyPath(d, h, es, leaf)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestCutKeepsLinesAndLabels(t *testing.T) {
 					t.Fatalf("%s, seed %d: the label of %s is %q, want %q", name, seed, e.ID, got[e.ID], want[e.ID])
 				}
 			}
-			again, err := core.Cut(d, h, es, leaf)
+			again, err := core.CopyPath(d, h, es, leaf)
 			if err != nil || cmp.Diff(cut, again) != "" {
 				t.Fatalf("%s, seed %d: cut again it is another", name, seed)
 			}
@@ -95,10 +95,10 @@ func TestCutOfNothingAndOfNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, es := grown(t, d, rand.New(rand.NewPCG(1, 1)), 3)
-	if cut, err := core.Cut(d, h, es, core.NoLeaf); err != nil || len(cut) != 0 {
+	if cut, err := core.CopyPath(d, h, es, core.NoLeaf); err != nil || len(cut) != 0 {
 		t.Errorf("before all entries: %d entries, %v", len(cut), err)
 	}
-	_, err = core.Cut(d, h, es, core.LeafAt("nowhere"))
+	_, err = core.CopyPath(d, h, es, core.LeafAt("nowhere"))
 	wantErr(t, "nowhere", err, core.ErrNotFound)
 }
 
@@ -112,12 +112,12 @@ func TestSummaryNamesWhatItsAgentWould(t *testing.T) {
 			t.Fatal(err)
 		}
 		for from, want := range map[core.Leaf]string{core.LeafAt("from"): want, core.NoLeaf: ""} {
-			it := core.SummaryOf(d, core.LeafAt("left"), from, "s", nil)
+			it := core.BranchSummary(d, core.LeafAt("left"), from, "s", nil)
 			if it.Kind != core.ItemBranch || it.Text != "s" || it.Target != want {
 				t.Errorf("%s from %v: %+v, want target %q", name, from, it, want)
 			}
 		}
-		if it := core.SummaryOf(d, core.NoLeaf, core.LeafAt("from"), "s", nil); it.Target != "from" {
+		if it := core.BranchSummary(d, core.NoLeaf, core.LeafAt("from"), "s", nil); it.Target != "from" {
 			t.Errorf("%s, with nothing left: %+v", name, it)
 		}
 	}

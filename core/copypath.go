@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// Cut returns what a session holds that is made of one path of another: the
+// CopyPath returns what a session holds that is made of one path of another: the
 // entries from the root to leaf, line by line as they are, and behind them new
 // label entries, so that every entry of the path is labelled as it was. Labels
 // that stand on the path stay where they are, so no entry loses its parent and
 // no compaction what it keeps. The ids of the new entries are derived from what
 // they say. ErrNotFound when leaf names an entry that is not there.
-func Cut(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
+func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil || len(path) == 0 {
 		return nil, err
