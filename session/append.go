@@ -10,14 +10,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Append stores items as entries behind the leaf, in one record, and returns
-// the entries' ids. The last of them is the leaf then; a core.ItemLeaf moves it
-// to what it names. Where the agent's messages do not say which model answered,
-// an entry that says so goes before an answer of another model than the last.
+// Append stores items as entries after the leaf, in one record, and returns the
+// entries' ids. The last one becomes the leaf; a core.ItemLeaf moves the leaf to
+// its target. If the agent's messages do not name the model, Append adds an entry
+// for it when the model changes.
 //
-// core.ErrInvalid for an item that the dialect cannot say whole: write the
-// agent's own line with AppendLine then. core.ErrNotFound for a label, a
-// compaction or a leaf whose target is not there.
+// It returns core.ErrInvalid for an item that the dialect cannot represent in
+// full (write the agent's own line with AppendLine instead), and core.ErrNotFound
+// for a label, compaction or leaf whose target does not exist.
 func (s *Session) Append(ctx context.Context, items ...core.Item) ([]string, error) {
 	var ids []string
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
@@ -34,10 +34,10 @@ func (s *Session) Append(ctx context.Context, items ...core.Item) ([]string, err
 	return ids, err
 }
 
-// AppendLine stores lines of the agent's own as entries, in one record, and
-// returns their ids. Absent ids, parents and times are filled in; the parent is
-// the line before, or where the session stands. core.ErrInvalid for a line that
-// is no entry, whose parent is not there or whose id is taken.
+// AppendLine stores lines in the agent's own format as entries, in one record, and
+// returns their ids. It fills in missing ids, parents and times; the parent is the
+// line before, or the session's leaf. It returns core.ErrInvalid for a line that
+// is not an entry, whose parent does not exist or whose id is taken.
 func (s *Session) AppendLine(ctx context.Context, lines ...[]byte) ([]string, error) {
 	return s.write(ctx, func() ([]core.Entry, error) {
 		b := s.batch()
@@ -50,8 +50,7 @@ func (s *Session) AppendLine(ctx context.Context, lines ...[]byte) ([]string, er
 	})
 }
 
-// A batch is entries on their way into a session. The turn is held, so the
-// session does not change meanwhile.
+// A batch collects new entries of a session. The caller holds writeLock.
 type batch struct {
 	s       *Session
 	leaf    core.Leaf
@@ -60,7 +59,7 @@ type batch struct {
 
 func (s *Session) batch() *batch { return &batch{s: s, leaf: s.leaf} }
 
-// add appends what says it.
+// add appends the entry for it.
 func (b *batch) add(it core.Item) error {
 	if err := b.target(it); err != nil {
 		return err
@@ -77,23 +76,23 @@ func (b *batch) add(it core.Item) error {
 	return b.fill(line, b.leaf, it.Time)
 }
 
-// line is an item in the dialect's words. model reports that they do not say
-// which model answered.
+// line returns an item as a line of the dialect. model reports that the line does
+// not name the model.
 func (s *Session) line(it core.Item) (line []byte, model bool, err error) {
 	line, lost := s.d.Write(it)
 	if line == nil && len(lost) == 0 {
-		return nil, false, fmt.Errorf("%s has no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
+		return nil, false, fmt.Errorf("%s sessions have no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
 	}
 	model = slices.Contains(lost, core.LostModel)
 	lost = slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return what == core.LostModel })
 	if len(lost) > 0 {
-		return nil, false, fmt.Errorf("%s has no place for this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
+		return nil, false, fmt.Errorf("a %s session cannot represent this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
 	}
 	return line, model, nil
 }
 
-// answers reports whether the last entry about a model, on the way to where b
-// stands, says the same.
+// answers reports whether the last model entry on the path to b's leaf names the
+// same model.
 func (b *batch) answers(said core.Item) bool {
 	path, err := b.s.d.Path(append(slices.Clip(b.s.entries), b.entries...), b.leaf)
 	if err != nil {
@@ -109,7 +108,7 @@ func (b *batch) answers(said core.Item) bool {
 	return false
 }
 
-// target makes sure that what an item names is there.
+// target checks that the entry that an item names exists.
 func (b *batch) target(it core.Item) error {
 	switch it.Kind {
 	case core.ItemLabel:
@@ -120,11 +119,11 @@ func (b *batch) target(it core.Item) error {
 	default:
 		return nil
 	}
-	return b.there(it.Target)
+	return b.mustHave(it.Target)
 }
 
-// there returns core.ErrNotFound unless there is an entry called id.
-func (b *batch) there(id string) error {
+// mustHave returns core.ErrNotFound if there is no entry id.
+func (b *batch) mustHave(id string) error {
 	if _, ok := b.s.entry(id); ok || b.has(id) {
 		return nil
 	}
@@ -135,7 +134,7 @@ func (b *batch) has(id string) bool {
 	return slices.ContainsFunc(b.entries, func(e core.Entry) bool { return e.ID == id && id != "" })
 }
 
-// fill appends a line whose absent id, parent and time it fills in.
+// fill appends a line after filling in a missing id, parent and time.
 func (b *batch) fill(line []byte, parent core.Leaf, time string) error {
 	d := b.s.d
 	if c, ok := d.(core.Checker); ok {
@@ -160,25 +159,25 @@ func (b *batch) fill(line []byte, parent core.Leaf, time string) error {
 	return nil
 }
 
-// admit refuses what a log would.
+// admit applies the rules of the log.
 func (b *batch) admit(e core.Entry) error {
 	switch _, taken := b.s.entry(e.ID); {
 	case bytes.IndexByte(e.Line, '\n') >= 0:
-		return fmt.Errorf("it is more than one line: %w", core.ErrInvalid)
+		return fmt.Errorf("the entry has more than one line: %w", core.ErrInvalid)
 	case e.ID == "":
-		return fmt.Errorf("it has no id: %w", core.ErrInvalid)
+		return fmt.Errorf("the entry has no id: %w", core.ErrInvalid)
 	case len(e.ID) > core.MaxEntryID:
-		return fmt.Errorf("its id is %d bytes long, %d are allowed: %w", len(e.ID), core.MaxEntryID, core.ErrInvalid)
+		return fmt.Errorf("the entry's id has %d bytes, %d are allowed: %w", len(e.ID), core.MaxEntryID, core.ErrInvalid)
 	case taken, b.has(e.ID):
 		return fmt.Errorf("the id %q is taken: %w", clip(e.ID), core.ErrInvalid)
 	}
-	if e.Parent == "" || b.there(e.Parent) == nil {
+	if e.Parent == "" || b.mustHave(e.Parent) == nil {
 		return nil
 	}
-	return fmt.Errorf("its parent %q is nowhere before it: %w", clip(e.Parent), core.ErrInvalid)
+	return fmt.Errorf("parent %q does not precede the entry: %w", clip(e.Parent), core.ErrInvalid)
 }
 
-// newID is an id of the dialect's own shape that nobody has.
+// newID returns an unused id in the dialect's format.
 func (b *batch) newID() string {
 	for {
 		id := b.s.d.EntryID(random())

@@ -8,59 +8,59 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Branch makes the session stand at the entry called id, so that the next entry
-// hangs on it, and makes that last: an agent that has an entry for it gets that,
-// for any other the head is moved. Nothing is lost, what hung there before stays
-// in the tree. core.ErrNotFound when there is no such entry.
+// Branch sets the leaf to the entry id, so that the next entry becomes its child.
+// It stores an entry that says so if the agent has one, else it moves the head.
+// Entries after id stay in the tree. Branch returns core.ErrNotFound if there is no
+// such entry.
 func (s *Session) Branch(ctx context.Context, id string) error {
 	to := core.LeafAt(id)
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
 		b := s.batch()
-		if err := b.there(id); err != nil {
+		if err := b.mustHave(id); err != nil {
 			return nil, err
 		}
-		if err := s.mayBranch(to); err != nil || s.leaf == to {
+		if err := s.checkBranch(to); err != nil || s.leaf == to {
 			return nil, err
 		}
 		if line, _ := s.d.Write(core.Item{Kind: core.ItemLeaf, Target: id}); line != nil {
 			err := b.fill(line, b.leaf, "")
 			return b.entries, err
 		}
-		s.stand(to)
+		s.setLeaf(to)
 		return nil, nil
 	})
 	return err
 }
 
-// ResetLeaf makes the session stand before all entries: its context is empty
-// and the next entry is a root. In a log that lasts; a file of the agent's does
-// not show it unless the agent has an entry for it.
+// ResetLeaf sets the leaf before all entries: the context is empty and the next
+// entry is a root. The log keeps that; an agent's file shows it only if the agent
+// has an entry for it.
 func (s *Session) ResetLeaf(ctx context.Context) error {
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
-		if err := s.mayBranch(core.NoLeaf); err != nil {
+		if err := s.checkBranch(core.NoLeaf); err != nil {
 			return nil, err
 		}
-		s.stand(core.NoLeaf)
+		s.setLeaf(core.NoLeaf)
 		return nil, nil
 	})
 	return err
 }
 
-// BranchWithSummary makes the session go on from another place, core.LeafAt an
-// entry or core.NoLeaf, with a summary of the branch that it leaves, and
-// returns the summary's id. details, one JSON value or nil, is whatever the
-// agent adds. core.ErrNotFound when from names an entry that is not there.
+// BranchWithSummary continues from another leaf (core.LeafAt or core.NoLeaf) with
+// a summary of the branch that it leaves, and returns the summary's id. details is
+// one JSON value for the agent's own use, or nil. BranchWithSummary returns
+// core.ErrNotFound if from names an entry that does not exist.
 func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary string, details json.RawMessage) (string, error) {
 	return s.one(ctx, func(b *batch) error {
 		id, named := from.ID()
 		if named {
-			if err := b.there(id); err != nil {
+			if err := b.mustHave(id); err != nil {
 				return err
 			}
 		} else if !from.IsNone() {
-			return fmt.Errorf("a branch with a summary begins at an entry, or before all: %w", core.ErrInvalid)
+			return fmt.Errorf("branch with summary: name an entry, or core.NoLeaf: %w", core.ErrInvalid)
 		}
-		if err := s.mayBranch(from); err != nil {
+		if err := s.checkBranch(from); err != nil {
 			return err
 		}
 		line, _, err := s.line(core.BranchSummary(s.d, s.leaf, from, summary, details))
@@ -71,17 +71,17 @@ func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary
 	})
 }
 
-// mayBranch refuses another place than the leaf where sessions have no
-// branches.
-func (s *Session) mayBranch(to core.Leaf) error {
+// checkBranch refuses a leaf other than the current one if the agent's sessions
+// have no branches.
+func (s *Session) checkBranch(to core.Leaf) error {
 	if s.d.Linear() && s.leaf != to {
 		return fmt.Errorf("sessions of %s have no branches: %w", s.d.Name(), core.ErrInvalid)
 	}
 	return nil
 }
 
-// stand changes where the session stands.
-func (s *Session) stand(leaf core.Leaf) {
+// setLeaf changes the leaf in memory.
+func (s *Session) setLeaf(leaf core.Leaf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaf = leaf

@@ -1,43 +1,43 @@
-// Package session is one way to work with an agent's session, whatever agent's
-// it is and wherever it is kept: what the agents' own session managers offer,
-// over a log or over none.
+// Package session works with an agent's session, whatever the agent and wherever
+// the session is kept. It offers what the agents' own session managers offer,
+// over a log or in memory.
 //
-// A [Session] holds the header, the entries and the leaf in memory, as those
-// managers do, and reads them by the rules of the session's dialect. Writing
-// appends to the tree at the leaf and moves the leaf. Where the session is kept
-// in a [Log], a write returns when it is durable there, and one call is one
-// record, so nobody ever sees half a turn.
+// A [Session] holds the header, the entries and the leaf in memory, and reads
+// them by the rules of the session's dialect. Writing appends to the tree at the
+// leaf and moves the leaf. If the session is kept in a [Log], a write returns
+// when it is durable there. One call is one record, so readers see all of a turn
+// or nothing.
 //
 //	s, err := session.Create(ctx, log, "/home/dev/site", session.Options{Dialect: "pi"})
 //	id, err := s.Append(ctx, core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: …})
 //
 // # Who may write
 //
-// A session that is opened for writing claims its head: whoever takes the head
-// over fences it, and from then on its writes fail with a *core.FencedError.
-// With [Shared] there is no claim, and each write is stored only if the head has
-// not moved since this Session last saw it.
+// A session that is opened for writing claims its head. If another writer takes
+// the head over, it fences this one, whose writes then fail with a
+// *core.FencedError. With [Shared] there is no claim; each write is stored only
+// if the head has not moved since this Session last saw it.
 //
 // # When a write fails
 //
-// A write that the rules refuse (core.ErrInvalid, ErrNotFound, ErrTooLarge)
-// changes nothing. When it is the log that fails, nothing is lost: the entries
-// stay in the Session, which goes on as if they were stored, and [Session.Unsent]
-// has them. Do not append them again. After a passing failure (no connection, an
-// unknown outcome, a full log) every later write, [Session.Flush] and
-// [Session.Close] send them first; their ids make that safe. A lasting one (the
-// head is another's, it has moved, the session is deleted) is kept: every later
-// write returns it, until [Session.BranchOff] puts the entries on a head of
-// their own, [Session.Rebase] behind what moved the head, or [Session.Discard]
-// gives them up.
+// A write that breaks a rule (core.ErrInvalid, ErrNotFound, ErrTooLarge) changes
+// nothing. If the log fails, nothing is lost: the Session keeps the entries,
+// continues as if they were stored, and returns them from [Session.Unsent]. Do
+// not append them again. After a temporary failure (no connection, unknown
+// outcome, full log) each later write, [Session.Flush] and [Session.Close] send
+// them first; their ids make that safe. A permanent failure (another writer
+// holds the head, the head moved, the session is deleted) is returned by every
+// later write, until [Session.BranchOff] moves the entries to a separate head,
+// [Session.Rebase] puts them after the new end of the head, or
+// [Session.Discard] drops them.
 //
 // # Lazy sessions
 //
 // With [Options.Lazy] a new session is not in the log until its agent would have
-// made a file of it, as core.Dialect.Keeps says. Then all of it goes in as one
-// record. A session that is abandoned before leaves nothing.
+// written a file, see core.Dialect.Keeps. Then all of it is stored as one record.
+// A session that is abandoned earlier leaves nothing.
 //
 // # What it does not do
 //
-// It makes no files (sessctl resume does), converts nothing and calls no model.
+// It writes no files (sessctl resume does), converts nothing and calls no model.
 package session

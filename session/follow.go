@@ -11,9 +11,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Refresh takes in what others have written to the session meanwhile. A session
-// that only reads, or whose entries are all sent, then stands where its head
-// does.
+// Refresh reads what others have written since. If the session has no unsent
+// entries, its leaf is then that of its head.
 func (s *Session) Refresh(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -40,30 +39,30 @@ func (s *Session) refresh(ctx context.Context) error {
 	return s.fold(events...)
 }
 
-// reload reads the session anew from a log that does not go on from what s has
-// seen.
+// reload loads the whole session. It is for a log that has lost the record that s
+// saw last.
 func (s *Session) reload(ctx context.Context) error {
 	l, err := s.log.Load(ctx, s.id)
 	if err != nil {
 		return err
 	}
-	return s.take(l)
+	return s.reset(l)
 }
 
-// Follow takes in what is written to the session as it is stored, and calls f
-// after each record, until f returns an error, which Follow returns, or ctx
-// ends. f may read the session; it may not write to it or refresh it. A session
-// that is not in the log gives core.ErrNotFound.
+// Follow reads what is written to the session as it is stored, and calls f after
+// each record, until f returns an error, which Follow returns, or ctx ends. f may
+// read the session, but must not write to it or refresh it. Follow returns
+// core.ErrNotFound if the session is not in the log.
 func (s *Session) Follow(ctx context.Context, f func() error) error {
 	if !s.Saved() {
-		return fmt.Errorf("session %s is in no log: %w", s.id, core.ErrNotFound)
+		return fmt.Errorf("session %s is not in a log: %w", s.id, core.ErrNotFound)
 	}
 	return s.log.Follow(ctx, s.id, s.Cursor(), true, func(ev Event) error {
 		if err := s.lock(ctx); err != nil {
 			return err
 		}
 		defer s.unlock()
-		if ev.Cursor.Seq > s.seen.Seq { // a write or a Refresh may have been here before
+		if ev.Cursor.Seq > s.seen.Seq { // a write or a Refresh may have read it already
 			if err := s.fold(ev); err != nil {
 				return err
 			}
@@ -72,7 +71,7 @@ func (s *Session) Follow(ctx context.Context, f func() error) error {
 	})
 }
 
-// fold takes in records that follow on what s has seen.
+// fold applies records that follow the last one seen.
 func (s *Session) fold(events ...Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,25 +79,25 @@ func (s *Session) fold(events ...Event) error {
 	s.entries = s.entries[: len(s.entries)-s.unsent : len(s.entries)-s.unsent]
 	known := len(s.entries)
 	defer func() {
-		// Entries whose answer was lost may be among those that came.
+		// Entries with an unknown outcome may be among the new ones.
 		came := map[string]bool{}
 		for _, e := range s.entries[known:] {
 			came[e.ID] = true
 		}
 		unsent = slices.DeleteFunc(unsent, func(e core.Entry) bool { return came[e.ID] })
 		if len(unsent) < s.unsent {
-			s.unsent, s.tried = len(unsent), 0
+			s.unsent, s.uncertain = len(unsent), 0
 		}
 		s.entries = append(s.entries, unsent...)
 		s.index()
 		if s.unsent == 0 && s.err == nil {
-			s.leaf = s.stands
+			s.leaf = s.logLeaf
 		}
 	}()
 	var last core.Cursor
 	defer func() {
 		if last != (core.Cursor{}) {
-			s.see(last)
+			s.advance(last)
 		}
 	}()
 	for _, ev := range events {
@@ -118,13 +117,13 @@ func (s *Session) foldEvent(ev Event) error {
 			return err
 		}
 		for _, e := range es {
-			if !s.mine[e.ID] {
+			if !s.ours[e.ID] {
 				s.byID[e.ID] = len(s.entries)
 				s.entries = append(s.entries, e)
 			}
 		}
 		if core.AnyInTree(es) {
-			s.moved(ev.Head, s.d.Leaf(es))
+			s.moveHead(ev.Head, s.d.Leaf(es))
 		}
 	case core.KindAmend, core.KindRedact:
 		return s.foldAmend(ev)
@@ -133,7 +132,7 @@ func (s *Session) foldEvent(ev Event) error {
 		if err := json.Unmarshal(ev.Body, &m); err != nil {
 			return fmt.Errorf("%v: %w", err, core.ErrCorrupt)
 		}
-		s.moved(ev.Head, m.Leaf)
+		s.moveHead(ev.Head, m.Leaf)
 	case core.KindErase:
 		return core.ErrDeleted
 	}
@@ -145,7 +144,7 @@ func (s *Session) foldAmend(ev Event) error {
 	if err != nil {
 		return err
 	}
-	s.entries = slices.Clone(s.entries) // readers hold the old ones
+	s.entries = slices.Clone(s.entries) // readers share the old slice
 	for _, e := range es {
 		if i := slices.IndexFunc(s.entries, func(old core.Entry) bool { return old.ID == e.ID }); i >= 0 {
 			s.entries[i] = e
@@ -154,14 +153,13 @@ func (s *Session) foldAmend(ev Event) error {
 	return nil
 }
 
-// moved notes where a head stands. One that is not there stands where main
-// does.
-func (s *Session) moved(head string, leaf core.Leaf) {
+// moveHead records a head's leaf. A head that does not exist has main's leaf.
+func (s *Session) moveHead(head string, leaf core.Leaf) {
 	if head == s.head {
-		s.made = true
+		s.exists = true
 	}
-	if head == s.head || head == core.MainHead && !s.made {
-		s.stands = leaf
+	if head == s.head || head == core.MainHead && !s.exists {
+		s.logLeaf = leaf
 	}
 }
 

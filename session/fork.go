@@ -7,10 +7,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// ForkFrom makes a session of all entries of the one called src, under a new id
-// and in the directory cwd (empty for the same), and opens it. Entries keep
-// their ids; the header names src as the parent. core.ErrNotFound when there is
-// no src.
+// ForkFrom copies all entries of the session src to a new session and opens it.
+// cwd is its directory; empty means that of src. Entries keep their ids, and the
+// header names src as the parent. ForkFrom returns core.ErrNotFound if src does not
+// exist.
 func ForkFrom(ctx context.Context, log Log, src core.SessionID, cwd string, o Options) (*Session, error) {
 	o, _, err := o.filled()
 	if err != nil {
@@ -22,7 +22,7 @@ func ForkFrom(ctx context.Context, log Log, src core.SessionID, cwd string, o Op
 func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options) (*Session, error) {
 	f.By, f.Key = o.By, newKey()
 	var id core.SessionID
-	err := insist(func() (err error) {
+	err := retry(func() (err error) {
 		id, err = log.Fork(ctx, src, f)
 		return err
 	})
@@ -32,9 +32,8 @@ func forkIn(ctx context.Context, log Log, src core.SessionID, f Fork, o Options)
 	return Open(ctx, log, id, o)
 }
 
-// Fork makes a session of all entries of this one, under a new id and in the
-// directory cwd (empty for the same), and opens it, in the same log or in
-// memory as this one is. Entries keep their ids.
+// Fork copies all entries to a new session in the same log, or in memory, and
+// opens it. cwd is its directory; empty means the same. Entries keep their ids.
 func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, error) {
 	o, err := s.child(ctx, o)
 	if err != nil {
@@ -47,11 +46,10 @@ func (s *Session) Fork(ctx context.Context, cwd string, o Options) (*Session, er
 	return s.copied(ctx, es, leaf, cwd, o)
 }
 
-// Branched makes a session of the path from the root to leaf (the default is
-// where this one stands) under a new id, and opens it. Entries keep their ids;
-// labels of entries on the path are there too. With o.Lazy it is in the log only
-// once its agent would keep it. core.ErrNotFound when leaf names an entry that
-// is not there.
+// Branched copies the path from the root to leaf (default: the session's leaf) to
+// a new session and opens it. Entries keep their ids; labels of entries on the path
+// are copied, too. With o.Lazy the new session is stored once its agent would keep
+// it. Branched returns core.ErrNotFound if leaf names an entry that does not exist.
 func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Session, error) {
 	o, err := s.child(ctx, o)
 	if err != nil {
@@ -72,8 +70,8 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 	return s.copied(ctx, path, stands, "", o)
 }
 
-// child returns o for a session that comes from s, once all of s is where it
-// comes from.
+// child returns the options for a session derived from s, after it has stored the
+// unsent entries of s.
 func (s *Session) child(ctx context.Context, o Options) (Options, error) {
 	o.Dialect = s.d.Name()
 	if o.Parent == "" {
@@ -86,19 +84,19 @@ func (s *Session) child(ctx context.Context, o Options) (Options, error) {
 	return o, err
 }
 
-// copied makes a session of entries that stands at leaf, and saves it where it
-// is to be saved.
+// copied makes a session of entries with the given leaf, and stores it unless it
+// is lazy or in memory.
 func (s *Session) copied(ctx context.Context, es []core.Entry, leaf core.Leaf, cwd string, o Options) (*Session, error) {
 	if cwd == "" {
 		cwd = s.Header().CWD
 	}
-	c, err := begin(s.log, cwd, o)
+	c, err := newUnsaved(s.log, cwd, o)
 	if err != nil {
 		return nil, err
 	}
-	c.grow(es)
-	c.stand(leaf)
-	c.turn <- struct{}{}
+	c.add(es)
+	c.setLeaf(leaf)
+	c.writeLock <- struct{}{}
 	defer c.unlock()
 	if err := c.send(ctx, !o.Lazy); err != nil {
 		return nil, err

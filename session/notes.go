@@ -9,39 +9,39 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// SetLabel labels the entry called target and returns the id of the entry that
-// says so. An empty label takes the label away. core.ErrNotFound when there is
-// no such entry.
+// SetLabel labels the entry target and returns the id of the entry that says so.
+// An empty label removes the label. SetLabel returns core.ErrNotFound if there is no
+// such entry.
 func (s *Session) SetLabel(ctx context.Context, target, label string) (string, error) {
 	return s.one(ctx, func(b *batch) error {
-		if err := b.there(target); err != nil {
+		if err := b.mustHave(target); err != nil {
 			return err
 		}
 		return b.fill(s.d.NewLabel(target, label), b.leaf, "")
 	})
 }
 
-// SetName names the session and returns the id of the entry that says so. White
-// space around the name goes; nothing left clears it, where the agent can.
+// SetName names the session and returns the id of the entry that says so. It trims
+// white space. An empty name clears the name, if the agent supports that.
 func (s *Session) SetName(ctx context.Context, name string) (string, error) {
 	return s.one(ctx, func(b *batch) error {
 		return b.fill(s.d.NewName(strings.TrimSpace(name)), b.leaf, "")
 	})
 }
 
-// Compact appends a summary that stands for what comes before the entry called
-// firstKept, or for all where that is empty, and returns the summary's id.
-// tokens is how large the context was; details, one JSON value or nil, is
-// whatever the agent adds. core.ErrNotFound when firstKept is not there.
+// Compact appends a summary that replaces, in the context, the entries before
+// firstKept, or all entries if that is empty, and returns the summary's id. tokens
+// is the size of the context before; details is one JSON value for the agent's own
+// use, or nil. Compact returns core.ErrNotFound if firstKept does not exist.
 func (s *Session) Compact(ctx context.Context, summary, firstKept string, tokens int64, details json.RawMessage) (string, error) {
 	return s.one(ctx, func(b *batch) error {
 		return b.add(core.Item{Kind: core.ItemCompaction, Text: summary, Target: firstKept, Tokens: tokens, Details: details})
 	})
 }
 
-// SetMeta replaces what the message entry called id says of the channel that it
-// came through: an object, or null. core.ErrInvalid where the agent has no such
-// thing, core.ErrNotFound when there is no such entry.
+// SetMeta replaces what the message id says about the channel that it came
+// through: an object, or null. It returns core.ErrInvalid if the agent has no such
+// data, and core.ErrNotFound if there is no such entry.
 func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) error {
 	return s.amend(ctx, func(a core.Annotator) (core.Entry, error) {
 		e, ok := s.entry(id)
@@ -52,9 +52,9 @@ func (s *Session) SetMeta(ctx context.Context, id string, meta json.RawMessage) 
 	})
 }
 
-// React adds emoji to the reactions of the message that its channel calls
-// message, once. core.ErrInvalid where the agent has no such thing,
-// core.ErrNotFound when there is no such message.
+// React adds emoji, once, to the reactions of the message that its channel calls
+// message. It returns core.ErrInvalid if the agent has no reactions, and
+// core.ErrNotFound if there is no such message.
 func (s *Session) React(ctx context.Context, message, emoji string) error {
 	return s.amend(ctx, func(a core.Annotator) (core.Entry, error) {
 		return a.WithReaction(s.entries, message, emoji)

@@ -16,38 +16,39 @@ type Access int
 
 // How sessions are opened.
 const (
-	// Claimed holds the head: nobody else writes to it until it is taken over.
-	// A head that is held by another is a *core.FencedError.
+	// Claimed claims the head: no other writer can write to it until one takes
+	// it over. If another writer holds the head, opening fails with a
+	// *core.FencedError.
 	Claimed Access = iota
-	// TakeOver is Claimed, also where another holds the head; that one is
-	// fenced.
+	// TakeOver is Claimed, but takes the head from another writer, which is
+	// then fenced.
 	TakeOver
-	// Shared writes without a claim: a write is a *core.ConflictError when the
-	// head has moved since the Session last saw it.
+	// Shared writes without a claim. A write fails with a *core.ConflictError if
+	// the head has moved since the Session last saw it.
 	Shared
 	// ReadOnly refuses every write with core.ErrInvalid.
 	ReadOnly
 )
 
-// Options say how to make and open sessions. The zero value is good.
+// Options configure how sessions are made and opened. The zero value is valid.
 type Options struct {
-	Dialect string // of new sessions; default "pi". Continue looks for it alone
+	Dialect string // of new sessions, and of those that Continue finds; default "pi"
 	Access  Access
-	Head    string // default core.MainHead; one that is not there stands where main does
-	Lazy    bool   // a new session is not in the log until its agent would keep it
+	Head    string // default core.MainHead; a new head starts at main's leaf
+	Lazy    bool   // store a new session only once its agent would keep it
 
 	ID     string // of a new session; default a new UUID
-	Parent string // what a new session's header names as its parent; default none, of a fork its source
+	Parent string // the parent in a new session's header; default none, for a fork its source
 
-	Agent string // who writes, for people: a program, a host, a person
+	Agent string // the writer, for people: a program, a host, a person
 	Host  string
 	By    string
 
 	Now func() time.Time // default time.Now
 }
 
-// filled returns o with its defaults, and the dialect. core.ErrInvalid when
-// there is no such dialect, head or id.
+// filled returns o with its defaults, and the dialect. It returns core.ErrInvalid if
+// there is no such dialect, or the head or id is not valid.
 func (o Options) filled() (Options, core.Dialect, error) {
 	if o.Dialect == "" {
 		o.Dialect = "pi"
@@ -73,11 +74,10 @@ func (o Options) filled() (Options, core.Dialect, error) {
 	return o, d, err
 }
 
-// stamp is the time as agents write it.
+// stamp returns the current time as agents write it.
 func (o Options) stamp() string { return o.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// newID returns o.ID or a new UUID of version 7, as the agents call their
-// sessions.
+// newID returns o.ID, or a new UUID of version 7, as agents use.
 func (o Options) newID() string {
 	if o.ID != "" {
 		return o.ID
@@ -88,11 +88,11 @@ func (o Options) newID() string {
 }
 
 func random() (b [16]byte) {
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return b
 }
 
-// newKey is what a request is known by when it is sent again.
+// newKey returns an idempotency key.
 func newKey() string {
 	b := random()
 	return hex.EncodeToString(b[:])

@@ -10,54 +10,53 @@ import (
 )
 
 const (
-	// BeatEvery is how often a process that is present says so.
-	BeatEvery = 10 * time.Second
-	// SilentAfter is how long one that said so counts as alive.
-	SilentAfter = 3 * BeatEvery
-	// MaxHolds bounds the claims that one process tells of: its latest ones.
+	// HeartbeatEvery is the interval of a process's heartbeats.
+	HeartbeatEvery = 10 * time.Second
+	// SilentAfter is how long a process counts as alive after a heartbeat.
+	SilentAfter = 3 * HeartbeatEvery
+	// MaxHolds is how many claims a heartbeat may list: the latest ones.
 	MaxHolds = 64
-	// maxWho bounds each of a presence's words, in bytes.
+	// maxWho bounds each text of a presence, in bytes.
 	maxWho = 256
-	// leaveWithin bounds how long the end of the last claim waits for the
-	// process to have said that it is gone.
+	// leaveWithin bounds how long Drop waits for Leave after the last claim.
 	leaveWithin = 2 * time.Second
 )
 
-// A Presence is what a process says of itself: that it is there, and which
-// claims it has. It is a hint for people and for whoever wants to take over;
-// no write depends on it.
+// A Presence is a process's heartbeat: it says that the process runs, and which
+// claims it has. It is a hint for people and for writers that want to take over; no
+// write depends on it.
 type Presence struct {
-	ID    string    `json:"id,omitempty"` // of the process; of the characters of a session's id
-	Agent string    `json:"agent,omitempty"`
-	Host  string    `json:"host,omitempty"`
-	By    string    `json:"by,omitempty"`
-	Since time.Time `json:"since,omitzero"` // by its own clock
-	Holds []Hold    `json:"holds,omitempty"`
-	More  int       `json:"more,omitempty"` // claims that it has beside those, older ones
+	ID    string      `json:"id,omitempty"` // of the process; of the characters of a session id
+	Agent string      `json:"agent,omitempty"`
+	Host  string      `json:"host,omitempty"`
+	By    string      `json:"by,omitempty"`
+	Since time.Time   `json:"since,omitzero"` // by the process's clock
+	Holds []HeldClaim `json:"holds,omitempty"`
+	More  int         `json:"more,omitempty"` // number of older claims that are not listed
 }
 
-// A Hold is a claim that a process has.
-type Hold struct {
+// A HeldClaim is a claim of a process.
+type HeldClaim struct {
 	Session core.SessionID `json:"session"`
 	Head    string         `json:"head"`
 	Writer  string         `json:"writer"`
 }
 
-// Check returns core.ErrInvalid unless p is small and names what could be there.
+// Check returns core.ErrInvalid if p is too large or contains an invalid name.
 func (p *Presence) Check() error {
 	if _, err := core.ParseSessionID(p.ID); err != nil {
-		return fmt.Errorf("the id of a process is like a session's: %w", err)
+		return fmt.Errorf("process id: %w", err)
 	}
 	for _, word := range []string{p.Agent, p.Host, p.By} {
 		if len(word) > maxWho {
-			return fmt.Errorf("process %s: a word of %d bytes, %d are allowed: %w", p.ID, len(word), maxWho, core.ErrInvalid)
+			return fmt.Errorf("process %s: agent, host or by has %d bytes, %d are allowed: %w", p.ID, len(word), maxWho, core.ErrInvalid)
 		}
 	}
 	if len(p.Holds) > MaxHolds {
-		return fmt.Errorf("process %s tells of %d claims, %d are allowed: %w", p.ID, len(p.Holds), MaxHolds, core.ErrInvalid)
+		return fmt.Errorf("process %s lists %d claims, %d are allowed: %w", p.ID, len(p.Holds), MaxHolds, core.ErrInvalid)
 	}
 	if p.More < 0 {
-		return fmt.Errorf("process %s has %d claims more than it tells of: %w", p.ID, p.More, core.ErrInvalid)
+		return fmt.Errorf("process %s: more is %d: %w", p.ID, p.More, core.ErrInvalid)
 	}
 	for _, h := range p.Holds {
 		if err := h.check(); err != nil {
@@ -67,7 +66,7 @@ func (p *Presence) Check() error {
 	return nil
 }
 
-func (h Hold) check() error {
+func (h HeldClaim) check() error {
 	if _, err := core.ParseSessionID(string(h.Session)); err != nil {
 		return err
 	}
@@ -75,35 +74,35 @@ func (h Hold) check() error {
 		return err
 	}
 	if _, err := core.ParseSessionID(h.Writer); err != nil {
-		return fmt.Errorf("a writer's name is like a session's: %w", err)
+		return fmt.Errorf("writer: %w", err)
 	}
 	return nil
 }
 
-// A Herald tells others that this process is there while it has claims. What
-// cannot be told is not: lost presence changes nothing. Its methods may be
-// called from several goroutines; a nil Herald tells nobody.
-type Herald struct {
-	// Beat tells that the process is there, Leave that it has gone. Both are
-	// required.
-	Beat  func(context.Context, Presence) error
-	Leave func(ctx context.Context, id string) error
+// An Announcer sends heartbeats while this process has claims. It ignores errors:
+// presence is only a hint. Its methods are safe for concurrent use; those of a nil
+// Announcer do nothing.
+type Announcer struct {
+	// Heartbeat and Leave send to the log that the process runs, and that it has
+	// ended. Both are required.
+	Heartbeat func(context.Context, Presence) error
+	Leave     func(ctx context.Context, id string) error
 
 	mu   sync.Mutex
 	me   Presence
-	wake chan struct{} // something changed
-	done chan struct{} // closed when the process has left; nil while it is not present
+	wake chan struct{} // signals a change
+	done chan struct{} // closed after Leave; nil while there are no claims
 }
 
-// Hold adds a claim. With the first one a goroutine begins to beat; it ends
-// with the last.
-func (h *Herald) Hold(id core.SessionID, head string, c core.Claim) {
+// Add adds a claim. The first one starts a goroutine that sends heartbeats; it ends
+// after the last is dropped.
+func (h *Announcer) Add(id core.SessionID, head string, c core.Claim) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.me.Holds = append(h.me.Holds[:len(h.me.Holds):len(h.me.Holds)], Hold{Session: id, Head: head, Writer: c.Writer})
+	h.me.Holds = append(h.me.Holds[:len(h.me.Holds):len(h.me.Holds)], HeldClaim{Session: id, Head: head, Writer: c.Writer})
 	if h.done != nil {
 		h.poke()
 		return
@@ -113,9 +112,9 @@ func (h *Herald) Hold(id core.SessionID, head string, c core.Claim) {
 	go h.run(h.wake, h.done)
 }
 
-// Drop takes the claim of writer away. After the last one it waits a moment for
-// others to have been told.
-func (h *Herald) Drop(ctx context.Context, writer string) {
+// Drop removes the claim of writer. After the last one it waits up to two seconds
+// for Leave.
+func (h *Announcer) Drop(ctx context.Context, writer string) {
 	if h == nil {
 		return
 	}
@@ -131,11 +130,11 @@ func (h *Herald) Drop(ctx context.Context, writer string) {
 	}
 }
 
-// drop returns what to wait for where no claim is left.
-func (h *Herald) drop(writer string) (done chan struct{}) {
+// drop removes a claim and returns the channel to wait for, if it was the last.
+func (h *Announcer) drop(writer string) (done chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var left []Hold
+	var left []HeldClaim
 	for _, hold := range h.me.Holds {
 		if hold.Writer != writer {
 			left = append(left, hold)
@@ -151,27 +150,27 @@ func (h *Herald) drop(writer string) (done chan struct{}) {
 	return h.done
 }
 
-func (h *Herald) poke() {
+func (h *Announcer) poke() {
 	select {
 	case h.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a signal is pending
 	}
 }
 
-// run beats until no claim is left, and then leaves.
-func (h *Herald) run(wake <-chan struct{}, done chan<- struct{}) {
+// run sends heartbeats until no claim is left, and then leaves.
+func (h *Announcer) run(wake <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
-	tick := time.NewTicker(BeatEvery)
+	tick := time.NewTicker(HeartbeatEvery)
 	defer tick.Stop()
 	for {
 		me, there := h.now()
-		ctx, cancel := context.WithTimeout(context.Background(), BeatEvery)
+		ctx, cancel := context.WithTimeout(context.Background(), HeartbeatEvery)
 		if !there {
-			_ = h.Leave(ctx, me.ID) // it will be silent soon
+			_ = h.Leave(ctx, me.ID) // without it the process becomes silent soon
 			cancel()
 			return
 		}
-		_ = h.Beat(ctx, me) // the next one may get through
+		_ = h.Heartbeat(ctx, me) // the next one may succeed
 		cancel()
 		select {
 		case <-tick.C:
@@ -180,9 +179,9 @@ func (h *Herald) run(wake <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// now is what there is to tell, of the latest claims; not there, where no claim is
+// now returns the heartbeat to send, with the latest claims; false if no claim is
 // left.
-func (h *Herald) now() (me Presence, there bool) {
+func (h *Announcer) now() (me Presence, there bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.me.Holds) == 0 {

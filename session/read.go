@@ -7,10 +7,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// ID is the session's name in the log, or what it would be.
+// ID returns the session's id in the log, also before it is stored.
 func (s *Session) ID() core.SessionID { return s.id }
 
-// Dialect is the agent's whose session it is.
+// Dialect returns the session's dialect.
 func (s *Session) Dialect() core.Dialect { return s.d }
 
 // Header returns the session's header.
@@ -20,15 +20,15 @@ func (s *Session) Header() core.Header {
 	return s.header
 }
 
-// Entries returns all entries in the order in which they came, the header left
-// out. Nothing is ever taken out of them by a later write.
+// Entries returns all entries in order of arrival, without the header. Later writes
+// do not change the returned slice.
 func (s *Session) Entries() []core.Entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clip(s.entries)
 }
 
-// Entry returns the entry called id, and whether there is one.
+// Entry returns the entry id, and whether it exists.
 func (s *Session) Entry(id string) (core.Entry, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -43,15 +43,14 @@ func (s *Session) entry(id string) (core.Entry, bool) {
 	return s.entries[i], true
 }
 
-// Leaf is where the session stands: what the next entry hangs on.
+// Leaf returns the parent of the next entry.
 func (s *Session) Leaf() core.Leaf {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.leaf
 }
 
-// LeafEntry returns the entry that the session stands at; false where it stands
-// before all of them.
+// LeafEntry returns the entry at the leaf; false if the leaf is before all entries.
 func (s *Session) LeafEntry() (core.Entry, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -61,43 +60,43 @@ func (s *Session) LeafEntry() (core.Entry, bool) {
 	return core.Entry{}, false
 }
 
-// Tree returns the entries in the order in which the agent shows them.
+// Tree returns the entries in the agent's display order.
 func (s *Session) Tree() []core.TreeNode {
 	es, _ := s.view()
 	return s.d.Tree(es)
 }
 
-// Children returns the entries that hang on the one called id, oldest first;
-// none for an id that is not there. For the empty id they are the roots.
+// Children returns the children of the entry id, oldest first; none if it does not
+// exist. For the empty id it returns the roots.
 func (s *Session) Children(id string) []core.Entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return core.Children(s.d, s.entries, id)
 }
 
-// Path returns the entries from the root to leaf, none for core.NoLeaf. The
-// default leaf is where the session stands. core.ErrNotFound when leaf names an
-// entry that is not there.
+// Path returns the entries from the root to leaf; none for core.NoLeaf. The zero
+// Leaf means the session's leaf. Path returns core.ErrNotFound if leaf names an entry
+// that does not exist.
 func (s *Session) Path(leaf core.Leaf) ([]core.Entry, error) {
 	es, at := s.at(leaf)
 	return s.d.Path(es, at)
 }
 
-// Context returns the object that the agent's own context builder returns for a
-// session that stands at leaf, as JSON. The default leaf is where the session
-// stands. core.ErrNotFound when leaf names an entry that is not there.
+// Context returns, as JSON, the object that the agent's own context builder returns
+// for leaf. The zero Leaf means the session's leaf. Context returns core.ErrNotFound
+// if leaf names an entry that does not exist.
 func (s *Session) Context(leaf core.Leaf) (json.RawMessage, error) {
 	es, at := s.at(leaf)
 	return s.d.Context(es, at)
 }
 
-// Info returns the session at a glance.
+// Info returns an overview of the session.
 func (s *Session) Info() (core.Info, error) {
 	es, leaf := s.view()
 	return s.d.Info(s.Header(), es, leaf)
 }
 
-// Label returns the label of the entry called id, empty where it has none.
+// Label returns the label of the entry id; empty if it has none.
 func (s *Session) Label(id string) string {
 	info, err := s.Info()
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *Session) Label(id string) string {
 	return info.Labels[id]
 }
 
-// Name returns the session's name, empty where it has none.
+// Name returns the session's name; empty if it has none.
 func (s *Session) Name() string {
 	info, err := s.Info()
 	if err != nil || info.Name == nil {
@@ -115,8 +114,8 @@ func (s *Session) Name() string {
 	return *info.Name
 }
 
-// Cursor is up to where the Session has taken in the log; the zero Cursor for
-// one that is in no log.
+// Cursor returns the last record that the Session has read; the zero Cursor if it
+// is not in a log.
 func (s *Session) Cursor() core.Cursor {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -130,25 +129,24 @@ func (s *Session) Saved() bool {
 	return s.saved
 }
 
-// Head is the head that the session writes to, and writer the claim that it
-// speaks from, empty for none.
+// Head returns the head that the session writes to, and the writer of its claim;
+// empty if it has none.
 func (s *Session) Head() (head, writer string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.head, s.writer
 }
 
-// Unsent returns the entries that the log does not have, in order: those of a
-// lazy session that is not kept yet, and those that could not be stored. A
-// session in memory has none.
+// Unsent returns the entries that the log does not have, in order: those of a lazy
+// session that is not stored yet, and those that could not be stored. A session in
+// memory has none.
 func (s *Session) Unsent() []core.Entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.entries[len(s.entries)-s.unsent:])
 }
 
-// Err returns why entries could not be stored, nil where all were or none were
-// tried.
+// Err returns why entries could not be stored; nil if no attempt failed.
 func (s *Session) Err() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -161,7 +159,7 @@ func (s *Session) view() ([]core.Entry, core.Leaf) {
 	return slices.Clip(s.entries), s.leaf
 }
 
-// at is view, with another leaf where one is named.
+// at is view with leaf in place of the session's leaf, unless leaf is zero.
 func (s *Session) at(leaf core.Leaf) ([]core.Entry, core.Leaf) {
 	es, stands := s.view()
 	if leaf.IsDefault() {

@@ -8,14 +8,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// rebaseTries is how often entries are put behind a head that goes on moving.
+// rebaseTries is how often Rebase tries while the head keeps moving.
 const rebaseTries = 20
 
-// Rebase puts the entries that could not be sent, because another moved the
-// head, behind where that stands now, and sends them. Only the parents of those
-// change that hung where the head stood; their ids stay. It is how a shared
-// writer goes on. Any other reason why entries are unsent stays, and is
-// returned: a fenced writer may branch off, or give up.
+// Rebase sends entries that failed because another writer moved the head: it
+// appends them at the head's current leaf. Only parents that were the head's old
+// leaf change; ids stay. A shared writer continues with it. If entries are unsent
+// for another reason, Rebase returns that: a fenced writer can use BranchOff or
+// Discard.
 func (s *Session) Rebase(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -28,14 +28,14 @@ func (s *Session) Rebase(ctx context.Context) error {
 		if _, moved := errors.AsType[*core.ConflictError](s.err); !moved || s.d.Linear() {
 			return s.err
 		}
-		stood := s.stoodAt
+		stood := s.sentAfter
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		if err := s.rehang(stood); err != nil {
+		if err := s.reparent(stood); err != nil {
 			return err
 		}
-		s.forget()
+		s.clearErr()
 		if err := s.send(ctx, true); err == nil {
 			return nil
 		}
@@ -43,28 +43,28 @@ func (s *Session) Rebase(ctx context.Context) error {
 	return s.err
 }
 
-// rehang makes the unsent entries that hang on stood hang where the head
-// stands, and the session stand at their end.
-func (s *Session) rehang(stood core.Leaf) error {
+// reparent moves the unsent children of stood to the head's leaf, and sets the
+// session's leaf to their end.
+func (s *Session) reparent(stood core.Leaf) error {
 	id, named := stood.ID()
-	if !named && !stood.IsNone() || s.stands.IsDefault() {
+	if !named && !stood.IsNone() || s.logLeaf.IsDefault() {
 		return s.err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries = slices.Clone(s.entries) // readers hold the old ones
+	s.entries = slices.Clone(s.entries) // readers share the old slice
 	unsent := s.entries[len(s.entries)-s.unsent:]
 	for i, e := range unsent {
 		if e.Aside || e.Parent != id {
 			continue
 		}
-		moved, err := s.d.Entry(core.Reparent(s.d, e.Line, s.stands))
+		moved, err := s.d.Entry(core.Reparent(s.d, e.Line, s.logLeaf))
 		if err != nil {
 			return err
 		}
 		unsent[i] = moved
 	}
-	s.leaf = s.stands
+	s.leaf = s.logLeaf
 	if core.AnyInTree(unsent) {
 		s.leaf = s.d.Leaf(unsent)
 	}

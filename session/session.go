@@ -9,95 +9,94 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// ErrClosed is what writing to a closed Session gives.
+// ErrClosed is returned by writes to a closed Session.
 var ErrClosed = errors.New("the session is closed")
 
-// A Session is an agent's session in memory, and where it is kept. Its methods
-// may be called from several goroutines; writes happen one at a time, in the
-// order in which they were called. Entries that methods return share the
-// Session's memory and may not be changed.
+// A Session is an agent's session in memory and, unless it was made by InMemory,
+// in a log. Its methods are safe for concurrent use; writes happen one at a time,
+// in the order of the calls. Callers must not modify entries that methods return.
 type Session struct {
-	log Log // nil for one that is in memory alone
+	log Log // nil for a session in memory
 	o   Options
 	d   core.Dialect
 	id  core.SessionID
-	key string // of the request that makes it
+	key string // idempotency key of its creation
 
-	turn chan struct{} // held by whoever writes
+	writeLock chan struct{} // a semaphore, held during a write
 
-	mu      sync.RWMutex // guards what follows; only who holds the turn changes it
-	header  core.Header
-	entries []core.Entry
-	byID    map[string]int
-	leaf    core.Leaf
-	unsent  int   // how many of the last entries the log does not have
-	err     error // why, where it is for good or until the next try
-	lasting bool  // err is for good
-	closed  bool
+	mu        sync.RWMutex // guards the fields below; only the holder of writeLock changes them
+	header    core.Header
+	entries   []core.Entry
+	byID      map[string]int
+	leaf      core.Leaf
+	unsent    int   // number of last entries that the log does not have
+	err       error // the last failure to send
+	permanent bool  // retrying cannot clear err
+	closed    bool
 
-	// What is known of the log.
-	saved bool            // the session is in it
-	tried int             // of the unsent entries, how many may be in it all the same
-	born  int             // entries that it was to be made with, -1 before
-	seen  core.Cursor     // all up to there is in the entries
-	upTo  uint64          // likewise, records of ours without entries included
-	mine  map[string]bool // entries of this writer behind seen
-	place
+	// The state of the log, as far as it is known.
+	saved       bool            // the session is in the log
+	uncertain   int             // number of unsent entries whose outcome is unknown
+	createdWith int             // number of entries in the create request; -1 before it is sent
+	seen        core.Cursor     // the last record in the entries
+	upTo        uint64          // its number, or that of a later record of this Session without entries
+	ours        map[string]bool // ids of entries that this Session stored after seen
+	headState
 }
 
-// A place is a head, and a session's hold on it.
-type place struct {
-	head    string      // the head written to
-	made    bool        // it is in the log
-	stands  core.Leaf   // where it stands there
-	asked   string      // what the writer of a claim is to be called
-	writer  string      // of the claim, empty for none
-	checked core.Cursor // where a shared writer saw the head last
-	stoodAt core.Leaf   // where it stood when entries were last sent
+// A headState is the head that a session writes to, as far as it is known.
+type headState struct {
+	head       string      // its name
+	exists     bool        // the head is in the log
+	logLeaf    core.Leaf   // its leaf in the log
+	wantWriter string      // the writer's name in a claim request
+	writer     string      // the writer that holds our claim; empty for none
+	headSeen   core.Cursor // the last record at which a shared writer saw the head
+	sentAfter  core.Leaf   // its leaf when entries were last sent
 
-	moving   bool // it may have been moved to movingTo
+	moving   bool // a move to movingTo has an unknown outcome
 	movingTo core.Leaf
 }
 
 func newSession(log Log, o Options, d core.Dialect, h core.Header) *Session {
 	return &Session{
-		log:    log,
-		o:      o,
-		d:      d,
-		id:     core.SessionIDFor(d.Name(), h.ID),
-		key:    newKey(),
-		turn:   make(chan struct{}, 1),
-		header: h,
-		byID:   map[string]int{},
-		leaf:   core.NoLeaf,
-		place:  place{head: o.Head, stands: core.NoLeaf, asked: newKey()},
-		born:   -1,
-		mine:   map[string]bool{},
+		log:         log,
+		o:           o,
+		d:           d,
+		id:          core.SessionIDFor(d.Name(), h.ID),
+		key:         newKey(),
+		writeLock:   make(chan struct{}, 1),
+		header:      h,
+		byID:        map[string]int{},
+		leaf:        core.NoLeaf,
+		headState:   headState{head: o.Head, logLeaf: core.NoLeaf, wantWriter: newKey()},
+		createdWith: -1,
+		ours:        map[string]bool{},
 	}
 }
 
-// Create makes a session of an agent that works in cwd. Unless it is lazy it is
-// in the log when Create returns. core.ErrExists when o.ID is taken; a lazy
-// session learns that when it is first written.
+// Create makes a session of an agent that works in cwd. Unless the session is
+// lazy, it is in the log when Create returns. Create returns core.ErrExists if
+// o.ID is taken; for a lazy session the first write does.
 func Create(ctx context.Context, log Log, cwd string, o Options) (*Session, error) {
-	s, err := begin(log, cwd, o)
+	s, err := newUnsaved(log, cwd, o)
 	if err != nil || s.o.Lazy {
 		return s, err
 	}
 	if s.o.Access == ReadOnly {
-		return nil, fmt.Errorf("a new session that may not be written: %w", core.ErrInvalid)
+		return nil, fmt.Errorf("create session: access is ReadOnly: %w", core.ErrInvalid)
 	}
-	if err := insist(func() error { return s.Flush(ctx) }); err != nil {
+	if err := retry(func() error { return s.Flush(ctx) }); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// tries is how often a request whose answer was lost is sent.
+// tries is how often a request with an unknown outcome is sent.
 const tries = 3
 
-// insist calls f again while it cannot tell what became of its request.
-func insist(f func() error) error {
+// retry calls f again while the outcome of its request is unknown.
+func retry(f func() error) error {
 	for range tries - 1 {
 		if err := f(); !errors.Is(err, core.ErrUncertain) {
 			return err
@@ -106,11 +105,11 @@ func insist(f func() error) error {
 	return f()
 }
 
-// InMemory makes a session that is never written anywhere.
-func InMemory(cwd string, o Options) (*Session, error) { return begin(nil, cwd, o) }
+// InMemory makes a session that is kept in memory only.
+func InMemory(cwd string, o Options) (*Session, error) { return newUnsaved(nil, cwd, o) }
 
-// begin makes a session that is in no log yet.
-func begin(log Log, cwd string, o Options) (*Session, error) {
+// newUnsaved makes a session that is not in the log yet.
+func newUnsaved(log Log, cwd string, o Options) (*Session, error) {
 	o, d, err := o.filled()
 	if err != nil {
 		return nil, err
@@ -122,8 +121,8 @@ func begin(log Log, cwd string, o Options) (*Session, error) {
 	return newSession(log, o, d, h), nil
 }
 
-// Open opens a session that is in the log. core.ErrNotFound when there is none;
-// core.ErrDeleted when it is in the trash, which can be read with ReadOnly.
+// Open opens a session in the log. It returns core.ErrNotFound if there is none,
+// and core.ErrDeleted if it is in the trash; ReadOnly opens it there, too.
 func Open(ctx context.Context, log Log, id core.SessionID, o Options) (*Session, error) {
 	l, err := log.Load(ctx, id)
 	if err != nil {
@@ -145,26 +144,25 @@ func Open(ctx context.Context, log Log, id core.SessionID, o Options) (*Session,
 	}
 	s := newSession(log, o, d, h)
 	s.id, s.saved = id, true
-	if err := s.take(l); err != nil {
+	if err := s.reset(l); err != nil {
 		return nil, err
 	}
-	if err := insist(func() error { return s.hold(ctx) }); err != nil {
+	if err := retry(func() error { return s.claim(ctx) }); err != nil {
 		return nil, err
 	}
 	if s.writer == "" {
 		return s, nil
 	}
-	// What came between loading and claiming is read now, and then the head is
-	// this session's alone.
+	// Read what others wrote between loading and claiming. From the claim on, no
+	// other writer moves the head.
 	if err := s.Refresh(ctx); err != nil {
-		_ = log.Release(context.WithoutCancel(ctx), id, s.writing()) // the error that counts is the first
+		_ = log.Release(context.WithoutCancel(ctx), id, s.writing()) // the first error is returned
 		return nil, err
 	}
 	return s, nil
 }
 
-// Ensure opens the session called id, or makes it under that id where there is
-// none.
+// Ensure opens the session id, or makes it if there is none.
 func Ensure(ctx context.Context, log Log, id core.SessionID, cwd string, o Options) (*Session, error) {
 	s, err := Open(ctx, log, id, o)
 	if !errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt) {
@@ -174,9 +172,9 @@ func Ensure(ctx context.Context, log Log, id core.SessionID, cwd string, o Optio
 	return Create(ctx, log, cwd, o)
 }
 
-// Continue opens the session of the directory cwd that was changed last, or
-// makes one there. Only sessions of o.Dialect count. Where another holds that
-// session's head it is a *core.FencedError, as for Open.
+// Continue opens the most recently changed session of the directory cwd and of
+// o.Dialect, or makes one. If another writer holds its head, Continue returns a
+// *core.FencedError, as Open does.
 func Continue(ctx context.Context, log Log, cwd string, o Options) (*Session, error) {
 	o, d, err := o.filled()
 	if err != nil {
@@ -192,8 +190,8 @@ func Continue(ctx context.Context, log Log, cwd string, o Options) (*Session, er
 	return Open(ctx, log, found[0].ID, o)
 }
 
-// take makes l what s knows of the log.
-func (s *Session) take(l Loaded) error {
+// reset replaces the state of s by l.
+func (s *Session) reset(l Loaded) error {
 	es := make([]core.Entry, len(l.Lines))
 	for i, line := range l.Lines {
 		e, err := s.d.Entry(line)
@@ -206,23 +204,22 @@ func (s *Session) take(l Loaded) error {
 	defer s.mu.Unlock()
 	s.entries = es
 	s.index()
-	s.stands, s.made = l.Heads[core.MainHead], false
+	s.logLeaf, s.exists = l.Heads[core.MainHead], false
 	if leaf, ok := l.Heads[s.head]; ok {
-		s.stands, s.made = leaf, true
+		s.logLeaf, s.exists = leaf, true
 	}
-	s.leaf = s.stands
-	s.see(l.Cursor)
+	s.leaf = s.logLeaf
+	s.advance(l.Cursor)
 	return nil
 }
 
-// see notes that all up to c is in the entries, and what a shared writer has
-// seen of the head.
-func (s *Session) see(c core.Cursor) {
-	s.seen, s.upTo, s.checked = c, c.Seq, c
-	clear(s.mine)
+// advance records that the entries include the record at c.
+func (s *Session) advance(c core.Cursor) {
+	s.seen, s.upTo, s.headSeen = c, c.Seq, c
+	clear(s.ours)
 }
 
-// index makes byID anew.
+// index rebuilds byID.
 func (s *Session) index() {
 	s.byID = make(map[string]int, len(s.entries))
 	for i := range s.entries {
@@ -237,11 +234,11 @@ func (s *Session) lock(ctx context.Context) error {
 		return err
 	}
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *Session) unlock() { <-s.turn }
+func (s *Session) unlock() { <-s.writeLock }

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// write takes in the entries that build makes, and what else it changed, and
-// sends them. It returns their ids. What the log refuses is taken out again;
-// where the log fails it stays.
+// write adds the entries that build returns, sends them and other changes of
+// build, and returns the ids. If the log refuses them, write undoes the change; if
+// the log fails, the change stays.
 func (s *Session) write(ctx context.Context, build func() ([]core.Entry, error)) ([]string, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
@@ -20,13 +20,13 @@ func (s *Session) write(ctx context.Context, build func() ([]core.Entry, error))
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
-	back, pending := s.mark(), s.err != nil
+	back, pending := s.undoer(), s.err != nil
 	es, err := build()
 	if err != nil {
 		back()
 		return nil, err
 	}
-	s.grow(es)
+	s.add(es)
 	ids := make([]string, len(es))
 	for i := range es {
 		ids[i] = es[i].ID
@@ -34,7 +34,7 @@ func (s *Session) write(ctx context.Context, build func() ([]core.Entry, error))
 	err = s.send(ctx, false)
 	if err != nil && refused(err) && !pending && s.unsent >= len(es) {
 		back()
-		s.forget()
+		s.clearErr()
 		return nil, err
 	}
 	return ids, err
@@ -45,27 +45,27 @@ func (s *Session) writable() error {
 	case s.closed:
 		return fmt.Errorf("session %s: %w", s.id, ErrClosed)
 	case s.o.Access == ReadOnly && s.log != nil:
-		return fmt.Errorf("session %s was opened to be read: %w", s.id, core.ErrInvalid)
+		return fmt.Errorf("session %s is open for reading only: %w", s.id, core.ErrInvalid)
 	}
 	return nil
 }
 
-// mark returns what undoes a change of the entries.
-func (s *Session) mark() (back func()) {
+// undoer returns a function that undoes later changes of the entries.
+func (s *Session) undoer() (back func()) {
 	n, unsent, leaf := len(s.entries), s.unsent, s.leaf
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.entries) > n {
-			s.entries = slices.Clone(s.entries[:n]) // readers hold the old ones
+			s.entries = slices.Clone(s.entries[:n]) // readers share the old slice
 			s.index()
 		}
 		s.unsent, s.leaf = unsent, leaf
 	}
 }
 
-// grow appends entries that the log does not have yet.
-func (s *Session) grow(es []core.Entry) {
+// add appends entries that the log does not have yet.
+func (s *Session) add(es []core.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range es {
@@ -80,13 +80,13 @@ func (s *Session) grow(es []core.Entry) {
 	}
 }
 
-// send makes the log have what s has. With force a lazy session goes in too.
-// The turn is held.
+// send stores in the log what it lacks of s; with force also a lazy session that
+// its agent would not keep. The caller holds writeLock.
 func (s *Session) send(ctx context.Context, force bool) error {
 	if s.log == nil {
 		return nil
 	}
-	if s.lasting {
+	if s.permanent {
 		return s.err
 	}
 	if !s.saved && !force && s.o.Lazy && !s.d.Keeps(s.entries) {
@@ -95,19 +95,18 @@ func (s *Session) send(ctx context.Context, force bool) error {
 	err := s.sendAll(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.err, s.lasting = err, lasting(err)
+	s.err, s.permanent = err, isPermanent(err)
 	return err
 }
 
-// forget takes back an error that changed nothing.
-func (s *Session) forget() {
+// clearErr forgets a failure.
+func (s *Session) clearErr() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.err, s.lasting = nil, false
+	s.err, s.permanent = nil, false
 }
 
-// refused reports whether the log did not take what it was given, and would
-// not another time.
+// refused reports whether the log rejected a request and would reject a retry.
 func refused(err error) bool {
 	if errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrUnavailable) {
 		return false
@@ -116,9 +115,9 @@ func refused(err error) bool {
 	return errors.Is(err, core.ErrInvalid) || errors.Is(err, core.ErrTooLarge) || line && errors.Is(err, core.ErrConflict)
 }
 
-// lasting reports whether trying again is in vain. What is refused counts: the
-// entries it is about stand before others.
-func lasting(err error) bool {
+// isPermanent reports whether a retry cannot succeed. That includes refused
+// entries, because others follow them.
+func isPermanent(err error) bool {
 	for _, e := range []error{core.ErrFenced, core.ErrConflict, core.ErrExists, core.ErrDeleted, core.ErrTooNew} {
 		if errors.Is(err, e) && !errors.Is(err, core.ErrUncertain) {
 			return true
@@ -133,16 +132,16 @@ func (s *Session) sendAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.hold(ctx); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return err
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := s.resolveMove(ctx); err != nil {
 		return err
 	}
 	if err := s.sendEntries(ctx); err != nil {
 		return err
 	}
-	if s.stands == s.leaf {
+	if s.logLeaf == s.leaf {
 		return nil
 	}
 	at, err := s.log.Move(ctx, s.id, s.writing(), s.leaf)
@@ -151,95 +150,95 @@ func (s *Session) sendAll(ctx context.Context) error {
 		s.movingTo = s.leaf
 		return err
 	}
-	s.changed(ctx, at)
+	s.afterChange(ctx, at)
 	return nil
 }
 
-// settle finds out what became of a move whose answer was lost: for a shared
-// writer, a head that it moved itself would look like one that another moved.
-func (s *Session) settle(ctx context.Context) error {
+// resolveMove finds out whether a move with an unknown outcome was stored. A
+// shared writer would otherwise take its own move for that of another.
+func (s *Session) resolveMove(ctx context.Context) error {
 	if !s.moving {
 		return nil
 	}
-	stood, before := s.stands, s.checked
+	stood, before := s.logLeaf, s.headSeen
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
 	s.moving = false
-	if s.o.Access == Shared && s.stands != stood && s.stands != s.movingTo {
-		return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.checked, Leaf: s.stands}
+	if s.o.Access == Shared && s.logLeaf != stood && s.logLeaf != s.movingTo {
+		return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.headSeen, Leaf: s.logLeaf}
 	}
 	return nil
 }
 
-// changed notes that the log has a change of ours that is no entry, and reads
-// on to it: the record at the cursor may be another's, where ours was there
-// already. What cannot be read now is read later.
-func (s *Session) changed(ctx context.Context, at core.Cursor) {
+// afterChange records a change that has no entries, and reads up to it: the
+// record at the cursor may be another's if ours was stored earlier. If that read
+// fails, a later one catches up.
+func (s *Session) afterChange(ctx context.Context, at core.Cursor) {
 	s.mu.Lock()
-	s.stands, s.made, s.checked = s.leaf, true, at
+	s.logLeaf, s.exists, s.headSeen = s.leaf, true, at
 	s.mu.Unlock()
 	_ = s.refresh(ctx)
 }
 
-// create makes the session in the log, in one record. An earlier try may have
-// been stored, so every try is the same; what came since follows.
+// create stores the session as one record. Every try sends the same entries,
+// because an earlier one may have been stored; later entries are sent after it.
 func (s *Session) create(ctx context.Context) error {
-	if s.born < 0 {
-		s.born = len(s.entries)
+	if s.createdWith < 0 {
+		s.createdWith = len(s.entries)
 	}
-	es := s.entries[:s.born]
+	es := s.entries[:s.createdWith]
 	at, err := s.log.Create(ctx, New{
 		ID: s.id, Dialect: s.d.Name(), Header: s.header.Line, Lines: lines(es), By: s.o.By, Key: s.key,
 	})
 	if err != nil {
 		if refused(err) {
-			s.born = -1
+			s.createdWith = -1
 		}
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved, s.made, s.unsent = true, s.head == core.MainHead, len(s.entries)-s.born
-	s.stands = core.NoLeaf
+	s.saved, s.exists, s.unsent = true, s.head == core.MainHead, len(s.entries)-s.createdWith
+	s.logLeaf = core.NoLeaf
 	if core.AnyInTree(es) {
-		s.stands = s.d.Leaf(es)
+		s.logLeaf = s.d.Leaf(es)
 	}
-	s.see(at)
+	s.advance(at)
 	return nil
 }
 
-// hold claims the head where it is to be claimed and is not yet.
-func (s *Session) hold(ctx context.Context) error {
+// claim claims the head, unless s has it or does not need it.
+func (s *Session) claim(ctx context.Context) error {
 	if s.writer != "" || s.o.Access == Shared || s.o.Access == ReadOnly {
 		return nil
 	}
 	c, err := s.log.Claim(ctx, s.id, Claim{
-		Head: s.head, Agent: s.o.Agent, Host: s.o.Host, By: s.o.By, TakeOver: s.o.Access == TakeOver, Writer: s.asked,
+		Head: s.head, Agent: s.o.Agent, Host: s.o.Host, By: s.o.By, TakeOver: s.o.Access == TakeOver, Writer: s.wantWriter,
 	})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writer, s.made = c.Writer, true
+	s.writer, s.exists = c.Writer, true
 	if c.Seq == s.upTo+1 {
 		s.upTo = c.Seq
 	}
 	return nil
 }
 
-// sendEntries stores what is unsent. Entries that may have been stored already
-// go alone and first, just as they went before: then the log knows them again.
+// sendEntries stores the unsent entries. Entries with an unknown outcome are sent
+// first, in the same request as before, so that the log recognizes them.
 func (s *Session) sendEntries(ctx context.Context) error {
-	if s.tried > 0 {
-		before, from := s.checked, len(s.entries)-s.unsent
-		leads := s.d.Leaf(s.entries[from : from+s.tried])
-		if err := s.sendSome(ctx, s.tried); err != nil {
+	if s.uncertain > 0 {
+		before, from := s.headSeen, len(s.entries)-s.unsent
+		leads := s.d.Leaf(s.entries[from : from+s.uncertain])
+		if err := s.sendSome(ctx, s.uncertain); err != nil {
 			return err
 		}
-		if s.unsent > 0 && s.o.Access == Shared && s.stands != leads {
-			return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.checked, Leaf: s.stands}
+		if s.unsent > 0 && s.o.Access == Shared && s.logLeaf != leads {
+			return &core.ConflictError{Session: s.id, Head: s.head, Want: before, Have: s.headSeen, Leaf: s.logLeaf}
 		}
 	}
 	if s.unsent == 0 {
@@ -252,54 +251,53 @@ func (s *Session) sendEntries(ctx context.Context) error {
 func (s *Session) sendSome(ctx context.Context, n int) error {
 	from := len(s.entries) - s.unsent
 	es := s.entries[from : from+n]
-	s.stoodAt = s.stands
+	s.sentAfter = s.logLeaf
 	rec, err := s.log.Append(ctx, s.id, s.writing(), lines(es))
-	s.tried = 0
+	s.uncertain = 0
 	if err != nil {
 		if errors.Is(err, core.ErrUncertain) {
-			s.tried = n
+			s.uncertain = n
 		}
 		return err
 	}
 	s.mu.Lock()
 	for _, e := range es {
-		s.mine[e.ID] = true
+		s.ours[e.ID] = true
 	}
 	s.unsent -= n
-	s.stands = core.Leaf{}
+	s.logLeaf = core.Leaf{}
 	all := rec.Stored == n
 	if all {
-		s.made = true
-		s.stands = s.leaf
+		s.exists = true
+		s.logLeaf = s.leaf
 		if core.AnyInTree(es) {
-			s.stands = s.d.Leaf(es)
+			s.logLeaf = s.d.Leaf(es)
 		}
 	}
 	s.mu.Unlock()
 	if all {
-		s.sent(rec.Cursor)
+		s.afterAppend(rec.Cursor)
 		return nil
 	}
-	// An earlier try was stored, and its answer lost: somebody may have gone on
-	// from there.
+	// An earlier try was stored. Others may have written since.
 	return s.refresh(ctx)
 }
 
-// sent notes the place of a record of ours. Where it is the next one, there is
-// nothing between that s has not seen.
-func (s *Session) sent(at core.Cursor) {
+// afterAppend records the cursor of an append. If it is the next record, s has
+// seen everything before it.
+func (s *Session) afterAppend(at core.Cursor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked = at
+	s.headSeen = at
 	if at.Seq == s.upTo+1 {
-		s.see(at)
+		s.advance(at)
 	}
 }
 
 func (s *Session) writing() Writing {
 	w := Writing{Head: s.head, Writer: s.writer}
 	if s.o.Access == Shared {
-		w.After = s.checked
+		w.After = s.headSeen
 	}
 	return w
 }
@@ -312,9 +310,9 @@ func lines(es []core.Entry) [][]byte {
 	return ls
 }
 
-// Flush sends what the log does not have, a lazy session too, whatever its
-// agent would do. When it returns nil all of the session is durable; one in
-// memory has nothing to send.
+// Flush sends what the log does not have, including a lazy session that its agent
+// would not keep yet. If it returns nil, the whole session is durable. It does
+// nothing for a session in memory.
 func (s *Session) Flush(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -326,29 +324,29 @@ func (s *Session) Flush(ctx context.Context) error {
 	return s.send(ctx, true)
 }
 
-// Close sends what could not be sent, gives up the claim and ends writing;
-// reading goes on. Of a lazy session that is not kept nothing remains. It
-// returns why entries are still unsent, if there are any. A second Close does
-// nothing and says the same.
+// Close sends what is unsent, releases the claim and ends writing; reading still
+// works. A lazy session that is not kept leaves nothing. Close returns why entries
+// are still unsent, if there are any. A second Close does nothing and returns the
+// same error.
 func (s *Session) Close(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
 	if s.closed || s.log == nil {
-		s.end()
+		s.markClosed()
 		return s.err
 	}
 	first := s.err
 	if s.err != nil {
-		_ = s.send(ctx, true) // it is kept in s.err
+		_ = s.send(ctx, true) // send sets s.err
 	}
 	if s.err != nil && first != nil {
 		s.mu.Lock()
 		s.err = first
 		s.mu.Unlock()
 	}
-	s.end()
+	s.markClosed()
 	if s.saved {
 		if err := s.log.Release(ctx, s.id, Writing{Head: s.head, Writer: s.writer}); err != nil && s.err == nil {
 			return err
@@ -357,16 +355,15 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.err
 }
 
-func (s *Session) end() {
+func (s *Session) markClosed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// BranchOff goes on under another head: it is claimed, unless the session is
-// shared, and made to stand where the session stands, with the entries that
-// could not be sent. It is how a writer that was fenced keeps its work. On error
-// the session is as before.
+// BranchOff switches to another head and moves it to the session's leaf, with the
+// unsent entries. Unless the session is shared, it claims that head. A fenced
+// writer keeps its work with it. On error the session does not change.
 func (s *Session) BranchOff(ctx context.Context, head string) error {
 	if err := core.CheckHead(head); err != nil {
 		return err
@@ -381,7 +378,7 @@ func (s *Session) BranchOff(ctx context.Context, head string) error {
 	if s.d.Linear() && head != core.MainHead {
 		return fmt.Errorf("sessions of %s have no branches: %w", s.d.Name(), core.ErrInvalid)
 	}
-	back := s.rehead(head)
+	back := s.switchHead(head)
 	if err := s.send(ctx, false); err != nil {
 		w := s.writing()
 		back()
@@ -393,25 +390,25 @@ func (s *Session) BranchOff(ctx context.Context, head string) error {
 	return nil
 }
 
-// rehead makes head the head that s writes to.
-func (s *Session) rehead(head string) (back func()) {
+// switchHead makes s write to head, and returns a function that undoes it.
+func (s *Session) switchHead(head string) (back func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.place
-	s.place = place{head: head, asked: newKey()} // where it stands is not known: it is moved
-	failed, forGood := s.err, s.lasting
-	s.err, s.lasting = nil, false
+	was := s.headState
+	s.headState = headState{head: head, wantWriter: newKey()} // its leaf is unknown, so it will be moved
+	failed, permanent := s.err, s.permanent
+	s.err, s.permanent = nil, false
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.place = was
-		s.err, s.lasting = failed, forGood
+		s.headState = was
+		s.err, s.permanent = failed, permanent
 	}
 }
 
-// Discard gives up the entries that could not be sent and returns them. The
-// session is as the log had it when it was last read; Refresh brings it up to
-// date. What a fenced writer writes after that fails as before.
+// Discard drops the unsent entries and returns them. The session is then in the
+// state of the log when it was last read; Refresh updates it. Later writes of a
+// fenced writer still fail.
 func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
@@ -423,19 +420,19 @@ func (s *Session) Discard(ctx context.Context) ([]core.Entry, error) {
 	gone := slices.Clone(s.entries[n:])
 	s.entries = slices.Clone(s.entries[:n])
 	s.index()
-	s.unsent, s.tried, s.leaf = 0, 0, s.stands
-	if !s.saved { // should an earlier try have made it all the same, it is not this one
-		s.born, s.key = -1, newKey()
+	s.unsent, s.uncertain, s.leaf = 0, 0, s.logLeaf
+	if !s.saved { // an earlier try may have stored the session; this is another one
+		s.createdWith, s.key = -1, newKey()
 	}
-	s.err, s.lasting = nil, false
+	s.err, s.permanent = nil, false
 	return gone, nil
 }
 
-// amend gives an entry the line that change makes of it.
+// amend replaces an entry's line by the one that change makes.
 func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.Entry, error)) error {
 	a, ok := s.d.(core.Annotator)
 	if !ok {
-		return fmt.Errorf("messages of %s carry no such notes: %w", s.d.Name(), core.ErrInvalid)
+		return fmt.Errorf("amend: %s messages cannot carry it: %w", s.d.Name(), core.ErrInvalid)
 	}
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -444,7 +441,7 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 	if err := s.writable(); err != nil {
 		return err
 	}
-	if s.err != nil { // a line that may be on its way does not change
+	if s.err != nil { // a line with an unknown outcome must not change
 		if err := s.send(ctx, true); err != nil {
 			return err
 		}
@@ -461,12 +458,12 @@ func (s *Session) amend(ctx context.Context, change func(core.Annotator) (core.E
 		if err != nil {
 			return err
 		}
-		s.changed(ctx, cursor)
+		s.afterChange(ctx, cursor)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.byID[e.ID]; ok { // it may have been loaded anew meanwhile
-		s.entries = slices.Clone(s.entries) // readers hold the old ones
+	if at, ok := s.byID[e.ID]; ok { // it may have been reloaded
+		s.entries = slices.Clone(s.entries) // readers share the old slice
 		s.entries[at] = e
 	}
 	return nil
