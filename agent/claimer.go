@@ -32,7 +32,7 @@ const (
 type claimer struct {
 	host      *Host
 	node      Node
-	announcer *session.Herald
+	announcer *session.Announcer
 	agent     string
 	save      func(own []string) // keeps own for a later run, in case this one is killed
 
@@ -45,7 +45,7 @@ type claimer struct {
 	writes map[string]string      // by head, the writer for the next claim
 }
 
-func newClaimer(h *Host, node Node, announcer *session.Herald, id core.SessionID, agent string, own []string, save func([]string)) *claimer {
+func newClaimer(h *Host, node Node, announcer *session.Announcer, id core.SessionID, agent string, own []string, save func([]string)) *claimer {
 	return &claimer{
 		host: h, node: node, announcer: announcer, id: id, agent: agent, own: own, save: save,
 		held: map[string]api.Claimed{}, lost: map[string]*core.Claim{}, retry: map[string]time.Time{}, writes: map[string]string{},
@@ -147,7 +147,7 @@ func (c *claimer) record(granted api.Claimed) {
 	delete(c.lost, granted.Head)
 	delete(c.writes, granted.Head)                            // a writer holds a head once
 	_ = c.host.Claims.Save(NewStoredClaim(c.id, granted, "")) // otherwise only this process uses the claim
-	c.announcer.Hold(c.id, granted.Head, granted.Claim)
+	c.announcer.Add(c.id, granted.Head, granted.Claim)
 }
 
 // check drops the claims that are over.

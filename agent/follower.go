@@ -21,7 +21,7 @@ import (
 type follower struct {
 	host      *Host
 	node      Node
-	announcer *session.Herald
+	announcer *session.Announcer
 	finder    *finder
 	runs      runStore
 	agent     string // the name of its command
@@ -54,7 +54,7 @@ type watchedFile struct {
 // newFollower records which files exist before the agent begins.
 func newFollower(h *Host, node Node, dir string, argv []string) *follower {
 	return &follower{
-		host: h, node: node, announcer: node.Herald(), runs: h.runs(), agent: filepath.Base(argv[0]),
+		host: h, node: node, announcer: node.Announcer(), runs: h.runs(), agent: filepath.Base(argv[0]),
 		finder: newFinder(Roots(h.Env, dir), dir, argv), busy: map[string]sessionFile{},
 		wake: make(chan struct{}, 1),
 	}

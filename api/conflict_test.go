@@ -157,7 +157,7 @@ func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
 	if d := refused(); d.Code != "fenced" || d.Life == nil || d.Life.State != stream.New {
 		t.Errorf("before it was heard: %+v", d)
 	}
-	p := session.Presence{ID: "process-1", Agent: "pi", Host: "laptop", Holds: []session.Hold{{Session: core.SessionID(id), Head: "main", Writer: held.Writer}}}
+	p := session.Presence{ID: "process-1", Agent: "pi", Host: "laptop", Holds: []session.HeldClaim{{Session: core.SessionID(id), Head: "main", Writer: held.Writer}}}
 	if err := n.Beat(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

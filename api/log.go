@@ -18,14 +18,14 @@ import (
 //
 // While a claim that was made through it lasts, this process is present there.
 func (c *Client) Log() session.Log {
-	return remote{c, c.Herald()}
+	return remote{c, c.Announcer()}
 }
 
 // A remote is a node's log. The node's problems come out of it as the typed
 // errors of core that they were.
 type remote struct {
-	c      *Client
-	herald *session.Herald
+	c         *Client
+	announcer *session.Announcer
 }
 
 func (r remote) Create(ctx context.Context, n session.New) (core.Cursor, error) {
@@ -100,7 +100,7 @@ func (r remote) Move(ctx context.Context, id core.SessionID, w session.Writing, 
 func (r remote) Claim(ctx context.Context, id core.SessionID, c session.Claim) (core.Claim, error) {
 	mine, err := r.c.Claim(ctx, string(id), ClaimRequest(c))
 	if err == nil {
-		r.herald.Hold(id, mine.Head, mine.Claim)
+		r.announcer.Add(id, mine.Head, mine.Claim)
 	}
 	return mine.Claim, typed(id, err)
 }
@@ -109,7 +109,7 @@ func (r remote) Release(ctx context.Context, id core.SessionID, w session.Writin
 	if w.Writer == "" {
 		return nil
 	}
-	defer r.herald.Drop(ctx, w.Writer)
+	defer r.announcer.Drop(ctx, w.Writer)
 	return typed(id, r.c.Release(ctx, string(id), w.Head, w.Writer))
 }
 

@@ -127,14 +127,14 @@ func (c *Client) Presence(ctx context.Context) (PresenceList, error) {
 	return get[PresenceList](ctx, c, "/v1/presence", nil)
 }
 
-// Herald returns what keeps this process present at the node while it has
+// Announcer returns what keeps this process present at the node while it has
 // claims.
-func (c *Client) Herald() *session.Herald {
-	return &session.Herald{Beat: c.Beat, Leave: c.Leave}
+func (c *Client) Announcer() *session.Announcer {
+	return &session.Announcer{Heartbeat: c.Beat, Leave: c.Leave}
 }
 
 // Beat says that this process is there and which claims it has. It is to be
-// said again every session.BeatEvery.
+// said again every session.HeartbeatEvery.
 func (c *Client) Beat(ctx context.Context, p session.Presence) error {
 	err := c.sendJSON(ctx, http.MethodPut, "/v1/presence/"+url.PathEscape(p.ID), nil, p, nil)
 	if p.More > 0 && errors.Is(err, core.ErrInvalid) { // by an older node, that knows no more

@@ -63,7 +63,7 @@ var schemaNames = map[string]string{
 	"materializer/doctor.Finding":  "ExaminationFinding",
 	"core.Snapshot":                "",
 	"core.Change":                  "Change",
-	"session.Hold":                 "PresenceHold",
+	"session.HeldClaim":            "PresenceHold",
 	"engine.Step":                  "RestoreStep",
 }
 

@@ -23,9 +23,9 @@ type Finder interface {
 // A Local is a log for package session, in this process. It keeps the sessions
 // that are written to in memory until they are released.
 type Local struct {
-	sessions *Sessions
-	finder   Finder
-	herald   *session.Herald // nil where there is nobody to tell
+	sessions  *Sessions
+	finder    Finder
+	announcer *session.Announcer // nil where there is nobody to tell
 
 	mu   sync.Mutex
 	open map[core.SessionID]*Session
@@ -38,7 +38,7 @@ var _ session.Log = (*Local)(nil)
 func NewLocal(ss *Sessions, finder Finder) *Local {
 	l := &Local{sessions: ss, finder: finder, open: map[core.SessionID]*Session{}}
 	if p := ss.cfg.Presence; p != nil {
-		l.herald = &session.Herald{Beat: p.Beat, Leave: p.Leave}
+		l.announcer = &session.Announcer{Heartbeat: p.Beat, Leave: p.Leave}
 	}
 	return l
 }
@@ -196,7 +196,7 @@ func (l *Local) Claim(ctx context.Context, id core.SessionID, c session.Claim) (
 	}
 	mine, _, err := s.Claim(ctx, ClaimRequest(c))
 	if err == nil {
-		l.herald.Hold(id, headOr(c.Head), mine)
+		l.announcer.Add(id, headOr(c.Head), mine)
 	}
 	return mine, err
 }
@@ -213,7 +213,7 @@ func (l *Local) Release(ctx context.Context, id core.SessionID, w session.Writin
 	if w.Writer == "" {
 		return nil
 	}
-	defer l.herald.Drop(ctx, w.Writer)
+	defer l.announcer.Drop(ctx, w.Writer)
 	return s.Release(ctx, w.Head, w.Writer, core.Notice{})
 }
 

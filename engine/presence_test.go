@@ -49,8 +49,8 @@ func presenceOn(t *testing.T, s *embedded.Server, replicas int, name string) *st
 	return stream.NewPresence(brokerOf(t, s), "main", replicas, session.Presence{ID: "node-" + name, Agent: name, Since: time.Now().UTC()})
 }
 
-func hold(id core.SessionID, head, writer string) session.Hold {
-	return session.Hold{Session: id, Head: head, Writer: writer}
+func hold(id core.SessionID, head, writer string) session.HeldClaim {
+	return session.HeldClaim{Session: id, Head: head, Writer: writer}
 }
 
 // listed awaits a listing of n processes.
@@ -82,7 +82,7 @@ func TestAWriterIsSeenThroughEveryNodeUntilItLeaves(t *testing.T) {
 	for _, n := range nodes {
 		listed(t, n, 1+indexOf(nodes, n))
 	}
-	pi := session.Presence{ID: "writer-1", Agent: "pi", Host: "laptop", Holds: []session.Hold{hold("session-1", "main", "writer-a")}}
+	pi := session.Presence{ID: "writer-1", Agent: "pi", Host: "laptop", Holds: []session.HeldClaim{hold("session-1", "main", "writer-a")}}
 	if err := nodes[0].Beat(t.Context(), pi); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestPresenceComesBackAfterTheBrokerForgotIt(t *testing.T) {
 func TestPresenceRefusesWhatIsTooMuchOrNoName(t *testing.T) {
 	t.Parallel()
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
-	many := make([]session.Hold, session.MaxHolds+1)
+	many := make([]session.HeldClaim, session.MaxHolds+1)
 	for i := range many {
 		many[i] = hold("session-1", "main", "writer-a")
 	}
@@ -147,9 +147,9 @@ func TestPresenceRefusesWhatIsTooMuchOrNoName(t *testing.T) {
 		"a wild card":   {ID: "writer-*>"},
 		"a long word":   {ID: "writer-1", Agent: strings.Repeat("a", 1000)},
 		"many claims":   {ID: "writer-1", Holds: many},
-		"no session":    {ID: "writer-1", Holds: []session.Hold{hold("x", "main", "writer-a")}},
-		"no head":       {ID: "writer-1", Holds: []session.Hold{hold("session-1", "a head", "writer-a")}},
-		"no writer":     {ID: "writer-1", Holds: []session.Hold{hold("session-1", "main", "")}},
+		"no session":    {ID: "writer-1", Holds: []session.HeldClaim{hold("x", "main", "writer-a")}},
+		"no head":       {ID: "writer-1", Holds: []session.HeldClaim{hold("session-1", "a head", "writer-a")}},
+		"no writer":     {ID: "writer-1", Holds: []session.HeldClaim{hold("session-1", "main", "")}},
 	} {
 		if err := p.Beat(t.Context(), who); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -172,8 +172,8 @@ func TestWhatIsKnownOfAHolder(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	long, lately := now.Add(-time.Hour), now.Add(-time.Second)
 	list := []stream.Present{
-		{Presence: session.Presence{Holds: []session.Hold{hold("session-1", "main", "writer-a"), hold("session-1", "side", "writer-b")}}, Seen: lately, Alive: true},
-		{Presence: session.Presence{Holds: []session.Hold{hold("session-1", "main", "writer-a"), hold("session-2", "main", "writer-c")}}, Seen: long},
+		{Presence: session.Presence{Holds: []session.HeldClaim{hold("session-1", "main", "writer-a"), hold("session-1", "side", "writer-b")}}, Seen: lately, Alive: true},
+		{Presence: session.Presence{Holds: []session.HeldClaim{hold("session-1", "main", "writer-a"), hold("session-2", "main", "writer-c")}}, Seen: long},
 	}
 	for _, c := range []struct {
 		id     core.SessionID

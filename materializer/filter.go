@@ -55,7 +55,7 @@ const (
 // Silence is who is there to hold a session: those who hold one and are not named
 // here, by a claim before Since, are not heard of.
 type Silence struct {
-	Alive []session.Hold
+	Alive []session.HeldClaim
 	Since time.Time
 }
 

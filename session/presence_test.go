@@ -14,49 +14,51 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// An ear hears a herald, and answers that it does not.
-type ear struct {
+// A recorder records heartbeats, and answers each with an error.
+type recorder struct {
 	mu    sync.Mutex
 	heard []session.Presence
 	left  []string
 }
 
-func (e *ear) herald() *session.Herald { return &session.Herald{Beat: e.beat, Leave: e.leave} }
+func (e *recorder) announcer() *session.Announcer {
+	return &session.Announcer{Heartbeat: e.beat, Leave: e.leave}
+}
 
-func (e *ear) beat(_ context.Context, p session.Presence) error {
+func (e *recorder) beat(_ context.Context, p session.Presence) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, p)
-	return errors.New("nobody listens")
+	return errors.New("not received")
 }
 
-func (e *ear) leave(_ context.Context, id string) error {
+func (e *recorder) leave(_ context.Context, id string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.left = append(e.left, id)
 	return nil
 }
 
-// all is what was heard once everybody waits.
-func (e *ear) all() (heard []session.Presence, left []string) {
+// all returns what was recorded once all goroutines are blocked.
+func (e *recorder) all() (heard []session.Presence, left []string) {
 	synctest.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.heard), slices.Clone(e.left)
 }
 
-// A process is heard as long as it has claims, whatever becomes of single
-// beats, and has left when its last claim is over.
-func TestAProcessIsHeardWhileItHasClaims(t *testing.T) {
+// Heartbeats are sent while the process has claims, whether or not single ones
+// arrive; after the last claim the process leaves.
+func TestAnnouncerSendsHeartbeatsWhileThereAreClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var e ear
-		h := e.herald()
+		var e recorder
+		h := e.announcer()
 		for round := range 2 {
 			before, _ := e.all()
-			h.Hold("session-1", "main", core.Claim{Agent: "pi", Host: "laptop", Writer: "writer-1"})
+			h.Add("session-1", "main", core.Claim{Agent: "pi", Host: "laptop", Writer: "writer-1"})
 			e.all()
-			h.Hold("session-2", "side", core.Claim{Agent: "pi", Writer: "writer-2"})
+			h.Add("session-2", "side", core.Claim{Agent: "pi", Writer: "writer-2"})
 			heard, _ := e.all()
 			heard = heard[len(before):]
 			if len(heard) != 2 || len(heard[0].Holds) != 1 || len(heard[1].Holds) != 2 || heard[1].Host != "laptop" || heard[1].Check() != nil {
@@ -75,34 +77,33 @@ func TestAProcessIsHeardWhileItHasClaims(t *testing.T) {
 			if _, left = e.all(); len(left) != round+1 || left[round] != heard[0].ID {
 				t.Errorf("round %d: left %v", round, left)
 			}
-			h.Drop(t.Context(), "writer-2") // once more
+			h.Drop(t.Context(), "writer-2") // again
 		}
 	})
 }
 
-// However many claims a process has, what it says stays within bounds.
-func TestAProcessTellsOfItsLatestClaims(t *testing.T) {
+func TestAnnouncerListsLatestClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var e ear
-		h := e.herald()
+		var e recorder
+		h := e.announcer()
 		for i := range session.MaxHolds + 10 {
-			h.Hold("session-1", "main", core.Claim{Writer: fmt.Sprintf("writer-%d", i)})
+			h.Add("session-1", "main", core.Claim{Writer: fmt.Sprintf("writer-%d", i)})
 		}
 		heard, _ := e.all()
 		last := heard[len(heard)-1]
 		if n := len(last.Holds); n != session.MaxHolds || last.Holds[n-1].Writer != "writer-73" || last.Check() != nil {
-			t.Errorf("it tells of %d claims, the last %+v", n, last.Holds[n-1])
+			t.Errorf("it lists %d claims, the last %+v", n, last.Holds[n-1])
 		}
 		if last.More != 10 {
-			t.Errorf("it says that it has %d more", last.More)
+			t.Errorf("More is %d", last.More)
 		}
 		for i := range session.MaxHolds {
 			h.Drop(t.Context(), fmt.Sprintf("writer-%d", i+10))
 		}
-		heard, _ = e.all() // the older ones are told again
+		heard, _ = e.all() // the older ones are listed again
 		if last := heard[len(heard)-1]; len(last.Holds) != 10 || last.Holds[0].Writer != "writer-0" || last.More != 0 {
-			t.Errorf("it tells of %+v and %d more", last.Holds, last.More)
+			t.Errorf("it lists %+v and %d more", last.Holds, last.More)
 		}
 		for i := range 10 {
 			h.Drop(t.Context(), fmt.Sprintf("writer-%d", i))

@@ -48,7 +48,7 @@ func (l Life) String() string {
 func LifeOf(list []Present, id core.SessionID, head string, c *core.Claim, now time.Time) Life {
 	var last *Present
 	for i := range list {
-		if list[i].has(session.Hold{Session: id, Head: head, Writer: c.Writer}) && (last == nil || list[i].Seen.After(last.Seen)) {
+		if list[i].has(session.HeldClaim{Session: id, Head: head, Writer: c.Writer}) && (last == nil || list[i].Seen.After(last.Seen)) {
 			last = &list[i]
 		}
 	}
@@ -63,7 +63,7 @@ func LifeOf(list []Present, id core.SessionID, head string, c *core.Claim, now t
 	return Life{State: Unknown, Seen: c.Since}
 }
 
-func (p *Present) has(h session.Hold) bool {
+func (p *Present) has(h session.HeldClaim) bool {
 	for _, mine := range p.Holds {
 		if mine == h {
 			return true

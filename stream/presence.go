@@ -89,7 +89,7 @@ func (p *Presence) said(place uint64) {
 
 // Run keeps this node present until ctx ends. The error is never nil.
 func (p *Presence) Run(ctx context.Context) error {
-	tick := time.NewTicker(session.BeatEvery)
+	tick := time.NewTicker(session.HeartbeatEvery)
 	defer tick.Stop()
 	for {
 		_ = p.beatNode(ctx) // the next one may get through
@@ -162,7 +162,7 @@ func (p *Presence) put(ctx context.Context, key string, b beat) (place uint64, e
 }
 
 // makeRoom forgets what writers said, so that too many of them keep no node from
-// being seen. Those that are there say it again within session.BeatEvery.
+// being seen. Those that are there say it again within session.HeartbeatEvery.
 func (p *Presence) makeRoom(ctx context.Context) error {
 	s, err := p.js.Stream(ctx, "KV_"+p.bucketName())
 	if err != nil {

@@ -46,8 +46,8 @@ type headOf struct {
 // is at work. They follow what agents do and never hold it up: a line goes to the
 // log first, and then its head is claimed.
 type claims struct {
-	b      *Follower
-	herald *session.Herald
+	b         *Follower
+	announcer *session.Announcer
 
 	mu    sync.Mutex
 	on    bool // claims are made: Run runs
@@ -59,7 +59,7 @@ type claims struct {
 
 func newClaims(b *Follower) *claims {
 	c := &claims{
-		b: b, herald: b.cfg.Node.Herald(), held: map[headOf]*claim{}, made: map[string]bool{}, over: map[string]bool{}, asked: map[headOf]time.Time{},
+		b: b, announcer: b.cfg.Node.Announcer(), held: map[headOf]*claim{}, made: map[string]bool{}, over: map[string]bool{}, asked: map[headOf]time.Time{},
 	}
 	for _, h := range b.memory.claims() {
 		h.used = time.Now() // what it was at before it ended may go on
@@ -203,7 +203,7 @@ func (c *claims) keep(key headOf, granted core.Claim) {
 	delete(c.asked, key)
 	c.mu.Unlock()
 	if tell {
-		c.herald.Hold(key.session, key.head, granted)
+		c.announcer.Add(key.session, key.head, granted)
 	}
 }
 
@@ -218,7 +218,7 @@ func (c *claims) drop(key headOf, writer string) {
 	delete(c.held, key)
 	c.save()
 	c.mu.Unlock()
-	c.herald.Drop(atOnce, writer)
+	c.announcer.Drop(atOnce, writer)
 	if c.b.cfg.Over != nil && !h.Shared {
 		c.b.cfg.Over(key.session, key.head, writer)
 	}
@@ -384,10 +384,10 @@ func (c *claims) end(ctx context.Context) {
 	defer cancel()
 	for _, h := range c.all() {
 		if c.release(ctx, h) != nil {
-			c.herald.Drop(atOnce, h.Writer)
+			c.announcer.Drop(atOnce, h.Writer)
 		}
 	}
-	c.herald.Drop(ctx, "") // waits until others are told
+	c.announcer.Drop(ctx, "") // waits until others are told
 }
 
 // goesTo reports whether another file than f has its lines on a head.

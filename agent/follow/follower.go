@@ -19,7 +19,7 @@ import (
 // implements it.
 type Node interface {
 	Log() session.Log
-	Herald() *session.Herald
+	Announcer() *session.Announcer
 	Append(ctx context.Context, id string, lines []byte, o api.AppendOptions) (api.Appended, error)
 	Amend(ctx context.Context, id, entry string, line []byte, o api.AppendOptions) (api.Amended, error)
 	Move(ctx context.Context, id, head string, r api.MoveRequest, writer string) (api.Info, error)

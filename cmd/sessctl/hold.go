@@ -15,8 +15,8 @@ const endWithin = 10 * time.Second
 // hold announces a claim until ctx ends or another writer takes the head over, and
 // then releases it.
 func (a *app) hold(ctx context.Context, node *api.Client, id core.SessionID, c api.Claimed) error {
-	announcer := node.Herald()
-	announcer.Hold(id, c.Head, c.Claim)
+	announcer := node.Announcer()
+	announcer.Add(id, c.Head, c.Claim)
 	lost := watchClaim(ctx, node, id, c)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-type hold = session.Hold
+type hold = session.HeldClaim
 
 // frequent is a tag of half of the sessions.
 const frequent = "frequent"
