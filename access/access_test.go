@@ -32,15 +32,15 @@ func jetStream(t *testing.T, s *embedded.Server) jetstream.JetStream {
 	return js
 }
 
-// run has a book followed until the test ends.
-func run(t *testing.T, js jetstream.JetStream, log string) *access.Book {
+// run returns a token store that runs until the test ends.
+func run(t *testing.T, js jetstream.JetStream, log string) *access.TokenStore {
 	t.Helper()
-	b := access.NewBook(js, log, 1, slog.New(slog.DiscardHandler))
+	b := access.NewTokenStore(js, log, 1, slog.New(slog.DiscardHandler))
 	follow(t, b)
 	return b
 }
 
-func follow(t *testing.T, b *access.Book) {
+func follow(t *testing.T, b *access.TokenStore) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
@@ -48,8 +48,8 @@ func follow(t *testing.T, b *access.Book) {
 	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
-// await waits until check says what is wanted of bearer, nil for a good one.
-func await(t *testing.T, b *access.Book, bearer string, want error) access.Token {
+// await waits until Check returns the wanted error for bearer, or nil.
+func await(t *testing.T, b *access.TokenStore, bearer string, want error) access.Token {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -61,7 +61,7 @@ func await(t *testing.T, b *access.Book, bearer string, want error) access.Token
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-ctx.Done():
-			t.Fatalf("Check still says %v, want %v", err, want)
+			t.Fatalf("Check = %v, want %v", err, want)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func draft(name string, scope access.Scope) access.Token {
 	return access.Token{Name: name, Grant: access.Grant{Scope: scope}}
 }
 
-func make1(t *testing.T, b *access.Book, d access.Token) access.Made {
+func make1(t *testing.T, b *access.TokenStore, d access.Token) access.Issued {
 	t.Helper()
 	m, err := b.Create(t.Context(), d)
 	if err != nil {
@@ -79,7 +79,7 @@ func make1(t *testing.T, b *access.Book, d access.Token) access.Made {
 	return m
 }
 
-func TestEveryNodeLearnsOfATokenAndOfItsEnd(t *testing.T) {
+func TestTokensPropagateToAllNodes(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	one, other := run(t, jetStream(t, s), "main"), run(t, jetStream(t, s), "main")
@@ -88,7 +88,7 @@ func TestEveryNodeLearnsOfATokenAndOfItsEnd(t *testing.T) {
 	m := make1(t, one, d)
 	got := await(t, other, m.Bearer, nil)
 	if got.ID != m.ID || got.Name != "build" || got.Grant != d.Grant || got.By != "ada" || got.Created.IsZero() {
-		t.Errorf("the other node knows %+v", got)
+		t.Errorf("the other node has %+v", got)
 	}
 	for _, wrong := range []string{"", "x", m.Bearer + "x", m.Bearer[:len(m.Bearer)-1], strings.ToUpper(m.Bearer), strings.TrimPrefix(m.Bearer, "sesslog_"), "sesslog_" + m.ID + "_"} {
 		if _, err := other.Check(wrong); !errors.Is(err, access.ErrUnknown) {
@@ -101,14 +101,14 @@ func TestEveryNodeLearnsOfATokenAndOfItsEnd(t *testing.T) {
 	await(t, other, m.Bearer, access.ErrUnknown)
 	await(t, one, m.Bearer, access.ErrUnknown)
 	if _, err := other.Revoke(t.Context(), m.ID); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("to revoke it again: %v", err)
+		t.Errorf("second Revoke: %v", err)
 	}
 	if list, err := other.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("what is left: %+v, %v", list, err)
+		t.Errorf("List = %+v, %v", list, err)
 	}
 }
 
-func TestARotatedSecretIsGoodForAsLongAsWasSaid(t *testing.T) {
+func TestRotatedSecretStaysValidForGivenTime(t *testing.T) {
 	t.Parallel()
 	b := run(t, jetStream(t, embeddedtest.Start(t)), "main")
 	first := make1(t, b, draft("agent", access.Read))
@@ -119,9 +119,9 @@ func TestARotatedSecretIsGoodForAsLongAsWasSaid(t *testing.T) {
 	}
 	await(t, b, second.Bearer, nil)
 	if got := await(t, b, first.Bearer, nil); got.Former.IsZero() || got.Rotated.IsZero() {
-		t.Errorf("the token says %+v", got)
+		t.Errorf("token = %+v", got)
 	}
-	// A rotation that keeps nothing ends both secrets before it.
+	// A rotation with keep 0 ends both previous secrets.
 	third, err := b.Rotate(t.Context(), first.ID, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestARotatedSecretIsGoodForAsLongAsWasSaid(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNowhereInTheBucket(t *testing.T) {
+func TestBucketDoesNotContainSecrets(t *testing.T) {
 	t.Parallel()
 	js := jetStream(t, embeddedtest.Start(t))
 	b := run(t, js, "main")
@@ -161,7 +161,7 @@ func TestSecretsAreNowhereInTheBucket(t *testing.T) {
 	}
 }
 
-func TestATokenOfOneLogOpensNoOther(t *testing.T) {
+func TestTokenIsValidInItsLogOnly(t *testing.T) {
 	t.Parallel()
 	js := jetStream(t, embeddedtest.Start(t))
 	a, b := run(t, js, "a"), run(t, js, "b")
@@ -170,9 +170,9 @@ func TestATokenOfOneLogOpensNoOther(t *testing.T) {
 	await(t, a, m.Bearer, nil)
 	await(t, b, own.Bearer, nil)
 	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
-		t.Errorf("log b says %v of a token of log a", err)
+		t.Errorf("log b: Check of a token of log a = %v", err)
 	}
-	// Nor where somebody copies what the bucket has of it.
+	// Copying the stored form to another log does not help.
 	from, err := js.KeyValue(t.Context(), access.BucketName("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,21 +191,21 @@ func TestATokenOfOneLogOpensNoOther(t *testing.T) {
 	after := make1(t, b, draft("later", access.Read))
 	await(t, b, after.Bearer, nil)
 	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
-		t.Errorf("log b says %v of a copied token", err)
+		t.Errorf("log b: Check of a copied token = %v", err)
 	}
 }
 
-func TestAnExpiredTokenSaysSoToWhoHasItsSecret(t *testing.T) {
+func TestExpiryIsReportedToBearerOnly(t *testing.T) {
 	t.Parallel()
 	var past atomic.Int64
 	now := time.Now()
-	b := access.NewBook(jetStream(t, embeddedtest.Start(t)), "main", 1, slog.New(slog.DiscardHandler))
+	b := access.NewTokenStore(jetStream(t, embeddedtest.Start(t)), "main", 1, slog.New(slog.DiscardHandler))
 	access.SetClock(b, func() time.Time { return now.Add(time.Duration(past.Load())) })
 	follow(t, b)
 	d := draft("agent", access.Read)
 	d.Expires = now
 	if _, err := b.Create(t.Context(), d); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("a token that is over: %v", err)
+		t.Errorf("Create of an expired token: %v", err)
 	}
 	d.Expires = now.Add(time.Minute)
 	m := make1(t, b, d)
@@ -217,21 +217,21 @@ func TestAnExpiredTokenSaysSoToWhoHasItsSecret(t *testing.T) {
 	await(t, b, next.Bearer, nil)
 	past.Store(int64(30 * time.Second))
 	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
-		t.Errorf("the former secret, when its time is over: %v", err)
+		t.Errorf("the former secret after its time: %v", err)
 	}
 	if _, err := b.Check(next.Bearer); err != nil {
-		t.Errorf("the new one: %v", err)
+		t.Errorf("the new secret: %v", err)
 	}
 	past.Store(int64(time.Minute))
 	if _, err := b.Check(next.Bearer); !errors.Is(err, access.ErrExpired) {
-		t.Errorf("when the token's time is over: %v", err)
+		t.Errorf("after expiry: %v", err)
 	}
 	if _, err := b.Check("sesslog_" + m.ID + "_AAAAAAAAAAAAAAAAAAAAAAAAAA"); !errors.Is(err, access.ErrUnknown) {
 		t.Errorf("with a wrong secret: %v", err)
 	}
 }
 
-func TestUnusableTokensAreRefused(t *testing.T) {
+func TestInvalidTokensAreRejected(t *testing.T) {
 	t.Parallel()
 	b := run(t, jetStream(t, embeddedtest.Start(t)), "main")
 	make1(t, b, draft("taken", access.Read))
@@ -260,20 +260,20 @@ func TestUnusableTokensAreRefused(t *testing.T) {
 	}
 }
 
-func TestATokenIsUnknownUntilTheBookWasRead(t *testing.T) {
+func TestCheckIsUnavailableUntilTokensWereRead(t *testing.T) {
 	t.Parallel()
 	js := jetStream(t, embeddedtest.Start(t))
 	m := make1(t, run(t, js, "main"), draft("agent", access.Read))
-	b := access.NewBook(js, "main", 1, nil)
+	b := access.NewTokenStore(js, "main", 1, nil)
 	if _, err := b.Check(m.Bearer); !errors.Is(err, core.ErrUnavailable) {
-		t.Errorf("before it was read: %v", err)
+		t.Errorf("before the first read: %v", err)
 	}
 	if _, err := b.Check("what is no token at all"); !errors.Is(err, access.ErrUnknown) {
-		t.Errorf("what is none in any case: %v", err)
+		t.Errorf("a malformed token: %v", err)
 	}
 }
 
-func TestScopesIncludeThoseBelow(t *testing.T) {
+func TestScopesIncludeLowerScopes(t *testing.T) {
 	t.Parallel()
 	order := []access.Scope{access.Read, access.Write, access.Admin}
 	for i, s := range order {
@@ -283,15 +283,15 @@ func TestScopesIncludeThoseBelow(t *testing.T) {
 			}
 		}
 		if s.Includes("") || access.Scope("").Includes(s) || access.Scope("root").Includes(s) {
-			t.Errorf("an unknown scope compares with %s", s)
+			t.Errorf("an unknown scope is comparable with %s", s)
 		}
 	}
 }
 
-// TestAnAnswerOfTheServerIsNoToken has the server send a record of the log, whose
-// content somebody chose, to where tokens are kept. NATS asks for no permission to
-// name where an answer goes.
-func TestAnAnswerOfTheServerIsNoToken(t *testing.T) {
+// TestServerReplyIsNotToken makes the server send a record of the log, with chosen
+// content, to the subject of a token. NATS checks no permission for a reply
+// subject.
+func TestServerReplyIsNotToken(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	js := jetStream(t, s)
@@ -308,7 +308,7 @@ func TestAnAnswerOfTheServerIsNoToken(t *testing.T) {
 	}
 	forged := strings.Replace(string(e.Value()), `"scope":"read"`, `"scope":"admin"`, 1)
 	if forged == string(e.Value()) {
-		t.Fatalf("there is no scope in %s", forged)
+		t.Fatalf("no scope in %s", forged)
 	}
 	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "RECORDS", Subjects: []string{"records.>"}, AllowDirect: true}); err != nil {
 		t.Fatal(err)
@@ -324,14 +324,14 @@ func TestAnAnswerOfTheServerIsNoToken(t *testing.T) {
 	if err := nc.PublishRequest("$JS.API.DIRECT.GET.RECORDS.records.x", "$KV."+access.BucketName("main")+".token."+good.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	// It lands there, and is no token to anybody: not even the one in whose place
-	// it stands.
+	// The forged entry is in the bucket, but Check does not accept it, and it also
+	// invalidates the token that it replaced.
 	await(t, b, good.Bearer, access.ErrUnknown)
 	if e, err = kv.Get(t.Context(), "token."+good.ID); err != nil || string(e.Value()) != forged {
-		t.Fatalf("the bucket has %v, %v", e, err)
+		t.Fatalf("the bucket contains %v, %v", e, err)
 	}
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("the tokens are %+v, %v", list, err)
+		t.Errorf("List = %+v, %v", list, err)
 	}
 	after := make1(t, b, draft("after", access.Read))
 	await(t, b, after.Bearer, nil)

@@ -2,5 +2,5 @@ package access
 
 import "time"
 
-// SetClock has a book that nobody uses yet take now for the time.
-func SetClock(b *Book, now func() time.Time) { b.now = now }
+// SetClock replaces the clock of a store that is not in use yet.
+func SetClock(ts *TokenStore, now func() time.Time) { ts.now = now }

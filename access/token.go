@@ -13,14 +13,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Scope says what kind of acts are allowed. Each includes the ones before it.
+// A Scope is a level of permission. Each includes the ones before it.
 type Scope string
 
-// Scopes, the least first.
+// The scopes, lowest first.
 const (
-	Read  Scope = "read"  // see sessions
-	Write Scope = "write" // make sessions and write to them, trash included
-	Admin Scope = "admin" // all else: erase, redact, hold, repair, restore, tokens
+	Read  Scope = "read"  // read sessions
+	Write Scope = "write" // create, write and trash sessions
+	Admin Scope = "admin" // everything else: erase, redact, hold, repair, restore, tokens
 )
 
 var ranks = map[Scope]int{Read: 1, Write: 2, Admin: 3}
@@ -33,33 +33,33 @@ func ParseScope(s string) (Scope, error) {
 	return Scope(s), nil
 }
 
-// Includes reports whether s allows what other allows. No scope includes one
-// that is unknown, and an unknown one includes nothing.
+// Includes reports whether s allows everything that other allows. An unknown scope
+// includes nothing and is included in none.
 func (s Scope) Includes(other Scope) bool {
 	return ranks[other] > 0 && ranks[s] >= ranks[other]
 }
 
-// Limits bound what the bearer of a token may have of one node. Zero is no bound
-// of the token's own.
+// Limits bound the use of one node by the bearer of a token. Zero means that only
+// the node's limit applies.
 type Limits struct {
-	Rate      int   `json:"rate,omitempty"`      // requests a second; as many may come at once
-	Body      int64 `json:"body,omitempty"`      // bytes of one request
-	Followers int   `json:"followers,omitempty"` // streams of events open at once
+	Rate      int   `json:"rate,omitempty"`      // requests per second, and the burst
+	Body      int64 `json:"body,omitempty"`      // bytes per request
+	Followers int   `json:"followers,omitempty"` // concurrent event streams
 }
 
-// A Grant is what somebody may do.
+// A Grant is what a caller may do.
 type Grant struct {
 	Scope Scope `json:"scope"`
-	// Prefix is what the ids of sessions must begin with; empty for all sessions
-	// of the log.
+	// Prefix limits the grant to sessions whose ids start with it; empty means
+	// all sessions of the log.
 	Prefix string `json:"prefix,omitempty"`
 	Limits Limits `json:"limits,omitzero"`
 }
 
-// Reaches reports whether the grant is for the session called id.
+// Reaches reports whether the grant includes the session id.
 func (g Grant) Reaches(id string) bool { return strings.HasPrefix(id, g.Prefix) }
 
-// Bounds of what a grant and a token say.
+// The limits of the fields of a grant and a token.
 const (
 	maxPrefix    = 128
 	maxName      = 64
@@ -68,43 +68,43 @@ const (
 	maxFollowers = 100_000
 )
 
-// Check returns core.ErrInvalid naming what is wrong with g.
+// Check returns core.ErrInvalid with the first fault of g, or nil.
 func (g Grant) Check() error {
 	if _, err := ParseScope(string(g.Scope)); err != nil {
 		return err
 	}
 	if len(g.Prefix) > maxPrefix || strings.Trim(g.Prefix, idChars) != "" {
-		return fmt.Errorf("prefix %.140q: it is what ids begin with, up to %d of A-Z a-z 0-9 _ -: %w", g.Prefix, maxPrefix, core.ErrInvalid)
+		return fmt.Errorf("prefix %.140q: must be the start of an id, up to %d of A-Z a-z 0-9 _ -: %w", g.Prefix, maxPrefix, core.ErrInvalid)
 	}
 	if g.Prefix != "" && g.Scope == Admin {
-		return fmt.Errorf("scope admin is for the whole log, prefix %s is not; use read or write with a prefix: %w", g.Prefix, core.ErrInvalid)
+		return fmt.Errorf("prefix %s: scope admin applies to the whole log; use read or write with a prefix: %w", g.Prefix, core.ErrInvalid)
 	}
 	l := g.Limits
 	if l.Rate < 0 || l.Rate > maxRate || l.Body < 0 || l.Followers < 0 || l.Followers > maxFollowers {
-		return fmt.Errorf("limits %+v: rate and followers are from 0 to %d, body is not negative; 0 is no bound: %w", l, maxRate, core.ErrInvalid)
+		return fmt.Errorf("limits %+v: rate and followers must be 0 to %d, body must not be negative; 0 means no limit: %w", l, maxRate, core.ErrInvalid)
 	}
 	return nil
 }
 
 const idChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// A Token is what the log knows of one: never its secret.
+// A Token describes a token, without its secret.
 type Token struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // for people
 	Grant
-	By      string    `json:"by,omitempty"` // who made it
+	By      string    `json:"by,omitempty"` // the author
 	Created time.Time `json:"created"`
-	Rotated time.Time `json:"rotated,omitzero"` // when it got the secret that it has
-	Expires time.Time `json:"expires,omitzero"` // zero for never
-	Former  time.Time `json:"former,omitzero"`  // until when the secret before this one is good, too
-	Used    time.Time `json:"used,omitzero"`    // about when it was used last: the hour
+	Rotated time.Time `json:"rotated,omitzero"` // when it got the current secret
+	Expires time.Time `json:"expires,omitzero"` // zero means never
+	Former  time.Time `json:"former,omitzero"`  // until when the previous secret is valid
+	Used    time.Time `json:"used,omitzero"`    // the hour of the last use
 }
 
-// check returns core.ErrInvalid naming what is wrong with a token to be made.
+// check returns core.ErrInvalid with the first fault of a new token, or nil.
 func (t Token) check() error {
 	if t.Name == "" || len(t.Name) > maxName || !utf8.ValidString(t.Name) || strings.ContainsFunc(t.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fmt.Errorf("name %.80q: name the token, in 1 to %d bytes of one line, after who is to carry it: %w", t.Name, maxName, core.ErrInvalid)
+		return fmt.Errorf("name %.80q: must be 1 to %d bytes on one line; use the name of the bearer: %w", t.Name, maxName, core.ErrInvalid)
 	}
 	if len(t.By) > maxBy {
 		return fmt.Errorf("by has %d bytes, %d are allowed: %w", len(t.By), maxBy, core.ErrInvalid)
@@ -112,28 +112,26 @@ func (t Token) check() error {
 	return t.Grant.Check()
 }
 
-// kept is a token as the bucket has it.
-type kept struct {
+// storedToken is the stored form of a token.
+type storedToken struct {
 	Token
 	Hash       string `json:"hash"`
 	FormerHash string `json:"formerHash,omitempty"`
 }
 
-// secretPrefix makes a token known as one, for people and for programs that look
-// for secrets where none should be.
+// secretPrefix identifies a token to people and secret scanners.
 const secretPrefix = "sesslog_"
 
-// made returns a new id and a new secret, which has some 130 bits that nobody
-// can guess. That is why a plain digest of it is enough: there is no list of
-// likely secrets to try.
-func madeID() string     { return strings.ToLower(rand.Text()[:12]) }
-func madeSecret() string { return rand.Text() }
+func newTokenID() string { return strings.ToLower(rand.Text()[:12]) }
 
-// bearer is what is shown to whoever made a token, and what a request carries.
+// newSecret returns a random secret of about 130 bits. It cannot be guessed, so a
+// plain digest of it is enough.
+func newSecret() string { return rand.Text() }
+
+// bearer returns the text that a request carries.
 func bearer(id, secret string) string { return secretPrefix + id + "_" + secret }
 
-// parse splits what a request carries. ok is false for what is no token of a
-// book.
+// parse splits the text that a request carries. ok is false if it is not a token.
 func parse(bearer string) (id, secret string, ok bool) {
 	rest, ok := strings.CutPrefix(bearer, secretPrefix)
 	if !ok || len(rest) > 256 {
@@ -143,20 +141,19 @@ func parse(bearer string) (id, secret string, ok bool) {
 	return id, secret, ok && isTokenID(id)
 }
 
-// isTokenID reports whether id can be a token's: it becomes part of a key.
+// isTokenID reports whether id is valid. An id becomes part of a key.
 func isTokenID(id string) bool {
 	return len(id) == 12 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// digest is what is kept of a secret. The log's name and the token's id are in
-// it: what is copied to another log or another token opens nothing there.
+// digest returns the stored form of a secret. It depends on the log's name and the
+// token's id, so that it is useless if copied to another log or token.
 func digest(log, id, secret string) string {
 	sum := sha256.Sum256([]byte("sesslog token\x00" + log + "\x00" + id + "\x00" + secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Same reports whether two secrets are the same, in a time that says nothing
-// about where they differ or how long they are.
+// Same reports whether two secrets are equal, in constant time.
 func Same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

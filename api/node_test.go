@@ -98,7 +98,7 @@ func startNode(t *testing.T, opts ...nodeOption) *node {
 	cfg := api.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Audit: audit, Remover: remover, Node: "test", Version: "test", Logger: quiet,
-		Tokens: access.NewBook(js, log.Name(), 1, quiet),
+		Tokens: access.NewTokenStore(js, log.Name(), 1, quiet),
 	}
 	cfg.Doctor = &doctor.Doctor{
 		Log: log, Sessions: sessions, Materializer: mat, Directory: directory, Bucket: bucket, Blobs: blobs, Audit: audit,

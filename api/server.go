@@ -51,7 +51,7 @@ type Config struct {
 	// AnyHost has a node that asks nobody for a token answer under any name, not
 	// to localhost alone.
 	AnyHost bool
-	Tokens  *access.Book  // the log's tokens; nil where the node knows none
+	Tokens  *access.TokenStore  // the log's tokens; nil where the node knows none
 	Uploads *upload.Store // of bodies that come in parts; nil where the node takes none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.

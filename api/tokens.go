@@ -15,7 +15,7 @@ import (
 type Token = access.Token
 
 // MadeToken is a token with its secret, as its maker sees it, once.
-type MadeToken = access.Made
+type MadeToken = access.Issued
 
 // TokenLimits bound what the bearer of a token may have of one node.
 type TokenLimits = access.Limits

@@ -63,7 +63,7 @@ type node struct {
 	materializer *materializer.Materializer
 
 	collector *gc.Collector
-	tokens    *access.Book
+	tokens    *access.TokenStore
 	uploads   *upload.Store // nil if the node accepts none
 	server    *api.Server
 
@@ -191,9 +191,9 @@ func (n *node) openServer(ctx context.Context) (err error) {
 		Log: n.log, Sessions: n.sessions, Bucket: n.bucket, Blobs: n.blobs, Node: n.cfg.Node,
 		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
 	})
-	n.tokens = access.NewBook(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
+	n.tokens = access.NewTokenStore(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
 	if n.cfg.Closed() { // create the bucket now, while this node has the permission
-		if err := n.tokens.Make(ctx); err != nil {
+		if err := n.tokens.Init(ctx); err != nil {
 			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
 		}
 	}
