@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // TestAccessIsLoggedWithoutWhatSessionsHold reads, writes, searches and fails,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 )
 

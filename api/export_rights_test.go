@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // RoutePatterns are the calls that a server has handlers for, sorted.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // inside is who speaks through Inside: a part of this process, that may read and

@@ -3,8 +3,8 @@ package api_test
 import (
 	"testing"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // A part of the node's own process reads and writes without a token or a

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 // maxSpending bounds how many callers a node counts for; whoever has not been

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 )
 

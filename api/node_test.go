@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"

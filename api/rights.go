@@ -1,6 +1,6 @@
 package api
 
-import "github.com/sesslog/sesslog/access"
+import "github.com/sesslog/sesslog/api/access"
 
 // An about says how a call stands to the sessions that its caller is bound to.
 type about int

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 )
 
 var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden and testdata/prefix.golden anew")

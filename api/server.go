@@ -16,7 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
@@ -51,8 +51,8 @@ type Config struct {
 	// AnyHost has a node that asks nobody for a token answer under any name, not
 	// to localhost alone.
 	AnyHost bool
-	Tokens  *access.TokenStore  // the log's tokens; nil where the node knows none
-	Uploads *upload.Store // of bodies that come in parts; nil where the node takes none
+	Tokens  *access.TokenStore // the log's tokens; nil where the node knows none
+	Uploads *upload.Store      // of bodies that come in parts; nil where the node takes none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.
 	NeedCertificate bool

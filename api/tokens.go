@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/upload"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/config"
-	"github.com/sesslog/sesslog/metrics"
+	"github.com/sesslog/sesslog/internal/metrics"
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/sesslog/sesslog/access"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/config"
 )
 

@@ -42,9 +42,9 @@ func TestAlertsThatDoOtherwiseAreNoticed(t *testing.T) {
 	t.Parallel()
 	rules := string(read(t, "../../deploy/monitoring/alerts.yaml"))
 	for alert, change := range map[string][2]string{
-		"SesslogNatsLost":    {"sesslog_nats_up == 0", "sesslog_nats_up == 2"},        // never fires
-		"SesslogNodeDown":    {`up{job="sesslog"} == 0`, `up == 0`},                   // fires for another's
-		"SesslogDiskFilling": {"for: 5m\n", "for: 1m\n"},                              // fires too soon
+		"SesslogNatsLost":    {"sesslog_nats_up == 0", "sesslog_nats_up == 2"},             // never fires
+		"SesslogNodeDown":    {`up{job="sesslog"} == 0`, `up == 0`},                        // fires for another's
+		"SesslogDiskFilling": {"for: 5m\n", "for: 1m\n"},                                   // fires too soon
 		"SesslogLags":        {"its listings are stale", "{{ $value | humanize }} behind"}, // says something else
 	} {
 		at := strings.Index(rules, "- alert: "+alert+"\n")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sesslog/sesslog/access"
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
