@@ -12,11 +12,11 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// mark is that of the last change which tx sees.
+// mark returns the mark of the last change that tx sees.
 func (x *Index) mark(ctx context.Context, tx *sql.Tx) (materializer.Mark, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, `SELECT max(
-		coalesce((SELECT max(change) FROM sessions), 0), coalesce((SELECT max(change) FROM gone), 0))`).Scan(&last)
+		coalesce((SELECT max(change) FROM sessions), 0), coalesce((SELECT max(change) FROM removed), 0))`).Scan(&last)
 	return x.markAt(last), err
 }
 
@@ -24,13 +24,13 @@ func (x *Index) markAt(change int64) materializer.Mark {
 	return materializer.Mark(fmt.Sprintf("%s-%d", x.db.epoch, change))
 }
 
-// changeAt reads a mark. core.ErrLost where it is of another directory, or of so
-// long ago that it is not known any more what went away since.
+// changeAt parses a mark. It returns core.ErrLost if the mark is of another file,
+// or so old that sessions removed since are no longer known.
 func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (int64, error) {
 	epoch, number, _ := strings.Cut(string(m), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("after %q is no mark of a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
+		return 0, fmt.Errorf("after %q is not the mark of a listing: %w", m[:min(len(m), 80)], core.ErrInvalid)
 	}
 	var trimmed int64
 	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'trimmed'`).Scan(&trimmed)
@@ -38,7 +38,7 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (
 		return 0, err
 	}
 	if epoch != x.db.epoch || n < trimmed {
-		return 0, fmt.Errorf("after %q is of another node's directory, or of one that was made again: %w", m[:min(len(m), 80)], core.ErrLost)
+		return 0, fmt.Errorf("after %q is of another node's directory, or of one that was rebuilt: list again: %w", m[:min(len(m), 80)], core.ErrLost)
 	}
 	return n, nil
 }
@@ -59,7 +59,7 @@ func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materi
 		}
 		rows, err := tx.QueryContext(ctx, `SELECT change, id, row FROM (
 			SELECT s.change AS change, s.id AS id, CASE WHEN `+w.String()+` THEN (SELECT d.row FROM details d WHERE d.n = s.n) END AS row FROM sessions s WHERE s.change > ?
-			UNION ALL SELECT g.change, g.id, NULL FROM gone g WHERE g.change > ?)
+			UNION ALL SELECT g.change, g.id, NULL FROM removed g WHERE g.change > ?)
 			ORDER BY change LIMIT ?`, slices.Concat(w.args, []any{from, from, limit})...)
 		if err != nil {
 			return err

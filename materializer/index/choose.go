@@ -7,29 +7,30 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// What it costs to look up a row, beside that of going on to the next in an index
-// that has all there is to look at, and within which number of rows it is decided
-// that few are few.
+// lookup is the cost of looking up a row, relative to the cost of the next entry of
+// a covering index. minWorth and maxWorth bound how many rows of an access path are
+// counted.
 const (
 	lookup   = 10
 	minWorth = 500
 	maxWorth = 20_000
-	// fewEnough is below what cost no text is looked for to find fewer.
+	// fewEnough is the cost below which no trigram index is tried to find fewer
+	// rows.
 	fewEnough = 1000
 )
 
-// choose finds the cheapest way: through the sessions that one of the filter's
-// conditions leaves, where these are few, or else through all in the listing's
-// order until the page is full. The engine is not left to guess, for it keeps no
-// statistics that would tell; each way is counted as far as it is worth it.
+// choose selects the cheapest access path: through the sessions that one of the
+// filter's conditions leaves, if these are few, or else through all sessions in the
+// listing's order until the page is full. SQLite has no statistics to choose by, so
+// each path is counted, as far as that is worth it.
 func (l *listing) choose() error {
 	l.from = "sessions s INDEXED BY by_" + string(l.order.sort)
 	ordered := -1
 	if l.order.sort == materializer.SortModified {
-		ordered = slices.IndexFunc(l.where.ways, func(c way) bool { return c.ordered })
+		ordered = slices.IndexFunc(l.where.paths, func(c accessPath) bool { return c.ordered })
 	}
-	if ordered == 0 && len(l.where.ways) == 1 {
-		l.take(l.where.ways[0], "")
+	if ordered == 0 && len(l.where.paths) == 1 {
+		l.take(l.where.paths[0], "")
 		return nil
 	}
 	var total int
@@ -37,7 +38,7 @@ func (l *listing) choose() error {
 		return err
 	}
 	least := math.MaxInt
-	for _, c := range l.where.ways {
+	for _, c := range l.where.paths {
 		cost := lookup
 		if c.covers && !l.where.wide {
 			cost = 1
@@ -59,25 +60,25 @@ func (l *listing) choose() error {
 	}
 	// Part of the order's index, in the same order, is never longer than all of it.
 	if least == math.MaxInt && ordered >= 0 {
-		l.take(l.where.ways[ordered], "")
+		l.take(l.where.paths[ordered], "")
 	}
 	return nil
 }
 
-// take has the listing go c's way.
-func (l *listing) take(c way, these string) {
+// take selects access path c.
+func (l *listing) take(c accessPath, these string) {
 	l.from, l.first = c.from, c.args
 	switch {
-	case c.text != "": // asking for it twice costs more than keeping the answer
+	case c.text != "": // a second full-text query costs more than keeping its result
 		l.from, l.first = "json_each(?) AS c CROSS JOIN sessions s NOT INDEXED ON s.n = c.value", []any{these}
 	case c.from == "":
 		l.from = "(SELECT n FROM (" + c.query + ")) AS c CROSS JOIN sessions s NOT INDEXED ON s.n = c.n"
 	}
 }
 
-// count counts the sessions of a way, up to most. It returns those of a text, too,
-// as a list in JSON.
-func (l *listing) count(c way, most int) (n int, these string, err error) {
+// count counts the sessions of an access path, up to most. For a full-text path it
+// also returns them, as a JSON list.
+func (l *listing) count(c accessPath, most int) (n int, these string, err error) {
 	list := `''`
 	if c.text != "" {
 		list = `json_group_array(n)`
@@ -87,8 +88,8 @@ func (l *listing) count(c way, most int) (n int, these string, err error) {
 	return n, these, err
 }
 
-// worth is how many rows of a way, each at that cost, take no longer than it takes
-// to meet a page of as rare ones among all.
+// worth returns how many rows of an access path, at this cost each, take as long as
+// walking all sessions until a page of equally rare ones is full.
 func (l *listing) worth(total, cost int) int {
 	if l.limit == 0 {
 		return math.MaxInt32

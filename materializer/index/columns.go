@@ -12,20 +12,20 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// columns are what a row is found and ordered by.
+// columns are the values by which a row is found and ordered.
 type columns struct {
 	id, agentID, dialect, cwd string
-	name, look                string
+	name, heading             string
 	created, modified         int64
 	cost                      float64
 	claims                    string
-	row                       string // all of it, as JSON
+	row                       string // the whole row, as JSON
 }
 
 func columnsOf(v *materializer.View) (columns, error) {
 	r := v.Row
 	if math.IsNaN(r.Usage.Cost) || math.IsInf(r.Usage.Cost, 0) {
-		r.Usage.Cost = 0 // JSON has no such number
+		r.Usage.Cost = 0 // JSON cannot represent it
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func columnsOf(v *materializer.View) (columns, error) {
 		id: string(r.ID), agentID: clean(r.AgentID), dialect: clean(r.Dialect), cwd: clean(r.CWD),
 		name: folded(r.Name), cost: r.Usage.Cost, row: string(b),
 	}
-	c.look = c.name + between + folded(r.First)
+	c.heading = c.name + fieldSep + folded(r.First)
 	c.created, _ = millis(r.Created)
 	c.modified = c.created
 	if ms, ok := millis(r.Modified); ok {
@@ -46,10 +46,10 @@ func columnsOf(v *materializer.View) (columns, error) {
 	return c, err
 }
 
-// between stands between a name and a first message; no text holds it.
-const between = "\x1f"
+// fieldSep separates a name from a first message. No text contains it.
+const fieldSep = "\x1f"
 
-// folded is s as names and first messages are compared.
+// folded returns s in the form in which names and first messages are compared.
 func folded(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -59,14 +59,15 @@ func folded(s string) string {
 	}, strings.ToLower(clean(s)))
 }
 
-// Marks are what sessions can have several of. The first letter says what it is.
+// Marks are attributes that a session can have several of. The first letter is the
+// kind.
 const (
 	tagMark    = "t"
 	labelMark  = "l"
 	holderMark = "h"
 )
 
-// marksOf are the marks of a row, each once, in order.
+// marksOf returns the marks of a row, sorted and without duplicates.
 func marksOf(v *materializer.View, labels map[string]string) []string {
 	var ms []string
 	for _, tag := range v.Row.Tags {
@@ -86,13 +87,13 @@ func marksOf(v *materializer.View, labels map[string]string) []string {
 	return slices.Compact(ms)
 }
 
-// mark is s as a mark of a kind.
+// mark returns s as a mark of this kind.
 func mark(kind, s string) string { return kind + clean(materializer.Clip(s)) }
 
-// maxLabels is how many labels of a session can be asked for.
+// maxLabels limits how many labels of a session can be found.
 const maxLabels = 256
 
-// relabel returns labels, by entry, with one that was set or cleared.
+// relabel returns labels, by entry, after one was set or cleared.
 func relabel(labels map[string]string, target, label string) map[string]string {
 	labels = maps.Clone(labels)
 	if labels == nil {
@@ -108,7 +109,7 @@ func relabel(labels map[string]string, target, label string) map[string]string {
 	return labels
 }
 
-// millis reads a time of ISO 8601. One without a zone is taken for UTC.
+// millis parses a time in ISO 8601. A time without a zone is UTC.
 func millis(s string) (int64, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -118,7 +119,7 @@ func millis(s string) (int64, bool) {
 	return 0, false
 }
 
-// holdersOf are the rows of the table holders.
+// A holder is a row of the table holders.
 type holder struct {
 	head, writer string
 	since        int64

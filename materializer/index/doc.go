@@ -1,24 +1,31 @@
-// Package index is the directory of a log: a row for each session, and the text
-// of all sessions, in one SQLite file on the node's own disk.
+// Package index is the directory of a log: a row for each session, the text of all
+// sessions, and the prompts that people gave, in one SQLite file on the node's own
+// disk.
 //
-// The promises:
+// Guarantees:
 //
-//   - It is made of the log and nothing else. A file that is lost, damaged, or of
-//     another version or log is made again.
-//   - Rows, text and the floors that speak for them are written in one
-//     transaction: after a crash the file knows less, never something else.
-//   - It keeps what has changed in memory until it is written, within bounds, and
-//     nothing for each session. A million rows take no more memory than ten.
-//   - Where a page of a listing ends is said by what it was ordered by and an id,
-//     so rows that change or go away in between move no others.
-//   - Every change of a row has a number. A listing says which was the last, and
-//     Changes goes on from there: nothing lies between the two.
-//   - An entry that was replaced leaves no text, and an erased session none at
-//     all: what is deleted is overwritten, in the file and in its write-ahead log.
-//   - No query is a syntax error of the engine's.
+//   - The file is derived from the log alone. A file that is lost, corrupt, or of
+//     another version or log is rebuilt.
+//   - Rows, text, prompts and floors are written in one transaction. After a crash
+//     the file may lag, but it is consistent.
+//   - Changed sessions are in memory until they are written, within limits. Other
+//     sessions take no memory, however many there are.
+//   - A page of a listing ends at a sort key and an id, so rows that change or
+//     disappear between two pages do not shift others.
+//   - Every change of a row has a number. A listing returns the last one, and
+//     Changes continues after it without a gap.
+//   - A replaced entry leaves no text, an erased session none at all: deleted
+//     content is overwritten, in the file and in its write-ahead log.
+//   - No query is a syntax error of FTS5.
 //
-// What is kept of a session's text is bounded: 4 KiB of an entry, 1 KiB of a
-// tool's output, and of all together the newest 256 KiB. Images, base64 and
-// thoughts are left out. The package does not know what agents' lines look like:
-// dialects do.
+// The text kept of a session is bounded: 4 KiB of an entry, 1 KiB of a tool's
+// output, and the newest 256 KiB in total. Images, base64 and thoughts are left
+// out. Prompts are kept longer, up to 64 KiB each and for the whole session: a
+// prompt that repeats the one before it is kept once, and a prompt that forks share
+// is found once. Sessions in the trash have none.
+//
+// Words are those of Unicode. In scripts without spaces each letter is a word. Case
+// and accents do not matter.
+//
+// The package does not depend on the format of agents' lines: dialects parse them.
 package index

@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// flush writes what waits. What cannot be written goes on waiting.
+// flush writes what is pending. What cannot be written stays pending.
 func (x *Index) flush(ctx context.Context) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
@@ -22,33 +22,33 @@ func (x *Index) flush(ctx context.Context) {
 	err := x.db.write(ctx, b)
 	switch {
 	case err == nil:
-		x.wrote(b)
+		x.committed(b)
 		if x.failing {
 			x.failing = false
 			x.cfg.Logger.Info("the directory is written again", "file", x.cfg.Path)
 		}
 	case isCorrupt(err):
 		x.report(err)
-		x.putBack(b)
+		x.requeue(b)
 		x.rebuild(ctx)
 	default:
-		x.putBack(b)
+		x.requeue(b)
 		if !x.failing && ctx.Err() == nil {
 			x.failing = true
-			x.cfg.Logger.Warn("the directory is not written; trying again every second", "file", x.cfg.Path, "err", err)
+			x.cfg.Logger.Warn("the directory cannot be written; retrying every second", "file", x.cfg.Path, "err", err)
 		}
 	}
 }
 
-// A batch is what is written at once: changes, the oldest first, and the floors
-// that speak for them.
+// A batch is written at once: changes, the oldest first, and the floors that are
+// true after them.
 type batch struct {
 	ids     []core.SessionID
 	changes map[core.SessionID]*change
 	floors  map[int]materializer.Floor
 }
 
-// take takes what waits. It stays known to Seq until wrote or putBack.
+// take takes what is pending. Seq still finds it until committed or requeue.
 func (x *Index) take() batch {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -58,11 +58,11 @@ func (x *Index) take() batch {
 			b.floors[shard] = f
 		}
 	}
-	x.flight, x.pending, x.order, x.weight = x.pending, map[core.SessionID]*change{}, nil, 0
+	x.inFlight, x.pending, x.order, x.weight = x.pending, map[core.SessionID]*change{}, nil, 0
 	return b
 }
 
-func (x *Index) wrote(b batch) {
+func (x *Index) committed(b batch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	maps.Copy(x.saved, b.floors)
@@ -71,20 +71,20 @@ func (x *Index) wrote(b batch) {
 			x.remember(id, seq)
 		}
 	}
-	x.flight, x.live = nil, x.db.live
+	x.inFlight, x.live = nil, x.db.live
 	if len(b.changes) > 0 {
 		close(x.changed)
 		x.changed = make(chan struct{})
 	}
 }
 
-// putBack has b wait again, behind what came since. Beyond what may wait it is
-// dropped, and so are the floors that would speak for it: the next start reads it
-// from the log.
-func (x *Index) putBack(b batch) {
+// requeue makes b pending again, without replacing newer changes. If too much is
+// pending the rest is dropped, and no floor is written any more: the next start
+// reads it from the log.
+func (x *Index) requeue(b batch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.flight = nil
+	x.inFlight = nil
 	for _, id := range b.ids {
 		old := b.changes[id]
 		if c := x.pending[id]; c != nil {
@@ -99,7 +99,7 @@ func (x *Index) putBack(b batch) {
 			x.drop()
 			return
 		}
-		c := x.at(id)
+		c := x.pendingOf(id)
 		*c = *old
 		if c.view != nil {
 			x.weight += c.view.Row.Size
@@ -107,14 +107,14 @@ func (x *Index) putBack(b batch) {
 	}
 }
 
-// drop notes that something that was put will not be written by this run. x.mu
+// drop notes that something that was put will not be written by this process. x.mu
 // is held.
 func (x *Index) drop() {
 	if x.dropped {
 		return
 	}
 	x.dropped = true
-	x.cfg.Logger.Error("the directory cannot keep what it is told; once the file can be written again, start the node anew", "file", x.cfg.Path)
+	x.cfg.Logger.Error("too much is waiting for the directory; once its file can be written again, restart the node", "file", x.cfg.Path)
 }
 
 func (x *Index) isDamaged() bool {
@@ -123,8 +123,7 @@ func (x *Index) isDamaged() bool {
 	return x.damaged
 }
 
-// rebuild makes the file anew and says that every shard is lost. x.writing is
-// held.
+// rebuild creates the file again and marks every shard as lost. x.writing is held.
 func (x *Index) rebuild(ctx context.Context) {
 	x.file.Lock()
 	defer x.file.Unlock()
@@ -138,9 +137,9 @@ func (x *Index) rebuild(ctx context.Context) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			x.cfg.Logger.Error("the directory cannot be made again; trying again every second", "file", x.cfg.Path, "err", err)
+			x.cfg.Logger.Error("the directory cannot be rebuilt; retrying every second", "file", x.cfg.Path, "err", err)
 		}
-		return // it is still damaged
+		return // still damaged
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

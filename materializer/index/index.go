@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// Config is what an Index needs to know.
+// Config configures an Index.
 type Config struct {
 	Path   string       // of the file
 	Log    string       // the log's name
@@ -26,38 +26,39 @@ type Config struct {
 type Index struct {
 	cfg Config
 
-	// writing is held by who writes, file for writing by who replaces db.
+	// writing is held while the file is written. file is held for writing while db
+	// is replaced.
 	writing sync.Mutex
 	file    sync.RWMutex
 	db      *file
-	failing bool // the last write did; guarded by writing
+	failing bool // the last write failed; guarded by writing
 	syncs   sync.WaitGroup
 
-	mu      sync.Mutex
-	pending map[core.SessionID]*change
-	order   []core.SessionID // of pending, the oldest first
-	weight  int64            // of pending, in bytes
-	flight  map[core.SessionID]*change
-	recent  [2]map[core.SessionID]uint64 // seqs that were written lately
-	floors  map[int]materializer.Floor
-	saved   map[int]materializer.Floor
-	lost    map[int]bool
-	dropped bool // something could not be kept until the file takes it again
-	live    int
-	changed chan struct{} // closed and replaced when rows change
-	damaged bool          // a query found the file so
+	mu       sync.Mutex
+	pending  map[core.SessionID]*change
+	order    []core.SessionID // keys of pending, the oldest first
+	weight   int64            // size of pending in bytes
+	inFlight map[core.SessionID]*change
+	recent   [2]map[core.SessionID]uint64 // seqs of rows written recently
+	floors   map[int]materializer.Floor
+	saved    map[int]materializer.Floor
+	lost     map[int]bool
+	dropped  bool // something that was put is lost until the next start
+	live     int
+	changed  chan struct{} // closed and replaced when rows change
+	damaged  bool          // a query found the file corrupt
 }
 
 var _ materializer.Directory = (*Index)(nil)
 
-// A change is what is to be written of a session.
+// A change is a pending write of a session.
 type change struct {
-	forget bool // what is there goes first
+	forget bool // delete what is there first
 	view   *materializer.View
 }
 
-// seq is that of the row after the change; known is false where the row that is
-// there decides.
+// seq returns the seq of the row after the change. known is false if the stored row
+// decides.
 func (c *change) seq() (seq uint64, known bool) {
 	if c.view != nil {
 		return c.view.Row.Seq, true
@@ -65,20 +66,20 @@ func (c *change) seq() (seq uint64, known bool) {
 	return 0, c.forget
 }
 
-// Bounds of what waits to be written.
+// Limits of what is pending.
 const (
 	maxPending = 2048
 	maxWeight  = 32 << 20
 	maxRecent  = 1 << 15
 )
 
-// flushEvery is how long what was put may be in memory alone. What a crash loses
-// of it is made again from the log.
+// flushEvery is how long a put may be in memory only. What a crash loses of it is
+// read from the log again.
 const flushEvery = time.Second
 
-// Open opens the index in a file, making it where it is absent. A file that is
-// damaged, or of another version or log, is removed, with a warning, and made
-// anew. fs.ErrNotExist where the directory that it is to be in is absent.
+// Open opens the index in a file, and creates it if there is none. A file that is
+// corrupt, or of another version or log, is removed with a warning and created
+// again. It returns fs.ErrNotExist if the file's directory does not exist.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -90,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	cfg.Path = path
 	db, err := openFile(ctx, path, cfg.Log)
 	if isUnusable(err) {
-		cfg.Logger.Warn("the directory cannot be used; making it again from the log", "file", path, "err", err)
+		cfg.Logger.Warn("the directory cannot be used; rebuilding it from the log", "file", path, "err", err)
 		if err = removeFile(path); err == nil {
 			db, err = openFile(ctx, path, cfg.Log)
 		}
@@ -107,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	return x, nil
 }
 
-// Close closes the file. Run must have returned, and nobody may call anything.
+// Close closes the file. Run must have returned, and no other call may be running.
 func (x *Index) Close() error {
 	x.syncs.Wait()
 	x.writing.Lock()
@@ -126,7 +127,7 @@ func (x *Index) Put(v materializer.View) {
 		return
 	}
 	x.mu.Lock()
-	c := x.at(v.Row.ID)
+	c := x.pendingOf(v.Row.ID)
 	if c.view == nil || c.view.Row.Seq < v.Row.Seq {
 		if c.view != nil {
 			x.weight -= c.view.Row.Size
@@ -141,12 +142,12 @@ func (x *Index) Put(v materializer.View) {
 	}
 }
 
-// isFull reports whether enough waits to be written. x.mu is held.
+// isFull reports whether enough is pending to be written. x.mu is held.
 func (x *Index) isFull() bool { return len(x.pending) >= maxPending || x.weight >= maxWeight }
 
-// at returns the change that waits for a session, a new one where none does.
+// pendingOf returns the pending change of a session, a new one if there is none.
 // x.mu is held.
-func (x *Index) at(id core.SessionID) *change {
+func (x *Index) pendingOf(id core.SessionID) *change {
 	c := x.pending[id]
 	if c == nil {
 		c = &change{}
@@ -161,7 +162,7 @@ func (x *Index) at(id core.SessionID) *change {
 func (x *Index) Forget(id core.SessionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	c := x.at(id)
+	c := x.pendingOf(id)
 	if c.view != nil {
 		x.weight -= c.view.Row.Size
 	}
@@ -169,9 +170,9 @@ func (x *Index) Forget(id core.SessionID) {
 }
 
 // ForgetIf drops the rows and texts of all sessions that match.
-func (x *Index) ForgetIf(which func(core.SessionID) bool) {
+func (x *Index) ForgetIf(match func(core.SessionID) bool) {
 	for id := range x.allIDs() {
-		if which(id) {
+		if match(id) {
 			x.Forget(id)
 		}
 	}
@@ -181,7 +182,7 @@ func (x *Index) ForgetIf(which func(core.SessionID) bool) {
 // Seq returns the seq of a session's row, 0 if there is none.
 func (x *Index) Seq(id core.SessionID) uint64 {
 	x.mu.Lock()
-	for _, m := range []map[core.SessionID]*change{x.pending, x.flight} {
+	for _, m := range []map[core.SessionID]*change{x.pending, x.inFlight} {
 		if c := m[id]; c != nil {
 			if seq, known := c.seq(); known {
 				x.mu.Unlock()
@@ -344,7 +345,7 @@ func (x *Index) Run(ctx context.Context) error {
 	}
 }
 
-// report has the file made again when err says that it is damaged.
+// report schedules a rebuild if err means that the file is corrupt.
 func (x *Index) report(err error) {
 	if !isCorrupt(err) {
 		return
@@ -353,6 +354,6 @@ func (x *Index) report(err error) {
 	defer x.mu.Unlock()
 	if !x.damaged {
 		x.damaged = true
-		x.cfg.Logger.Warn("the directory is damaged; making it again from the log", "file", x.cfg.Path, "err", err)
+		x.cfg.Logger.Warn("the directory is corrupt; rebuilding it from the log", "file", x.cfg.Path, "err", err)
 	}
 }

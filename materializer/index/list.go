@@ -3,12 +3,10 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,11 +14,11 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// queryTime is how long a query may take.
+// queryTime limits how long a query may take.
 const queryTime = 30 * time.Second
 
-// read runs a query's steps on the file as it is at one moment. What fails is
-// core.ErrUnavailable, unless f says otherwise.
+// read runs a query on one consistent view of the file. An error is
+// core.ErrUnavailable, unless f returns core.ErrInvalid or core.ErrLost.
 func (x *Index) read(ctx context.Context, what string, f func(ctx context.Context, tx *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
@@ -35,84 +33,10 @@ func (x *Index) read(ctx context.Context, what string, f func(ctx context.Contex
 	case err == nil || errors.Is(err, core.ErrInvalid) || errors.Is(err, core.ErrLost):
 		return err
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s takes too long; narrow it: %w: %w", what, ctx.Err(), core.ErrUnavailable)
+		return fmt.Errorf("%s takes too long: narrow it: %w: %w", what, ctx.Err(), core.ErrUnavailable)
 	}
 	x.report(err)
 	return fmt.Errorf("%s: the directory cannot be read: %v: %w", what, err, core.ErrUnavailable)
-}
-
-// An order is what a listing is ordered by: a column and the id, each up or down.
-type order struct {
-	sort     materializer.Sort
-	down     bool // the column; ids go up where the order is not turned round
-	reversed bool
-}
-
-func orderOf(f *materializer.Filter) order {
-	o := order{sort: f.Sort, reversed: f.Reverse}
-	if o.sort == "" {
-		o.sort = materializer.SortModified
-	}
-	o.down = (o.sort != materializer.SortName) != o.reversed
-	return o
-}
-
-// by is what follows ORDER BY.
-func (o order) by(column, id string) string {
-	if o.down {
-		column += " DESC"
-	}
-	if o.reversed {
-		id += " DESC"
-	}
-	return column + ", " + id
-}
-
-// A place is where a page ended.
-type place struct {
-	key any // of the order's column
-	id  string
-}
-
-// String is the place for a caller to give back.
-func (o order) String(p place) string {
-	var key string
-	switch k := p.key.(type) {
-	case int64:
-		key = strconv.FormatInt(k, 10)
-	case float64:
-		key = strconv.FormatFloat(k, 'g', -1, 64)
-	case string:
-		key = base64.RawURLEncoding.EncodeToString([]byte(k))
-	}
-	turn := "n"
-	if o.reversed {
-		turn = "r"
-	}
-	return strings.Join([]string{string(o.sort), turn, key, p.id}, "~")
-}
-
-// parse reads what String wrote.
-func (o order) parse(s string) (place, error) {
-	parts := strings.Split(s, "~")
-	if len(parts) == 4 {
-		var key any
-		var err error
-		switch o.sort {
-		case materializer.SortName:
-			var b []byte
-			b, err = base64.RawURLEncoding.DecodeString(parts[2])
-			key = string(b)
-		case materializer.SortCost:
-			key, err = strconv.ParseFloat(parts[2], 64)
-		default:
-			key, err = strconv.ParseInt(parts[2], 10, 64)
-		}
-		if p := (place{key, parts[3]}); err == nil && o.String(p) == s {
-			return p, nil
-		}
-	}
-	return place{}, fmt.Errorf("after %q is not the next of a page in this order: %w", s[:min(len(s), 200)], core.ErrInvalid)
 }
 
 // List returns a page of rows. It returns core.ErrInvalid if f is not valid.
@@ -137,17 +61,17 @@ func (x *Index) List(ctx context.Context, f materializer.Filter) (materializer.P
 	return page, err
 }
 
-// A listing is a page that is being read.
+// A listing is a page being read.
 type listing struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	where *where
 	order order
-	limit int // 0 for all
+	limit int // 0 for no limit
 	from  string
 	first []any // arguments of from
 	rows  []materializer.Row
-	last  place
+	last  pageEnd
 	next  string
 }
 
@@ -169,7 +93,8 @@ func (l *listing) run(after string) error {
 	if l.order.down {
 		column = "<"
 	}
-	// What is equal first, then what is not: an index has the beginning of each.
+	// First the rows with an equal key, then the others: each is a range of the
+	// index.
 	err = l.read(fmt.Sprintf("s.%s = ? AND s.id %s ?", l.order.sort, id), []any{p.key, p.id})
 	if err != nil || l.next != "" {
 		return err
@@ -177,21 +102,21 @@ func (l *listing) run(after string) error {
 	return l.read(fmt.Sprintf("s.%s %s ?", l.order.sort, column), []any{p.key})
 }
 
-// start reads where the page before ended. A plain id means that session's place
-// as it is now.
-func (l *listing) start(after string) (place, error) {
+// start reads where the previous page ended. A plain id means the current position
+// of that session.
+func (l *listing) start(after string) (pageEnd, error) {
 	if strings.Contains(after, "~") {
 		return l.order.parse(after)
 	}
-	p := place{id: after}
+	p := pageEnd{id: after}
 	err := l.tx.QueryRowContext(l.ctx, `SELECT `+string(l.order.sort)+` FROM sessions WHERE id = ?`, after).Scan(&p.key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return p, fmt.Errorf("after %q is no session that is there: %w", after[:min(len(after), 200)], core.ErrInvalid)
+		return p, fmt.Errorf("after %q is not a session: %w", after[:min(len(after), 200)], core.ErrInvalid)
 	}
 	return p, err
 }
 
-// query is the SQL of which sessions come next on the page, in its order: their
+// query returns the SQL that selects the next sessions of the page, in order: their
 // n, id and key.
 func (l *listing) query(more string, args []any, room int) (string, []any) {
 	cond := l.where.String()
@@ -207,9 +132,9 @@ func (l *listing) query(more string, args []any, room int) (string, []any) {
 func (l *listing) read(more string, args []any) error {
 	room := -1
 	if l.limit > 0 {
-		room = l.limit - len(l.rows) + 1 // one more, to know whether there is
+		room = l.limit - len(l.rows) + 1 // one more, to know whether there is a next page
 	}
-	// Which rows they are first, the rows themselves then.
+	// Select the sessions first, then read their rows.
 	these, args := l.query(more, args, room)
 	q := `SELECT p.id, p.key, d.row FROM (` + these + `) AS p CROSS JOIN details d ON d.n = p.n ORDER BY ` + l.order.by("p.key", "p.id")
 	rows, err := l.tx.QueryContext(l.ctx, q, args...)
@@ -218,13 +143,13 @@ func (l *listing) read(more string, args []any) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var p place
+		var p pageEnd
 		var text sql.RawBytes
 		if err := rows.Scan(&p.id, &p.key, &text); err != nil {
 			return err
 		}
 		if l.limit > 0 && len(l.rows) == l.limit {
-			l.next = l.order.String(l.last)
+			l.next = l.order.format(l.last)
 			return nil
 		}
 		r, err := rowOf(text)
@@ -238,7 +163,7 @@ func (l *listing) read(more string, args []any) error {
 
 func rowOf(text []byte) (r materializer.Row, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("a row that is no JSON: %w", err)
+		return r, fmt.Errorf("a row is not JSON: %w", err)
 	}
 	return r, nil
 }
@@ -252,11 +177,11 @@ func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row,
 		SELECT d.row AS row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id IN (SELECT id FROM up UNION SELECT id FROM down)`, string(id))
 }
 
-// all returns the rows that a query gives, the oldest first, by what their
-// headers say.
+// all returns the rows that a query selects, the oldest first, by their headers'
+// time.
 func (x *Index) all(ctx context.Context, query string, args ...any) ([]materializer.Row, error) {
 	var out []materializer.Row
-	err := x.read(ctx, "the listing of a session's kin", func(ctx context.Context, tx *sql.Tx) error {
+	err := x.read(ctx, "the listing of a session's relatives", func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query+` ORDER BY d.row ->> 'created', s.id`, args...)
 		if err != nil {
 			return err

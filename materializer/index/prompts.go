@@ -69,7 +69,7 @@ func promptText(blocks []core.Block) (text string, cut bool) {
 
 // setPrompts brings a session's prompts up to date. added are those of the entries
 // that were not read before, or of all entries if whole.
-func (w *writer) setPrompts(v *materializer.View, old *held, added []prompt, whole bool) error {
+func (w *writer) setPrompts(v *materializer.View, old *stored, added []prompt, whole bool) error {
 	had, has := old.n != 0 && old.place == 0, placeOf(&v.Row) == 0
 	if had && (whole || !has) {
 		if err := w.removePrompts(v.Row.ID); err != nil {

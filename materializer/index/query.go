@@ -33,7 +33,7 @@ func parseQuery(query string) ([]term, error) {
 		var t term
 		var ok bool
 		if t, rest, ok = cutTerm(rest); !ok {
-			return nil, fmt.Errorf("the query %q has a double quote without an end; close the phrase, or leave the quote out: %w", query, core.ErrInvalid)
+			return nil, fmt.Errorf("the query %q has an unclosed double quote: close or remove it: %w", query, core.ErrInvalid)
 		}
 		if strings.ContainsFunc(t.Text, isWord) {
 			terms = append(terms, t)

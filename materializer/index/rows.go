@@ -36,7 +36,7 @@ func (x *Index) Rows(ctx context.Context) iter.Seq2[materializer.Row, error] {
 	}
 }
 
-// rowsAfter returns the next rows by id, and the id of the last of them.
+// rowsAfter returns the next rows by id, and the id of the last one.
 func (x *Index) rowsAfter(ctx context.Context, after string) (page []materializer.Row, last string, err error) {
 	err = x.read(ctx, "the listing of all sessions", func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `SELECT s.id, d.row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id > ? ORDER BY s.id LIMIT ?`, after, rowsAtOnce)

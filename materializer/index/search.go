@@ -61,8 +61,8 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 	return page, err
 }
 
-// searchOf makes the SQL of a search. The engine is asked first, from the newest
-// text on; the rest is looked at for each that it finds, until the page is full.
+// searchOf returns the SQL of a search. FTS5 yields texts from the newest on, and
+// each is checked against the other conditions until the page is full.
 func searchOf(q *materializer.SearchQuery, w *where, terms []term, scope string) (string, []any, error) {
 	match := "text : (" + matchTerms(terms) + ")"
 	if scope != "" {
@@ -70,22 +70,22 @@ func searchOf(q *materializer.SearchQuery, w *where, terms []term, scope string)
 	}
 	first := []string{"words MATCH ?"}
 	args := []any{match}
-	between := func(op string, id int64) {
+	bound := func(op string, id int64) {
 		first = append(first, "words.rowid "+op+" ?")
 		args = append(args, id)
 	}
 	if q.Time.From != nil {
-		between(">=", firstID(*q.Time.From))
+		bound(">=", firstID(*q.Time.From))
 	}
 	if q.Time.To != nil {
-		between("<", firstID(q.Time.To.Add(time.Second)))
+		bound("<", firstID(q.Time.To.Add(time.Second)))
 	}
 	if q.Before != "" {
 		id, err := strconv.ParseInt(q.Before, 36, 64)
 		if err != nil || id < 0 {
 			return "", nil, fmt.Errorf("before %q is not the next of a page: %w", q.Before[:min(len(q.Before), 80)], core.ErrInvalid)
 		}
-		between("<", id)
+		bound("<", id)
 	}
 	if q.Session != "" {
 		w.add("+s.id = ?", string(q.Session))
@@ -96,14 +96,14 @@ func searchOf(q *materializer.SearchQuery, w *where, terms []term, scope string)
 		append(append(args, w.args...), q.Limit+1), nil
 }
 
-// firstID is the least id of a text of t's second.
+// firstID returns the lowest id of a text of t's second.
 func firstID(t time.Time) int64 { return min(max(t.Unix(), 0), maxTime) << idBits }
 
-// fewSessions is up to how many sessions are named to the engine one by one.
+// fewSessions limits how many sessions are passed to FTS5 one by one.
 const fewSessions = 64
 
-// searchScope is what the engine can narrow by. Where a condition that it does
-// not know leaves few sessions, these are named.
+// searchScope returns the conditions that FTS5 can narrow by. If another condition
+// leaves few sessions, these are listed.
 func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w *where) (string, error) {
 	f := &q.Sessions
 	var scope []string
@@ -119,8 +119,8 @@ func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w
 	for _, tag := range f.Tags {
 		scope = append(scope, tagWord(mark(tagMark, tag)))
 	}
-	for _, way := range w.ways {
-		few, err := sessionsOf(ctx, tx, way)
+	for _, p := range w.paths {
+		few, err := sessionsOf(ctx, tx, p)
 		if err != nil {
 			return "", err
 		}
@@ -131,8 +131,8 @@ func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w
 	return strings.Join(scope, " AND "), nil
 }
 
-// sessionsOf names the sessions of a way, or none where they are many.
-func sessionsOf(ctx context.Context, tx *sql.Tx, c way) (string, error) {
+// sessionsOf lists the sessions of an access path, or returns "" if there are many.
+func sessionsOf(ctx context.Context, tx *sql.Tx, c accessPath) (string, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT s.id FROM (`+c.query+`) AS c CROSS JOIN sessions s ON s.n = c.n LIMIT ?`, append(slices.Clone(c.args), fewSessions+1)...)
 	if err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func sessionsOf(ctx context.Context, tx *sql.Tx, c way) (string, error) {
 		return "", rows.Err()
 	}
 	if len(ids) == 0 {
-		return sessionWord(""), nil // which no text is of
+		return sessionWord(""), nil // which no text has
 	}
 	return "(" + strings.Join(ids, " OR ") + ")", nil
 }

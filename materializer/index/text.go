@@ -12,18 +12,18 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Bounds of the text that is kept, in bytes.
+// Limits of the text that is kept, in bytes.
 const (
 	maxEntry   = 4 << 10   // of an entry
 	maxOutput  = 1 << 10   // of a tool's output
-	maxArgs    = 512       // of what a tool is called with
-	maxSession = 256 << 10 // of all entries of a session, the newest
+	maxArgs    = 512       // of a tool call's arguments
+	maxSession = 256 << 10 // of all entries of a session; the newest are kept
 )
 
 // A doc is a text that can be found.
 type doc struct {
-	id    int64 // its time, made distinct: see idOf
-	place int   // of its entry among the session's; namePlace for the session's name
+	id    int64 // derived from its time, see idOf
+	place int   // of its entry in the session; namePlace for the session's name
 	entry string
 	kind  string
 	text  string
@@ -32,8 +32,8 @@ type doc struct {
 // namePlace is the place of a session's name.
 const namePlace = -1
 
-// docOf returns what an entry says in words, and when; the text is empty where it
-// says nothing. label is told of each label that it sets.
+// docOf returns the text of an entry, empty if it has none, and its time. It calls
+// label for each label that the entry sets.
 func docOf(e core.Entry, items []core.Item, place int, label func(target, text string)) (out doc, time string) {
 	out = doc{place: place, entry: clipID(e.ID)}
 	time = e.Time
@@ -55,10 +55,10 @@ func docOf(e core.Entry, items []core.Item, place int, label func(target, text s
 	return out, time
 }
 
-// clipID cuts an entry's id, which may be anything.
+// clipID bounds an entry's id, which may be any string.
 func clipID(id string) string { return clean(id[:min(len(id), 256)]) }
 
-// A text is what is gathered of an entry, a little more than is kept.
+// A text collects the text of an entry, a little more than is kept.
 type text struct{ strings.Builder }
 
 func (b *text) add(s string, most int) {
@@ -71,7 +71,7 @@ func (b *text) add(s string, most int) {
 	b.WriteString(s[:min(len(s), most)])
 }
 
-// item adds what it says and returns what speaks.
+// item adds an item's text and returns the kind of its speaker.
 func (b *text) item(it *core.Item) (kind string) {
 	switch it.Kind {
 	case core.ItemMessage:
@@ -104,8 +104,7 @@ func (b *text) blocks(bs []core.Block, most int) {
 	}
 }
 
-// longWord is from how many bytes on a word may be base64, which nobody looks
-// for.
+// longWord is the length in bytes from which a word may be base64.
 const longWord = 60
 
 // tidy returns s without control characters and base64, cut to most bytes.
@@ -124,7 +123,7 @@ func tidy(s string, most int) string {
 	return s
 }
 
-// withoutBase64 returns s with each long run of base64 as one sign.
+// withoutBase64 returns s with an ellipsis for each long run of base64.
 func withoutBase64(s string) string {
 	var b strings.Builder
 	from, begin := 0, -1
@@ -153,21 +152,21 @@ func isBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
 }
 
-// looksEncoded tells base64 from a long path or the hex of a digest.
+// looksEncoded tells base64 from a long path or a hex digest.
 func looksEncoded(s string) bool {
 	return strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") &&
 		strings.ContainsAny(s, "0123456789") && strings.Count(s, "/") <= len(s)/10
 }
 
-// Of a doc's id, the upper bits are its time in seconds and the lower ones keep
-// those of one second apart. So the engine, which finds texts in the order of
-// their ids, finds them by time, and stops as soon as it has a page.
+// The upper bits of a doc's id are its time in seconds, the lower ones make it
+// unique. FTS5 yields texts in the order of their ids, so a search sees them by
+// time and stops when its page is full.
 const (
 	idBits  = 20
 	maxTime = 1<<40 - 1 // seconds
 )
 
-// idOf returns the id that a doc of a session would have best.
+// idOf returns the preferred id of a doc.
 func idOf(session core.SessionID, place int, ms int64) int64 {
 	sec := min(max(ms/1000, 0), maxTime)
 	h := fnv.New32a()
@@ -175,11 +174,11 @@ func idOf(session core.SessionID, place int, ms int64) int64 {
 	return sec<<idBits | int64(h.Sum32()+uint32(place))&(1<<idBits-1)
 }
 
-// timeOf is the inverse of idOf, in milliseconds.
+// timeOf returns the time in an id, in milliseconds.
 func timeOf(id int64) int64 { return id >> idBits * 1000 }
 
-// digestsOf is the digest of the first of es, up to at, and that of all. Where
-// there are not so many, the first is none.
+// digestsOf returns the digest of the first at entries, and that of all. The first
+// is 0 if there are fewer.
 func digestsOf(es []core.Entry, at int) (first, all int64) {
 	h := xxhash.New()
 	var size [8]byte
@@ -188,7 +187,7 @@ func digestsOf(es []core.Entry, at int) (first, all int64) {
 			first = int64(h.Sum64())
 		}
 		binary.LittleEndian.PutUint64(size[:], uint64(len(es[i].Line)))
-		_, _ = h.Write(size[:]) // a hash takes everything
+		_, _ = h.Write(size[:]) // never fails
 		_, _ = h.Write(es[i].Line)
 	}
 	all = int64(h.Sum64())
@@ -198,8 +197,8 @@ func digestsOf(es []core.Entry, at int) (first, all int64) {
 	return first, all
 }
 
-// scopeOf is what a session's texts are narrowed by, as words: its id, its
-// dialect, its directory and those above, and those of its marks that are tags.
+// scopeOf returns the words by which a session's texts are narrowed: its id,
+// dialect, directory and the directories above it, and its tags.
 func scopeOf(id, dialect, cwd string, marks []string) string {
 	scope := sessionWord(id) + " " + dialectWord(dialect)
 	for _, dir := range dirs(cwd) {
@@ -220,11 +219,11 @@ func dirWord(dir string) string      { return hashWord("c", dir) }
 
 func hashWord(kind, s string) string { return kind + strconv.FormatUint(xxhash.Sum64String(s), 36) }
 
-// maxDirs is how many directories above one count.
+// maxDirs limits how many directories above a directory are searchable.
 const maxDirs = 32
 
-// dirs returns the directories that lead to cwd and cwd itself, the topmost
-// first, without the root.
+// dirs returns cwd and the directories above it, the topmost first, without the
+// root.
 func dirs(cwd string) []string {
 	var out []string
 	for i := 1; i <= len(cwd) && len(out) < maxDirs; i++ {

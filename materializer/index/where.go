@@ -11,31 +11,30 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// narrow are the columns that the index of the usual order, that of directories
-// and the marks have beside their keys, and all that most conditions look at.
+// narrow are the columns that the indexes of the default order, of directories and
+// of marks cover. Most conditions need no others.
 const narrow = "deleted, modified, id, cwd, dialect, closed, held, created, size, cost, entries"
 
-// A where is what a filter asks of a session, as SQL.
+// A where is the SQL of a filter.
 type where struct {
-	conds []string // of a row s, all of which must hold
+	conds []string // on a row s, all of which must hold
 	args  []any
-	ways  []way // to the sessions that could be asked for, without looking at all of them
-	wide  bool  // the conditions look at more than the narrow columns
-	// walks says that the index of the listing's order has all that the conditions
-	// look at.
+	paths []accessPath // access paths that avoid reading all sessions
+	wide  bool         // the conditions need more than the narrow columns
+	// walks means that the index of the listing's order covers all conditions.
 	walks bool
 }
 
-// A way gives the sessions that one of the conditions leaves.
-type way struct {
-	query string // of their n
+// An accessPath yields the sessions that one of the conditions leaves.
+type accessPath struct {
+	query string // selects their n
 	args  []any
-	// from is the same as a table s that has what the conditions look at; where it
-	// is empty, rows are looked up by n.
+	// from is a table s with the columns that the conditions need. If it is empty,
+	// rows are looked up by n.
 	from    string
 	covers  bool   // from has the narrow columns without looking up rows
-	ordered bool   // and the usual order
-	text    string // to be found in the column of looks, or in both: see sharpen
+	ordered bool   // and it is in the default order
+	text    string // to be found in a column of headings, or in either: see sharpen
 	column  string
 }
 
@@ -44,22 +43,22 @@ func (w *where) add(cond string, args ...any) {
 	w.args = append(w.args, args...)
 }
 
-// way adds a way to sessions whose rows must be looked up.
-func (w *where) way(query string, args ...any) {
-	w.ways = append(w.ways, way{query: query, args: args})
+// path adds an access path whose rows must be looked up.
+func (w *where) path(query string, args ...any) {
+	w.paths = append(w.paths, accessPath{query: query, args: args})
 }
 
-// along adds a way along a range of an index.
-func (w *where) along(index, cond string, args ...any) {
+// pathAlong adds an access path along a range of an index.
+func (w *where) pathAlong(index, cond string, args ...any) {
 	table := "sessions INDEXED BY " + index + " WHERE " + cond
-	w.ways = append(w.ways, way{query: "SELECT n FROM " + table, from: "(SELECT * FROM " + table + ") AS s", args: args, covers: index == "by_cwd" || index == "by_modified"})
+	w.paths = append(w.paths, accessPath{query: "SELECT n FROM " + table, from: "(SELECT * FROM " + table + ") AS s", args: args, covers: index == "by_cwd" || index == "by_modified"})
 }
 
-// String is what follows WHERE.
+// String returns what follows WHERE.
 func (w *where) String() string { return strings.Join(w.conds, " AND ") }
 
-// whereOf makes the SQL of a filter; ordered names what the listing is ordered by,
-// empty where it is not a listing.
+// whereOf returns the SQL of a filter. ordered is the order of the listing, empty
+// if it is not a listing.
 func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	w.cwd(f, deleted)
 	if f.Dialect != "" {
 		w.add("s.dialect = ?", clean(f.Dialect))
-		w.along("by_dialect", "deleted = ? AND dialect = ?", deleted, clean(f.Dialect))
+		w.pathAlong("by_dialect", "deleted = ? AND dialect = ?", deleted, clean(f.Dialect))
 	}
 	w.prefix(f.Prefix)
 	w.within(f.Within)
@@ -91,7 +90,7 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	return w, nil
 }
 
-// check says what is wrong with a filter.
+// check validates a filter.
 func check(f *materializer.Filter) error {
 	if f.State != "" && !slices.Contains(materializer.States, f.State) {
 		return fmt.Errorf("state %q: use one of %v: %w", f.State, materializer.States, core.ErrInvalid)
@@ -101,7 +100,7 @@ func check(f *materializer.Filter) error {
 	}
 	const most = 16
 	if len(f.Tags) > most {
-		return fmt.Errorf("%d tags, at most %d are possible: %w", len(f.Tags), most, core.ErrInvalid)
+		return fmt.Errorf("%d tags, the limit is %d: %w", len(f.Tags), most, core.ErrInvalid)
 	}
 	return nil
 }
@@ -113,37 +112,37 @@ func (w *where) cwd(f *materializer.Filter, deleted int) {
 	cwd := clean(materializer.Clip(f.CWD))
 	if !f.Below {
 		w.add("s.cwd = ?", cwd)
-		w.along("by_cwd", "deleted = ? AND cwd = ?", deleted, cwd)
-		w.ways[len(w.ways)-1].ordered = true
+		w.pathAlong("by_cwd", "deleted = ? AND cwd = ?", deleted, cwd)
+		w.paths[len(w.paths)-1].ordered = true
 		return
 	}
 	dir := strings.TrimRight(cwd, `/\`)
-	// "0" and "]" are the signs behind "/" and "\".
+	// "0" and "]" are the characters after "/" and "\".
 	w.add(`(s.cwd = ? OR s.cwd = ? OR s.cwd > ? AND s.cwd < ? OR s.cwd > ? AND s.cwd < ?)`,
 		cwd, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
 	query := "SELECT n, " + narrow + " FROM sessions INDEXED BY by_cwd WHERE deleted = ? AND cwd "
 	query += "IN (?, ?) UNION ALL " + query + "> ? AND cwd < ? UNION ALL " + query + "> ? AND cwd < ?"
-	w.way(query, deleted, cwd, dir, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
+	w.path(query, deleted, cwd, dir, deleted, dir+"/", dir+"0", deleted, dir+`\`, dir+"]")
 	if !w.wide {
-		c := &w.ways[len(w.ways)-1]
+		c := &w.paths[len(w.paths)-1]
 		c.from, c.covers = "("+query+") AS s", true
 	}
 }
 
-// prefix asks for the beginning of an id. It is compared as bytes.
+// prefix selects a prefix of an id. It is compared as bytes.
 func (w *where) prefix(p string) {
 	if p == "" {
 		return
 	}
 	p = clean(p)
-	// Nothing that begins with p comes behind p and the last character there is.
+	// No string with prefix p is greater than p followed by the last code point.
 	last := p + "\U0010FFFF"
 	w.add("(s.id >= ? AND s.id <= ? OR s.agent_id >= ? AND s.agent_id <= ?)", p, last, p, last)
-	w.way(`SELECT n FROM sessions WHERE id >= ? AND id <= ?
+	w.path(`SELECT n FROM sessions WHERE id >= ? AND id <= ?
 		UNION SELECT n FROM sessions WHERE agent_id <> '' AND agent_id >= ? AND agent_id <= ?`, p, last, p, last)
 }
 
-// within asks for the beginning of the log's own id, and of nothing else.
+// within selects a prefix of the log's own id only.
 func (w *where) within(p string) {
 	if p == "" {
 		return
@@ -151,15 +150,15 @@ func (w *where) within(p string) {
 	p = clean(p)
 	last := p + "\U0010FFFF"
 	w.add("s.id >= ? AND s.id <= ?", p, last)
-	w.way("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
+	w.path("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
 }
 
 func (w *where) marks(f *materializer.Filter) {
 	one := func(m string) {
 		w.add("EXISTS (SELECT 1 FROM marks m WHERE m.mark = ? AND m.deleted = s.deleted AND m.modified = s.modified AND m.id = s.id)", m)
-		w.way("SELECT n FROM marks WHERE mark = ?", m)
+		w.path("SELECT n FROM marks WHERE mark = ?", m)
 		if !w.wide {
-			c := &w.ways[len(w.ways)-1]
+			c := &w.paths[len(w.paths)-1]
 			c.from, c.covers, c.ordered = "(SELECT * FROM marks WHERE mark = ?) AS s", true, true
 		}
 	}
@@ -174,34 +173,34 @@ func (w *where) marks(f *materializer.Filter) {
 	}
 }
 
-// texts asks for what is in names and first messages. A look is both; what is
-// before the sign between is the name.
+// texts selects by names and first messages. A heading has both: the name is the
+// part before fieldSep.
 func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 	if f.Text != "" {
 		text := folded(f.Text)
-		w.add("instr(s.look, ?) > 0", text)
-		w.lookFor("", text)
+		w.add("instr(s.heading, ?) > 0", text)
+		w.pathByText("", text)
 	}
 	if f.Name == "" {
 		return
 	}
 	name := folded(f.Name)
 	if ordered == materializer.SortName {
-		w.add("s.name > '' AND instr(s.name, ?) > 0", name) // the listing begins at the first that has one
+		w.add("s.name > '' AND instr(s.name, ?) > 0", name) // the listing begins at the first row with a name
 	} else {
-		w.add("instr(s.look, ?) BETWEEN 1 AND instr(s.look, char(31))", name)
+		w.add("instr(s.heading, ?) BETWEEN 1 AND instr(s.heading, char(31))", name)
 	}
-	w.lookFor("name", name)
+	w.pathByText("name", name)
 }
 
-// lookFor adds the way by what is in names and first messages, or in one of them.
-func (w *where) lookFor(column, text string) {
-	gs := grams(text)
+// pathByText adds the access path by a part of a name or first message.
+func (w *where) pathByText(column, text string) {
+	gs := trigrams(text)
 	if len(gs) == 0 {
-		return // too short for the index
+		return // too short for a trigram
 	}
-	w.way("SELECT rowid AS n FROM looks WHERE looks MATCH ?", matchOf(column, gs))
-	c := &w.ways[len(w.ways)-1]
+	w.path("SELECT rowid AS n FROM headings WHERE headings MATCH ?", matchTrigrams(column, gs))
+	c := &w.paths[len(w.paths)-1]
 	c.text, c.column = text, column
 }
 
@@ -214,23 +213,23 @@ func (w *where) state(f *materializer.Filter) {
 		w.add("s.closed = 1")
 	case materializer.StateHeld:
 		w.add("s.held = 1")
-		w.way(those)
+		w.path(those)
 	case materializer.StateInterrupted:
-		w.way(those)
-		w.silent(f.Silence)
+		w.path(those)
+		w.interrupted(f.Silence)
 	}
 }
 
-// silent asks for sessions that are open and held by somebody who is not there.
-func (w *where) silent(q *materializer.Silence) {
+// interrupted selects open sessions that are held by a writer that is not alive.
+func (w *where) interrupted(q *materializer.Silence) {
 	if q == nil {
 		q = &materializer.Silence{Since: time.Now()}
 	}
 	alive := make([]string, len(q.Alive))
 	for i, h := range q.Alive {
-		alive[i] = string(h.Session) + between + clean(h.Head) + between + clean(h.Writer)
+		alive[i] = string(h.Session) + fieldSep + clean(h.Head) + fieldSep + clean(h.Writer)
 	}
-	list, _ := json.Marshal(alive) // strings always can be
+	list, _ := json.Marshal(alive) // never fails for strings
 	w.add(`s.held = 1 AND s.closed = 0 AND EXISTS (SELECT 1 FROM holders h WHERE h.n = s.n AND h.since <= ?
 		AND s.id || char(31) || h.head || char(31) || h.writer NOT IN (SELECT value FROM json_each(?)))`, q.Since.UnixMilli(), string(list))
 }
@@ -260,8 +259,8 @@ func (w *where) ranges(f *materializer.Filter, ordered materializer.Sort, delete
 				args = append(args, end.v)
 			}
 		}
-		if column != ordered { // else it is where the listing begins and ends
-			w.along("by_"+string(column), cond, args...)
+		if column != ordered { // else it bounds the listing's own walk
+			w.pathAlong("by_"+string(column), cond, args...)
 		}
 	}
 	from, to := ms(f.Modified)
