@@ -14,30 +14,29 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// A Cache keeps open sessions, the least recently used of which it forgets when
-// they take more than its limit. A session grows while it is kept, which is why
-// this is no library's cache: they weigh an item once. Its methods may be called
-// from several goroutines.
+// A Cache keeps open sessions in memory, and drops the least recently used ones
+// when they exceed its limit. Sessions grow while they are cached, so it weighs
+// them again when it trims. Its methods may be called from several goroutines.
 type Cache struct {
 	sessions *engine.Sessions
 	limit    int64
 	loads    singleflight.Group
 	hits     atomic.Int64
 	misses   atomic.Int64
-	loading  chan struct{} // a place for each load at work
+	loading  chan struct{} // a slot for each load in progress
 
 	mu    sync.Mutex
 	byID  map[core.SessionID]*list.Element
-	order *list.List // of *engine.Session, the latest used first
+	order *list.List // of *engine.Session, most recently used first
 }
 
-// NewCache returns an empty cache of up to limit bytes. One session is kept
-// even when it is larger.
+// NewCache returns an empty cache of up to limit bytes. It keeps one session even
+// if that is larger.
 func NewCache(sessions *engine.Sessions, limit int64) *Cache {
 	return &Cache{sessions: sessions, limit: limit, loading: make(chan struct{}, maxLoads), byID: map[core.SessionID]*list.Element{}, order: list.New()}
 }
 
-// Fresh returns the session as its log's leader has it.
+// Fresh returns the session in the state of the log's leader.
 func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, error) {
 	if s := c.lookup(id); s != nil {
 		return s, s.Refresh(ctx)
@@ -46,17 +45,17 @@ func (c *Cache) Fresh(ctx context.Context, id core.SessionID) (*engine.Session, 
 	switch {
 	case !joined:
 		return s, err
-	case err == nil: // it was asked for, and perhaps read, before this call
+	case err == nil: // the joined load may have begun before this call
 		return s, s.Refresh(ctx)
 	case ctx.Err() != nil:
 		return nil, err
 	}
-	s, _, err = c.load(ctx, id) // the same of an error: that it is not there, say
+	s, _, err = c.load(ctx, id) // so may its error be outdated
 	return s, err
 }
 
-// Get returns the session as it is in memory, loaded where it is not. Its state
-// may lag behind the log's.
+// Get returns the session from memory, or loads it. Its state may lag behind the
+// log.
 func (c *Cache) Get(ctx context.Context, id core.SessionID) (*engine.Session, error) {
 	if s := c.lookup(id); s != nil {
 		return s, nil
@@ -78,17 +77,17 @@ func (c *Cache) lookup(id core.SessionID) *engine.Session {
 	return e.Value.(*engine.Session)
 }
 
-// maxLoads bounds the sessions that are loaded at once: each takes its snapshot
-// and what becomes of it.
+// maxLoads limits concurrent loads: each takes a snapshot and the session made from
+// it.
 const maxLoads = 16
 
-// loadTime is how long a session may take to load: a large snapshot from a slow
+// loadTime limits how long a session may take to load: a large snapshot from a slow
 // store.
 const loadTime = time.Minute
 
-// load opens a session once however many ask for it, and reports whether it
-// joined others who had asked before. Who asked first may go away without harm to
-// the others.
+// load opens a session once for all concurrent callers, and reports whether it
+// joined a load that had begun before. The load does not depend on the first
+// caller's context.
 func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session, joined bool, err error) {
 	own := false
 	ch := c.loads.DoChan(string(id), func() (any, error) {
@@ -99,7 +98,7 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 		case c.loading <- struct{}{}:
 			defer func() { <-c.loading }()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("session %s: this node loads too many sessions already: %w", id, core.ErrUnavailable)
+			return nil, fmt.Errorf("session %s: this node already loads too many sessions: %w", id, core.ErrUnavailable)
 		}
 		s, err := c.sessions.Open(ctx, id)
 		if err == nil {
@@ -114,11 +113,11 @@ func (c *Cache) load(ctx context.Context, id core.SessionID) (s *engine.Session,
 		}
 		return r.Val.(*engine.Session), !own, nil
 	case <-ctx.Done():
-		return nil, false, fmt.Errorf("session %s does not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
+		return nil, false, fmt.Errorf("session %s did not load in time: %w: %w", id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
-// Put keeps a session that somebody opened or made.
+// Put keeps a session that the caller opened or created.
 func (c *Cache) Put(s *engine.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,17 +130,16 @@ func (c *Cache) Put(s *engine.Session) {
 	c.trim()
 }
 
-// shrink forgets sessions that the others have outgrown the room of: they grow
-// while they are kept, and then nobody puts one in.
+// shrink trims the cache while no session is added.
 func (c *Cache) shrink() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trim()
 }
 
-// trim forgets the oldest sessions until the rest fit, but none that has the only
-// copy of lines (see engine.Session.Owes). Each is asked for its
-// size anew: the sum is what they take now.
+// trim drops the least recently used sessions until the rest fits, except those
+// that have the only copy of lines (see engine.Session.Owes). It asks each for its
+// current size.
 func (c *Cache) trim() {
 	var sum int64
 	for e := c.order.Front(); e != nil; {
@@ -156,7 +154,7 @@ func (c *Cache) trim() {
 	}
 }
 
-// Sessions returns the sessions that are kept, the latest used first.
+// Sessions returns the cached sessions, most recently used first.
 func (c *Cache) Sessions() []*engine.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,10 +165,10 @@ func (c *Cache) Sessions() []*engine.Session {
 	return all
 }
 
-// Loads returns how many sessions are being loaded, and how many can be at once.
+// Loads returns how many sessions are being loaded, and the limit.
 func (c *Cache) Loads() (now, limit int) { return len(c.loading), cap(c.loading) }
 
-// Stats returns how many sessions are kept and what they take.
+// Stats returns how many sessions are cached, their size and the limit, in bytes.
 func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,6 +178,16 @@ func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	return len(c.byID), bytes, c.limit
 }
 
-// Reads returns how often a session that was asked for was in the cache, and how
-// often it was not, since the cache was made.
+// Reads returns how many requests found the session in the cache, and how many did
+// not.
 func (c *Cache) Reads() (hits, misses int64) { return c.hits.Load(), c.misses.Load() }
+
+// Forget drops a session from memory. Callers that hold it may still use it.
+func (c *Cache) Forget(id core.SessionID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byID[id]; ok {
+		c.order.Remove(e)
+		delete(c.byID, id)
+	}
+}

@@ -13,30 +13,29 @@ import (
 )
 
 const (
-	// DefaultGarbage is what is left in a shard that nobody needs, besides as much
-	// as is needed.
+	// DefaultGarbage is the default of Config.Garbage.
 	DefaultGarbage = 64 << 20
-	// DefaultGrace is how long a snapshot stays that another took the place of.
+	// DefaultGrace is the default of Config.Grace.
 	DefaultGrace = time.Hour
-	// collectMin and collectMax bound how often old snapshots are looked for,
-	// which is twice in a grace.
+	// Old snapshots are collected twice in a grace, within collectMin and
+	// collectMax.
 	collectMin = time.Minute
 	collectMax = 6 * time.Hour
-	// collectBatch is how many sessions are looked at before any snapshot of theirs
-	// is deleted.
+	// collectBatch is how many sessions are checked before their snapshots are
+	// deleted.
 	collectBatch = 500
 )
 
-// An old snapshot is one of a session's that a later one took the place of.
+// An old is a session with superseded snapshots.
 type old struct {
 	session core.SessionID
 	objects []blobstore.Info // oldest first
-	all     []blobstore.Info // that the session has
-	before  time.Time        // a grace ago
+	all     []blobstore.Info // all objects of the session
+	before  time.Time        // now minus grace
 }
 
-// replaced reports whether what took the place of key has been there for a grace: the
-// first object behind it that the session is read from, for the next one may be
+// replaced reports whether the object that superseded key is older than the grace.
+// That is the first later object that the session is read from: the next one may be
 // another part of the same snapshot.
 func (o *old) replaced(key string, named []string) bool {
 	for _, info := range o.all {
@@ -66,7 +65,7 @@ func (m *Materializer) collect(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			m.cfg.Logger.Warn("old snapshots not all deleted; again later", "err", err)
+			m.cfg.Logger.Warn("some old snapshots could not be deleted; retrying later", "err", err)
 		}
 		if n > 0 {
 			m.cfg.Logger.Info("old snapshots deleted", "objects", n, "bytes", size)
@@ -74,16 +73,15 @@ func (m *Materializer) collect(ctx context.Context) error {
 	}
 }
 
-// Collect deletes, of the sessions that this node looks after, the snapshots
-// that another took the place of at least grace ago. Only such are deleted as
-// cover less than the one that the session is read from: it is loaded from the
-// leader, its snapshot read and its chain proved first. Sessions that cannot be
-// loaded keep all of theirs; those that were erased keep none: whoever was killed
-// while one was written could not take it back. It returns what was deleted, also
-// with an error.
+// Collect deletes the snapshots of sessions of owned shards that were superseded at
+// least grace ago. A deleted snapshot covers less than the one that the session is
+// read from: to prove that, the session is loaded from the leader, its snapshot
+// read and its chain verified. Sessions that cannot be loaded keep all snapshots.
+// Erased sessions keep none, because a node that was killed while it wrote one
+// could not remove it. It returns what was deleted, also with an error.
 func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (objects int, bytes int64, err error) {
 	prefix := fmt.Sprintf("snapshots/%s/", m.cfg.Log.Name())
-	erased := map[core.SessionID]bool{} // as far as the rows know; the log is asked again
+	erased := map[core.SessionID]bool{} // according to the rows; the log is asked again
 	for _, id := range m.cfg.Directory.Erased() {
 		erased[id] = true
 	}
@@ -131,8 +129,8 @@ func (m *Materializer) Collect(ctx context.Context, grace time.Duration) (object
 	return objects, bytes, err
 }
 
-// superseded returns the snapshots of a session, in the order of their keys,
-// that have had a later one since before.
+// superseded returns the snapshots of a session, in the order of their keys, that a
+// later one superseded before that time.
 func superseded(group []blobstore.Info, before time.Time) []blobstore.Info {
 	var out []blobstore.Info
 	for i := 0; i+1 < len(group) && group[i+1].Modified.Before(before); i++ {
@@ -141,9 +139,9 @@ func superseded(group []blobstore.Info, before time.Time) []blobstore.Info {
 	return out
 }
 
-// collectBatch deletes those of the snapshots that are not needed. Where the
-// brokers flush late, they may yet forget the checkpoint that says so: then all
-// is proved again when they have flushed.
+// collectBatch deletes the snapshots of batch that are not needed. If brokers flush
+// late, they may lose the checkpoint that proves it: then it is proved again after
+// they have flushed.
 func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects int, bytes int64, err error) {
 	if len(batch) == 0 {
 		return 0, 0, nil
@@ -167,18 +165,18 @@ func (m *Materializer) collectBatch(ctx context.Context, batch []old) (objects i
 	return objects, bytes, ctx.Err()
 }
 
-// unneeded returns those of the snapshots that cover less than what their
-// session is read from and are no part of it, and all of one that was erased.
+// unneeded returns the snapshots that cover less than what their session is read
+// from and are no part of that, and all snapshots of an erased session.
 func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 	var out []old
 	for _, o := range batch {
 		s, err := m.cfg.Sessions.Open(ctx, o.session)
-		if errors.Is(err, core.ErrDeleted) { // erased: one in the trash can be opened
+		if errors.Is(err, core.ErrDeleted) { // erased: a session in the trash can be opened
 			out = append(out, o)
 			continue
 		}
 		if err != nil {
-			m.cfg.Logger.Warn("session keeps its old snapshots, it cannot be loaded", "session", o.session, "err", err)
+			m.cfg.Logger.Warn("session cannot be loaded; its old snapshots are kept", "session", o.session, "err", err)
 			continue
 		}
 		begun := s.Begun()

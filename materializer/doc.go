@@ -1,19 +1,19 @@
-// Package materializer makes of the log what can be made again: sessions in
-// memory, snapshots in object storage, and the directory that listings read.
+// Package materializer derives from the log what can be derived again: sessions in
+// memory, snapshots in object storage, and the rows of the directory.
 //
-// A Materializer watches the shards of a log. When a session has changed, it
-// brings the session in the Cache up to date, renews its Row in the Directory,
-// and writes a snapshot and the checkpoint that names it when the session's
-// tail has grown enough, when it fell idle, or when it was closed.
+// A Materializer follows the shards of a log. When a session has changed, it brings
+// the session in the Cache up to date and renews its Row in the Directory. When the
+// session has grown enough, is idle, or was closed, it writes a snapshot and the
+// checkpoint that names it. It also truncates shards and deletes superseded
+// snapshots.
 //
-// The promises:
+// Guarantees:
 //
-//   - Nothing here is the truth. Rows, floors and snapshots can be lost or
-//     doubled and cost only the work of making them anew.
-//   - The plain bytes of a snapshot are the same from every node.
-//   - A checkpoint is stored only when its snapshot is durable, and through the
+//   - The log is the only truth. Rows, floors and snapshots can be lost or
+//     duplicated, which costs only the work to make them again.
+//   - The plain bytes of a snapshot are the same on every node.
+//   - A checkpoint is stored only after its snapshot is durable, and through the
 //     same sequence check as every other record.
-//   - Memory is bounded by the cache's limit and the sessions with work left.
-//
-// The package does not truncate streams and deletes no object.
+//   - Memory is bounded by the cache's limit and the number of sessions with
+//     pending work.
 package materializer

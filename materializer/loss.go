@@ -10,19 +10,19 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// lossEvery is how often a shard is asked whether it still has the record that
-// was taken in last.
+// lossEvery is how often a follower checks that its shard still has the last
+// processed record.
 const lossEvery = 5 * time.Second
 
 // errRewound ends the following of a shard that lost records.
-var errRewound = errors.New("the shard lost records that were taken in; reading it anew")
+var errRewound = errors.New("the shard lost records that were processed; reading it again")
 
 // errRemade ends the following of a shard whose rows are gone.
-var errRemade = errors.New("the directory had to be made anew; reading the shard from its beginning")
+var errRemade = errors.New("the directory was rebuilt; reading the shard from its beginning")
 
-// check compares a shard with what was taken in of it. Where the log lost its
-// end, the rows of the shard's sessions speak of what is not there any more:
-// they are dropped, and all of the shard is read anew.
+// check compares a shard with what was processed of it. If the log lost its end,
+// rows may be of lost records: the rows of the shard's sessions are dropped, and
+// the shard is read again.
 func (m *Materializer) check(ctx context.Context, shard int) error {
 	lost, err := m.lost(ctx, shard)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 		return err
 	}
 	m.mu.Lock()
-	m.doubt[shard] = st.Last
+	m.suspect[shard] = st.Last
 	m.mu.Unlock()
 	m.cfg.Logger.Error(errRewound.Error(), "shard", shard, "seen", m.Seen(shard))
 	m.cfg.Directory.ForgetIf(func(id core.SessionID) bool { return m.cfg.Log.Shard(id) == shard })
@@ -48,8 +48,7 @@ func (m *Materializer) check(ctx context.Context, shard int) error {
 	return nil
 }
 
-// Remake makes a session's row anew from s, also where that speaks of less than
-// the row that is there.
+// Remake replaces a session's row by one made from s, even if that has a lower seq.
 func (m *Materializer) Remake(s *engine.Session) {
 	var v View
 	_ = s.View(func(st *core.State) error {
@@ -60,15 +59,15 @@ func (m *Materializer) Remake(s *engine.Session) {
 	m.cfg.Directory.Put(v)
 }
 
-// isInDoubt reports whether what is in memory of a session may hold what its
-// shard lost: a record up to pos is not to be believed in without the log.
-func (m *Materializer) isInDoubt(shard int, pos core.Pos) bool {
+// isSuspect reports whether a session in memory may have records that its shard
+// lost: a record up to pos must be compared with the log.
+func (m *Materializer) isSuspect(shard int, pos core.Pos) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return pos <= m.doubt[shard]
+	return pos <= m.suspect[shard]
 }
 
-// lost reports whether the shard lost the record that was taken in last.
+// lost reports whether the shard lost the last processed record.
 func (m *Materializer) lost(ctx context.Context, shard int) (bool, error) {
 	seen := m.floor(shard)
 	if seen.Pos == 0 {
@@ -84,14 +83,14 @@ func (m *Materializer) lost(ctx context.Context, shard int) (bool, error) {
 	return m.cfg.Log.ProveEndsBefore(ctx, shard, seen.Pos)
 }
 
-// watchLoss gives up the following of a shard once it lost records.
+// watchLoss ends the following of a shard that lost records.
 func (m *Materializer) watchLoss(ctx context.Context, giveUp context.CancelCauseFunc, shard int) {
 	t := time.NewTicker(lossEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-		case <-m.again[shard]:
+		case <-m.wake[shard]:
 			giveUp(errRebuild)
 			return
 		case <-ctx.Done():

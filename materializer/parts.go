@@ -17,23 +17,24 @@ import (
 )
 
 const (
-	// mostInline is how many bytes a change may have, plain, that is kept in the
-	// manifest: it costs no object, and a record with it does not become a blob.
+	// mostInline is the largest plain size of a change that is kept in the
+	// manifest. It needs no object, and the record stays small enough not to become
+	// a blob.
 	mostInline = 128 << 10
-	// mostParts bounds the objects that a snapshot is read from.
+	// mostParts limits the objects from which a snapshot is read.
 	mostParts = 48
-	// mergeFrom is how many times its own size must be behind a change for it to be
-	// written again with that.
+	// mergeFrom is how many times a change's size the later ones must have for it
+	// to be merged with them.
 	mergeFrom = 11
-	// partsAtOnce is how many parts are read at the same time.
+	// partsAtOnce limits concurrent reads of parts.
 	partsAtOnce = 8
 )
 
-// standing returns how many of the changes of those sizes, which are objects, stay
-// when one more of size next comes behind them; the others become part of that.
-// Each time that bytes are written again they are so in something at least twelve
-// times as large, and of n bytes there are at most log n / log 12/11 changes.
-func standing(sizes []int64, next int64) int {
+// keptChanges returns how many of the changes of those sizes, all objects, are kept
+// when a change of size next is added; the others are merged into it. Each rewrite
+// puts bytes into something at least twelve times as large, so n bytes have at most
+// log n / log 12/11 changes.
+func keptChanges(sizes []int64, next int64) int {
 	stay, behind := len(sizes), next
 	for i := len(sizes) - 1; i >= 0; i-- {
 		if behind >= mergeFrom*sizes[i] {
@@ -41,14 +42,14 @@ func standing(sizes []int64, next int64) int {
 		}
 		behind += sizes[i]
 	}
-	if stay+3 > mostParts { // the first part, the new one, and one that is inline
+	if stay+3 > mostParts { // the first part, the new one, and one inline
 		return 0
 	}
 	return stay
 }
 
-// ChangeKey is the key of a change that makes the snapshot of a session that
-// covers its record seq, and whose plain bytes have the digest sum.
+// ChangeKey returns the key of a change that completes the snapshot of a session at
+// seq. sum is the digest of the snapshot's plain bytes.
 func ChangeKey(log string, id core.SessionID, seq uint64, sum core.Digest) string {
 	return fmt.Sprintf("%s%020d-%x.change.zst", sessionPrefix(log, id), seq, sum[:8])
 }
@@ -56,10 +57,11 @@ func ChangeKey(log string, id core.SessionID, seq uint64, sum core.Digest) strin
 // IsChange reports whether key is one of ChangeKey.
 func IsChange(key string) bool { return strings.HasSuffix(key, ".change.zst") }
 
-// rest has d's manifest name what d.Former is made of and what has come since, and
-// makes that durable. It reports false, and has changed nothing, where d's snapshot
-// is to be written whole: the former one cannot be read, or little would be saved.
-func (s *Snapshots) rest(ctx context.Context, d *engine.Draft) (bool, error) {
+// keepIncremental makes d's snapshot durable as the parts of d.Former plus a
+// change, and sets the manifest's parts. It returns false, and has changed nothing,
+// if the snapshot must be written whole: the former one cannot be read, or little
+// would be saved.
+func (s *Snapshots) keepIncremental(ctx context.Context, d *engine.Draft) (bool, error) {
 	former := d.Former
 	if len(former[len(former)-1].Inline) > 0 {
 		former = former[:len(former)-1]
@@ -71,7 +73,7 @@ func (s *Snapshots) rest(ctx context.Context, d *engine.Draft) (bool, error) {
 		}
 		return false, err
 	}
-	r := resting{m: *d.Manifest, former: former, plain: plain, next: d.Plain}
+	r := incremental{m: *d.Manifest, former: former, plain: plain, next: d.Plain}
 	whole := r.m.Whole()
 	if _, err := packPart(&whole, d.Plain); err != nil {
 		return false, err
@@ -91,18 +93,19 @@ func (s *Snapshots) rest(ctx context.Context, d *engine.Draft) (bool, error) {
 	return true, nil
 }
 
-// A resting is a snapshot on its way that rests on a former one.
-type resting struct {
+// An incremental is a new snapshot that consists of the parts of a former one and a
+// change.
+type incremental struct {
 	m      core.Manifest
 	former []core.Part // all of them objects
 	plain  [][]byte    // their plain bytes
-	next   []byte      // those of m's snapshot
+	next   []byte      // plain bytes of m's snapshot
 }
 
-// choose sets m's parts: the former ones and a change that m carries, where it is
-// small; else as many of them as stand, and a change that is an object, which is
-// returned, packed. m has no parts where it is to be written whole.
-func (r *resting) choose() (object []byte, err error) {
+// choose sets m's parts: the former ones and, if it is small, a change inside m;
+// else the former ones that are kept and a change that is an object, which it
+// returns packed. m has no parts if it must be written whole.
+func (r *incremental) choose() (object []byte, err error) {
 	stay := len(r.former) - 1
 	change := r.since(stay)
 	if change == nil {
@@ -118,7 +121,7 @@ func (r *resting) choose() (object []byte, err error) {
 		}
 		r.m.SetParts(nil)
 	}
-	if n := standing(r.sizes(), p.Size); n < stay {
+	if n := keptChanges(r.sizes(), p.Size); n < stay {
 		stay, change = n, r.since(n)
 	}
 	if change == nil || len(change) >= len(r.next)/2 {
@@ -134,15 +137,15 @@ func (r *resting) choose() (object []byte, err error) {
 	return object, nil
 }
 
-// put makes m's snapshot of the first of the former parts, the changes among them
-// being that many, and p.
-func (r *resting) put(changes int, p core.Part) {
+// put sets m's parts to the first of the former parts, with that many changes, and
+// p.
+func (r *incremental) put(changes int, p core.Part) {
 	r.m.SetParts(append(slices.Clone(r.former[:changes+1]), p))
 }
 
-// since is what has come since the first of the former parts, the changes among
-// them being that many. nil where a reader would not get the same bytes by it.
-func (r *resting) since(changes int) []byte {
+// since returns the change after the first of the former parts, with that many
+// changes. It returns nil if a reader would not get the same bytes from it.
+func (r *incremental) since(changes int) []byte {
 	first, others := r.plain[0], r.plain[1:changes+1:changes+1]
 	old := first
 	if changes > 0 {
@@ -161,8 +164,8 @@ func (r *resting) since(changes int) []byte {
 	return change
 }
 
-// sizes are those of the former changes.
-func (r *resting) sizes() []int64 {
+// sizes returns the sizes of the former changes.
+func (r *incremental) sizes() []int64 {
 	var sizes []int64
 	for _, p := range r.former[1:] {
 		sizes = append(sizes, p.Size)
@@ -170,13 +173,13 @@ func (r *resting) sizes() []int64 {
 	return sizes
 }
 
-// isRecord reports whether a record has room for m.
+// isRecord reports whether m fits into a record.
 func isRecord(m *core.Manifest) bool {
 	body, err := json.Marshal(m)
 	return err == nil && len(body) <= stream.SpillSize
 }
 
-// compose returns what m's parts come to. The digest of that is not compared.
+// compose returns the bytes of m's parts. It does not compare their digest.
 func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	return composeBy(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
 		plain, checked, err := s.load(ctx, p)
@@ -187,21 +190,21 @@ func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, erro
 	})
 }
 
-// composeAnew is compose from what is stored, all of whose digests are compared.
-func (s *Snapshots) composeAnew(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return composeProved(ctx, m, s.read)
+// composeVerified is compose from the bucket, comparing all digests.
+func (s *Snapshots) composeVerified(ctx context.Context, m *core.Manifest) ([]byte, error) {
+	return composeVerifiedBy(ctx, m, s.read)
 }
 
-// composeProved returns what m's parts come to, whose digest was compared.
-func composeProved(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
+// composeVerifiedBy returns the bytes of m's parts after comparing their digest.
+func composeVerifiedBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
 	plain, err := composeBy(ctx, m, read)
 	if err == nil && core.DigestOf(plain) != m.SHA256 {
-		return nil, damaged(m.Whole(), errOther)
+		return nil, corrupt(m.Whole(), errDifferent)
 	}
 	return plain, err
 }
 
-// A partReader returns the plain bytes of an object, which are those of its part.
+// A partReader returns the plain bytes of an object.
 type partReader func(context.Context, core.Part) ([]byte, error)
 
 func composeBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
@@ -211,15 +214,15 @@ func composeBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, 
 	}
 	plain, err := core.Patch(parts[0], parts[1:]...)
 	if err == nil && int64(len(plain)) != m.Size {
-		err = errOther
+		err = errDifferent
 	}
 	if err != nil {
-		return nil, damaged(m.Whole(), err)
+		return nil, corrupt(m.Whole(), err)
 	}
 	return plain, nil
 }
 
-// readParts returns the plain bytes of parts, which are m's or those that m is to
+// readParts returns the plain bytes of parts, which are m's or those that m will
 // rest on.
 func readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read partReader) ([][]byte, error) {
 	if err := checkParts(m, parts); err != nil {
@@ -231,7 +234,7 @@ func readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read pa
 	for i, p := range parts {
 		g.Go(func() (err error) {
 			if p.Object == "" {
-				plain[i], err = unpackProved(p.Inline, p)
+				plain[i], err = unpackVerified(p.Inline, p)
 			} else {
 				plain[i], err = read(ctx, p)
 			}
@@ -241,11 +244,11 @@ func readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read pa
 	return plain, g.Wait()
 }
 
-// checkParts returns core.ErrCorrupt where parts are none that a snapshot of m's
-// session can have.
+// checkParts returns core.ErrCorrupt if a snapshot of m's session cannot have these
+// parts.
 func checkParts(m *core.Manifest, parts []core.Part) error {
 	if len(parts) == 0 || len(parts) > mostParts {
-		return fmt.Errorf("snapshot %s is of %d parts, 1 to %d are allowed: %w", m.Object, len(parts), mostParts, core.ErrCorrupt)
+		return fmt.Errorf("snapshot %s has %d parts, 1 to %d are allowed: %w", m.Object, len(parts), mostParts, core.ErrCorrupt)
 	}
 	prefix := sessionPrefix(m.Log, m.Session)
 	for i, p := range parts {

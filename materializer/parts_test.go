@@ -23,7 +23,7 @@ func (g *thrift) step(n int64) {
 	case g.since <= mostInline:
 		return
 	}
-	stay := standing(g.changes, g.since)
+	stay := keptChanges(g.changes, g.since)
 	next := g.since
 	for _, c := range g.changes[stay:] {
 		next += c

@@ -6,18 +6,17 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Policy says when a session is worth a snapshot.
+// A Policy decides when a session gets a snapshot.
 //
-// Whatever is appended and however, all snapshots that it allows of a session
-// come to no more than four times the session's size: each is written only while
-// those before it come to at most three times what it has itself. So a session
-// that nothing but grows is written again when it has grown by a third.
+// All snapshots of a session together have at most four times its size: one is
+// written only while the previous ones have at most three times its size. So a
+// session that only grows gets a new one when it has grown by a third.
 type Policy struct {
-	// MinTail is the least that a tail must have grown to while the session is at
-	// work, in body bytes. Default 256 KiB.
+	// MinTail is the smallest tail, in body bytes, for which an active session gets
+	// a snapshot. Default 256 KiB.
 	MinTail int64
-	// Idle is how long a session must have been left alone to be snapshotted
-	// whatever its tail. Default 30 s.
+	// Idle is how long a session must be idle to get a snapshot whatever its tail.
+	// Default 30 s.
 	Idle time.Duration
 }
 
@@ -31,11 +30,11 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// mostWritten is how many times a snapshot's size those before it may come to.
+// mostWritten limits the size of all previous snapshots, in multiples of the new
+// one.
 const mostWritten = 3
 
-// due reports whether a session in state st that has been left alone for idle
-// is worth a snapshot.
+// due reports whether a session in state st, idle for that long, needs a snapshot.
 func (p Policy) due(st *core.State, idle time.Duration) bool {
 	if st.Tail == 0 || st.UnknownKind != "" || st.Erased != nil {
 		return false
@@ -43,16 +42,16 @@ func (p Policy) due(st *core.State, idle time.Duration) bool {
 	if st.Closed == nil && idle < p.Idle && st.Tail < max(p.MinTail, st.SnapshotSize/mostWritten) {
 		return false
 	}
-	// Where entries are replaced, a session is written to and does not grow.
-	return st.Tail >= max(p.MinTail, st.SnapshotSize) || isPaidFor(st)
+	// A session whose entries are replaced is written to without growing.
+	return st.Tail >= max(p.MinTail, st.SnapshotSize) || isAmortized(st)
 }
 
-// isPaid is isPaidFor for a snapshot that is to be written whole: m counts it.
-func isPaid(m *core.Manifest) bool { return m.Written-m.Size <= mostWritten*m.Size }
+// isAmortizedWhole is isAmortized for a snapshot to be written whole: m counts it.
+func isAmortizedWhole(m *core.Manifest) bool { return m.Written-m.Size <= mostWritten*m.Size }
 
-// isPaidFor reports whether a session has grown enough for one more snapshot. To
-// ask how large a session is takes a look at each entry, so that comes last.
-func isPaidFor(st *core.State) bool {
+// isAmortized reports whether a session has grown enough for another snapshot. Its
+// size takes a visit of each entry, so this is checked last.
+func isAmortized(st *core.State) bool {
 	switch w := st.Snapshot.Written; {
 	case w <= mostWritten*st.SnapshotSize:
 		return true

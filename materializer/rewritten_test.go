@@ -57,7 +57,7 @@ func (w *rewriting) cover() {
 	case next <= mostInline:
 		return
 	}
-	stay := standing(w.sizes, next)
+	stay := keptChanges(w.sizes, next)
 	for _, c := range w.changes[stay:] {
 		for i := range c {
 			w.since[i] = true

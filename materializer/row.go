@@ -10,7 +10,7 @@ import (
 // Row is one session in a listing.
 type Row struct {
 	ID       core.SessionID `json:"id"`
-	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, where it is another
+	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, if it differs
 	Dialect  string         `json:"dialect"`
 	CWD      string         `json:"cwd"`
 	Entries  int            `json:"entries"`
@@ -21,15 +21,15 @@ type Row struct {
 	Erased   bool           `json:"erased,omitempty"`
 	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
 	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
-	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower where the lines are those of an earlier one, or it rests on one
-	Changes  []uint64       `json:"changes,omitempty"`  // seqs in the names of the changes that it has, where it is of several parts
-	Aside    int            `json:"aside,omitempty"`    // entries that have no place in the conversation
+	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower if it has the lines of an earlier one, or rests on one
+	Changes  []uint64       `json:"changes,omitempty"`  // seqs in the names of its changes, if it has several parts
+	Aside    int            `json:"aside,omitempty"`    // entries outside of the conversation
 	Size     int64          `json:"size,omitempty"`     // bytes of its lines
-	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // how the session came to be
+	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // where the session came from
 	core.Summary
 }
 
-// rowOf makes the row of a state.
+// rowOf returns the row of a state.
 func rowOf(st *core.State) Row {
 	r := Row{
 		ID:       st.ID,
@@ -63,7 +63,7 @@ func rowOf(st *core.State) Row {
 	return r
 }
 
-// keptOf returns the seqs in the names of the objects that a snapshot is read from.
+// keptOf returns the seqs in the names of the objects of a snapshot.
 func keptOf(ref *core.SnapshotRef) (first uint64, changes []uint64) {
 	if len(ref.Parts) == 0 {
 		return SnapshotSeq(ref.Object), nil
@@ -76,11 +76,11 @@ func keptOf(ref *core.SnapshotRef) (first uint64, changes []uint64) {
 	return SnapshotSeq(ref.Parts[0].Object), changes
 }
 
-// maxText is how many bytes of what an agent wrote go into a row.
+// maxText limits the bytes of an agent's text in a row.
 const maxText = 1 << 10
 
-// Clip cuts s as rows have it, between characters: what is compared with a row's
-// text must be cut, too.
+// Clip cuts s as rows do, between characters. A text must be clipped before it is
+// compared with a row's.
 func Clip(s string) string { return clip(s) }
 
 // clip cuts s to maxText bytes, between characters.
@@ -91,7 +91,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
-// maxTags is how many tags go into a row.
+// maxTags limits the tags in a row.
 const maxTags = 64
 
 // clipTags returns the first of tags, each cut to maxText bytes.
@@ -103,17 +103,16 @@ func clipTags(tags []string) []string {
 	return out
 }
 
-// A View is what the directory takes in of a session. Its entries stay as they
-// are when the session goes on.
+// A View is what the directory reads of a session. Its entries do not change.
 type View struct {
 	Row     Row
 	Host    string                // where the session was created
-	Claims  map[string]core.Claim // who holds a head, by the head's name
+	Claims  map[string]core.Claim // by head
 	Dialect core.Dialect          // reads Entries
 	Entries []core.Entry
 }
 
-// ViewOf returns what the directory is to know of a session in state st.
+// ViewOf returns the View of a session in state st.
 func ViewOf(st *core.State) View {
 	v := View{Row: rowOf(st), Host: clip(st.Origin.Host), Claims: map[string]core.Claim{}, Dialect: st.Dialect, Entries: st.Entries}
 	for name, h := range st.Heads {

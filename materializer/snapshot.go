@@ -19,34 +19,34 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// frameSize is how many plain bytes one zstd frame of a snapshot holds, so a
-// part of a large snapshot can be read without the rest.
+// frameSize is the plain size of a zstd frame of a snapshot. A part of a large
+// snapshot can be read without the rest.
 const frameSize = 256 << 10
 
-// Snapshots keeps snapshots in a bucket.
+// Snapshots stores snapshots in a bucket.
 type Snapshots struct {
 	bucket blobstore.Bucket
 	disk   *blobstore.Disk // nil without one
 }
 
-// NewSnapshots returns the snapshots kept in bucket.
+// NewSnapshots returns the snapshots in bucket.
 func NewSnapshots(bucket blobstore.Bucket) *Snapshots { return &Snapshots{bucket: bucket} }
 
-// WithDisk has Load look into disk first, and keep there what it read from the
-// bucket. It returns s, and is called before s is used.
+// WithDisk makes Load read from disk first, and keep there what it reads from the
+// bucket. It returns s, and must be called before s is used.
 func (s *Snapshots) WithDisk(disk *blobstore.Disk) *Snapshots {
 	s.disk = disk
 	return s
 }
 
-// SnapshotKey is the key of the snapshot of a session that covers its record
-// seq and whose plain bytes have the digest sum. Two nodes that write the same
-// snapshot write the same object.
+// SnapshotKey returns the key of a session's snapshot at seq, whose plain bytes
+// have the digest sum. Two nodes that write the same snapshot write the same
+// object.
 func SnapshotKey(log string, id core.SessionID, seq uint64, sum core.Digest) string {
 	return fmt.Sprintf("snapshots/%s/%s/%020d-%x.jsonl.zst", log, id, seq, sum[:8])
 }
 
-// SnapshotSeq is the seq that a key of SnapshotKey names, 0 where it is none.
+// SnapshotSeq returns the seq in a key of SnapshotKey, 0 for any other key.
 func SnapshotSeq(key string) uint64 {
 	number, _, _ := strings.Cut(path.Base(key), "-")
 	seq, err := strconv.ParseUint(number, 10, 64)
@@ -56,17 +56,16 @@ func SnapshotSeq(key string) uint64 {
 	return seq
 }
 
-// IsSnapshotKey reports whether m's object is one that a snapshot of its session
-// and of its bytes can have: that of m's own record, or of an earlier one where the
-// lines had not changed since.
+// IsSnapshotKey reports whether m's object can be a snapshot of its session with
+// its bytes: that of m's own record, or of an earlier one with the same lines.
 func IsSnapshotKey(m *core.Manifest) bool {
 	seq := SnapshotSeq(m.Object)
 	return seq > 0 && seq <= m.Seq && m.Object == SnapshotKey(m.Log, m.Session, seq, m.SHA256)
 }
 
 // Save writes plain, the plain bytes of m's snapshot, under m.Object as seekable
-// zstd, and sets m.Packed. It is durable when Save returns nil. Before, it was
-// unpacked again and compared: who reads an object by m.Packed relies on that.
+// zstd, and sets m.Packed. Before that it unpacks and compares the result: readers
+// that check m.Packed rely on it. The object is durable when Save returns nil.
 func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) error {
 	p := m.Whole()
 	packed, err := packPart(&p, plain)
@@ -81,7 +80,7 @@ func (s *Snapshots) put(ctx context.Context, key string, packed []byte) error {
 	return BlobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
 }
 
-// packPart packs plain, which p says the size of, unpacks that again to compare
+// packPart packs plain, which has the size in p, verifies the result by unpacking
 // it, and sets p.Packed.
 func packPart(p *core.Part, plain []byte) ([]byte, error) {
 	packed, err := packSnapshot(plain)
@@ -90,15 +89,15 @@ func packPart(p *core.Part, plain []byte) ([]byte, error) {
 	}
 	again, err := unpackFrames(packed, *p, nil)
 	if err != nil || !bytes.Equal(again, plain) {
-		return nil, fmt.Errorf("snapshot %s comes back as something else when it is packed, nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
+		return nil, fmt.Errorf("snapshot %s does not unpack to the same bytes; nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
 	}
 	p.Packed = core.DigestOf(packed)
 	return packed, nil
 }
 
-// Keep makes d's snapshot durable, and has its manifest say where. One that is
-// there is left there, if it can be read. One that the session has not grown
-// enough for rests on the former one, if that can be read.
+// Keep makes d's snapshot durable, and sets where it is in the manifest. If the
+// object exists and can be read, it stays. If the session has not grown enough for
+// a whole snapshot, the new one rests on the former one, if that can be read.
 func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 	if d.Read {
 		return nil
@@ -108,11 +107,11 @@ func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 		if err == nil || !isLost(err) {
 			return err
 		}
-		d.Manifest.SetParts(nil) // it is written over what is damaged, where that is so
+		d.Manifest.SetParts(nil) // a corrupt object is overwritten
 		return s.Save(ctx, d.Manifest, d.Plain)
 	}
-	if len(d.Former) > 0 && !isPaid(d.Manifest) {
-		if rests, err := s.rest(ctx, d); rests || err != nil {
+	if len(d.Former) > 0 && !isAmortizedWhole(d.Manifest) {
+		if rests, err := s.keepIncremental(ctx, d); rests || err != nil {
 			return err
 		}
 	}
@@ -146,7 +145,7 @@ var snapshotEncoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// Blobs fits a blob store to core.Blobs.
+// Blobs adapts a blob store to core.Blobs.
 type Blobs struct{ store *blobstore.Blobs }
 
 // NewBlobs returns the blobs of store.
@@ -164,7 +163,7 @@ func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	return p, BlobError(err)
 }
 
-// BlobError turns the errors of blobstore into those of core.
+// BlobError maps errors of blobstore to those of core.
 func BlobError(err error) error {
 	for from, to := range map[error]error{
 		blobstore.ErrNotFound:    core.ErrNotFound,
@@ -178,4 +177,26 @@ func BlobError(err error) error {
 		}
 	}
 	return err
+}
+
+// sessionPrefix returns the prefix of the keys of a session's snapshots.
+func sessionPrefix(log string, id core.SessionID) string {
+	return fmt.Sprintf("snapshots/%s/%s/", log, id)
+}
+
+// Kept returns the snapshots of a session in the bucket, the oldest first.
+func (s *Snapshots) Kept(ctx context.Context, log string, id core.SessionID) ([]blobstore.Info, error) {
+	var all []blobstore.Info
+	for info, err := range s.bucket.List(ctx, sessionPrefix(log, id)) {
+		if err != nil {
+			return nil, fmt.Errorf("snapshots of session %s: %w", id, BlobError(err))
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+// Remove deletes a snapshot. It succeeds if there is none.
+func (s *Snapshots) Remove(ctx context.Context, key string) error {
+	return BlobError(s.bucket.Delete(ctx, key))
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// takeTraced is take that, where the record was stored in a trace that somebody
-// keeps, is part of it. The snapshot that this record or a later one brings about
-// is, too.
+// takeTraced calls take with a span, if the record is part of a recorded trace. The
+// snapshot that it or a later record causes continues that trace.
 func (m *Materializer) takeTraced(ctx context.Context, shard int, ch stream.Change) (err error) {
 	if ch.Trace == "" {
 		return m.take(ctx, shard, ch)
@@ -26,7 +25,7 @@ func (m *Materializer) takeTraced(ctx context.Context, shard int, ch stream.Chan
 	return m.take(ctx, shard, ch)
 }
 
-// keep is Snapshots.Keep with a span of its own.
+// keep is Snapshots.Keep with a span.
 func (m *Materializer) keep(ctx context.Context, d *engine.Draft) (err error) {
 	ctx, span := m.cfg.Tracer.Start(ctx, "snapshot", trace.WithAttributes(attribute.String("sess.object", d.Manifest.Object)))
 	defer func() { spans.End(span, err) }()

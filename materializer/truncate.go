@@ -15,43 +15,44 @@ import (
 )
 
 const (
-	// truncateEvery is how often a shard is asked how large it is.
+	// truncateEvery is how often a shard's size is checked.
 	truncateEvery = 5 * time.Second
-	// surveyShare is how many times longer than a survey took there is none.
+	// surveyShare bounds the cost of surveys: the next one is not before this many
+	// times the duration of the last.
 	surveyShare = 20
-	// inWayFor is how long a session that was in the way is let be at first; each
-	// time it still is, twice as long, up to inWayMost.
+	// inWayFor is how long a session that prevented truncation is left alone at
+	// first. The time doubles with each failure, up to inWayMost.
 	inWayFor  = time.Minute
 	inWayMost = 6 * time.Hour
 )
 
-// A ShardWork is what a node knows of truncating a shard.
+// A ShardWork describes how a node truncates a shard.
 type ShardWork struct {
 	Shard     int       `json:"shard"`
-	Mine      bool      `json:"mine"`               // this node looks after it now
-	Surveyed  time.Time `json:"surveyed,omitzero"`  // when it was found out what is garbage
-	Live      int64     `json:"live"`               // bytes that are needed, as of then
-	Garbage   int64     `json:"garbage"`            // bytes that nobody needs, as of then
+	Mine      bool      `json:"mine"`               // this node owns it
+	Surveyed  time.Time `json:"surveyed,omitzero"`  // time of the last survey
+	Live      int64     `json:"live"`               // live bytes then
+	Garbage   int64     `json:"garbage"`            // bytes of garbage then
 	Truncated time.Time `json:"truncated,omitzero"` // last, by this node
 	Freed     int64     `json:"freed"`              // bytes of garbage, by this node since it started
-	InWay     []InWay   `json:"inWay,omitempty"`    // sessions that keep the shard from being truncated
-	Error     string    `json:"error,omitempty"`    // why the last try ended
+	InWay     []InWay   `json:"inWay,omitempty"`    // sessions that prevent truncation
+	Error     string    `json:"error,omitempty"`    // why the last attempt failed
 }
 
-// InWay is a session that keeps what lies behind its first record in the log.
+// InWay is a session that prevents truncation from its first record on.
 type InWay struct {
 	Session core.SessionID `json:"session"`
 	Error   string         `json:"error"`
 	Until   time.Time      `json:"until"` // when it is tried again
 }
 
-// A truncator truncates one shard. mu guards what others may look at.
+// A truncator truncates one shard. mu guards what other goroutines read.
 type truncator struct {
-	shard int
-	turn  chan struct{}                    // held by whoever is at work; guards the next three
-	seen  core.Pos                         // the shard's last message at the last survey
-	pause time.Time                        // no survey before then
-	waits map[core.SessionID]time.Duration // how long a session was let be last
+	shard   int
+	running chan struct{}                    // held by the running attempt; guards the next three
+	seen    core.Pos                         // the shard's last message at the last survey
+	pause   time.Time                        // no survey before then
+	delays  map[core.SessionID]time.Duration // how long a session was left alone last
 
 	mu    sync.Mutex
 	work  ShardWork
@@ -59,10 +60,10 @@ type truncator struct {
 }
 
 func newTruncator(shard int) *truncator {
-	return &truncator{shard: shard, work: ShardWork{Shard: shard}, turn: make(chan struct{}, 1), waits: map[core.SessionID]time.Duration{}, inWay: map[core.SessionID]InWay{}}
+	return &truncator{shard: shard, work: ShardWork{Shard: shard}, running: make(chan struct{}, 1), delays: map[core.SessionID]time.Duration{}, inWay: map[core.SessionID]InWay{}}
 }
 
-// Shards says of each shard what this node knows of truncating it.
+// Shards returns, by shard, what this node knows of truncating it.
 func (m *Materializer) Shards() []ShardWork {
 	out := make([]ShardWork, len(m.truncators))
 	for i, t := range m.truncators {
@@ -83,7 +84,7 @@ func (t *truncator) state() ShardWork {
 	return w
 }
 
-// truncate looks after one shard until ctx ends.
+// truncate truncates one shard when needed, until ctx ends.
 func (m *Materializer) truncate(ctx context.Context, t *truncator) error {
 	tick := time.NewTicker(truncateEvery)
 	defer tick.Stop()
@@ -115,9 +116,8 @@ func (t *truncator) note(f func(*ShardWork)) {
 	f(&t.work)
 }
 
-// Truncate drops what nobody needs of a shard if that is worth while now, and
-// returns what is known of the shard then. A session that is in the way is no
-// error.
+// Truncate drops garbage of a shard if that is worthwhile now, and returns what is
+// known of the shard afterwards. A session that prevents it is not an error.
 func (m *Materializer) Truncate(ctx context.Context, shard int) (ShardWork, error) {
 	err := m.truncateOnce(ctx, m.truncators[shard])
 	return m.truncators[shard].state(), err
@@ -125,8 +125,8 @@ func (m *Materializer) Truncate(ctx context.Context, shard int) (ShardWork, erro
 
 func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
+	case t.running <- struct{}{}:
+		defer func() { <-t.running }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -152,7 +152,7 @@ func (m *Materializer) truncateOnce(ctx context.Context, t *truncator) error {
 	return m.cut(ctx, t, p)
 }
 
-// survey looks at every message of a shard.
+// survey reads the headers of all messages of a shard.
 func (m *Materializer) survey(ctx context.Context, shard int, st stream.ShardState) (*survey, error) {
 	v := newSurvey(st)
 	for ch, err := range m.cfg.Log.Walk(ctx, shard, st, st.Last) {
@@ -164,15 +164,15 @@ func (m *Materializer) survey(ctx context.Context, shard int, st stream.ShardSta
 	return v, nil
 }
 
-// cut carries p out.
+// cut executes p.
 func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 	start := time.Now()
 	err := m.cfg.Sessions.Truncate(ctx, m.cfg.Log, t.shard, p.upTo, func(ctx context.Context, s *engine.Session) error {
 		_, err := m.Checkpoint(ctx, s)
 		return err
 	})
-	if in, ok := errors.AsType[*engine.InTheWayError](err); ok && !isPassing(err) {
-		m.leave(t, in)
+	if in, ok := errors.AsType[*engine.InTheWayError](err); ok && !isTransient(err) {
+		m.exclude(t, in)
 		t.seen = 0 // the next cut ends before it
 		return nil
 	}
@@ -180,7 +180,7 @@ func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 		return err
 	}
 	t.seen = 0 // there may be more to do
-	maps.DeleteFunc(t.waits, func(id core.SessionID, _ time.Duration) bool { return !t.isInWay(id, time.Time{}) })
+	maps.DeleteFunc(t.delays, func(id core.SessionID, _ time.Duration) bool { return !t.isInWay(id, time.Time{}) })
 	t.note(func(w *ShardWork) {
 		w.Truncated, w.Live, w.Garbage, w.Freed = time.Now(), p.live, p.garbage-p.frees, w.Freed+p.frees
 	})
@@ -188,9 +188,9 @@ func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 	return nil
 }
 
-// isPassing tells what is wrong with the log or the store now from what is wrong
-// with a session.
-func isPassing(err error) bool {
+// isTransient reports whether err is a temporary failure of the log or the store,
+// not of a session.
+func isTransient(err error) bool {
 	for _, passing := range []error{core.ErrUnavailable, core.ErrUncertain, core.ErrFull, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, passing) {
 			return true
@@ -199,30 +199,30 @@ func isPassing(err error) bool {
 	return false
 }
 
-// leave has cuts end before a session for a while.
-func (m *Materializer) leave(t *truncator, in *engine.InTheWayError) {
-	d := min(max(2*t.waits[in.Session], inWayFor), inWayMost)
-	t.waits[in.Session] = d
-	m.cfg.Logger.Error("session keeps the log from being truncated; look with: sessctl verify "+string(in.Session),
+// exclude excludes a session from truncation for a while.
+func (m *Materializer) exclude(t *truncator, in *engine.InTheWayError) {
+	d := min(max(2*t.delays[in.Session], inWayFor), inWayMost)
+	t.delays[in.Session] = d
+	m.cfg.Logger.Error("session prevents truncation of the log; check it with: sessctl verify "+string(in.Session),
 		"shard", t.shard, "session", in.Session, "err", in.Err, "again", d)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inWay[in.Session] = InWay{in.Session, in.Err.Error(), time.Now().Add(d)}
 }
 
-// isInWay reports whether a session is to be let be now.
+// isInWay reports whether a session is excluded now.
 func (t *truncator) isInWay(id core.SessionID, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	in, ok := t.inWay[id]
 	if ok && !now.Before(in.Until) {
-		delete(t.inWay, id) // tried again; how long it was let be is remembered
+		delete(t.inWay, id) // tried again; how long it was excluded is remembered
 		return false
 	}
 	return ok
 }
 
-// isRetryDue reports whether a session that was in the way is to be tried again.
+// isRetryDue reports whether an excluded session is to be tried again.
 func (t *truncator) isRetryDue(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

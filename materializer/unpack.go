@@ -18,13 +18,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// errOther is plain bytes that are not those of the manifest.
-var errOther = errors.New("these are not the bytes its manifest names")
+// errDifferent means that the plain bytes are not those of the manifest.
+var errDifferent = errors.New("the bytes differ from those its manifest names")
 
-// Load implements engine.Snapshots. An object that is the one its writer stored
-// is checked by then. Of another one the digest of the plain bytes is compared
-// while frames are unpacked, and goes on when Load returns; so it does for a
-// snapshot of several parts.
+// Load implements engine.Snapshots. It checks an object that is byte-identical to
+// the one stored before it returns. For other objects, and snapshots of several
+// parts, the digest of the plain bytes is computed concurrently and may still be
+// when Load returns.
 func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error) {
 	if len(m.Parts) == 0 {
 		return s.load(ctx, m.Whole())
@@ -42,23 +42,24 @@ func (s *Snapshots) Load(ctx context.Context, m *core.Manifest) (plain []byte, c
 	return nil, nil, err
 }
 
-// isLost tells an object that is gone or damaged from a store that does not answer.
+// isLost reports whether an object is missing or corrupt, as opposed to a store
+// that does not answer.
 func isLost(err error) bool {
 	return errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt)
 }
 
-// digestOf begins to compare the digest of what m's parts came to.
+// digestOf starts comparing the digest of m's composed bytes.
 func digestOf(plain []byte, m *core.Manifest) func() error {
 	sum := make(chan core.Digest, 1)
 	go func() { sum <- core.DigestOf(plain) }()
 	return compared(sum, m.Whole())
 }
 
-// compared is the check of a digest that sum gets.
+// compared returns the check of a digest that sum receives.
 func compared(sum <-chan core.Digest, p core.Part) func() error {
 	return sync.OnceValue(func() error {
 		if <-sum != p.SHA256 {
-			return damaged(p, errOther)
+			return corrupt(p, errDifferent)
 		}
 		return nil
 	})
@@ -68,7 +69,7 @@ func compared(sum <-chan core.Digest, p core.Part) func() error {
 func (s *Snapshots) load(ctx context.Context, p core.Part) (plain []byte, checked func() error, err error) {
 	if packed, ok := s.disk.Get(blobstore.Ref(p.Packed)); ok {
 		if plain, err = unpackFrames(packed, p, nil); err == nil {
-			return plain, proved, nil
+			return plain, verified, nil
 		}
 	}
 	packed, err := s.packed(ctx, p)
@@ -78,46 +79,45 @@ func (s *Snapshots) load(ctx context.Context, p core.Part) (plain []byte, checke
 	if !p.Packed.IsZero() && core.DigestOf(packed) == p.Packed {
 		if plain, err = unpackFrames(packed, p, nil); err == nil {
 			s.disk.Add(blobstore.Ref(p.Packed), packed)
-			return plain, proved, nil
+			return plain, verified, nil
 		}
 	}
-	return unpackUnproved(packed, p)
+	return unpackUnverified(packed, p)
 }
 
-// proved is the check of what is checked already.
-func proved() error { return nil }
+// verified is the check of bytes that are verified already.
+func verified() error { return nil }
 
-// unpackUnproved unpacks an object that may be anything.
-func unpackUnproved(packed []byte, p core.Part) (plain []byte, checked func() error, err error) {
+// unpackUnverified unpacks an unverified object.
+func unpackUnverified(packed []byte, p core.Part) (plain []byte, checked func() error, err error) {
 	sum := make(chan core.Digest, 1)
 	if plain, err = unpackFrames(packed, p, sum); err != nil {
-		// Whoever packed it may not have left a table to go by.
+		// The packer may not have written a frame table.
 		sum = make(chan core.Digest, 1)
 		plain, err = unpackStream(packed, p, sum)
 	}
 	if err != nil {
-		return nil, nil, damaged(p, err)
+		return nil, nil, corrupt(p, err)
 	}
 	return plain, compared(sum, p), nil
 }
 
-// unpackProved unpacks packed bytes that may be anything, and compares the digest
-// of what they give.
-func unpackProved(packed []byte, p core.Part) ([]byte, error) {
-	plain, checked, err := unpackUnproved(packed, p)
+// unpackVerified unpacks an unverified object, and compares the digest of the
+// result.
+func unpackVerified(packed []byte, p core.Part) ([]byte, error) {
+	plain, checked, err := unpackUnverified(packed, p)
 	if err != nil {
 		return nil, err
 	}
 	return plain, checked()
 }
 
-// Read returns the plain bytes of m's snapshot once their digest, which it
-// always takes, was compared.
+// Read returns the plain bytes of m's snapshot after comparing their digest.
 func (s *Snapshots) Read(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	if len(m.Parts) == 0 {
 		return s.read(ctx, m.Whole())
 	}
-	plain, err := s.composeAnew(ctx, m)
+	plain, err := s.composeVerified(ctx, m)
 	if err == nil || !isLost(err) {
 		return plain, err
 	}
@@ -133,10 +133,10 @@ func (s *Snapshots) read(ctx context.Context, p core.Part) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unpackProved(packed, p)
+	return unpackVerified(packed, p)
 }
 
-func damaged(p core.Part, err error) error {
+func corrupt(p core.Part, err error) error {
 	what := "snapshot " + p.Object
 	if p.Object == "" {
 		what = "change of a snapshot"
@@ -151,7 +151,7 @@ func (s *Snapshots) packed(ctx context.Context, p core.Part) ([]byte, error) {
 		return nil, BlobError(err)
 	}
 	defer r.Close()
-	// What compression does not make smaller it makes larger by less than that.
+	// Compression of incompressible bytes adds less than that.
 	most := p.Size + p.Size/64 + 64<<10
 	buf := bytes.NewBuffer(make([]byte, 0, 64<<10))
 	n, err := io.Copy(buf, io.LimitReader(r, most+1))
@@ -159,13 +159,13 @@ func (s *Snapshots) packed(ctx context.Context, p core.Part) ([]byte, error) {
 		return nil, fmt.Errorf("read snapshot %s: %w", p.Object, BlobError(err))
 	}
 	if p.Size < 0 || n > most {
-		return nil, damaged(p, errOther)
+		return nil, corrupt(p, errDifferent)
 	}
 	return buf.Bytes(), nil
 }
 
-// unpackStream unpacks the snapshot from its beginning to its end, and sends
-// sum, which has room for it, the digest of what that gives.
+// unpackStream unpacks the snapshot sequentially, and sends the digest of the
+// result to sum, which is buffered.
 func unpackStream(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, error) {
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -173,28 +173,27 @@ func unpackStream(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, e
 	}
 	defer d.Close()
 	var buf bytes.Buffer
-	// One byte more than there may be, to see that there is none.
+	// One byte more than allowed, to notice that there is more.
 	n, err := io.Copy(&buf, io.LimitReader(d, p.Size+1))
 	if err != nil {
 		return nil, err
 	}
 	if n != p.Size {
-		return nil, errOther
+		return nil, errDifferent
 	}
 	sum <- core.DigestOf(buf.Bytes())
 	return buf.Bytes(), nil
 }
 
-// A frame is a piece of a snapshot, packed and where it goes.
+// A frame is a compressed piece of a snapshot and its destination.
 type frame struct {
 	packed, plain []byte
 	done          chan struct{} // closed when it is unpacked
-	err           error         // why it is not
+	err           error         // why unpacking failed
 }
 
-// unpackFrames unpacks the frames of the snapshot at the same time. Where sum is
-// not nil, it has room for the digest of what that gives, and is sent it when it
-// is known, which may be later.
+// unpackFrames unpacks the frames of the snapshot concurrently. If sum is not nil,
+// it is buffered and receives the digest of the result, possibly after the return.
 func unpackFrames(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, error) {
 	plain, frames, err := framesOf(packed, p)
 	if err != nil {
@@ -216,7 +215,7 @@ func unpackFrames(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, e
 	if sum != nil {
 		go digest(frames, sum)
 	}
-	// Each frame is waited for, so that nobody writes into plain afterwards.
+	// Wait for all frames, so that none is written to afterwards.
 	for i := range frames {
 		<-frames[i].done
 		err = cmp.Or(err, frames[i].err)
@@ -224,7 +223,7 @@ func unpackFrames(packed []byte, p core.Part, sum chan<- core.Digest) ([]byte, e
 	return plain, err
 }
 
-// digest sends sum the digest of the frames, each as soon as it is unpacked.
+// digest sends the digest of the frames to sum, hashing each when it is unpacked.
 func digest(frames []frame, sum chan<- core.Digest) {
 	h := sha256.New()
 	for i := range frames {
@@ -234,8 +233,8 @@ func digest(frames []frame, sum chan<- core.Digest) {
 	sum <- core.Digest(h.Sum(nil))
 }
 
-// framesOf finds the frames of a snapshot by the table at its end, and makes
-// room for what they hold.
+// framesOf finds the frames of a snapshot by the table at its end, and allocates
+// their destination.
 func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 	r, err := seekable.NewReader(bytes.NewReader(packed), snapshotDecoder())
 	if err != nil {
@@ -247,10 +246,10 @@ func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 		return nil, nil, err
 	}
 	if p.Size < 0 || table.Size() != uint64(p.Size) {
-		return nil, nil, errOther
+		return nil, nil, errDifferent
 	}
-	if most := table.NumFrames() * 2 * frameSize; p.Size > most { // before there is room for as much as it claims
-		return nil, nil, errOther
+	if most := table.NumFrames() * 2 * frameSize; p.Size > most { // before allocating what it claims to need
+		return nil, nil, errDifferent
 	}
 	plain := make([]byte, p.Size)
 	frames := make([]frame, table.NumFrames())
@@ -259,7 +258,7 @@ func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 		end := f.CompressedOffset + uint64(f.CompressedSize)
 		plainEnd := f.DecompressedOffset + uint64(f.DecompressedSize)
 		if end > uint64(len(packed)) || f.DecompressedSize > 2*frameSize {
-			return nil, nil, errors.New("its table names other frames")
+			return nil, nil, errors.New("its frame table does not match")
 		}
 		frames[i] = frame{packed[f.CompressedOffset:end], plain[f.DecompressedOffset:plainEnd:plainEnd], make(chan struct{}), nil}
 	}
@@ -269,13 +268,13 @@ func framesOf(packed []byte, p core.Part) ([]byte, []frame, error) {
 func (f *frame) unpack() error {
 	b, err := snapshotDecoder().DecodeAll(f.packed, f.plain[:0])
 	if err == nil && len(b) != len(f.plain) {
-		err = errOther
+		err = errDifferent
 	}
 	return err
 }
 
-// snapshotDecoder unpacks into the room it is given and takes no more. Frames'
-// own checksums are left alone: a digest in the manifest is compared.
+// snapshotDecoder decompresses into the destination and allocates no more. It
+// ignores the frames' own checksums: the digest of the manifest is compared.
 var snapshotDecoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
 	if err != nil {

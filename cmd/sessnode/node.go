@@ -177,7 +177,7 @@ func (n *node) openMaterializer(context.Context) error {
 		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Logger: n.logger,
 		Checkpointed: n.metrics.Checkpointed, Tracer: n.tracer,
 		Policy: materializer.Policy{MinTail: int64(n.cfg.Snapshots.MinTail), Idle: time.Duration(n.cfg.Snapshots.Idle)},
-		Node:   n.cfg.Node, Crew: n.presence.Crew, Spread: checkpointSpread(replicas),
+		Node:   n.cfg.Node, Members: n.presence.Crew, Spread: checkpointSpread(replicas),
 		Garbage: zeroIsNever(int64(n.cfg.Log.Garbage)), Grace: time.Duration(zeroIsNever(int64(n.cfg.Snapshots.Grace))),
 	})
 	return nil

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// overdue is how many graces a blob may lie in the trash before somebody should
-// have deleted it.
+// overdue is after how many graces a blob should have been deleted from the trash.
 const overdue = 3
 
-// blobs counts what the bucket has. Which of it no session names only a run of
-// the collector can tell, which reads every session.
+// blobs counts the blobs in the bucket. Only a run of the collector, which reads
+// every session, can tell which are unreferenced.
 func (d *Doctor) blobs(ctx context.Context, f *finder) (string, error) {
 	var blobs, copies, late int
 	var bytes, lateBytes int64
@@ -34,19 +33,19 @@ func (d *Doctor) blobs(ctx context.Context, f *finder) (string, error) {
 		}
 	}
 	if late > 0 {
-		f.add(Note, "blobs", fmt.Sprintf("%s in the trash could have been deleted for long, %s: nobody collects", count(late, "copy", "copies"), sizeOf(lateBytes)),
+		f.add(Note, "blobs", fmt.Sprintf("%s in the trash should have been deleted long ago, %s: no collector runs", count(late, "copy", "copies"), sizeOf(lateBytes)),
 			"sessctl blobs gc --apply, every day, or the setting blobs.collect")
 	}
 	return fmt.Sprintf("%s, %s; %d in the trash", count(blobs, "blob", "blobs"), sizeOf(bytes), copies), nil
 }
 
 const (
-	auditWarn   = 0.8 // of the room for audit records is taken
+	auditWarn   = 0.8 // share of the capacity for audit records
 	auditDanger = 0.95
 )
 
-// audit looks how much room there is for audit records: without, nothing that
-// needs one is done any more.
+// audit checks the capacity for audit records: when it is exhausted, whatever needs
+// a record is refused.
 func (d *Doctor) audit(ctx context.Context, f *finder) (string, error) {
 	if d.Audit == nil {
 		return "none are kept", nil
@@ -59,7 +58,7 @@ func (d *Doctor) audit(ctx context.Context, f *finder) (string, error) {
 		return count(int(used), "record", "records"), nil
 	}
 	d.auditRoom(f, used, most)
-	return fmt.Sprintf("%s, there is room for %d", count(int(used), "record", "records"), most), nil
+	return fmt.Sprintf("%s, the limit is %d", count(int(used), "record", "records"), most), nil
 }
 
 func (d *Doctor) auditRoom(f *finder, used, most uint64) {
@@ -72,6 +71,6 @@ func (d *Doctor) auditRoom(f *finder, used, most uint64) {
 	default:
 		return
 	}
-	f.add(level, "audit records", fmt.Sprintf("there are %d, and room for %d; without room nothing is erased, redacted or deleted for good", used, most),
+	f.add(level, "audit records", fmt.Sprintf("there are %d, the limit is %d; at the limit nothing can be erased, redacted or deleted permanently", used, most),
 		"keep them (sessctl audit -o json) and give the stream more max_msgs with a tool of NATS")
 }

@@ -15,43 +15,43 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A Level says how bad a finding is.
+// A Level is how serious a finding is.
 type Level string
 
-// The levels, the worst last.
+// The levels, the most serious last.
 const (
 	Note    Level = "note"    // nothing is wrong; something could be cheaper or safer
-	Warning Level = "warning" // something does not work as it should, or will soon not
-	Danger  Level = "danger"  // what is acknowledged may be lost, or work is refused
+	Warning Level = "warning" // something does not work as it should, or soon will not
+	Danger  Level = "danger"  // acknowledged data may be lost, or work is refused
 )
 
-// A Finding is one thing that is not as it should be.
+// A Finding is one thing that is wrong.
 type Finding struct {
 	Check  string `json:"check"`
 	Level  Level  `json:"level"`
-	What   string `json:"what"`   // the thing: a stream, a session, a setting
+	What   string `json:"what"`   // a stream, a session, a setting
 	Detail string `json:"detail"` // what is wrong with it
 	Next   string `json:"next,omitempty"`
 	Mended bool   `json:"mended,omitempty"` // by Treat
 
-	treat func(context.Context) error // nil where nothing is safe to do
+	treat func(context.Context) error // nil if nothing is safe to do
 }
 
-// A Report is what was looked at, and what was found.
+// A Report is what was checked, and what was found.
 type Report struct {
 	Log      string    `json:"log"`
 	Node     string    `json:"node"`
-	Checks   []Check   `json:"checks"`   // what was looked at, in order
-	Findings []Finding `json:"findings"` // the worst first
+	Checks   []Check   `json:"checks"`   // in order
+	Findings []Finding `json:"findings"` // the most serious first
 }
 
-// A Check is one thing that was looked at.
+// A Check is one subject that was checked.
 type Check struct {
 	Name string `json:"name"`
 	Seen string `json:"seen"` // in a few words
 }
 
-// Worst returns the worst level that is not mended, "" where there is none.
+// Worst returns the most serious level that is not repaired, "" if there is none.
 func (r *Report) Worst() Level {
 	var worst Level
 	for _, f := range r.Findings {
@@ -68,13 +68,13 @@ func rank(l Level) int { return slices.Index([]Level{"", Note, Warning, Danger},
 type Node struct {
 	Name string
 	// Sync is how long the node's own server may wait before it flushes what it
-	// acknowledged; 0 for not at all. nil where the server is somebody else's.
+	// acknowledged; 0 if it flushes first. nil if the server is external.
 	Sync *time.Duration
-	// Dir is where the node keeps its data, and Disk how much of it is free; not
-	// ok where that cannot be told.
+	// Dir is the node's data directory. Disk returns how much of its disk is free;
+	// ok is false if that is unknown.
 	Dir  string
 	Disk func() (free, size int64, ok bool)
-	// Ready and Store say why the node, and its object store, cannot serve, or
+	// Ready and Store return why the node, and its object store, cannot serve, or
 	// nil.
 	Ready func(context.Context) error
 	Store func(context.Context) error
@@ -98,15 +98,15 @@ type Doctor struct {
 	Bucket       blobstore.Bucket
 	Verifier     *verify.Verifier
 	Blobs        *blobstore.Blobs // in Bucket
-	Audit        *stream.Audit    // nil where the node keeps none
-	Presence     *stream.Presence // nil where the node keeps none
+	Audit        *stream.Audit    // nil if the node has none
+	Presence     *stream.Presence // nil if the node has none
 	Node         Node
 }
 
-// mostFindings bounds how many findings a check names one by one.
+// mostFindings limits the findings that a check lists.
 const mostFindings = 100
 
-// Examine looks at everything and changes nothing. It ends early only with ctx.
+// Examine checks everything and changes nothing. It fails only if ctx ends.
 func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 	r := &Report{Log: d.Log.Name(), Node: d.Node.Name, Checks: []Check{}, Findings: []Finding{}}
 	held := holdings{}
@@ -130,11 +130,11 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 		f := &finder{check: c.name}
 		seen, err := c.look(ctx, f)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("examination given up at %s: %w: %w", c.name, ctx.Err(), core.ErrUnavailable)
+			return nil, fmt.Errorf("examination ended at %s: %w: %w", c.name, ctx.Err(), core.ErrUnavailable)
 		}
 		if err != nil {
 			seen = "not looked at"
-			f.add(Warning, c.name, "cannot be looked at: "+err.Error(), "try again once the rest is mended")
+			f.add(Warning, c.name, "the check failed: "+err.Error(), "try again after the other problems are repaired")
 		}
 		r.Checks = append(r.Checks, Check{c.name, seen})
 		r.Findings = append(r.Findings, f.all()...)
@@ -143,8 +143,8 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// Treat examines, mends what is safe to mend, and says of each finding whether it
-// is mended.
+// Treat examines, repairs what is safe to repair, and marks the findings that it
+// repaired.
 func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
 	r, err := d.Examine(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// A finder gathers what one check finds.
+// A finder collects the findings of one check.
 type finder struct {
 	check string
 	found []Finding

@@ -15,21 +15,21 @@ func (d *Doctor) node(ctx context.Context, f *finder) (string, error) {
 	return d.Node.Name, nil
 }
 
-// durability looks at what an acknowledgement is worth.
+// durability checks how durable an acknowledged record is.
 func (d *Doctor) durability(ctx context.Context, f *finder) (string, error) {
 	st, err := d.Log.State(ctx, 0)
 	if err != nil {
 		return "", err
 	}
 	if st.Replicas == 1 {
-		f.add(Note, "log", "one server alone has it: when its disk dies, all since the last backup is gone", "run three nodes, or back up often")
+		f.add(Note, "log", "only one server has it: if its disk fails, everything since the last backup is lost", "run three nodes, or back up often")
 	}
 	switch {
 	case d.Node.Sync == nil:
-		f.add(Note, "sync_interval", "the servers are not the node's own, so it cannot be told how soon they flush", "see that they run with: sync_interval: always")
+		f.add(Note, "sync_interval", "the servers are external, so their flush interval is unknown", "ensure that they run with: sync_interval: always")
 		return count(st.Replicas, "copy", "copies"), nil
 	case *d.Node.Sync != 0:
-		f.add(Danger, "nats.sync", fmt.Sprintf("the node's server flushes up to %v after it has answered: a power cut loses what was acknowledged", *d.Node.Sync), "set nats.sync to 0")
+		f.add(Danger, "nats.sync", fmt.Sprintf("the node's server flushes up to %v after it answered: a power cut loses acknowledged records", *d.Node.Sync), "set nats.sync to 0")
 		return "flushes late", nil
 	}
 	return count(st.Replicas, "copy", "copies") + ", each flushed before an answer", nil
@@ -48,19 +48,19 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			return "", err
 		}
 		if broken != nil {
-			f.add(Danger, st.Stream, broken.Error(), "set it right with the nats tool: nats stream edit "+st.Stream)
+			f.add(Danger, st.Stream, broken.Error(), "correct it with the nats tool: nats stream edit "+st.Stream)
 		}
 		lost, err := d.Verifier.Lost(ctx, shard, st)
 		if err != nil {
 			return "", err
 		}
 		if lost > 0 {
-			f.add(Danger, st.Stream, fmt.Sprintf("%d messages inside it are gone", lost), "sessctl verify --all")
+			f.add(Danger, st.Stream, fmt.Sprintf("%d of its messages are missing", lost), "sessctl verify --all")
 		}
 		d.room(f, st)
 		for _, m := range followers {
 			if m.Offline {
-				f.add(Warning, st.Stream, fmt.Sprintf("the copy on %s is not there; one more failure may stop the log", m.Name), "start that node")
+				f.add(Warning, st.Stream, fmt.Sprintf("the copy on %s is not available; one more failure may stop the log", m.Name), "start that node")
 			}
 		}
 		if missing := st.Replicas - 1 - len(followers); st.Replicas > 1 && missing > 0 {
@@ -74,7 +74,7 @@ func (d *Doctor) room(f *finder, st stream.ShardState) {
 	next := "give it more room (log.max_bytes, nats.max_store, or the disk)"
 	switch {
 	case st.Broken != "":
-		f.add(Danger, st.Stream, "nothing can be stored: "+st.Broken, "make room or mend the disk, then start the node again")
+		f.add(Danger, st.Stream, "nothing can be stored: "+st.Broken, "free space or replace the disk, then restart the node")
 	case st.Full >= stream.AppendsFull:
 		f.add(Danger, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries", 100*st.Full), next)
 	case st.Full >= stream.WarnFull:
@@ -83,14 +83,14 @@ func (d *Doctor) room(f *finder, st stream.ShardState) {
 }
 
 const (
-	// smallLag is a lag that a busy node has in passing, in messages.
+	// smallLag is a normal lag of a busy node, in messages.
 	smallLag = 100
-	// lagTime is how long a follower may take to show that it moves.
+	// lagTime is how long a follower may take to make progress.
 	lagTime = 3 * time.Second
 )
 
-// lag looks whether the materializer follows. One that is behind is given a
-// moment: being behind is no fault, standing still is.
+// lag checks whether the materializer keeps up. A lagging follower is a problem
+// only if it makes no progress.
 func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
 	worst := uint64(0)
 	for shard := range d.Log.Shards() {
@@ -106,16 +106,16 @@ func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
 		worst = max(worst, behind)
 		if d.moves(ctx, shard, uint64(before), uint64(st.Last)) {
 			if behind > smallLag {
-				f.add(Note, st.Stream, fmt.Sprintf("the listing is %d messages behind, and catching up", behind), "")
+				f.add(Note, st.Stream, fmt.Sprintf("the listing lags by %d messages, and is catching up", behind), "")
 			}
 			continue
 		}
-		f.add(Warning, st.Stream, fmt.Sprintf("the listing is %d messages behind and stands still", behind), "see the node's log; starting the node again harms nothing")
+		f.add(Warning, st.Stream, fmt.Sprintf("the listing lags by %d messages and makes no progress", behind), "see the node's log; restarting the node is safe")
 	}
 	return fmt.Sprintf("%d messages at most", worst), nil
 }
 
-// moves reports whether a shard's follower gets on within lagTime.
+// moves reports whether a shard's follower makes progress within lagTime.
 func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
 	end := time.NewTimer(lagTime)
 	defer end.Stop()
@@ -138,13 +138,13 @@ func (d *Doctor) moves(ctx context.Context, shard int, from, to uint64) bool {
 func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 	l := d.Sessions.Losses()
 	if l.Redone > 0 {
-		f.add(Warning, "log", fmt.Sprintf("it had lost %s, which this node put back", count(int(l.Redone), "record", "records")), "look after the disks of its servers")
+		f.add(Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Redone), "record", "records")), "check the disks of its servers")
 	}
 	if l.Rescued > 0 {
-		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and somebody had gone on; they are on heads of their own, called stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
+		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on heads of their own, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
 	}
 	if l.Lent > 0 {
-		f.add(Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; look after that server's disk")
+		f.add(Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; check that server's disk")
 	}
 	return "since the node started", nil
 }
@@ -156,25 +156,25 @@ const (
 
 func (d *Doctor) disk(_ context.Context, f *finder) (string, error) {
 	if d.Node.Disk == nil {
-		return "nothing of the node's is on one", nil
+		return "the node keeps nothing on disk", nil
 	}
 	free, size, ok := d.Node.Disk()
 	if !ok || size == 0 {
-		return "how much is free cannot be told here", nil
+		return "free space is unknown on this platform", nil
 	}
 	share := float64(free) / float64(size)
 	detail := fmt.Sprintf("%.0f %% of it is free, %s", 100*share, sizeOf(free))
 	switch {
 	case share < diskDanger:
-		f.add(Danger, d.Node.Dir, detail, "make room: a disk that is full stops the log")
+		f.add(Danger, d.Node.Dir, detail, "free space: a full disk stops the log")
 	case share < diskWarn:
-		f.add(Warning, d.Node.Dir, detail, "make room before it is full")
+		f.add(Warning, d.Node.Dir, detail, "free space before it is full")
 	}
 	return detail, nil
 }
 
-// mostSkew is how far clocks may differ: what they tell people is wrong by more
-// than that, and an object store refuses signatures at 15 minutes.
+// mostSkew is how far clocks may differ. Displayed times are off by the skew, and
+// object stores refuse signatures at 15 minutes.
 const mostSkew = 10 * time.Second
 
 func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
@@ -186,20 +186,20 @@ func (d *Doctor) clock(ctx context.Context, f *finder) (string, error) {
 		return "", err
 	}
 	if skew.Abs() > mostSkew {
-		f.add(Warning, d.Node.Name, fmt.Sprintf("its clock is %v away from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")
+		f.add(Warning, d.Node.Name, fmt.Sprintf("its clock differs by %v from the log's servers'", skew.Round(time.Second)), "set the clocks by NTP")
 	}
 	return fmt.Sprintf("within %v of the log's servers'", max(skew.Abs().Round(time.Second), time.Second)), nil
 }
 
 func (d *Doctor) store(ctx context.Context, f *finder) (string, error) {
 	if err := d.Node.Store(ctx); err != nil {
-		f.add(Danger, "object store", err.Error(), "until it answers, images, large lines and snapshots are refused; check its address, credentials and bucket")
+		f.add(Danger, "object store", err.Error(), "images, large lines and snapshots are refused until it answers; check its address, credentials and bucket")
 		return "it does not answer", nil
 	}
 	return "it answers", nil
 }
 
-// sizeOf is a number of bytes, for people.
+// sizeOf formats a number of bytes.
 func sizeOf(n int64) string {
 	const unit = 1024
 	if n < unit {

@@ -12,20 +12,19 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// holdings are the last records of the sessions, once a check has read the
-// shards: some 100 bytes for each.
+// holdings are the last records of the sessions, some 100 bytes each.
 type holdings map[core.SessionID]holding
 
-// A holding is what is remembered of a session's last record.
+// A holding describes a session's last record.
 type holding struct {
 	Kind core.Kind
 	Seq  uint64
 }
 
-// catchUpTime is how long the listing may take to be as far as the log.
+// catchUpTime limits the wait for the listing to catch up with the log.
 const catchUpTime = 10 * time.Second
 
-// listing compares the rows with what the streams hold.
+// listing compares the rows with the streams.
 func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string, error) {
 	for shard := range d.Log.Shards() {
 		st, err := d.Log.State(ctx, shard)
@@ -56,29 +55,28 @@ func (d *Doctor) listing(ctx context.Context, f *finder, held holdings) (string,
 	return count(len(held), "session", "sessions") + " in the log", nil
 }
 
-// stale looks at a session whose row speaks of less than the log has, or that
-// has none.
+// stale checks a session whose row lags behind the log, or that has none.
 func (d *Doctor) stale(ctx context.Context, f *finder, id core.SessionID, h holding) {
 	s, err := d.Sessions.Open(ctx, id)
 	if err != nil {
-		f.add(Danger, string(id), "it cannot be read, so it is not listed as it is: "+err.Error(), "sessctl verify "+string(id))
+		f.add(Danger, string(id), "it cannot be read, so its listing is out of date: "+err.Error(), "sessctl verify "+string(id))
 		return
 	}
-	f.addTreatable(Warning, string(id), fmt.Sprintf("its row speaks of record %d, the log of %d", d.Directory.Seq(id), h.Seq), "sessctl doctor --fix", func(context.Context) error {
+	f.addTreatable(Warning, string(id), fmt.Sprintf("its row is of record %d, the log ends at %d", d.Directory.Seq(id), h.Seq), "sessctl doctor --fix", func(context.Context) error {
 		d.Materializer.Remake(s)
 		return nil
 	})
 }
 
-// kept is what the bucket keeps of one session's snapshots.
+// kept is what the bucket has of one session's snapshots.
 type kept struct {
 	seqs    []uint64 // of whole ones
 	changes []uint64
 	bytes   int64
 }
 
-// has reports whether a row's snapshot can be read from what is kept, as far as
-// names tell: from its parts, or from one that is whole and covers as much.
+// has reports whether a row's snapshot can be read, judging by names: from its
+// parts, or from a whole one that covers as much.
 func (k *kept) has(row *materializer.Row) bool {
 	if len(k.seqs) > 0 && slices.Max(k.seqs) >= row.Snapshot {
 		return true
@@ -88,12 +86,12 @@ func (k *kept) has(row *materializer.Row) bool {
 	})
 }
 
-// manySnapshots is how many snapshots of a session are more than the live one,
-// the one before it, and those on their way.
+// manySnapshots is more than a session should have: the live one, the previous one,
+// and those being written.
 const manySnapshots = 4
 
-// snapshots compares the bucket with the rows and the log: it reads the names of
-// all snapshots, none of their bytes.
+// snapshots compares the bucket with the rows and the log. It reads the names of
+// all snapshots, not their content.
 func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (string, error) {
 	all, objects, err := d.keptSnapshots(ctx)
 	if err != nil {
@@ -106,7 +104,7 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		}
 		k := all[row.ID]
 		if row.Snapshot > 0 && !row.Erased && !k.has(&row) {
-			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is gone", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
+			f.addTreatable(Danger, string(row.ID), fmt.Sprintf("its snapshot of record %d is missing", row.Snapshot), "sessctl verify --repair "+string(row.ID), d.repair(row.ID))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -114,18 +112,18 @@ func (d *Doctor) snapshots(ctx context.Context, f *finder, held holdings) (strin
 		h, known := held[id]
 		n := len(k.seqs) + len(k.changes)
 		if h.Kind == core.KindErase {
-			f.add(Danger, string(id), fmt.Sprintf("it was erased, and %s of it are left", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
+			f.add(Danger, string(id), fmt.Sprintf("it was erased, but %s of it remain", count(n, "snapshot", "snapshots")), "sessctl erase "+string(id)+" --yes --why \"again\"")
 			continue
 		}
 		if !known {
-			f.add(Note, string(id), fmt.Sprintf("%s of a session that the log does not know, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; nothing reads them else")
+			f.add(Note, string(id), fmt.Sprintf("%s of a session that is not in the log, %d bytes", count(n, "snapshot", "snapshots"), k.bytes), "if the log lost it, restore it from a backup; otherwise they are unused")
 		} else if len(k.seqs) > manySnapshots {
 			old += int64(len(k.seqs) - 1)
 			oldBytes += k.bytes
 		}
 	}
 	if old > 0 {
-		f.add(Note, "snapshots", fmt.Sprintf("%s of which later ones are there, %s with those", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they go by themselves, snapshots.grace after a later one came")
+		f.add(Note, "snapshots", fmt.Sprintf("%s, superseded by later ones, %s", count(int(old), "snapshot", "snapshots"), sizeOf(oldBytes)), "they are deleted automatically, snapshots.grace after a later one was written")
 	}
 	return count(objects, "object", "objects"), nil
 }
@@ -140,7 +138,7 @@ func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, in
 		id, name, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
 		seq := materializer.SnapshotSeq(name)
 		if seq == 0 {
-			continue // somebody else's object
+			continue // an object of another program
 		}
 		k := all[core.SessionID(id)]
 		if materializer.IsChange(name) {
@@ -155,7 +153,7 @@ func (d *Doctor) keptSnapshots(ctx context.Context) (map[core.SessionID]kept, in
 	return all, objects, nil
 }
 
-// repair mends a session from what other copies there are.
+// repair repairs a session from other copies.
 func (d *Doctor) repair(id core.SessionID) func(context.Context) error {
 	return func(ctx context.Context) error {
 		left, _, err := d.Verifier.Repair(ctx, id)

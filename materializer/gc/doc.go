@@ -1,23 +1,23 @@
-// Package gc collects blobs that no session names any more.
+// Package gc deletes blobs that no session references any more.
 //
-// It marks and sweeps. Mark reads every session from the log itself, never from
-// the directory: all records that the log still has of it, its latest snapshot,
-// and the blobs that large bodies are. Whatever looks like a blob's name counts.
-// Sessions in the trash count, erased ones do not. One session that cannot be
-// read ends the run with its name, and nothing is touched.
+// It marks and sweeps. Mark reads every session from the log, never from the
+// directory: all records that the log still has, the latest snapshot, and bodies
+// that are blobs. Everything that looks like the name of a blob counts as a
+// reference. Sessions in the trash count, erased ones do not. If a session cannot
+// be read, the run ends with an error that names it, and changes nothing.
 //
-// Sweep moves to the store's trash what is older than the grace and was not
-// named, puts back what is named again, and deletes what lay in the trash for a
-// grace, was not named even then, and has been recorded (Config.Record).
+// Sweep moves unreferenced blobs that are older than the grace to the store's
+// trash, moves back those that are referenced again, and deletes those that were in
+// the trash for a grace, are still unreferenced, and are recorded (Config.Record).
 //
-// Why this is safe with writers at work: a writer puts a blob, which makes it
-// younger than half the grace or finds it so, and stores the record that names it
-// within another half, or puts it again. So a blob whose record came too late to
-// be marked is younger than the grace, counted from the moment the run began.
-// Because moves only copy and then delete, and only old copies in the trash are
-// deleted, that argument needs to hold twice, a grace apart, before a byte is
-// lost. Runs may be killed at any step, and several may run at the same time.
+// This is safe while writers are active: a writer stores a blob, or finds one
+// younger than half the grace, and stores the record that references it within
+// another half, or stores the blob again. So a blob whose record came too late to
+// be marked is younger than the grace, counted from the begin of the run. Since
+// moves copy first, and only old copies in the trash are deleted, that argument
+// must fail twice, a grace apart, before a byte is lost. A run may be killed at any
+// step, and several may run concurrently.
 //
-// A bucket in which another log keeps its blobs, too, is left alone: blobs have
-// no log in their names, and that log's sessions are not read here.
+// A bucket that another log uses, too, is left alone: names of blobs do not include
+// a log, and the other log's sessions cannot be read here.
 package gc

@@ -15,22 +15,22 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Config is what a Collector needs to know.
+// Config configures a Collector.
 type Config struct {
 	Log      *stream.Log
 	Sessions *engine.Sessions // of Log
 	Bucket   blobstore.Bucket // where blobs and snapshots are
 	Blobs    *blobstore.Blobs // in Bucket
 	Node     string           // this node, for the records
-	// Record keeps a Deletion for good before it is carried out. After an error
-	// nothing of it is deleted.
+	// Record stores a Deletion durably before it is carried out. If it fails,
+	// nothing is deleted.
 	Record func(context.Context, Deletion) error
 	Logger *slog.Logger     // default slog.Default()
 	Now    func() time.Time // default time.Now
 }
 
-// A Collector collects the blobs of one log. Its methods may be called from
-// several goroutines and on several nodes at the same time.
+// A Collector collects the blobs of one log. Its methods may be called from several
+// goroutines and on several nodes at once.
 type Collector struct{ cfg Config }
 
 // New returns a Collector.
@@ -46,37 +46,36 @@ func New(cfg Config) *Collector {
 
 // A Request says what to do, who asks, and why.
 type Request struct {
-	Apply bool          // do it; else only say what would be done
-	Grace time.Duration // 0: that of the blobs. It may be longer, not shorter
+	Apply bool          // do it; otherwise only report what would be done
+	Grace time.Duration // 0 for that of the blobs; may be longer, not shorter
 	By    string
 	Host  string
 	Why   string
-	// Gone are signatures, keys that begin with "logs/", of logs that kept blobs in
-	// the bucket and are gone for good: such as the one that this log was restored in
-	// place of. They are taken away with Apply, and count as none without.
+	// Gone are signatures, keys that begin with "logs/", of logs that used the
+	// bucket and no longer exist, such as the one that this log was restored from.
+	// They are ignored, and with Apply they are removed.
 	Gone []string
 }
 
-// Run marks and sweeps once. core.ErrConflict where the bucket is another log's,
-// too; the error of a session that cannot be read names it. In both cases nothing
-// was changed. After any other error some of it may have been done; the same again
-// does the rest. It takes a reading of every session.
+// Run marks and sweeps once. It returns core.ErrConflict if another log uses the
+// bucket, or the error of a session that cannot be read. Then nothing was changed.
+// After any other error, call it again to complete the run. It reads every session.
 func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	least := c.cfg.Blobs.Grace()
 	if q.Grace == 0 {
 		q.Grace = least
 	}
 	if q.Grace < least {
-		return nil, fmt.Errorf("a grace of %v is shorter than the %v that writers count on (blobs.grace): %w", q.Grace, least, core.ErrInvalid)
+		return nil, fmt.Errorf("a grace of %v is shorter than the %v that writers rely on (blobs.grace): %w", q.Grace, least, core.ErrInvalid)
 	}
-	// Before anything is read: what is named later is younger.
+	// Before anything is read: what is referenced later is younger.
 	began := c.cfg.Now().UTC()
 	s := &sweep{c: c, q: q, before: began.Add(-q.Grace), run: ulid.Make().String()}
 	s.report = Report{
 		Run: s.run, Log: c.cfg.Log.Name(), Applied: q.Apply, Grace: q.Grace.String(), Began: began, Missing: []core.Digest{},
 	}
-	if err := c.alone(ctx, q); err != nil {
-		return nil, edge(err)
+	if err := c.checkAlone(ctx, q); err != nil {
+		return nil, mapError(err)
 	}
 	m, err := c.mark(ctx)
 	if err != nil {
@@ -84,7 +83,7 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	}
 	s.marks = m
 	if err := s.sweep(ctx); err != nil {
-		return nil, fmt.Errorf("blobs were not swept to the end, do it again: %w", edge(err))
+		return nil, fmt.Errorf("not all blobs were swept: repeat the request: %w", mapError(err))
 	}
 	s.report.Ended = c.cfg.Now().UTC()
 	if q.Apply {
@@ -94,8 +93,8 @@ func (c *Collector) Run(ctx context.Context, q Request) (*Report, error) {
 	return &s.report, nil
 }
 
-// edge tells of a store that cannot be reached in the words of core.
-func edge(err error) error {
+// mapError maps errors of the store to those of core.
+func mapError(err error) error {
 	if errors.Is(err, blobstore.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// marks are the blobs that sessions name.
+// marks are the blobs that sessions reference.
 type marks struct {
 	sessions, erased int
 	named            map[core.Digest]*mark
@@ -18,11 +18,11 @@ type marks struct {
 
 type mark struct {
 	sessions int64
-	sure     bool // a session cannot do without it; else it may be mere words
-	there    bool // met by the sweep
+	sure     bool // a session needs it; otherwise a text only looks like its name
+	there    bool // found by the sweep
 }
 
-// mark reads every session that the log has.
+// mark reads every session of the log.
 func (c *Collector) mark(ctx context.Context) (*marks, error) {
 	m := &marks{named: map[core.Digest]*mark{}}
 	for shard := range c.cfg.Log.Shards() {
@@ -36,18 +36,18 @@ func (c *Collector) mark(ctx context.Context) (*marks, error) {
 		}
 		for _, id := range ids {
 			if err := c.markSession(ctx, m, id); err != nil {
-				return nil, fmt.Errorf("session %s cannot be read, so no blob is touched (look with: sessctl verify %s): %w", id, id, err)
+				return nil, fmt.Errorf("session %s cannot be read, so no blob was collected (check it with: sessctl verify %s): %w", id, id, err)
 			}
 		}
 	}
 	return m, nil
 }
 
-// markSession marks what a session names: all that its records say that the log
-// still has, also those before its snapshot, and that snapshot.
+// markSession marks what a session references: its records in the log, including
+// those before its snapshot, and that snapshot.
 func (c *Collector) markSession(ctx context.Context, m *marks, id core.SessionID) error {
 	s, err := c.cfg.Sessions.Open(ctx, id)
-	if errors.Is(err, core.ErrDeleted) { // erased: one in the trash can be opened
+	if errors.Is(err, core.ErrDeleted) { // erased: a session in the trash can be opened
 		m.erased++
 		return nil
 	}
@@ -83,14 +83,14 @@ func (c *Collector) markSession(ctx context.Context, m *marks, id core.SessionID
 	return nil
 }
 
-// A copy of the log that lacks records is asked so often for them, with such a
-// pause: a minute.
+// If the log's replica lacks records, it is asked again this often, with this
+// pause: for a minute.
 const (
 	lagTries = 3000
 	lagPause = 20 * time.Millisecond
 )
 
-// markRecords marks what the session's records up to end name.
+// markRecords marks what the session's records up to end reference.
 func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID, end core.Pos) error {
 	at, tries := core.Pos(0), 0
 	for at < end {
@@ -108,7 +108,7 @@ func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID,
 			continue
 		}
 		if tries++; tries > lagTries {
-			return fmt.Errorf("its records behind %d do not arrive: %w", at, core.ErrUnavailable)
+			return fmt.Errorf("its records after %d do not arrive: %w", at, core.ErrUnavailable)
 		}
 		select {
 		case <-time.After(lagPause):
@@ -119,7 +119,7 @@ func (c *Collector) markRecords(ctx context.Context, n names, id core.SessionID,
 	return nil
 }
 
-// names are the blobs that a session names, and whether it needs them.
+// names are the blobs that a session references, and whether it needs them.
 type names map[core.Digest]bool
 
 func (n names) need(d core.Digest) {
@@ -134,8 +134,8 @@ func (n names) mention(d core.Digest) {
 	}
 }
 
-// text takes in whatever looks like a blob's name: an agent may refer to images
-// of its own in members that no image of the log would be in.
+// text adds everything in b that looks like the name of a blob: an agent may
+// reference images in fields that the log does not know.
 func (n names) text(b []byte) {
 	for d := range engine.Mentions(b) {
 		n.mention(d)
@@ -153,9 +153,9 @@ func (n names) state(st *core.State) {
 	}
 }
 
-// record takes in a record: its body, as the blob that it is, and in words; the
-// manifest of a checkpoint. A body that is gone names nothing: a session that can
-// be read does not need it.
+// record adds a record: its body as a blob, the text of its body, and the manifest
+// of a checkpoint. A missing body references nothing: a session that can be read
+// does not need it.
 func (n names) record(ctx context.Context, z *core.Lazy) error {
 	n.mention(z.Packed.Spill())
 	body, err := z.Body(ctx)

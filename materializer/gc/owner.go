@@ -19,8 +19,8 @@ const (
 	snapshotsPrefix = "snapshots/"
 )
 
-// Sign writes into the bucket that this log keeps its blobs there, as
-// "logs/<log>/<identity>", so that another log's collector leaves them alone. Every
+// Sign writes the object "logs/<log>/<identity>" into the bucket, which says that
+// this log uses it, so that collectors of other logs leave its blobs alone. Every
 // node does so when it starts.
 func (c *Collector) Sign(ctx context.Context) error {
 	key, err := c.signature(ctx)
@@ -45,12 +45,12 @@ func (c *Collector) signature(ctx context.Context) (string, error) {
 	return logsPrefix + c.cfg.Log.Name() + "/" + identity, err
 }
 
-// strike takes the signatures away of logs that are gone for good.
-func (c *Collector) strike(ctx context.Context, q Request, own string) error {
+// removeSignatures removes the signatures of logs that no longer exist.
+func (c *Collector) removeSignatures(ctx context.Context, q Request, own string) error {
 	for _, key := range q.Gone {
 		log, identity, ok := strings.Cut(strings.TrimPrefix(key, logsPrefix), "/")
 		if !strings.HasPrefix(key, logsPrefix) || !ok || log == "" || identity == "" || blobstore.CheckKey(key) != nil {
-			return fmt.Errorf("%q is no log's signature, which is like %s<log>/<time>: %w", key, logsPrefix, core.ErrInvalid)
+			return fmt.Errorf("%q is not a signature of a log, such as %s<log>/<time>: %w", key, logsPrefix, core.ErrInvalid)
 		}
 		if key == own {
 			return fmt.Errorf("%s is the signature of this log: %w", key, core.ErrInvalid)
@@ -63,20 +63,20 @@ func (c *Collector) strike(ctx context.Context, q Request, own string) error {
 		if err := c.cfg.Bucket.Delete(ctx, key); err != nil {
 			return err
 		}
-		c.cfg.Logger.Warn("a log that kept blobs in the bucket is gone for good, it is said", "signature", key, "by", q.By, "why", q.Why)
+		c.cfg.Logger.Warn("removing the signature of a log that no longer exists, as requested", "signature", key, "by", q.By, "why", q.Why)
 	}
 	return nil
 }
 
-// alone returns core.ErrConflict where the bucket is not this log's alone: another
-// log has signed it, or has snapshots there, or there are snapshots of sessions
-// that this log does not know.
-func (c *Collector) alone(ctx context.Context, q Request) error {
+// checkAlone returns core.ErrConflict if the bucket is not this log's alone:
+// another log has signed it, or has snapshots in it, or there are snapshots of
+// unknown sessions.
+func (c *Collector) checkAlone(ctx context.Context, q Request) error {
 	own, err := c.signature(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.strike(ctx, q, own); err != nil {
+	if err := c.removeSignatures(ctx, q, own); err != nil {
 		return err
 	}
 	for info, err := range c.cfg.Bucket.List(ctx, logsPrefix) {
@@ -103,15 +103,15 @@ func (c *Collector) alone(ctx context.Context, q Request) error {
 			continue
 		}
 		last = session
-		if err := c.knows(ctx, session); err != nil {
+		if err := c.checkKnown(ctx, session); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Other returns the signature of another log that keeps its blobs in the same
-// bucket and prefix, or "" where there is none.
+// Other returns the signature of another log that uses the same bucket and prefix,
+// or "" if there is none.
 func (c *Collector) Other(ctx context.Context) (key string, err error) {
 	own, err := c.signature(ctx)
 	if err != nil {
@@ -125,9 +125,9 @@ func (c *Collector) Other(ctx context.Context) (key string, err error) {
 	return "", nil
 }
 
-// knows returns core.ErrConflict where the log has nothing of a session that has a
-// snapshot: it is another log's of the same name, or this one has lost it.
-func (c *Collector) knows(ctx context.Context, session string) error {
+// checkKnown returns core.ErrConflict if the log has nothing of a session that has
+// a snapshot: the session is of another log of the same name, or was lost.
+func (c *Collector) checkKnown(ctx context.Context, session string) error {
 	id, err := core.ParseSessionID(session)
 	if err == nil {
 		err = c.cfg.Sessions.Has(ctx, id)

@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Report says what a run found and did or, where it was not applied, would do.
+// A Report says what a run found and did or, without Apply, would do.
 type Report struct {
 	Run     string    `json:"run"`
 	Log     string    `json:"log"`
@@ -16,30 +16,29 @@ type Report struct {
 	Ended   time.Time `json:"ended"`
 
 	Sessions int `json:"sessions"` // that were read
-	Erased   int `json:"erased"`   // that name nothing any more
+	Erased   int `json:"erased"`   // that reference nothing any more
 
-	Stored       Amount `json:"stored"`       // all blobs that are not in the trash
-	Referenced   Amount `json:"referenced"`   // of them, named by a session
-	Unreferenced Amount `json:"unreferenced"` // of them, not named
+	Stored       Amount `json:"stored"`       // all blobs outside of the trash
+	Referenced   Amount `json:"referenced"`   // of them, referenced by a session
+	Unreferenced Amount `json:"unreferenced"` // of them, unreferenced
 	Young        Amount `json:"young"`        // of the unreferenced, younger than the grace
-	Trash        Amount `json:"trash"`        // copies in the trash when the run came there
+	Trash        Amount `json:"trash"`        // copies in the trash when the run looked
 
 	Moved   Amount `json:"moved"`   // to the trash
-	PutBack Amount `json:"putBack"` // from there: a session names them
-	Deleted Amount `json:"deleted"` // copies deleted for good
+	PutBack Amount `json:"putBack"` // from the trash, because a session references them
+	Deleted Amount `json:"deleted"` // copies deleted permanently
 
-	// References counts each blob once for each session that names it. Saved is
-	// what the blobs that are there would take more if each of those were a blob
-	// of its own.
+	// References counts each blob once per session that references it. Saved is how
+	// many more bytes they would take if each reference had a blob of its own.
 	References int64 `json:"references"`
 	Saved      int64 `json:"saved"`
 
-	// Missing are blobs that sessions name as their own and that are nowhere, at
-	// most maxMissing of them: verify says whose.
+	// Missing are blobs that sessions need and that do not exist, at most
+	// maxMissing of them. Package verify says whose they are.
 	Missing []core.Digest `json:"missing"`
 }
 
-// maxMissing bounds Report.Missing.
+// maxMissing limits Report.Missing.
 const maxMissing = 100
 
 // An Amount is a number of blobs, and their bytes.
@@ -53,7 +52,7 @@ func (a *Amount) add(size int64) {
 	a.Bytes += size
 }
 
-// A Deletion is what is about to be deleted for good, and who asked for it, when
+// A Deletion is what is about to be deleted permanently, and who asked for it, when
 // and why.
 type Deletion struct {
 	Run   string    `json:"run"` // of the Report; a run may have several
@@ -72,6 +71,6 @@ type Deleted struct {
 	Digest  core.Digest `json:"digest"`
 	Size    int64       `json:"size"`
 	Trashed time.Time   `json:"trashed"` // when it was moved there
-	// Spare says that the blob itself is in its place.
+	// Spare means that the blob itself is in its place.
 	Spare bool `json:"spare,omitempty"`
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A sweep is a run once all sessions are read.
+// A sweep is the second phase of a run.
 type sweep struct {
 	c      *Collector
 	q      Request
 	run    string
-	before time.Time // what is to be touched was written before
+	before time.Time // only blobs written before then are moved
 	marks  *marks
 	report Report
-	doomed []blobstore.Trashed // waiting for their record
+	doomed []blobstore.Trashed // not yet recorded
 	spare  []bool              // of doomed
 }
 
-// doomedMost bounds the deletions of one record.
+// doomedMost limits the deletions in one record.
 const doomedMost = 1000
 
-// sweep looks at the trash, then at the blobs.
+// sweep visits the trash, then the blobs.
 func (s *sweep) sweep(ctx context.Context) error {
 	s.report.Sessions, s.report.Erased = s.marks.sessions, s.marks.erased
 	for t, err := range s.c.cfg.Blobs.Trash(ctx) {
@@ -52,8 +52,8 @@ func (s *sweep) sweep(ctx context.Context) error {
 	return s.missing(ctx)
 }
 
-// trashed puts a blob back that is named and not in its place, and dooms a copy
-// that has lain long enough and is not needed.
+// trashed moves a blob back if it is referenced and missing, and schedules the
+// deletion of a copy that is old enough and not needed.
 func (s *sweep) trashed(ctx context.Context, t blobstore.Trashed) error {
 	s.report.Trash.add(t.Size)
 	_, err := s.c.cfg.Bucket.Stat(ctx, t.Ref.Key())
@@ -75,8 +75,7 @@ func (s *sweep) trashed(ctx context.Context, t blobstore.Trashed) error {
 	return nil
 }
 
-// putBack leaves a damaged copy where it is: another one may be sound, and the
-// blob is missing else.
+// putBack leaves a corrupt copy where it is: another one may be intact.
 func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error {
 	if !s.q.Apply {
 		if !m.there {
@@ -87,7 +86,7 @@ func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error
 	}
 	err := s.c.cfg.Blobs.Restore(ctx, t.Ref)
 	if errors.Is(err, blobstore.ErrCorrupt) || errors.Is(err, blobstore.ErrNotFound) {
-		s.c.cfg.Logger.Error("a blob that sessions name is damaged in the trash", "blob", t.Ref, "err", err)
+		s.c.cfg.Logger.Error("a blob that sessions reference is corrupt in the trash", "blob", t.Ref, "err", err)
 		return nil
 	}
 	if err == nil {
@@ -96,7 +95,7 @@ func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error
 	return err
 }
 
-// purge deletes what is doomed, once that is recorded.
+// purge deletes what is scheduled, after recording it.
 func (s *sweep) purge(ctx context.Context) error {
 	if len(s.doomed) == 0 {
 		return nil
@@ -129,7 +128,7 @@ func (s *sweep) deletion() Deletion {
 	return d
 }
 
-// stored counts a blob, and moves one to the trash that is old and not named.
+// stored counts a blob, and moves it to the trash if it is old and unreferenced.
 func (s *sweep) stored(ctx context.Context, b blobstore.BlobInfo) error {
 	r := &s.report
 	r.Stored.add(b.Size)
@@ -156,7 +155,7 @@ func (s *sweep) stored(ctx context.Context, b blobstore.BlobInfo) error {
 	return err
 }
 
-// missing names the blobs that sessions need and that are nowhere.
+// missing lists the blobs that sessions need and that do not exist.
 func (s *sweep) missing(ctx context.Context) error {
 	for d, m := range s.marks.named {
 		if m.there || !m.sure || len(s.report.Missing) == maxMissing {

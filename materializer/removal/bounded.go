@@ -10,31 +10,31 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A standing is where a session stands among those of its group, the latest first.
-type standing struct {
+// A rank orders a session within its group, the latest change first.
+type rank struct {
 	last time.Time
 	id   core.SessionID
 }
 
-func standingOf(row *materializer.Row) standing { return standing{changed(row), row.ID} }
+func standingOf(row *materializer.Row) rank { return rank{changed(row), row.ID} }
 
-// compare is negative where p is before q: later, or called before it.
-func (p standing) compare(q standing) int {
+// compare is negative if p is ranked before q.
+func (p rank) compare(q rank) int {
 	return cmp.Or(q.last.Compare(p.last), cmp.Compare(p.id, q.id))
 }
 
-// latest are the sessions of each group that were changed last, as many as are
-// kept: a heap each, whose first is the last that is kept.
-type latest map[string]*standings
+// latest holds the sessions of each group that were changed last: per group a heap
+// whose first element is the lowest rank that is kept.
+type latest map[string]*ranks
 
-// add takes in a session of a group of which so many are kept.
-func (k *latest) add(group string, keep int, p standing) {
+// add adds a session to a group, of which keep sessions are kept.
+func (k *latest) add(group string, keep int, p rank) {
 	if *k == nil {
 		*k = latest{}
 	}
 	ps := (*k)[group]
 	if ps == nil {
-		ps = &standings{}
+		ps = &ranks{}
 		(*k)[group] = ps
 	}
 	switch {
@@ -47,29 +47,28 @@ func (k *latest) add(group string, keep int, p standing) {
 }
 
 // has reports whether a session is among the first keep of its group.
-func (k *latest) has(group string, keep int, p standing) bool {
+func (k *latest) has(group string, keep int, p rank) bool {
 	ps := (*k)[group]
 	return ps == nil || len(*ps) < keep || p.compare((*ps)[0]) <= 0
 }
 
-// standings is a heap, the last first.
-type standings []standing
+// ranks is a heap with the lowest rank first.
+type ranks []rank
 
-func (ps standings) Len() int           { return len(ps) }
-func (ps standings) Less(i, j int) bool { return ps[i].compare(ps[j]) > 0 }
-func (ps standings) Swap(i, j int)      { ps[i], ps[j] = ps[j], ps[i] }
-func (ps *standings) Push(p any)        { *ps = append(*ps, p.(standing)) }
-func (ps *standings) Pop() any {
+func (ps ranks) Len() int           { return len(ps) }
+func (ps ranks) Less(i, j int) bool { return ps[i].compare(ps[j]) > 0 }
+func (ps ranks) Swap(i, j int)      { ps[i], ps[j] = ps[j], ps[i] }
+func (ps *ranks) Push(p any)        { *ps = append(*ps, p.(rank)) }
+func (ps *ranks) Pop() any {
 	last := (*ps)[len(*ps)-1]
 	*ps = (*ps)[:len(*ps)-1]
 	return last
 }
 
-// oldest are the items that were not changed for longest, as many as there may
-// be.
+// oldest holds the items with the oldest changes, up to a limit.
 type oldest struct {
 	most  int
-	items []Item // up to twice as many
+	items []Item // up to twice the limit
 	more  bool   // there were more
 }
 
@@ -79,7 +78,7 @@ func (o *oldest) add(it Item) {
 	}
 }
 
-// trim sorts, and lets go of what is too much.
+// trim sorts the items and drops those above the limit.
 func (o *oldest) trim() {
 	slices.SortFunc(o.items, func(a, b Item) int {
 		return cmp.Or(a.Last.Compare(b.Last), cmp.Compare(a.Session, b.Session))
@@ -90,7 +89,7 @@ func (o *oldest) trim() {
 	}
 }
 
-// sorted returns the items, none of which is nil, the oldest first.
+// sorted returns the items, the oldest first. It is never nil.
 func (o *oldest) sorted() []Item {
 	o.trim()
 	return append([]Item{}, o.items...)

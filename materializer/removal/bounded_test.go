@@ -14,10 +14,10 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of random tests; they print it")
 
-func randomStandings(rng *rand.Rand, n int) []standing {
-	ps := make([]standing, n)
+func randomStandings(rng *rand.Rand, n int) []rank {
+	ps := make([]rank, n)
 	for i := range ps {
-		ps[i] = standing{time.Unix(rng.Int64N(50), 0), core.SessionID(fmt.Sprintf("session-%03d", i))} // many are as old
+		ps[i] = rank{time.Unix(rng.Int64N(50), 0), core.SessionID(fmt.Sprintf("session-%03d", i))} // many are as old
 	}
 	return ps
 }
@@ -29,14 +29,14 @@ func TestARuleKeepsTheLatestOfEachGroup(t *testing.T) {
 	for range 200 {
 		var k latest
 		keep := 1 + rng.IntN(9)
-		groups := map[string][]standing{}
+		groups := map[string][]rank{}
 		for _, p := range randomStandings(rng, rng.IntN(60)) {
 			group := []string{"a", "b", ""}[rng.IntN(3)]
 			groups[group] = append(groups[group], p)
 			k.add(group, keep, p)
 		}
 		for group, ps := range groups {
-			slices.SortFunc(ps, standing.compare)
+			slices.SortFunc(ps, rank.compare)
 			for i, p := range ps {
 				if got, want := k.has(group, keep, p), i < keep; got != want {
 					t.Fatalf("%v, number %d of %d in group %q, of which %d are kept: kept is %v", p, i, len(ps), group, keep, got)

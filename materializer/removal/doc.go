@@ -1,12 +1,11 @@
-// Package removal takes sessions, or what some of their entries say, out of a log
-// for good.
+// Package removal removes sessions, or the content of some of their entries,
+// permanently from a log.
 //
-// The record that says so is always written first, so that a session is never
-// half gone without a word: Erase and Redact may be stopped at any step, and the
-// same again completes them. Then the snapshots go, and the log's records. What
-// a node keeps for itself (rows, the search index, the prompt history) follows
-// from the record on every node.
+// The record that says so is written first. Erase and Redact may stop at any step,
+// and a repeated call completes them. After the record, they remove snapshots and
+// records. What each node derives from the log (rows, the search index, prompts)
+// follows from the record.
 //
-// Blobs are left alone: others may refer to them, and only the collection of
-// blobs sees all who do. The receipts say what remains, and until when.
+// Blobs are not removed: other sessions may refer to them, and only package gc sees
+// all references. Receipts say what remains, and until when.
 package removal

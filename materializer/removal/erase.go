@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Directory is the rows from which a Remover selects sessions. index.Index implements
-// it.
+// Directory is the rows from which a Remover selects sessions. index.Index
+// implements it.
 type Directory interface {
 	// Rows yields the row of every session. An error is yielded once, last.
 	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
@@ -24,8 +24,8 @@ type Directory interface {
 	Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error)
 }
 
-// A Remover erases and redacts the sessions of one log. Its methods may be
-// called from several goroutines, and on several nodes at once.
+// A Remover erases and redacts the sessions of one log. Its methods may be called
+// from several goroutines, and on several nodes at once.
 type Remover struct {
 	Log          *stream.Log
 	Sessions     *engine.Sessions
@@ -33,18 +33,17 @@ type Remover struct {
 	Materializer *materializer.Materializer
 	Directory    Directory
 	Snapshots    *materializer.Snapshots
-	// Window is how long a session stays in the trash before it may be erased
-	// without more ado.
+	// Window is how long a session must be in the trash before it may be erased.
 	Window time.Duration
 	Now    func() time.Time // default time.Now
 
-	said sync.Map // by session: when Say stored, or found, that it is erased
+	said sync.Map // by session: when its erase record was stored or found
 
-	step    func(name string) error // of tests: what stops the work before a step
-	waiting func()                  // of tests: told when it waits for the brokers
+	step    func(name string) error // for tests: an error stops the work before a step
+	waiting func()                  // for tests: called when it waits for the brokers
 }
 
-// A Found is what there is of a session: what Erase would remove.
+// A Found describes what Erase would remove of a session.
 type Found struct {
 	Session   core.SessionID `json:"session"`
 	Dialect   string         `json:"dialect,omitempty"`
@@ -55,18 +54,17 @@ type Found struct {
 	Records   int            `json:"records"` // that the log still has
 	Snapshots []string       `json:"snapshots"`
 	Blobs     int            `json:"blobs"`             // that its lines name
-	Forks     []string       `json:"forks"`             // sessions that came from it, and may have lines of it
-	Deleted   *core.Notice   `json:"deleted,omitempty"` // when it went to the trash
+	Forks     []string       `json:"forks"`             // sessions derived from it, which may have its lines
+	Deleted   *core.Notice   `json:"deleted,omitempty"` // when it was moved to the trash
 	Held      *core.Notice   `json:"held,omitempty"`
-	Erased    *core.Notice   `json:"erased,omitempty"` // it was erased before, perhaps not to the end
-	// Damaged is why the session cannot be read: then nothing is known of what it
-	// holds, and it is erased only by who says so.
+	Erased    *core.Notice   `json:"erased,omitempty"` // it was erased before, perhaps incompletely
+	// Damaged is why the session cannot be read. Its content is unknown then, and
+	// it is erased only on request.
 	Damaged string `json:"damaged,omitempty"`
-	// Due is when the session's time in the trash is over. Zero where it is not
-	// in the trash.
+	// Due is when its time in the trash ends, zero if it is not in the trash.
 	Due time.Time `json:"due,omitzero"`
-	// Wait is how long an erasure waits until the brokers have flushed what says
-	// so, see Remover.Wait.
+	// Wait is how long an erasure waits until the brokers have flushed its record,
+	// see Remover.Wait.
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
@@ -78,16 +76,15 @@ type Receipt struct {
 	Remains []string `json:"remains"`
 }
 
-// Removed counts what one run removed: less than there was, where an earlier one
-// had removed some of it.
+// Removed counts what one call removed, without what an earlier one had removed.
 type Removed struct {
 	Records   uint64 `json:"records"`
 	Snapshots int    `json:"snapshots"`
-	Rows      bool   `json:"rows"` // this node's
+	Rows      bool   `json:"rows"` // of this node
 }
 
-// Find returns what there is of a session. core.ErrNotFound where the log has
-// none of that name.
+// Find returns what exists of a session. It returns core.ErrNotFound if the log
+// does not have it.
 func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
 	forks, err := r.Forks(ctx, id)
 	if err != nil {
@@ -118,8 +115,8 @@ func (r *Remover) Find(ctx context.Context, id core.SessionID) (*Found, error) {
 	return f, err
 }
 
-// isDamage tells a session that cannot be read, here or at all, from a log or a
-// store that does not answer.
+// isDamage reports whether a session cannot be read, as opposed to a log or a store
+// that does not answer.
 func isDamage(err error) bool {
 	return !errors.Is(err, core.ErrUnavailable) && (errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrTooNew))
 }
@@ -154,7 +151,7 @@ func erasedIn(s *engine.Session) (erased bool) {
 	return erased
 }
 
-// records counts what the log has of a session, up to the first that cannot be
+// records counts the session's records in the log, up to the first that cannot be
 // read.
 func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
 	last, err := r.Log.Last(ctx, id)
@@ -174,15 +171,15 @@ func (r *Remover) records(ctx context.Context, id core.SessionID) (int, error) {
 	return n, nil
 }
 
-// forksWait is how long the rows may take to be as far as the log.
+// forksWait limits the wait for the rows to catch up with the log.
 const forksWait = 3 * time.Second
 
-// Forks returns the sessions that say that they came from id, as far as this
-// node's rows know.
+// Forks returns the sessions that were derived from id, as far as this node's rows
+// say.
 func (r *Remover) Forks(ctx context.Context, id core.SessionID) ([]string, error) {
 	waiting, cancel := context.WithTimeout(ctx, forksWait)
 	defer cancel()
-	_ = r.Materializer.CatchUp(waiting) // else as far as the rows know
+	_ = r.Materializer.CatchUp(waiting) // otherwise as far as the rows are
 	rows, err := r.Directory.Kin(ctx, id)
 	if err != nil {
 		return nil, err
@@ -202,13 +199,13 @@ func (r *Remover) Forks(ctx context.Context, id core.SessionID) ([]string, error
 	return forks, nil
 }
 
-// errTooSoon is a session that is not in the trash, or not long enough.
+// errTooSoon means that a session is not in the trash, or not long enough.
 var errTooSoon = fmt.Errorf("too soon: %w", core.ErrConflict)
 
-// How says what may be erased that an erasure leaves alone by itself.
+// How permits erasures that are refused by default.
 type How struct {
-	Now     bool // a session that is not in the trash, or not for long enough
-	Damaged bool // one that cannot be read, of which nobody can tell what it holds
+	Now     bool // of a session that is not in the trash, or not long enough
+	Damaged bool // of a session that cannot be read, so that its content is unknown
 }
 
 // May returns why f cannot be erased, or nil.
@@ -222,14 +219,14 @@ func (r *Remover) May(f *Found, how How) error {
 	case f.Damaged != "" && how.Damaged:
 		return nil
 	case f.Damaged != "":
-		return fmt.Errorf("session %s cannot be read, and might be brought back (sessctl verify --repair %s, or erase it as it is with --damaged): %s: %w",
+		return fmt.Errorf("session %s cannot be read; repair it first (sessctl verify --repair %s), or erase it with --damaged: %s: %w",
 			f.Session, f.Session, f.Damaged, core.ErrCorrupt)
 	case how.Now:
 		return nil
 	case f.Deleted == nil:
 		return fmt.Errorf("session %s is not in the trash (sessctl rm %s, or erase it at once with --now): %w", f.Session, f.Session, errTooSoon)
 	case r.now().Before(f.Due):
-		return fmt.Errorf("session %s is in the trash until %s, from where it can be taken out (erase it at once with --now): %w",
+		return fmt.Errorf("session %s is in the trash until %s (erase it at once with --now): %w",
 			f.Session, f.Due.UTC().Format(time.RFC3339), errTooSoon)
 	}
 	return nil
@@ -242,15 +239,15 @@ func (r *Remover) now() time.Time {
 	return time.Now()
 }
 
-// Erase removes a session: first it is recorded that it is erased, by whom, when
-// and why; then its snapshots and its records go. Where how does not allow that
-// it is core.ErrConflict, or core.ErrCorrupt for a session that cannot be read.
-// core.ErrHeld while the session is held. After any other error the same again
-// completes it.
+// Erase removes a session: first it stores a record of the erasure, then it removes
+// the session's snapshots and records. It returns core.ErrConflict or, for a
+// session that cannot be read, core.ErrCorrupt if how does not permit it, and
+// core.ErrHeld while the session is held. After any other error, call it again to
+// complete the erasure.
 //
-// Where the brokers flush only every now and then, they may yet forget that
-// record, but not that others were taken out. So twice that time passes between;
-// who has several to erase says so of all first, see Say.
+// Brokers that flush late may lose the record, but not the removal. So Erase waits
+// twice their flush interval in between. A caller that erases several sessions
+// calls Say for all of them first.
 func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Receipt, error) {
 	f, err := r.Say(ctx, id, n, how)
 	if err != nil {
@@ -284,8 +281,8 @@ func (r *Remover) Erase(ctx context.Context, id core.SessionID, n core.Notice, h
 	return out, nil
 }
 
-// Say is the first step of Erase: it stores the record that says that the session
-// is erased, and returns what there was of it. Its errors are those of Erase.
+// Say is the first step of Erase: it stores the erase record, and returns what
+// there was of the session. Its errors are those of Erase.
 func (r *Remover) Say(ctx context.Context, id core.SessionID, n core.Notice, how How) (*Found, error) {
 	f, err := r.Find(ctx, id)
 	if err != nil {
@@ -315,12 +312,11 @@ func (r *Remover) settle(ctx context.Context, id core.SessionID) error {
 	return r.flushed(ctx, said.(time.Time))
 }
 
-// Wait is how long an erasure or a redaction waits between saying so and taking
-// anything out: twice the time within which the brokers flush. 0 where they flush
-// before they answer.
+// Wait returns how long an erasure or redaction waits between its record and the
+// removal: twice the brokers' flush interval, 0 if they flush before they answer.
 func (r *Remover) Wait() time.Duration { return 2 * r.Sessions.FlushEvery() }
 
-// flushed returns when the brokers have flushed what they acknowledged until
+// flushed returns when the brokers have flushed what they had acknowledged at
 // since.
 func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 	wait := r.Wait()
@@ -334,12 +330,12 @@ func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 	case <-time.After(time.Until(since.Add(wait))):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the brokers have not flushed yet what was stored, which takes %s at most (twice nats.sync of the node); do the same again: %w: %w", wait, ctx.Err(), core.ErrUnavailable)
+		return fmt.Errorf("the brokers have not flushed the record yet, which takes at most %s (twice nats.sync of the node): repeat the request: %w: %w", wait, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
-// sayErased stores the erase record. Whether the session may be erased is asked
-// once more of what it is then: it may have come out of the trash meanwhile.
+// sayErased stores the erase record. It checks again that the session may be
+// erased: it may have been taken out of the trash meanwhile.
 func (r *Remover) sayErased(ctx context.Context, f *Found, n core.Notice, now bool) error {
 	if f.Damaged != "" {
 		return r.Sessions.EraseUnread(ctx, f.Session, n)
@@ -352,20 +348,20 @@ func (r *Remover) sayErased(ctx context.Context, f *Found, n core.Notice, now bo
 		if now || st.Deleted != nil && !r.now().Before(st.Deleted.Time.Add(r.Window)) {
 			return nil
 		}
-		return fmt.Errorf("session %s has changed since %s, it is no longer in the trash for long enough: %w", f.Session, f.Cursor, errTooSoon)
+		return fmt.Errorf("session %s has changed since %s, and is no longer in the trash for long enough: %w", f.Session, f.Cursor, errTooSoon)
 	})
 }
 
-// removeSnapshots removes the snapshots of a session whose keys which takes, and
-// returns how many those were.
-func (r *Remover) removeSnapshots(ctx context.Context, id core.SessionID, which func(key string) bool) (int, error) {
+// removeSnapshots removes the snapshots of a session whose keys match, and returns
+// how many.
+func (r *Remover) removeSnapshots(ctx context.Context, id core.SessionID, match func(key string) bool) (int, error) {
 	kept, err := r.Snapshots.Kept(ctx, r.Log.Name(), id)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	for _, k := range kept {
-		if !which(k.Key) {
+		if !match(k.Key) {
 			continue
 		}
 		if err := r.before("snapshot"); err != nil {
@@ -386,15 +382,15 @@ func (r *Remover) before(step string) error {
 	return r.step(step)
 }
 
-// remains says what outlives an erasure or a redaction.
+// remains describes what is left after an erasure or a redaction.
 func remains(f *Found) []string {
 	out := []string{
-		"the bytes of the records on the servers' disks, which nobody can ask for, until the files that they are in are written anew or dropped",
-		"blobs that nobody refers to any more, until the collection of blobs removes them (sessctl blobs gc): those that this session named, and bodies of more than 256 KiB",
-		"backups that were made before, until they are removed",
+		"the bytes of the records on the servers' disks, which no client can read, until their files are rewritten or dropped",
+		"blobs that are no longer referenced, until they are collected (sessctl blobs gc): those that this session referenced, and bodies of more than 256 KiB",
+		"earlier backups, until they are removed",
 	}
 	if len(f.Forks) > 0 {
-		out = append(out, fmt.Sprintf("%d sessions that came from this one, with the lines that they copied: they are erased and redacted on their own", len(f.Forks)))
+		out = append(out, fmt.Sprintf("%d sessions derived from this one, with the lines they copied: erase or redact them separately", len(f.Forks)))
 	}
 	return out
 }

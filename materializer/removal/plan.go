@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// MaxPlan is how many sessions a plan names at most.
+	// MaxPlan limits the sessions in a plan.
 	MaxPlan = 10_000
-	// maxRules is how many rules a policy has at most.
+	// maxRules limits the rules of a policy.
 	maxRules = 100
 )
 
-// A Policy says which sessions go to the trash, and whether the trash is
-// emptied.
+// A Policy selects sessions for the trash, and says whether the trash is emptied.
 type Policy struct {
 	Rules []Rule `json:"rules,omitempty"`
-	// EraseTrash has sessions erased whose time in the trash is over.
+	// EraseTrash erases sessions whose time in the trash is over.
 	EraseTrash bool `json:"eraseTrash,omitempty"`
 }
 
-// A Rule is about the sessions that CWD, Dialect and Tag name, all where they are
-// empty. Of those a session goes for which one of the limits says so.
+// A Rule applies to the sessions with its CWD, Dialect and Tag, or to all if these
+// are empty. It selects a session if one of its limits does.
 type Rule struct {
 	Name      string `json:"name,omitempty"`
 	CWD       string `json:"cwd,omitempty"`
@@ -40,17 +39,17 @@ type Rule struct {
 
 	OlderThan  time.Duration `json:"olderThan,omitempty"`  // not changed for longer than this
 	LargerThan int64         `json:"largerThan,omitempty"` // bytes of its lines
-	Keep       int           `json:"keep,omitempty"`       // not among so many that were changed last
-	Per        string        `json:"per,omitempty"`        // of which Keep counts: "cwd" or "dialect"; empty for all
+	Keep       int           `json:"keep,omitempty"`       // not among this many that were changed last
+	Per        string        `json:"per,omitempty"`        // the groups of Keep: "cwd" or "dialect"; empty for all sessions
 }
 
-// What is done to a session of a plan.
+// Values of Item.Do.
 const (
 	ToTrash = "delete"
 	ToErase = "erase"
 )
 
-// An Item is a session that goes.
+// An Item is a selected session.
 type Item struct {
 	Session core.SessionID `json:"session"`
 	Seq     uint64         `json:"seq"` // of its last record when the plan was made
@@ -59,54 +58,53 @@ type Item struct {
 	Last    time.Time      `json:"last,omitzero"` // its last change
 }
 
-// A Plan is what a policy comes to at one time. Its ID is made of the rest.
+// A Plan is what a policy selects at one time. Its ID is a digest of the rest.
 type Plan struct {
 	ID     string    `json:"id"`
 	Log    string    `json:"log"`
 	Made   time.Time `json:"made"`
 	Policy Policy    `json:"policy"`
 	Items  []Item    `json:"items"`
-	More   bool      `json:"more,omitempty"` // there would be more than MaxPlan
+	More   bool      `json:"more,omitempty"` // there are more than MaxPlan
 }
 
-// An Outcome is what became of an item: done, or left alone, and why.
+// An Outcome is what happened to an item: done, or left alone and why.
 type Outcome struct {
 	Item
 	Done bool   `json:"done"`
 	Left string `json:"left,omitempty"`
 }
 
-// Check returns core.ErrInvalid where p asks for nothing, or for what cannot be
-// meant.
+// Check returns core.ErrInvalid if p selects nothing or is contradictory.
 func (p *Policy) Check() error {
 	bad := func(i int, what string) error {
 		return fmt.Errorf("rule %d %s: %s: %w", i+1, p.Rules[i].Name, what, core.ErrInvalid)
 	}
 	if len(p.Rules) == 0 && !p.EraseTrash {
-		return fmt.Errorf("the policy has no rules, and leaves the trash alone: %w", core.ErrInvalid)
+		return fmt.Errorf("the policy has no rules and does not empty the trash: %w", core.ErrInvalid)
 	}
 	if len(p.Rules) > maxRules {
-		return fmt.Errorf("the policy has %d rules, %d are allowed: %w", len(p.Rules), maxRules, core.ErrInvalid)
+		return fmt.Errorf("the policy has %d rules, the limit is %d: %w", len(p.Rules), maxRules, core.ErrInvalid)
 	}
 	for i, r := range p.Rules {
 		switch {
 		case r.OlderThan < 0 || r.LargerThan < 0 || r.Keep < 0:
-			return bad(i, "a limit is below 0")
+			return bad(i, "a limit is negative")
 		case r.OlderThan == 0 && r.LargerThan == 0 && r.Keep == 0:
-			return bad(i, "it has no limit: say older_than, larger_than or keep")
+			return bad(i, "it has no limit: set older_than, larger_than or keep")
 		case r.Per != "" && r.Per != "cwd" && r.Per != "dialect":
-			return bad(i, "per is cwd or dialect")
+			return bad(i, "per must be cwd or dialect")
 		case r.Per != "" && r.Keep == 0:
-			return bad(i, "per is for keep, which is not there")
+			return bad(i, "per requires keep")
 		}
 	}
 	return nil
 }
 
-// Plan returns what p comes to now, the sessions first that were not changed for
-// longest. A session that is held, or that a writer has claimed, stays. The rows
-// are read twice where a rule keeps some, and never are all in memory: but MaxPlan
-// sessions that go, and the times of those that a rule keeps.
+// Plan returns what p selects now, the sessions first that were not changed for
+// longest. Sessions that are held or claimed stay. The rows are read twice if a
+// rule keeps some. They are not all in memory: only MaxPlan selected sessions, and
+// the times of the sessions that rules keep.
 func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -143,7 +141,7 @@ func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	return plan, nil
 }
 
-// kept returns the sessions that each rule keeps, read from the rows.
+// kept returns the sessions that each rule keeps.
 func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
 	kept := make([]latest, len(rules))
 	if !slices.ContainsFunc(rules, func(l Rule) bool { return l.Keep > 0 }) {
@@ -165,8 +163,8 @@ func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
 	return kept, nil
 }
 
-// item is what p does to a live session: what the first rule says by which it
-// goes. kept are those that each rule keeps.
+// item returns what p does with a live session, according to the first rule that
+// selects it. kept are the sessions that each rule keeps.
 func (p *Policy) item(now time.Time, row *materializer.Row, kept []latest) (Item, bool) {
 	if row.Holder != nil {
 		return Item{}, false
@@ -192,7 +190,7 @@ func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok b
 		return it, false, err
 	}
 	if err != nil {
-		return it, false, nil // erased since, or damaged: that is not for a plan to tell
+		return it, false, nil // erased since, or damaged, which a plan does not handle
 	}
 	_ = s.View(func(st *core.State) error {
 		if st.Deleted == nil || st.Erased != nil {
@@ -224,8 +222,9 @@ func (l *Rule) group(row *materializer.Row) string {
 	return ""
 }
 
-// why is why row goes, empty where it stays. One whose last change is not known is
-// not too old. isKept says that it is among those that Keep keeps.
+// why returns why the rule selects row, empty if it does not. OlderThan does not
+// select a row whose last change is unknown. isKept means that the session is among
+// those that Keep keeps.
 func (l *Rule) why(now time.Time, row *materializer.Row, isKept bool) string {
 	last := changed(row)
 	switch {
@@ -239,7 +238,7 @@ func (l *Rule) why(now time.Time, row *materializer.Row, isKept bool) string {
 	return ""
 }
 
-// changed is a session's last change, zero where it is not known.
+// changed returns a session's last change, zero if unknown.
 func changed(row *materializer.Row) time.Time {
 	for _, text := range []string{row.Modified, row.Created} {
 		if t, err := time.Parse(time.RFC3339, text); err == nil {
@@ -249,19 +248,20 @@ func changed(row *materializer.Row) time.Time {
 	return time.Time{}
 }
 
-// id is made of all that the plan says.
+// id returns the digest of the plan.
 func (p *Plan) id() string {
 	whole := *p
 	whole.ID = ""
 	b, err := json.Marshal(whole)
 	if err != nil {
-		return "" // it is made of strings and numbers
+		return "" // strings and numbers always marshal
 	}
 	sum := core.DigestOf(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Check returns core.ErrInvalid where p is not as it was made, or of another log.
+// Check returns core.ErrInvalid if p was changed since it was made, or is of
+// another log.
 func (p *Plan) Check(log string) error {
 	switch {
 	case p.ID != p.id():
@@ -269,13 +269,13 @@ func (p *Plan) Check(log string) error {
 	case p.Log != log:
 		return fmt.Errorf("plan %s is of log %q, this is %q: %w", p.ID, p.Log, log, core.ErrInvalid)
 	case len(p.Items) > MaxPlan:
-		return fmt.Errorf("plan %s names %d sessions, %d are allowed: %w", p.ID, len(p.Items), MaxPlan, core.ErrInvalid)
+		return fmt.Errorf("plan %s has %d sessions, the limit is %d: %w", p.ID, len(p.Items), MaxPlan, core.ErrInvalid)
 	}
 	return nil
 }
 
-// Trash puts the session of an item in the trash, unless it has changed since
-// the plan was made, or a writer has claimed it: that is core.ErrConflict.
+// Trash moves the session of an item to the trash. It returns core.ErrConflict if
+// the session has changed since the plan was made, or is claimed.
 func (r *Remover) Trash(ctx context.Context, it Item, n core.Notice) error {
 	s, err := r.Cache.Get(ctx, it.Session)
 	if err != nil {
@@ -289,8 +289,8 @@ func (r *Remover) Trash(ctx context.Context, it Item, n core.Notice) error {
 	})
 }
 
-// Unchanged returns core.ErrConflict where the session of an item has changed
-// since the plan was made.
+// Unchanged returns core.ErrConflict if the session of an item has changed since
+// the plan was made.
 func (r *Remover) Unchanged(ctx context.Context, it Item) error {
 	s, err := r.Cache.Fresh(ctx, it.Session)
 	if err != nil {
@@ -299,7 +299,8 @@ func (r *Remover) Unchanged(ctx context.Context, it Item) error {
 	return s.View(func(st *core.State) error { return unchanged(st, it) })
 }
 
-// unchanged takes a session behind which there is nothing but checkpoints.
+// unchanged returns core.ErrConflict if st has records other than checkpoints after
+// the item's.
 func unchanged(st *core.State, it Item) error {
 	if st.Seq == it.Seq || st.Tail == 0 && st.Checkpointed == it.Seq {
 		return nil

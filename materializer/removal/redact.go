@@ -18,20 +18,20 @@ type Redacted struct {
 	Log     string         `json:"log"`
 	Cursor  core.Cursor    `json:"cursor"`
 	Entries []string       `json:"entries"`
-	SHA256  core.Digest    `json:"sha256"` // of the canonical JSONL as it is now
+	SHA256  core.Digest    `json:"sha256"` // of the canonical JSONL after it
 	Object  string         `json:"object"` // the snapshot that has it
-	Forks   []string       `json:"forks"`  // sessions that came from this one, and may have the entries
+	Forks   []string       `json:"forks"`  // sessions derived from this one, which may have the entries
 	Removed Removed        `json:"removed"`
 	Remains []string       `json:"remains"`
 }
 
-// redactTries is how often a checkpoint is tried that others come before.
+// redactTries limits the attempts at a checkpoint that other writers overtake.
 const redactTries = 10
 
-// Redact replaces what entries of a session say: first a record says so, then a
-// snapshot is made that has the new lines alone, and then the older snapshots and
-// the records that it covers go. core.ErrHeld while the session is held. After
-// an error the same again completes it.
+// Redact replaces the content of a session's entries. It stores a record of the
+// redaction, then a snapshot with the new lines, and then removes older snapshots
+// and the records that the snapshot covers. It returns core.ErrHeld while the
+// session is held. After any other error, call it again to complete the redaction.
 func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redaction) (*Redacted, error) {
 	s, err := r.Cache.Fresh(ctx, id)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redact
 		at = st.Cursor()
 		return nil
 	})
-	m, err := r.coverForGood(ctx, s, q.IDs)
+	m, err := r.coverDurably(ctx, s, q.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,16 @@ func (r *Remover) Redact(ctx context.Context, id core.SessionID, q engine.Redact
 	if err := r.before("rows"); err != nil {
 		return nil, err
 	}
-	// What is in memory has the old lines in the records that it remembers.
+	// The session in memory still has the old lines.
 	r.Cache.Forget(id)
 	out.Removed.Rows = r.Materializer.CatchUp(ctx) == nil
 	out.Remains = remains(&Found{Forks: out.Forks})
 	return out, nil
 }
 
-// coverForGood is cover, proved once more when the brokers have flushed: they may
-// yet forget a checkpoint, but not that what it covers was taken out.
-func (r *Remover) coverForGood(ctx context.Context, s *engine.Session, ids []string) (*core.Manifest, error) {
+// coverDurably is cover, verified again after the brokers have flushed: they may
+// lose a checkpoint, but not the removal of what it covers.
+func (r *Remover) coverDurably(ctx context.Context, s *engine.Session, ids []string) (*core.Manifest, error) {
 	late := r.Sessions.FlushEvery() > 0
 	for flushed := !late; ; flushed = true {
 		m, wrote, err := r.cover(ctx, s, ids)
@@ -97,8 +97,8 @@ func (r *Remover) coverForGood(ctx context.Context, s *engine.Session, ids []str
 	}
 }
 
-// cover sees to it that the latest checkpoint knows ids as redacted, and returns
-// its manifest and whether one had to be stored.
+// cover ensures that the latest checkpoint has ids as redacted, and returns its
+// manifest and whether it stored one.
 func (r *Remover) cover(ctx context.Context, s *engine.Session, ids []string) (m *core.Manifest, wrote bool, err error) {
 	for range redactTries {
 		base, err := r.base(ctx, s.ID())
@@ -119,10 +119,10 @@ func (r *Remover) cover(ctx context.Context, s *engine.Session, ids []string) (m
 		}
 		wrote = true
 	}
-	return nil, wrote, fmt.Errorf("session %s gets no checkpoint that covers its redaction: %w", s.ID(), core.ErrUnavailable)
+	return nil, wrote, fmt.Errorf("session %s: no checkpoint covers the redaction yet: repeat the request: %w", s.ID(), core.ErrUnavailable)
 }
 
-// manifestOf is the manifest that a base carries, nil for an open.
+// manifestOf returns the manifest in a base, nil for an open record.
 func manifestOf(base *core.Record) (*core.Manifest, error) {
 	if base.Kind != core.KindCheckpoint {
 		return nil, nil
@@ -139,7 +139,7 @@ func knows(m *core.Manifest, ids []string) bool {
 	return true
 }
 
-// base returns the session's latest checkpoint, or its open.
+// base returns the session's latest checkpoint, or its open record.
 func (r *Remover) base(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	last, err := r.Log.Last(ctx, id)
 	if err != nil || last.Kind == core.KindCheckpoint || last.Kind == core.KindOpen {
@@ -148,19 +148,19 @@ func (r *Remover) base(ctx context.Context, id core.SessionID) (*core.Record, er
 	return r.Log.At(ctx, id, last.Base)
 }
 
-// coveredBy is up to where the latest checkpoint covers the session's records.
+// coveredBy returns up to where the latest checkpoint covers the session's records.
 func (r *Remover) coveredBy(ctx context.Context, id core.SessionID) (core.Pos, error) {
 	base, err := r.base(ctx, id)
 	if err != nil {
 		return 0, err
 	}
 	if base.Kind != core.KindCheckpoint {
-		return 0, fmt.Errorf("session %s has no checkpoint any more: %w", id, core.ErrConflict)
+		return 0, fmt.Errorf("session %s no longer has a checkpoint: %w", id, core.ErrConflict)
 	}
 	return min(base.Base, base.Pos-1), nil
 }
 
-// older reports whether key is of a snapshot that covers less than m's, and is no
+// older reports whether key is of a snapshot that covers less than m's and is not a
 // part of that.
 func older(key string, m *core.Manifest) bool {
 	prefix := m.Object[:strings.LastIndexByte(m.Object, '/')+1]

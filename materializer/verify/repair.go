@@ -12,10 +12,10 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Repair mends what another copy can mend, and returns what is still wrong
-// then, and what was mended. Lines of strays are adopted to heads of their own;
-// a snapshot is written anew from the records; a blob or a body is written again
-// from this node's memory or disk, if its digest is the right one; a row is made again.
+// Repair repairs what other copies allow, and returns what is still wrong, and what
+// was repaired. Orphan lines get heads of their own; a snapshot is written again
+// from the records; a blob or a body is written again from this node's memory or
+// disk, if its digest is right; a row is made again.
 func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report, mended []Problem, err error) {
 	before, in, err := v.look(ctx, id)
 	if err != nil {
@@ -24,7 +24,7 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report,
 	if len(before.Problems) == 0 {
 		return before, []Problem{}, nil
 	}
-	for _, mend := range []func(context.Context, *Report, *engine.Inspection) error{v.mendBlobs, v.mendBodies, v.mendState} {
+	for _, mend := range []func(context.Context, *Report, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
 		if err := mend(ctx, before, in); err != nil {
 			return nil, nil, err
 		}
@@ -43,8 +43,8 @@ func (r *Report) has(kinds ...Kind) bool {
 	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return slices.Contains(kinds, p.Kind) })
 }
 
-// mendBlobs writes blobs again that this node remembers.
-func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *engine.Inspection) error {
+// repairBlobs writes blobs again that this node has.
+func (v *Verifier) repairBlobs(ctx context.Context, r *Report, in *engine.Inspection) error {
 	if !r.has(Blob) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *engine.Inspecti
 		if v.Blobs.Check(ctx, blobstore.Ref(d)) == nil {
 			continue
 		}
-		b, err := v.Blobs.Get(ctx, blobstore.Ref(d)) // checked, from memory or disk here if it is there
+		b, err := v.Blobs.Get(ctx, blobstore.Ref(d)) // verified; from this node's memory or disk if it is there
 		if err != nil {
 			continue // it stays in the report
 		}
@@ -63,17 +63,17 @@ func (v *Verifier) mendBlobs(ctx context.Context, r *Report, in *engine.Inspecti
 	return nil
 }
 
-// mendBodies writes bodies again that an open session remembers.
-func (v *Verifier) mendBodies(ctx context.Context, r *Report, _ *engine.Inspection) error {
+// repairBodies writes bodies again that an open session has in memory.
+func (v *Verifier) repairBodies(ctx context.Context, r *Report, _ *engine.Inspection) error {
 	if !r.has(Body) {
 		return nil
 	}
 	s, err := v.Cache.Get(ctx, r.Session)
 	if err != nil {
-		return nil // nobody remembers
+		return nil // not in memory
 	}
 	for _, rec := range s.Known() {
-		if len(rec.Body) < stream.SpillSize { // it travelled in its message
+		if len(rec.Body) < stream.SpillSize { // it was stored in its message
 			continue
 		}
 		if err := v.rewrite(ctx, rec.Body); err != nil {
@@ -90,8 +90,8 @@ func (v *Verifier) rewrite(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// mendState adopts strays, writes the snapshot and makes the row.
-func (v *Verifier) mendState(ctx context.Context, r *Report, _ *engine.Inspection) error {
+// repairState recovers orphan lines, writes the snapshot and makes the row.
+func (v *Verifier) repairState(ctx context.Context, r *Report, _ *engine.Inspection) error {
 	if !r.has(Stray, Snapshot, Row) {
 		return nil
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A Kind names what is harmed.
+// A Kind names what is damaged.
 type Kind string
 
-// The kinds of damage. Those of records are stream's.
+// The kinds of damage. Those of records are in package stream.
 const (
 	Stray    = Kind(engine.Stray)
 	Hole     = Kind(engine.Hole)
 	Record   = Kind(engine.Unreadable)
 	Body     = Kind(engine.BodyGone)
 	Copy     = Kind(engine.Copy)
-	Snapshot = Kind("snapshot") // the latest snapshot is gone or damaged, or not what the records come to
-	Blob     = Kind("blob")     // an image, or the file as it was imported, is gone or damaged
-	Row      = Kind("row")      // the directory knows more of the session than the log
+	Snapshot = Kind("snapshot") // the latest snapshot is missing, corrupt, or differs from the records
+	Blob     = Kind("blob")     // an image, or the imported file, is missing or corrupt
+	Row      = Kind("row")      // the directory has more of the session than the log
 	Shard    = Kind("shard")    // a stream lacks messages that no truncation dropped
 )
 
@@ -33,16 +33,16 @@ const (
 type Report struct {
 	Session  core.SessionID `json:"session"`
 	Records  int            `json:"records"`
-	Redone   int            `json:"redone"`   // of them, put back after the log had lost them
-	Restored int            `json:"restored"` // of them, put there from a backup
+	Redone   int            `json:"redone"`   // of them, stored again after the log had lost them
+	Restored int            `json:"restored"` // of them, restored from a backup
 	Entries  int            `json:"entries"`
 	Blobs    int            `json:"blobs"`
-	Snapshot *core.Manifest `json:"-"` // the latest, nil where there is none
+	Snapshot *core.Manifest `json:"-"` // the latest, nil if there is none
 	Cursor   core.Cursor    `json:"cursor"`
 	Problems []Problem      `json:"problems"`
 }
 
-// A Problem is one thing that is not as promised.
+// A Problem is one thing that is wrong.
 type Problem struct {
 	Kind   Kind   `json:"kind"`
 	What   string `json:"what"`
@@ -57,7 +57,7 @@ type Directory interface {
 	Seq(id core.SessionID) uint64
 }
 
-// A Verifier looks into the sessions of one log.
+// A Verifier verifies the sessions of one log.
 type Verifier struct {
 	Log          *stream.Log
 	Sessions     *engine.Sessions
@@ -68,9 +68,9 @@ type Verifier struct {
 	Blobs        *blobstore.Blobs
 }
 
-// Verify reads all that a session consists of, from where it is stored. Its
-// error is the node's: core.ErrNotFound, or core.ErrUnavailable. What is wrong
-// with the session is in the report.
+// Verify reads everything a session consists of, from where it is stored. It
+// returns core.ErrNotFound, or core.ErrUnavailable if the log or the store does not
+// answer. What is wrong with the session is in the report.
 func (v *Verifier) Verify(ctx context.Context, id core.SessionID) (*Report, error) {
 	r, _, err := v.look(ctx, id)
 	return r, err
@@ -101,8 +101,8 @@ func (r *Report) add(kind Kind, what, next string, err error) {
 
 func (r *Report) repair() string { return "sessctl verify --repair " + string(r.Session) }
 
-// Shards looks at the log's streams, and names all sessions that they hold: those
-// too that cannot be read, and so have no row.
+// Shards verifies the log's streams, and returns all sessions in them, including
+// those that cannot be read and have no row.
 func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, problems []Problem, err error) {
 	sessions, problems = []core.SessionID{}, []Problem{}
 	for shard := range v.Log.Shards() {
@@ -117,7 +117,7 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 		if lost > 0 {
 			problems = append(problems, Problem{
 				Kind: Shard, What: st.Stream,
-				Detail: fmt.Sprintf("%d messages inside it are gone", lost), Next: "sessctl verify --all names the sessions they were of",
+				Detail: fmt.Sprintf("%d of its messages are missing", lost), Next: "sessctl verify --all names the sessions they were of",
 			})
 		}
 		ids, err := v.Log.SessionsUpTo(ctx, shard, st.Last)
@@ -129,8 +129,8 @@ func (v *Verifier) Shards(ctx context.Context) (sessions []core.SessionID, probl
 	return sessions, problems, nil
 }
 
-// Lost returns how many messages inside a shard in state st are gone that nobody took out. Those
-// of sessions that were erased or redacted are gone on purpose.
+// Lost returns how many messages of a shard in state st are missing, without those
+// of erased or redacted sessions, which were removed on purpose.
 func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (uint64, error) {
 	if st.Missing == 0 {
 		return 0, nil
@@ -139,7 +139,7 @@ func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (u
 	return st.Missing - min(st.Missing, passed), err
 }
 
-// records names what is wrong with records.
+// records adds what is wrong with records.
 func (v *Verifier) records(r *Report, in *engine.Inspection) {
 	next := "restore the session from a backup"
 	if in.State != nil {
@@ -154,7 +154,7 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 		r.add(Kind(f.Kind), place(f), n, f.Err)
 	}
 	for _, f := range in.Lent {
-		r.add(Copy, place(f), "have that server fetch its copy anew: stop it, move the stream's directory aside, start it", f.Err)
+		r.add(Copy, place(f), "make that server fetch its copy again: stop it, move the stream's directory aside, start it", f.Err)
 	}
 	for _, f := range in.Strays {
 		r.add(Stray, place(f), r.repair(), f.Err)
@@ -185,13 +185,12 @@ func (v *Verifier) snapshot(ctx context.Context, r *Report, in *engine.Inspectio
 		}
 		r.add(Snapshot, m.Object, next, err)
 	case in.Plain != nil && !bytes.Equal(plain, in.Plain):
-		r.add(Snapshot, m.Object, r.repair(), fmt.Errorf("it is whole, but not what the records come to: %w", core.ErrCorrupt))
+		r.add(Snapshot, m.Object, r.repair(), fmt.Errorf("it is intact, but differs from the records: %w", core.ErrCorrupt))
 	}
 	return nil
 }
 
-// blobs reads every blob that the session's lines name, and the file that it was
-// made of.
+// blobs reads every blob that the session's lines reference, and the imported file.
 func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 	if st == nil {
 		return nil
@@ -202,7 +201,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 		switch {
 		case err == nil:
 		case !errors.Is(err, blobstore.ErrNotFound) && !errors.Is(err, blobstore.ErrCorrupt):
-			return fmt.Errorf("%w: %w", err, core.ErrUnavailable) // it says nothing of the blob
+			return fmt.Errorf("%w: %w", err, core.ErrUnavailable) // which says nothing about the blob
 		default:
 			r.add(Blob, d.String(), "put it back from a copy of the object store, or: "+r.repair(), err)
 		}
@@ -210,8 +209,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 	return nil
 }
 
-// row compares the directory with the log, whose end may have moved since it was
-// inspected.
+// row compares the row with the log, which may have grown since the inspection.
 func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
 	if seq <= in.Last.Seq {
@@ -223,7 +221,7 @@ func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) er
 	}
 	if seq > last.Seq {
 		r.add(Row, "the session's row", r.repair(),
-			fmt.Errorf("it speaks of record %d, the log ends at %d: %w", seq, last.Seq, core.ErrLost))
+			fmt.Errorf("it is of record %d, the log ends at %d: %w", seq, last.Seq, core.ErrLost))
 	}
 	return nil
 }

@@ -10,21 +10,20 @@ import (
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
-// A dueSession is a session that is to get a snapshot. It is named and not held:
-// when many are due at once, as when a fleet falls idle, those that wait take no
-// room but that of the cache.
+// A dueSession is a session that needs a snapshot. It is only named: when a fleet
+// falls idle at once, queued sessions take no memory beyond the cache.
 type dueSession struct {
 	id    core.SessionID
-	idle  time.Duration // for how long it was left alone
-	trace string        // of what brought it about, where somebody keeps that
+	idle  time.Duration // how long it was idle
+	trace string        // of the record that caused it, if it is traced
 }
 
-// dueSessions are those that wait, the first come first. Each is there once: its
-// tail is busy.
+// dueSessions is a queue, first in first out. Each session is in it once, because
+// its work is busy.
 type dueSessions struct {
 	mu    sync.Mutex
 	queue []dueSession
-	some  chan struct{} // has one while there may be any
+	some  chan struct{} // has an element while the queue may have one
 }
 
 func newDueSessions() *dueSessions { return &dueSessions{some: make(chan struct{}, 1)} }
@@ -33,18 +32,18 @@ func (d *dueSessions) add(one dueSession) {
 	d.mu.Lock()
 	d.queue = append(d.queue, one)
 	d.mu.Unlock()
-	d.tell()
+	d.signal()
 }
 
-// tell wakes one who waits.
-func (d *dueSessions) tell() {
+// signal wakes a waiting worker.
+func (d *dueSessions) signal() {
 	select {
 	case d.some <- struct{}{}:
 	default:
 	}
 }
 
-// next waits for one, and takes it.
+// next waits for a session and takes it from the queue.
 func (d *dueSessions) next(ctx context.Context) (dueSession, error) {
 	for {
 		select {
@@ -66,23 +65,21 @@ func (d *dueSessions) take() (one dueSession, ok bool) {
 	}
 	one, d.queue = d.queue[0], d.queue[1:]
 	if len(d.queue) > 0 {
-		d.tell()
+		d.signal()
 	}
 	return one, true
 }
 
-// enqueue has a session wait, after a while at random where nobody knows who else
-// is at work.
+// enqueue queues a session, after a random delay if the other nodes are unknown.
 func (m *Materializer) enqueue(one dueSession) {
-	if m.cfg.Spread == 0 || m.crewKnown.Load() {
+	if m.cfg.Spread == 0 || m.membersKnown.Load() {
 		m.due.add(one)
 		return
 	}
 	time.AfterFunc(rand.N(m.cfg.Spread), func() { m.due.add(one) })
 }
 
-// write writes snapshots of the sessions that are due, one after another, until
-// ctx ends.
+// write writes snapshots of due sessions, one after another, until ctx ends.
 func (m *Materializer) write(ctx context.Context) error {
 	for {
 		one, err := m.due.next(ctx)
@@ -95,17 +92,17 @@ func (m *Materializer) write(ctx context.Context) error {
 		err = m.checkpoint(spans.With(ctx, one.trace), one.id, one.idle)
 		m.done(one.id, err)
 		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn("snapshot not written; the session stays in the log as it is", "session", one.id, "err", err)
+			m.cfg.Logger.Warn("snapshot not written; the records stay in the log", "session", one.id, "err", err)
 		}
 	}
 }
 
-// isStillDue reports whether a session that has waited is still there, and this
-// node's to look after.
+// isStillDue reports whether a queued session still has work, in a shard of this
+// node.
 func (m *Materializer) isStillDue(id core.SessionID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.tails[id]
+	t := m.work[id]
 	if t == nil {
 		return false
 	}
@@ -113,11 +110,11 @@ func (m *Materializer) isStillDue(id core.SessionID) bool {
 	return t.busy
 }
 
-// done notes that a session's turn is over.
+// done notes the end of an attempt.
 func (m *Materializer) done(id core.SessionID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.tails[id]
+	t := m.work[id]
 	if t == nil {
 		return
 	}

@@ -147,20 +147,20 @@ func TestACutEndsBeforeASessionThatIsInTheWay(t *testing.T) {
 
 func TestEveryShardHasOneOwnerAndKeepsItWhenOthersComeAndGo(t *testing.T) {
 	t.Parallel()
-	crew := []string{"n0", "n1", "n2", "n3", "n4"}
+	members := []string{"n0", "n1", "n2", "n3", "n4"}
 	count := map[string]int{}
 	for shard := range 1000 {
-		of := owner("main", shard, crew)
+		of := owner("main", shard, members)
 		count[of]++
-		for i, gone := range crew {
-			rest := append(append([]string{}, crew[:i]...), crew[i+1:]...)
+		for i, gone := range members {
+			rest := append(append([]string{}, members[:i]...), members[i+1:]...)
 			now := owner("main", shard, rest)
 			if of != gone && now != of || now == gone {
 				t.Fatalf("shard %d is %s's; without %s, %s's", shard, of, gone, now)
 			}
 		}
 	}
-	for _, node := range crew {
+	for _, node := range members {
 		if count[node] < 150 || count[node] > 250 {
 			t.Errorf("%s has %d of 1000 shards", node, count[node])
 		}

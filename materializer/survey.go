@@ -7,46 +7,45 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A survey is what the messages of a shard are worth, found out from their
-// headers alone: how many of their bytes are still needed, and where the rest
-// lies. It is an estimate that costs no reading of sessions. Whoever truncates
-// proves what it does not know.
+// A survey estimates from message headers how many bytes of a shard are live, and
+// where its garbage lies. It reads no sessions. Truncation proves what the survey
+// cannot know.
 type survey struct {
 	first, last core.Pos
-	total       [parts]int64 // bytes of all messages, by where they lie
+	total       [parts]int64 // bytes of all messages, by part of the shard
 	sessions    map[core.SessionID]*needs
 }
 
-// parts is how many parts a shard is looked at in.
+// parts is the number of parts into which a survey divides a shard.
 const parts = 1 << 10
 
-// needs is what one session needs of a shard.
+// needs is what is live of one session in a shard.
 type needs struct {
 	first  core.Pos // its first message
-	pieces []piece  // what it needs, in order
+	pieces []piece  // what is live, in order
 }
 
-// A piece is some messages of one session that are needed, from pos on.
+// A piece is a run of live messages of one session, from pos on.
 type piece struct {
 	pos   core.Pos
 	bytes int64
 }
 
-// mostPieces bounds what is remembered of one session.
+// mostPieces limits what is remembered of one session.
 const mostPieces = 64
 
 func newSurvey(st stream.ShardState) *survey {
 	return &survey{first: st.First, last: st.Last, sessions: map[core.SessionID]*needs{}}
 }
 
-// part is the one that pos lies in.
+// part returns the part that pos is in.
 func (v *survey) part(pos core.Pos) int {
 	pos = min(max(pos, v.first), v.last)
 	span := float64(v.last-v.first) + 1
 	return min(int(float64(pos-v.first)/span*parts), parts-1)
 }
 
-// end is the last position of a part.
+// end returns the last position of a part.
 func (v *survey) end(part int) core.Pos {
 	if part == parts-1 {
 		return v.last
@@ -55,7 +54,7 @@ func (v *survey) end(part int) core.Pos {
 	return min(pos, v.last)
 }
 
-// take takes in the next message.
+// take adds the next message.
 func (v *survey) take(ch stream.Change) {
 	v.total[v.part(ch.Pos)] += ch.Bytes
 	if ch.Subject == "" {
@@ -69,8 +68,8 @@ func (v *survey) take(ch stream.Change) {
 	n.take(ch)
 }
 
-// take takes in the session's next message. A checkpoint ends the need of what
-// its snapshot covers, an erase record that of everything.
+// take adds the session's next message. After a checkpoint, what its snapshot
+// covers is garbage; after an erase record, everything is.
 func (n *needs) take(ch stream.Change) {
 	switch ch.Kind {
 	case core.KindCheckpoint:
@@ -84,7 +83,7 @@ func (n *needs) take(ch stream.Change) {
 	if len(n.pieces) <= mostPieces {
 		return
 	}
-	// Two pieces are one, needed as long as the first of them.
+	// Merge pairs of pieces; a pair is live as long as its first piece.
 	for i := range mostPieces / 2 {
 		a, b := n.pieces[2*i], n.pieces[2*i+1]
 		n.pieces[i] = piece{a.pos, a.bytes + b.bytes}
@@ -92,20 +91,19 @@ func (n *needs) take(ch stream.Change) {
 	n.pieces = append(n.pieces[:mostPieces/2], n.pieces[mostPieces:]...)
 }
 
-// A plan says what to do about a shard's garbage.
+// A plan says where to truncate a shard.
 type plan struct {
 	live, garbage int64          // bytes
-	upTo          core.Pos       // drop up to here; 0 for nothing
-	frees         int64          // garbage bytes that go with it
-	blocked       core.SessionID // who keeps more from going, "" for nobody
+	upTo          core.Pos       // truncate up to here; 0 for nowhere
+	frees         int64          // bytes of garbage up to there
+	blocked       core.SessionID // the session that prevents more, "" if none
 }
 
-// plan decides where to cut, so that no more is garbage than is live, and as
-// much as allowance. A cut takes half of the garbage and no more: what is needed
-// in it has to be stored again, and that is at most twice what goes. So what is
-// stored again stays in proportion to what is appended. inWay are sessions that
-// cannot be moved; a cut that would free next to nothing before the first of
-// them is none.
+// plan decides where to truncate, so that garbage does not exceed the live bytes
+// plus allowance. A truncation removes half of the garbage only: what is live
+// before the cut must be stored again, which is at most twice what is removed. So
+// rewriting is proportional to what is appended. inWay reports sessions that cannot
+// be moved; a cut before the first of them that frees next to nothing is not made.
 func (v *survey) plan(allowance int64, inWay func(core.SessionID) bool) plan {
 	var garbage [parts]int64
 	var p plan
