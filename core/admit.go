@@ -9,16 +9,16 @@ import (
 type Proposal struct {
 	Head   string
 	Writer string
-	// Claimed says that the writer speaks from a claim: unless the head is still
-	// its own, it is fenced, even where the head is free by now.
+	// Claimed says that the writer speaks from a claim. Unless the head is
+	// still its own, the writer is fenced, even if the head is free by now.
 	Claimed bool
 	// Loose admits what a file may contain and an API caller may not send: a
 	// line without an id, a parent that is nowhere, an id used twice.
 	Loose bool
-	// After, where it is not nil, is where the caller saw the session last:
-	// the head must not have moved since.
+	// After is where the caller last saw the session: the head must not have
+	// moved since. Nil for any position.
 	After *Cursor
-	// Exact says that nothing at all may have come since After.
+	// Exact requires that the session has no record at all since After.
 	Exact bool
 	// Pending are entries admitted already to the record that these would be
 	// part of.
@@ -27,14 +27,14 @@ type Proposal struct {
 	Entries []Entry
 }
 
-// Admit checks p against s and returns the entries that remain to be stored,
-// in order; none when all are there already. It changes nothing. The errors:
+// Admit checks p against s and returns the entries that remain to be stored, in
+// order, or none if the session has them all. It does not change s. The errors:
 //
 //	ErrDeleted, ErrTooNew   nothing can be appended to this session
 //	*FencedError            another writer holds the head
 //	*ConflictError          the head moved since p.After, or with p.Exact anything did
-//	*LineError              a line breaks a rule (ErrInvalid), or its id is
-//	                        there with other bytes (ErrConflict)
+//	*LineError              a line breaks a rule (ErrInvalid), or its id exists
+//	                        with other bytes (ErrConflict)
 func (s *State) Admit(p Proposal) ([]Entry, error) {
 	if s.hasAll(&p) { // a writer that was fenced since may still ask
 		return nil, nil
@@ -97,8 +97,8 @@ func (s *State) CheckRemovable() error {
 	return fmt.Errorf("session %s is held by %s (release with: sessctl hold --release %s --why TEXT): %w", s.ID, by(s.LegalHold), s.ID, ErrHeld)
 }
 
-// CheckWriter returns a *FencedError unless writer may write to head: nobody else
-// holds it, and where holds is set the writer itself does.
+// CheckWriter returns a *FencedError unless writer may write to head: no other
+// writer holds it and, if holds is set, writer itself does.
 func (s *State) CheckWriter(head, writer string, holds bool) error {
 	if err := CheckHead(head); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (s *State) CheckWriter(head, writer string, holds bool) error {
 	return &FencedError{Session: s.ID, Head: head, Holder: claim}
 }
 
-// CheckUnmoved returns a *ConflictError unless head stands where it stood at after.
-// A head that nobody made moves with main.
+// CheckUnmoved returns a *ConflictError if head moved since after. A head that
+// does not exist yet moves with main.
 func (s *State) CheckUnmoved(head string, after Cursor) error {
 	h, ok := s.Heads[head]
 	if !ok {
@@ -126,8 +126,8 @@ func (s *State) CheckUnmoved(head string, after Cursor) error {
 	return &ConflictError{Session: s.ID, Head: head, Want: after, Have: s.Cursor(), Leaf: s.Leaf(head)}
 }
 
-// Unchanged returns a *ConflictError without a head unless at is where the
-// session is: then no record at all came since.
+// CheckUnchanged returns a *ConflictError without a head if the session has any
+// record since at.
 func (s *State) CheckUnchanged(at Cursor) error {
 	if at == s.Cursor() {
 		return nil
@@ -189,7 +189,7 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Ent
 	if e.Aside {
 		return nil
 	}
-	// Some entries send the head elsewhere, where it must be able to stand.
+	// Some entries move the head to another entry, which has to exist.
 	if leaf, ok := s.Dialect.Leaf([]Entry{*e}).ID(); ok && leaf != e.ID && !there(leaf) {
 		return fmt.Errorf("it leads to entry %q, which is nowhere before it: %w", clip(leaf, 64), ErrInvalid)
 	}

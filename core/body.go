@@ -12,30 +12,31 @@ import (
 // Every other kind carries one JSON object, described here. Readers ignore
 // members they do not know.
 
-// An Origin says where a session came from. It is the first line of an open.
+// An Origin describes where a session came from. It is the first line of an
+// open.
 type Origin struct {
 	Dialect string `json:"dialect"`
 	// Version is the format version of the file that was imported.
 	Version string `json:"version,omitempty"`
-	// Original is the file as it was, where header and entries are not the
-	// whole of it: it was migrated, or had lines that are no entries.
+	// Original is the file as it was, if header and entries do not represent
+	// all of it: it was migrated, or had lines that are no entries.
 	Original Digest `json:"original,omitzero"`
 	// OriginalSize is its length in bytes.
 	OriginalSize int64 `json:"originalSize,omitempty"`
 	// Entries is how many entries the file had.
 	Entries int `json:"entries,omitempty"`
-	// Skipped are the lines of it that are no entries.
+	// Skipped are the file's lines that are no entries.
 	Skipped []BadLine `json:"skipped,omitempty"`
 	// Parents are the places that a session made in the log came from, in order.
 	// From is the one that records written before there were several have in
 	// their stead. Lineages reads both; only Parents is written.
 	Parents []Lineage `json:"parents,omitempty"`
 	From    *Lineage  `json:"from,omitempty"`
-	// Kind is how a session without parents was made, in the words of package
+	// Kind is how a session without parents was made, a word of package
 	// lineage: "create", "detach".
 	Kind string `json:"kind,omitempty"`
-	// Key names the request that made the session, so that the same request
-	// again finds it made.
+	// Key identifies the request that made the session, so that a retry of the
+	// request finds the session.
 	Key string `json:"key,omitempty"`
 	// Time, Host and By: when by the writer's clock, on which host, by whom.
 	Time time.Time `json:"time,omitzero"`
@@ -46,16 +47,16 @@ type Origin struct {
 // A Lineage names the place in another session that this one came from.
 type Lineage struct {
 	Session SessionID `json:"session"`
-	Cursor  Cursor    `json:"cursor,omitzero"` // where it stood then
+	Cursor  Cursor    `json:"cursor,omitzero"` // the source's position at that time
 	Entry   string    `json:"entry,omitempty"`
-	// Kind is a word of package lineage, such as "fork". It is a string here: a
-	// later version may record others.
+	// Kind is a word of package lineage, such as "fork". It is a string because
+	// later versions may record other words.
 	Kind string `json:"kind"`
 }
 
-// Lineages returns the places that the session came from, in order, as it was
-// recorded when it was made. None for a session that was imported: its header
-// may say.
+// Lineages returns the sources of the session in order, as recorded when it was
+// made. Returns none for an imported session, whose header may name its
+// sources.
 func (o *Origin) Lineages() []Lineage {
 	if len(o.Parents) == 0 && o.From != nil {
 		return []Lineage{*o.From}
@@ -76,7 +77,7 @@ type Claim struct {
 	Seq    uint64 `json:"seq,omitempty"`
 }
 
-// Name is who has the claim, and where.
+// Name is the agent that has the claim, and its host.
 func (c *Claim) Name() string {
 	who := c.Agent
 	if who == "" {
@@ -96,18 +97,19 @@ func (c *Claim) String() string {
 	return who
 }
 
-// A Move is the body of a head record: the head named by Sess-Head stands at
-// Leaf from now on.
+// A Move is the body of a head record: the head named by Sess-Head points to
+// Leaf.
 type Move struct {
 	Leaf Leaf `json:"leaf"`
-	// Note says who moved it and why, where that is more than a writer going on
-	// elsewhere: lines left the agent's file, for example. Folding ignores it.
+	// Note says who moved the head and why, if it is more than a writer that
+	// continues elsewhere: for example, lines disappeared from the agent's
+	// file. The fold ignores it.
 	Note *Notice `json:"note,omitempty"`
 }
 
 // A Notice is the body of release, close, delete, undelete, erase, hold and
-// unhold, and the first line of a redact: who did it, when by the writer's clock,
-// and why.
+// unhold, and the first line of a redact: who did it, when by the writer's
+// clock, and why.
 type Notice struct {
 	By    string    `json:"by,omitempty"`
 	Host  string    `json:"host,omitempty"`
@@ -146,11 +148,11 @@ func LinesBody(es []Entry) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// BodyEntries reads the lines of an append's body, by the rules of d.
-// core.ErrCorrupt when one is no entry.
+// BodyEntries reads the lines of an append's body by the rules of d. Returns
+// ErrCorrupt if a line is no entry.
 func BodyEntries(d Decoder, body []byte) ([]Entry, error) { return readEntries(d, bodyLines(body)) }
 
-// bodyLines splits a body into its lines. An empty body has none.
+// bodyLines splits a body into its lines.
 func bodyLines(b []byte) [][]byte {
 	if len(b) == 0 {
 		return nil

@@ -2,9 +2,9 @@ package core
 
 import "encoding/json"
 
-// BranchSummary is the item that says what a branch which ended at left came to, in
-// a session of d that goes on from another place. pi names the entry that was
-// left, the others the one that they go on from; from the root all say so.
+// BranchSummary is the item that summarizes a branch that ended at left, in a
+// session of d that continues at from. pi's entry names left, those of other
+// agents name from. From the root, all name the root.
 func BranchSummary(d Decoder, left, from Leaf, summary string, details json.RawMessage) Item {
 	it := Item{Kind: ItemBranch, Text: summary, Details: details}
 	it.Target, _ = from.ID()

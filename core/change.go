@@ -12,12 +12,12 @@ const (
 	MaxChanged = 8
 )
 
-// A Change is a record that moved a head, or changed who holds it.
+// A Change is a record that moved a head or changed its holder.
 type Change struct {
 	Cursor  Cursor    `json:"cursor"`
 	Kind    Kind      `json:"kind"`
 	Writer  string    `json:"writer"`
-	Who     *Claim    `json:"who,omitempty"` // the writer's claim, where it speaks from one
+	Who     *Claim    `json:"who,omitempty"` // the claim that the writer speaks from, if any
 	Time    time.Time `json:"time,omitzero"` // by the log's clock
 	Count   int       `json:"count,omitempty"`
 	Entries []string  `json:"entries,omitempty"` // ids of the first of its entries that have one
@@ -47,8 +47,8 @@ func (c *Change) String() string {
 	return fmt.Sprintf("%s %s%s (%s)", who, what, at, c.Cursor)
 }
 
-// told is how an error goes on that knows what came since.
-func told(since []Change, more int) string {
+// sinceText is the end of an error's text that says what happened since.
+func sinceText(since []Change, more int) string {
 	if len(since) == 0 {
 		return ""
 	}

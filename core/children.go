@@ -1,8 +1,8 @@
 package core
 
-// Children returns the entries that hang on the one called id, in the order in
-// which d shows them: oldest first. None for an id that is not there. For the
-// empty id they are the roots. Entries without an id are left out.
+// Children returns the children of the entry called id, oldest first, as d
+// shows them. For the empty id it returns the roots. Entries without an id are
+// left out. Returns none if id does not exist.
 func Children(d Tree, es []Entry, id string) []Entry {
 	byID := make(map[string]int, len(es))
 	for i := range es {

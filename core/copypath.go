@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// CopyPath returns what a session holds that is made of one path of another: the
-// entries from the root to leaf, line by line as they are, and behind them new
-// label entries, so that every entry of the path is labelled as it was. Labels
-// that stand on the path stay where they are, so no entry loses its parent and
-// no compaction what it keeps. The ids of the new entries are derived from what
-// they say. ErrNotFound when leaf names an entry that is not there.
+// CopyPath returns the entries of a session made from one path of another: the
+// entries from the root to leaf, unchanged, followed by new label entries, so
+// that every entry of the path keeps its label. Label entries on the path stay
+// where they are, so no entry loses its parent and no compaction loses what it
+// keeps. The ids of the new entries are derived from their content. Returns
+// ErrNotFound if leaf names an entry that does not exist.
 func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil || len(path) == 0 {
@@ -55,7 +55,7 @@ func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 	return path, nil
 }
 
-// labelTimes says when each entry was labelled last.
+// labelTimes returns when each entry was last labeled.
 func labelTimes(d Translator, es []Entry) map[string]string {
 	times := map[string]string{}
 	for _, e := range es {

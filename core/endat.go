@@ -3,12 +3,12 @@ package core
 import "slices"
 
 // EndAt returns es in an order in which an agent that reads them as its file
-// goes on at leaf: most agents take the last line for where they stand, so the
-// entry that leaf names is the last. No entry is left out or added, and where
-// the agent would go on at leaf anyway the order stays. An agent that does not
-// read that entry itself goes on at the nearest one above that it reads, which
-// is the same to it. ok is false where no order says it: before every entry, at
-// one that is not there, and for a linear session anywhere but at its end.
+// continues at leaf. Most agents continue at the last line, so the entry that
+// leaf names becomes the last. No entry is left out or added, and the order
+// stays if the agent would continue at leaf anyway. If the agent does not read
+// that entry, it continues at the nearest ancestor that it reads, which is
+// equivalent. ok is false if no order achieves it: before every entry, at an
+// entry that does not exist, or anywhere but at the end of a linear session.
 func EndAt(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
 	if leaf.IsDefault() || leaf.IsNone() && (d.Leaf(es) == leaf || !AnyInTree(es)) {
 		return es, true
@@ -38,7 +38,7 @@ func isRead(d Dialect, e Entry) bool {
 	return !ok || c.Check(e.Line) == nil
 }
 
-// lastly returns es with every entry called id behind the others.
+// lastly returns es with every entry called id moved to the end.
 func lastly(es []Entry, id string) []Entry {
 	moved := make([]Entry, 0, len(es))
 	var last []Entry

@@ -3,19 +3,18 @@ package core
 import "slices"
 
 // An Entry is one line of a session and what the log needs to know of it. The
-// line is whole and unchanged, without its newline. Nobody may change Line's
-// bytes: entries share them.
+// line is complete and unchanged, without its newline. Entries share Line's
+// bytes: they must not be modified.
 type Entry struct {
 	Line   []byte
-	ID     string // empty where the line has none
+	ID     string // empty if the line has none
 	Parent string // empty for a root
 	Type   string
-	Time   string // the line's own timestamp as written, empty where it is no string
+	Time   string // the line's own timestamp as written; empty if it is not a string
 	Aside  bool   // the line has no place in the tree, and moves no head
-	// Tidy says that the line is laid out as its agent lays lines out, as far as
-	// the dialect asks for it: it may be read and copied without being checked
-	// again. Where it is false that is not so, or nobody has found out. What it
-	// means for each dialect is in docs/FORMAT.md.
+	// Tidy says that the line is laid out as its agent writes lines, so it can
+	// be read and copied without being checked again. False if that is not so,
+	// or is unknown. docs/FORMAT.md defines it for each dialect.
 	Tidy bool
 }
 
@@ -25,7 +24,7 @@ func AnyInTree(es []Entry) bool {
 }
 
 // A Header is the line that begins a session and what the log needs to know of
-// it. Line may not be changed.
+// it. Line must not be modified.
 type Header struct {
 	Line   []byte
 	ID     string // the agent's own name of the session
@@ -33,9 +32,8 @@ type Header struct {
 	Time   string
 	Parent string // the agent's own link to the session this one came from, as written
 	// Parents are the agent's own ids of the sessions that this one came from,
-	// in the agent's order, and Lineage is how: "fork", "merge", or another of
-	// the kinds in docs/DIALECTS.md. Both are empty where the header says
-	// nothing.
+	// in the agent's order. Lineage is how: "fork", "merge", or another kind
+	// listed in docs/DIALECTS.md. Both are empty if the header names none.
 	Parents []string
 	Lineage string
 }
@@ -44,17 +42,17 @@ type Header struct {
 type File struct {
 	Dialect string
 	Header  Header
-	Entries []Entry   // every valid line behind the header, in order, migrated where the file was old
+	Entries []Entry   // every valid line after the header, in order; migrated if the file was old
 	Lines   []int     // the line number in the file of each entry
-	Skipped []BadLine // lines that are no entry, in order
-	Version string    // the format version the file had, as its header says; for people
-	// Exact says that the dialect's Layout of header and entries, a newline
-	// behind each line, is the file's bytes. Where it is false the original is
-	// worth keeping.
+	Skipped []BadLine // lines that are not entries, in order
+	Version string    // the format version that the file's header names, for people
+	// Exact says that the dialect's Layout of header and entries, with a
+	// newline after each line, is the file byte for byte. If it is false, the
+	// original is worth keeping.
 	Exact bool
 }
 
-// A BadLine is a line of a file that is no entry.
+// A BadLine is a line of a file that is not an entry.
 type BadLine struct {
 	Line  int    `json:"line"` // counted from 1
 	Error string `json:"error"`

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// What can go wrong, told apart by what the caller does next.
+// The errors, distinguished by what the caller does next.
 var (
-	// ErrNotFound: there is no such session, entry, head or blob.
+	// ErrNotFound: the session, entry, head or blob does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: the session is there already; append to it instead.
+	// ErrExists: the session exists already; append to it instead.
 	ErrExists = errors.New("already exists")
 	// ErrInvalid: the input breaks a rule; sending it again will not help.
 	ErrInvalid = errors.New("invalid")
-	// ErrConflict: the log holds something else at that place; read it and
-	// decide anew.
+	// ErrConflict: the log holds something else at that position; read it and
+	// decide again.
 	ErrConflict = errors.New("conflict")
 	// ErrFenced: another writer holds the head; stop writing to it.
 	ErrFenced = errors.New("fenced")
@@ -42,10 +42,10 @@ var (
 	ErrTooNew = errors.New("written by a newer version")
 )
 
-// A LineError says which line of the caller's input is at fault.
+// A LineError names the line of the caller's input that is invalid.
 type LineError struct {
-	Line int    // counted from 1 in what the caller sent
-	ID   string // the entry's id, where the line has one
+	Line int    // counted from 1 in the caller's input
+	ID   string // the entry's id, if the line has one
 	Err  error
 }
 
@@ -58,7 +58,7 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// A FencedError says who holds the head. It is an ErrFenced.
+// A FencedError names the holder of the head. It is an ErrFenced.
 type FencedError struct {
 	Session SessionID
 	Head    string
@@ -69,31 +69,30 @@ type FencedError struct {
 // RejectedAppend is what an append that another came before gives back. Any other
 // request leaves it empty.
 type RejectedAppend struct {
-	Lines [][]byte // of the append, as its caller gave them; none is stored
-	// Since is what happened to the head since the caller saw it last, oldest
-	// first, as far as it could be found out; More, how many records the session
-	// got behind those.
+	Lines [][]byte // of the append, as the caller passed them; none is stored
+	// Since is what happened to the head since the caller last saw it, oldest
+	// first, as far as known. More is how many further records the session got.
 	Since []Change
 	More  int
 }
 
 func (e *FencedError) Error() string {
 	if e.Holder == nil {
-		return fmt.Sprintf("head %q of session %s is no longer held by this writer, its claim is over", e.Head, e.Session) + told(e.Since, e.More)
+		return fmt.Sprintf("head %q of session %s is no longer held by this writer, its claim is over", e.Head, e.Session) + sinceText(e.Since, e.More)
 	}
-	return fmt.Sprintf("head %q of session %s is held by %s", e.Head, e.Session, e.Holder) + told(e.Since, e.More)
+	return fmt.Sprintf("head %q of session %s is held by %s", e.Head, e.Session, e.Holder) + sinceText(e.Since, e.More)
 }
 
 func (e *FencedError) Unwrap() error { return ErrFenced }
 
-// A ConflictError says that a head is not where its writer thought, or that the
-// session is not. It is an ErrConflict.
+// A ConflictError says that a head, or the session, is not where the writer
+// expected it. It is an ErrConflict.
 type ConflictError struct {
 	Session SessionID
-	Head    string // empty where it is the session that had to be as it was
-	Want    Cursor // where the caller thought the session was
-	Have    Cursor // where it is
-	Leaf    Leaf   // where the head stands now
+	Head    string // empty if the whole session had to be unchanged
+	Want    Cursor // where the caller expected the session
+	Have    Cursor // where the session is
+	Leaf    Leaf   // where the head is now
 	RejectedAppend
 }
 
@@ -101,7 +100,7 @@ func (e *ConflictError) Error() string {
 	if e.Head == "" {
 		return fmt.Sprintf("session %s changed: expected %s, it is at %s", e.Session, e.Want, e.Have)
 	}
-	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have) + told(e.Since, e.More)
+	return fmt.Sprintf("head %q of session %s moved: expected %s, it is at %s", e.Head, e.Session, e.Want, e.Have) + sinceText(e.Since, e.More)
 }
 
 func (e *ConflictError) Unwrap() error { return ErrConflict }

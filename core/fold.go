@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrOrphan is a record that does not follow the one before it in the chain.
-// After a broker forgot its tail, a reader meets such records; see
+// ErrOrphan is a record that does not follow the previous one in the chain.
+// Readers find such records after a broker lost its tail; see
 // docs/ARCHITECTURE.md.
 var ErrOrphan = errors.New("record does not follow the chain")
 
@@ -129,7 +129,7 @@ func (s *State) foldOpen(r *Record) error {
 	s.add(es)
 	leaf := NoLeaf
 	if AnyInTree(es) {
-		leaf = s.standing(d.Leaf(es))
+		leaf = s.existing(d.Leaf(es))
 	}
 	s.Heads[MainHead] = &Head{Leaf: leaf, Seq: r.Seq}
 	return nil
@@ -143,7 +143,7 @@ func (s *State) foldAppend(r *Record) error {
 	s.add(es)
 	s.Closed = nil
 	if AnyInTree(es) {
-		s.move(r, s.standing(s.Dialect.Leaf(es)))
+		s.move(r, s.existing(s.Dialect.Leaf(es)))
 	}
 	return nil
 }
@@ -166,9 +166,9 @@ func (s *State) foldAmend(r *Record) error {
 	return nil
 }
 
-// foldRedact replaces entries for good: the body is a notice and then their new
-// lines. The file that the session was imported from, which has the old ones, is
-// no longer spoken of.
+// foldRedact replaces entries permanently. The body is a notice, followed by
+// the new lines of the entries. The origin no longer names the imported file,
+// which has the old lines.
 func (s *State) foldRedact(r *Record) error {
 	first, rest, _ := bytes.Cut(r.Body, []byte("\n"))
 	var n Notice
@@ -188,7 +188,7 @@ func (s *State) foldRedact(r *Record) error {
 	}
 	entries := slices.Clone(s.Entries) // readers may hold the old one
 	for i := range s.Entries {
-		if e := lines[s.Entries[i].ID]; e != nil { // every one of that id, where a file had several
+		if e := lines[s.Entries[i].ID]; e != nil { // every entry with that id, if a file had several
 			entries[i] = *e
 		}
 	}
@@ -251,9 +251,9 @@ func (s *State) foldErase(r *Record) error {
 	return nil
 }
 
-// standing is leaf, or before all entries where that is none of them: agents read
-// an entry that leads nowhere so.
-func (s *State) standing(leaf Leaf) Leaf {
+// existing returns leaf, or NoLeaf if it names an entry that does not exist, as
+// agents read such a leaf.
+func (s *State) existing(leaf Leaf) Leaf {
 	if id, ok := leaf.ID(); ok {
 		if _, there := s.byID[id]; !there {
 			return NoLeaf
@@ -263,14 +263,14 @@ func (s *State) standing(leaf Leaf) Leaf {
 }
 
 // add appends es to the live lines. Readers that hold the old slice do not see
-// them: the elements are behind its end.
+// them, because the elements are beyond its end.
 func (s *State) add(es []Entry) {
 	n := len(s.Entries)
 	s.Entries = append(s.Entries, es...)
 	s.index(n)
 }
 
-// head returns the head called name, or what it would begin as.
+// head returns the head called name, or its initial value if it does not exist.
 func (s *State) head(name string) *Head {
 	if h, ok := s.Heads[name]; ok {
 		return h

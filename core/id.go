@@ -43,9 +43,9 @@ func SessionIDFor(dialect, agentID string) SessionID {
 	return SessionID("x-" + hex.EncodeToString(sum[:16]))
 }
 
-// NewSessionID is the name of a new session: a UUID of version 7, as the agents
-// themselves call their sessions. made is its random bytes behind the time in
-// milliseconds, which its first six bytes are; a ULID is such bytes.
+// NewSessionID returns a new session's name, a UUID of version 7 as the agents
+// use. made holds the time in milliseconds in its first six bytes, followed by
+// random bytes, as a ULID does.
 func NewSessionID(made [16]byte) SessionID {
 	return SessionID(uuid(made, 7))
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MinBlob is how many base64 characters an image must have to be kept as a
-// blob of its own.
+// MinBlob is how many base64 characters an image must have to be stored as a
+// separate blob.
 const MinBlob = 1024
 
-// In the log, the data of an image is one of two things: "blob:sha256:<hash>"
-// where Externalize put it, anything else where the agent wrote it. A string
-// of the agent's that itself begins with "blob:" is kept behind keepPrefix, so
-// the two can be told apart for ever.
+// In the log, the data of an image is either "blob:sha256:<hash>", written by
+// Externalize, or what the agent wrote. A string of the agent's that itself
+// begins with "blob:" is stored after keepPrefix, so that the two can always be
+// told apart.
 const (
 	blobPrefix = "blob:sha256:"
 	anyPrefix  = "blob:"
@@ -31,13 +31,12 @@ type Blob struct {
 	Bytes  []byte
 }
 
-// Externalize returns line as the log keeps it: in every JSON object with
+// Externalize returns line as the log stores it. In every JSON object with
 // "type":"image", a "data" of MinBlob base64 characters or more becomes
 // "blob:sha256:<digest of the decoded bytes>", and so does each text in its
-// "images", without the "data:…;base64," that may be in front. Inline undoes it
-// exactly: only base64 that encoding gives back to the letter is taken out. A
-// line without such images is returned as it is, and so is one that is not
-// JSON.
+// "images", without a "data:…;base64," prefix. Only base64 that encoding
+// reproduces exactly is replaced, so Inline restores the line byte for byte. A
+// line without such images, or that is not JSON, is returned unchanged.
 func Externalize(line []byte) ([]byte, []Blob) {
 	if !mayHoldImage(line) {
 		return line, nil
@@ -124,10 +123,10 @@ func BlobsOf(line []byte) []Digest {
 }
 
 // Resolve is Inline for JSON of an agent that keeps images in a store of its
-// own, as "blob:sha256:<hash>": those are put in their places as well. What get
-// has not, by ErrNotFound, stays a reference, as with the agent itself: an entry
-// may name images in members of the agent's own, which only a context shows to
-// be images and which Externalize left alone. Any other error ends the call.
+// own, as "blob:sha256:<hash>": it inlines those images, too. An image for
+// which get returns ErrNotFound stays a reference, as with the agent itself: an
+// entry may name images in members that only a context shows to be images, and
+// that Externalize therefore left alone. Any other error of get ends the call.
 func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
 	if !bytes.Contains(v, []byte(anyPrefix)) {
 		return v, nil
@@ -151,9 +150,9 @@ func Resolve(v []byte, get func(Digest) ([]byte, error)) ([]byte, error) {
 	})
 }
 
-// ImportImageRefs returns a line as the log keeps it in which the references to an agent's
-// own store that has names are the log's own: Inline puts those images in. The
-// others stay as they are.
+// ImportImageRefs turns references to images in an agent's own store into
+// references of the log, if has reports that the log has the image. Inline then
+// restores the image. Other references stay. line is as the log stores it.
 func ImportImageRefs(line []byte, has func(Digest) bool) ([]byte, error) {
 	if !bytes.Contains(line, []byte(keepPrefix+blobPrefix)) {
 		return line, nil
@@ -175,9 +174,9 @@ func blobOf(data []byte) (Digest, error) {
 	return ParseDigest(string(data[len(anyPrefix):]))
 }
 
-// rewriteImages gives change the raw text between the quotes of each "data" of
-// each image object, and puts what it returns in its place; nil leaves it. An
-// error is change's own: a line that is not JSON has no images.
+// rewriteImages passes the raw text between the quotes of each "data" of each
+// image object to change, and replaces it by the result unless that is nil.
+// Only errors of change are returned: a line that is not JSON has no images.
 func rewriteImages(line []byte, change func(data []byte) ([]byte, error)) ([]byte, error) {
 	spans, err := imageSpans(line)
 	if err != nil || len(spans) == 0 {
@@ -267,8 +266,8 @@ func inImages(scopes []scope) bool {
 	return n > 0 && !scopes[n-1].array && scopes[n-1].named && scopes[n-1].name == "images"
 }
 
-// pictureSpan is where the base64 is in a raw string that ends at end: all of
-// it, or what is behind "data:image/png;base64,".
+// pictureSpan is the position of the base64 in a raw string that ends at end:
+// all of it, or what follows "data:image/png;base64,".
 func pictureSpan(text jsontext.Value, end int) span {
 	const mark = ";base64,"
 	sp := span{end - len(text) + 1, end - 1}
@@ -280,8 +279,8 @@ func pictureSpan(text jsontext.Value, end int) span {
 	return sp
 }
 
-// read takes in a member's name, or the value that follows it. text is the raw
-// string that ends at end, or nil for a value that is no string.
+// read notes a member's name, or the value that follows it. text is the raw
+// string that ends at end, or nil if the value is not a string.
 func (sc *scope) read(text jsontext.Value, end int) {
 	if !sc.named {
 		sc.name, _ = Text(text)

@@ -2,20 +2,20 @@ package core
 
 import "encoding/json"
 
-// An Item is one thing that an entry says, in terms that all agents share. It
-// is what conversion carries from one dialect to another, and what a program
-// appends that does not want to know an agent's own words. Which fields a kind
-// uses is said with them; the others are zero.
+// An Item is one thing that an entry says, in terms that all agents share.
+// Conversion carries items from one dialect to another, and programs append
+// items if they do not want to depend on an agent's format. The comments say
+// which kinds use a field; otherwise it is zero.
 type Item struct {
 	Kind ItemKind
-	Time string // ISO 8601 with milliseconds and Z; empty where it is not known
+	Time string // ISO 8601 with milliseconds and Z; empty if unknown
 
-	// ItemMessage: who speaks, and what. A message of RoleTool holds one block,
-	// a result; an agent that puts several into one message makes several items.
-	// ItemNote uses Blocks too.
+	// ItemMessage: the speaker and the content. A message of RoleTool holds one
+	// block, a result; a message of an agent with several results makes several
+	// items. ItemNote uses Blocks, too.
 	Role   Role
 	Blocks []Block
-	// ItemMessage of RoleAssistant: what the model's answer came from and cost.
+	// ItemMessage of RoleAssistant: the source and the cost of the answer.
 	API      string // the wire protocol, such as "openai-completions"
 	Provider string // ItemModel too
 	Model    string // ItemModel too
@@ -28,39 +28,39 @@ type Item struct {
 	// ItemLabel: the label, empty to clear. ItemName: the name, empty to clear.
 	// ItemMode: the mode. ItemChannel: its name.
 	Text string
-	// ItemLabel: the entry labelled. ItemCompaction: the first entry kept, empty
-	// for none. ItemBranch: the entry that the branch was left at, or the one it
-	// goes on from, as the agent has it; empty for the root. ItemLeaf: where the
-	// session stands, empty for nowhere.
+	// ItemLabel: the labeled entry. ItemCompaction: the first entry kept, empty
+	// for none. ItemBranch: the entry at which the branch was left, or from
+	// which the session continues, depending on the agent; empty for the root.
+	// ItemLeaf: the entry that the session moves to, empty for none.
 	Target string
 	Tokens int64 // ItemCompaction: tokens of the context before it
-	// ItemCompaction, ItemBranch, ItemCustom, ItemNote, ItemMode: whatever the
+	// ItemCompaction, ItemBranch, ItemCustom, ItemNote, ItemMode: data that the
 	// agent or its extension adds. One JSON value, or nil.
 	Details json.RawMessage
 	Type    string // ItemCustom, ItemNote: the extension's own name for it
 	Hidden  bool   // ItemNote: it is not shown to people
 }
 
-// An ItemKind says what an Item is.
+// An ItemKind is the kind of an Item.
 type ItemKind string
 
-// What entries say.
+// The kinds of items.
 const (
 	ItemMessage    ItemKind = "message"
 	ItemModel      ItemKind = "model"      // from here on this model answers
 	ItemLevel      ItemKind = "level"      // from here on this thinking level holds
-	ItemCompaction ItemKind = "compaction" // what is before it is summed up
+	ItemCompaction ItemKind = "compaction" // a summary that replaces what came before it
 	ItemBranch     ItemKind = "branch"     // a summary of a branch that was left
 	ItemLabel      ItemKind = "label"
 	ItemName       ItemKind = "name"
 	ItemCustom     ItemKind = "custom" // an extension's data, which no model sees
 	ItemNote       ItemKind = "note"   // an extension's message, which the model sees
-	ItemLeaf       ItemKind = "leaf"   // the session stands elsewhere from here on
+	ItemLeaf       ItemKind = "leaf"   // the session moves to another entry
 	ItemMode       ItemKind = "mode"
 	ItemChannel    ItemKind = "channel"
 )
 
-// A Role is who speaks in a message.
+// A Role is the speaker of a message.
 type Role string
 
 // Who speaks.
@@ -102,10 +102,10 @@ type Block struct {
 	// Blocks is what a result holds: texts and images.
 	Blocks  []Block
 	Failed  bool            // BlockResult: the tool failed
-	Details json.RawMessage // BlockResult: what the tool says beside; one JSON value, or nil
+	Details json.RawMessage // BlockResult: further data of the tool; one JSON value, or nil
 }
 
-// A BlockKind says what a Block is.
+// A BlockKind is the kind of a Block.
 type BlockKind string
 
 // What messages are made of.
@@ -118,6 +118,6 @@ const (
 	BlockResult   BlockKind = "result"
 )
 
-// LostModel is what Write says is lost of an answer where the agent's messages
-// do not say which model gave them: an ItemModel in front of it does.
+// LostModel is the loss that Write reports if the agent's messages do not name
+// the model that answered. An ItemModel before the message preserves it.
 const LostModel = "which model answered"

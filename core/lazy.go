@@ -16,8 +16,8 @@ type Packed interface {
 	Fetch(ctx context.Context) ([]byte, error)
 	// Digest returns the body's digest without keeping the body.
 	Digest() (Digest, error)
-	// Weight is the most bytes that Fetch will take in memory, roughly; 0 if it
-	// takes none.
+	// Weight is the approximate maximum of bytes that Fetch allocates, or 0 if
+	// it allocates none.
 	Weight() int64
 	// Spill returns the digest of the blob that the body is kept as, or zero if
 	// the body is part of the record's message.

@@ -2,8 +2,9 @@ package core
 
 import "encoding/json"
 
-// A Leaf says where in the tree reading ends. The zero Leaf leaves the choice
-// to the dialect (for most agents: the last entry of the file).
+// A Leaf is the position in the tree where reading ends. The zero Leaf leaves
+// the choice to the dialect; for most agents that is the last entry of the
+// file.
 type Leaf struct {
 	id   string
 	kind leafKind
@@ -37,7 +38,7 @@ type leafJSON struct {
 	None bool    `json:"none,omitempty"`
 }
 
-// MarshalJSON gives {} for the default, {"none":true} or {"id":"…"}.
+// MarshalJSON returns {} for the default leaf, {"none":true} or {"id":"…"}.
 func (l Leaf) MarshalJSON() ([]byte, error) {
 	j := leafJSON{None: l.IsNone()}
 	if id, ok := l.ID(); ok {

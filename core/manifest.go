@@ -16,25 +16,26 @@ type Manifest struct {
 	Seq     uint64    `json:"seq"`   // of the last record the snapshot covers
 	Chain   Chain     `json:"chain"` // of that record
 
-	// Object is the snapshot's key in the object store. Where there are Parts, none
-	// need be there: the snapshot may then be read from either.
+	// Object is the snapshot's key in the object store. If there are Parts, the
+	// object need not exist: the snapshot may be read from either.
 	Object string `json:"object"`
 	Size   int64  `json:"size"`   // bytes of the plain canonical JSONL
 	SHA256 Digest `json:"sha256"` // of the same
-	// Packed is the digest of the object that this snapshot's writer stored. An
-	// object that has it gives these plain bytes, whose own digest is then left
-	// alone on reading: it takes longer than all else. One that has not may hold
-	// the same bytes, packed otherwise. Zero where nobody took it.
+	// Packed is the digest of the object that the writer stored. An object with
+	// this digest is known to hold the plain bytes, so a reader skips their own
+	// digest, which would take longer than all else. An object with another
+	// digest may hold the same bytes, compressed differently. Zero if unknown.
 	Packed  Digest `json:"packed,omitzero"`
-	Entries int    `json:"entries"` // lines behind the header
-	// Tidy says that each of those lines is, as Entry.Tidy has it.
+	Entries int    `json:"entries"` // lines after the header
+	// Tidy says that Entry.Tidy is true for each of those lines.
 	Tidy  bool  `json:"tidy,omitempty"`
 	Bytes int64 `json:"bytes"` // State.Bytes
 	// Written is the sum of the sizes of all snapshots, and of all changes that are
 	// objects, that were written of the session, this one included. Manifests that
 	// lack it count as the first.
 	Written int64 `json:"written,omitempty"`
-	// Parts are what the snapshot is made of, in order, where it is not one object.
+	// Parts are what the snapshot consists of, in order, unless it is one
+	// object.
 	Parts []Part `json:"parts,omitempty"`
 
 	Origin    Origin           `json:"origin"`
@@ -86,10 +87,11 @@ func (s *State) Manifest(plain []byte, object string) *Manifest {
 	return m
 }
 
-// Reuse makes m name the snapshot that the latest checkpoint before it names,
-// where that has the same plain bytes, and reports whether it does. Nothing is
-// to be written then. s is the state that m is of. Parts of before a redaction are
-// not named again: they may have what was redacted, although together they do not.
+// Reuse makes m name the snapshot of the previous checkpoint if that has the
+// same plain bytes, and reports whether it does. In that case nothing needs to
+// be written. s is the state that m describes. Parts from before a redaction
+// are not reused: they may contain what was redacted, even if their combination
+// does not.
 func (m *Manifest) Reuse(s *State) bool {
 	if s.Snapshot.Object == "" || s.Snapshot.SHA256 != m.SHA256 || s.SnapshotSize != m.Size {
 		return false
@@ -107,9 +109,9 @@ func (m *Manifest) ref() SnapshotRef {
 }
 
 // Restore returns the State that a manifest and its snapshot's plain bytes
-// stand for, as it was when record m.Seq had been folded; at is that record's
-// place in the log. ErrCorrupt when the bytes are not those of the manifest.
-// The State keeps plain.
+// represent, as it was after record m.Seq; at is that record's position in the
+// log. The State keeps plain. Returns ErrCorrupt if the bytes are not those of
+// the manifest.
 func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
 	if DigestOf(plain) != m.SHA256 {
 		return nil, m.otherBytes()
@@ -117,8 +119,8 @@ func Restore(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, erro
 	return RestoreChecked(m, plain, at, dialects)
 }
 
-// Known returns ErrTooNew where m's snapshot is of rules that this version does not
-// know.
+// Known returns ErrTooNew if m's snapshot follows fold rules that this version
+// does not know.
 func (m *Manifest) Known() error {
 	if m.Fold <= FoldVersion {
 		return nil
@@ -130,9 +132,10 @@ func (m *Manifest) otherBytes() error {
 	return fmt.Errorf("snapshot %s is not the bytes its manifest names: %w", m.Object, ErrCorrupt)
 }
 
-// RestoreChecked is Restore for bytes whose digest the caller compares, before
-// or while they are read: that takes longer than the rest. Where the digest is
-// another, the State is of no use. Lines that m calls tidy are read at a glance.
+// RestoreChecked is Restore for bytes whose digest the caller verifies, before
+// or while they are read, because that takes longer than the rest. If the
+// digest differs, the State must not be used. Lines that m marks as tidy are
+// not checked again.
 func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*State, error) {
 	if int64(len(plain)) != m.Size {
 		return nil, m.otherBytes()
@@ -173,7 +176,7 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	return s, nil
 }
 
-// entries reads the lines behind the header.
+// entries reads the lines after the header.
 func (m *Manifest) entries(d Dialect, lines []byte) ([]Entry, error) {
 	g, ok := d.(TidyDecoder)
 	if !ok || !m.Tidy {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// isWritten reports whether written is what the agent's file has of line. Both
-// are as the log keeps them.
+// isWritten reports whether written is what the agent's file has for line. Both
+// are as the log stores them.
 func isWritten(d Dialect, line, written []byte) bool {
 	r, ok := d.(Rewriter)
 	return ok && bytes.Equal(r.AsWritten(unkept(line)), unkept(written))
 }
 
-// SameHeader reports whether two lines are the header of one session: the same
-// bytes but for the directory, which is another on every host, and for what the
-// agent itself makes of its header.
+// SameHeader reports whether two lines are the header of one session:
+// byte-identical, except for the directory, which differs between hosts, and
+// for what the agent itself changes in its header.
 func SameHeader(d Dialect, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -29,9 +29,9 @@ func SameHeader(d Dialect, a, b []byte) bool {
 	return ok && r.SameHeader(a, b)
 }
 
-// unkept returns line with the texts that the log keeps behind keepPrefix as
-// the agent wrote them. An image that the log took out is a reference, as one
-// is that the agent itself took out.
+// unkept returns line with the texts that the log stores after keepPrefix as
+// the agent wrote them. An image that the log took out becomes a reference,
+// like one that the agent itself took out.
 func unkept(line []byte) []byte {
 	if !bytes.Contains(line, []byte(keepPrefix)) {
 		return line
@@ -45,12 +45,11 @@ func unkept(line []byte) []byte {
 	return out
 }
 
-// Missing compares a file with the session that s holds and returns the file's
-// entries that the session lacks, in order. The file may have grown, or be
-// behind, and have what its agent made of a line or the header that the log has
-// as they were, and name another directory. It may not say anything else: a
-// *LineError with ErrConflict names the first line of the file that contradicts
-// the log. Lines of f are as the log would keep them.
+// Missing returns the entries of a file that the session of s lacks, in order.
+// The file may have fewer or more entries than the log, may have lines or a
+// header that its agent rewrote, and may name another directory. It may not
+// differ otherwise: a *LineError with ErrConflict names the first line of the
+// file that contradicts the log. Lines of f are as the log would store them.
 func (s *State) Missing(f *File) ([]Entry, error) {
 	return missing(s.Dialect, s.Header, s.Entries, s.Entry, s.Origin.Entries > 0, f)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lenient accepts what agents' own parsers accept: duplicate names (the last
-// one counts) and bytes that are no UTF-8 (read as U+FFFD).
+// lenient accepts what the agents' own parsers accept: duplicate names (the
+// last one counts) and invalid UTF-8 (read as U+FFFD).
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Members reads line as one JSON object, whole, and calls f with the name and

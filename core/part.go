@@ -2,15 +2,15 @@ package core
 
 import "slices"
 
-// A Part is bytes that a snapshot is made of. The first part of a snapshot is an
-// earlier one, whole; each of the others is a change, as Diff gives it, of what
-// those before it come to. Its packed bytes are an object, or they are here.
+// A Part is one piece of a snapshot. The first part is an earlier snapshot,
+// whole. Each other part is a change, as Diff makes it, of the result of the
+// parts before it. The packed bytes are an object, or inline.
 type Part struct {
 	Object string `json:"object,omitempty"` // its key in the object store
 	Size   int64  `json:"size"`             // of the plain bytes
 	SHA256 Digest `json:"sha256"`           // of the same
 	Packed Digest `json:"packed,omitzero"`  // of the packed bytes, as Manifest.Packed
-	Inline []byte `json:"inline,omitempty"` // the packed bytes, where there is no object
+	Inline []byte `json:"inline,omitempty"` // the packed bytes, if there is no object
 }
 
 // Whole is m's snapshot as one part: the object that it is, or that it would be
@@ -22,7 +22,7 @@ func (m *Manifest) Whole() Part {
 // Objects returns the keys of all objects that m's snapshot may be read from.
 func (m *Manifest) Objects() []string { return objects(m.Object, m.Parts) }
 
-// SetParts says what m's snapshot is made of: nil for one object.
+// SetParts sets what m's snapshot consists of: nil for one object.
 func (m *Manifest) SetParts(parts []Part) {
 	m.Parts, m.Fold = parts, 1
 	if m.LegalHold != nil {
@@ -46,12 +46,12 @@ func objects(whole string, parts []Part) []string {
 	return slices.Compact(keys)
 }
 
-// RedactedAfter reports whether entries were redacted behind record seq, which is
-// not before the latest checkpoint's.
+// RedactedAfter reports whether entries were redacted after record seq, which
+// is not before the latest checkpoint's.
 func (s *State) RedactedAfter(seq uint64) bool { return s.redacted > seq }
 
-// FormerParts returns what the latest snapshot is made of, for another to rest
-// on. Nothing may rest on one that has what was redacted since.
+// FormerParts returns the parts of the latest snapshot for another snapshot to
+// build on, or none if entries were redacted since.
 func (s *State) FormerParts() []Part {
 	switch {
 	case s.Snapshot.Object == "" || s.RedactedAfter(s.Checkpointed):

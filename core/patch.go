@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// A change says how the lines of a session became others: some were replaced,
-// in their place, and others came behind them. Lines never go. Its bytes are a
-// line of JSON, a changeHead, then the lines that replace, in order, then those
-// that came; "\n" behind each.
+// A change describes how the lines of a session changed: some were replaced in
+// place, and others were added at the end. Lines are never removed. Its
+// encoding is a line of JSON, a changeHead, followed by the replacing lines in
+// order and then the added lines, with "\n" after each.
 type changeHead struct {
 	Lines    int   `json:"lines"`              // how many there were, the header's included
 	Replaced []int `json:"replaced,omitempty"` // which of them are others now, counted from 0, in order
 }
 
-// Diff returns the change that makes next of old, both of which are whole lines.
-// ok is false where no change does: next has fewer lines.
+// Diff returns the change that turns old into next, which both consist of whole
+// lines. ok is false if no change does, because next has fewer lines.
 func Diff(old, next []byte) (change []byte, ok bool) {
 	if !wholeLines(old) || !wholeLines(next) {
 		return nil, false
@@ -51,9 +51,9 @@ func Diff(old, next []byte) (change []byte, ok bool) {
 	return append(change, rest...), true
 }
 
-// Patch returns what base is after changes, one after the other. ErrCorrupt where
-// one of them is no change, or is of other lines. It takes no more memory than
-// base and changes do.
+// Patch applies changes to base, one after the other. It allocates no more
+// memory than base and changes take. Returns ErrCorrupt if one of them is not a
+// change, or is a change of other lines.
 func Patch(base []byte, changes ...[]byte) ([]byte, error) {
 	if !wholeLines(base) {
 		return nil, fmt.Errorf("lines that were changed are not whole: %w", ErrCorrupt)
@@ -70,7 +70,7 @@ func Patch(base []byte, changes ...[]byte) ([]byte, error) {
 // A patch is what several changes come to.
 type patch struct {
 	own      int            // lines of the base
-	replaced map[int][]byte // of those, with what
+	replaced map[int][]byte // the new lines, by their index in the base
 	added    [][]byte
 }
 
@@ -132,10 +132,10 @@ func (p *patch) render(base []byte) []byte {
 
 var newline = []byte("\n")
 
-// wholeLines reports whether b ends where a line ends.
+// wholeLines reports whether b ends at the end of a line.
 func wholeLines(b []byte) bool { return len(b) == 0 || b[len(b)-1] == '\n' }
 
-// firstLine returns the first line of b, with its end, and what is behind it.
+// firstLine splits b after its first line, which includes the newline.
 func firstLine(b []byte) (line, rest []byte) {
 	i := bytes.IndexByte(b, '\n') + 1
 	return b[:i], b[i:]

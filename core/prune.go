@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// A Prunable is a session as the question of which ones go sees it. A time that
-// is not known is zero.
+// A Prunable is what Prune needs to know of a session. An unknown time is zero.
 type Prunable struct {
 	ID       SessionID
 	Created  time.Time
 	Modified time.Time // the last change
 }
 
-// last is the session's last change, as far as it is known.
+// last is the session's last known change.
 func (p Prunable) last() time.Time {
 	if p.Modified.IsZero() {
 		return p.Created
@@ -23,23 +22,23 @@ func (p Prunable) last() time.Time {
 	return p.Modified
 }
 
-// PruneLimits say how many sessions stay.
+// PruneLimits are the limits on which sessions stay.
 type PruneLimits struct {
 	MaxAge time.Duration // since the last change; 0 for any
-	Keep   int           // at most so many stay; 0 for any number
+	Keep   int           // the maximum number that stays; 0 for no limit
 }
 
-// A Pruned is a session that has to go.
+// A Pruned is a session to remove.
 type Pruned struct {
 	ID   SessionID `json:"id"`
 	Last time.Time `json:"last"` // its last change
 	Why  string    `json:"why"`
 }
 
-// Prune returns which of all have to go, the one first whose last change is the
-// oldest, and of several of one time by their ids: those older than l.MaxAge,
-// and of the others as many as are too many. One without any time is never too
-// old, and the last to be too many. all stays as it is.
+// Prune returns the sessions to remove, those with the oldest change first,
+// then by id: sessions older than l.MaxAge, and as many of the others as exceed
+// l.Keep. A session without any time is never too old, and is the last to
+// exceed l.Keep. Prune does not modify all.
 func Prune(now time.Time, all []Prunable, l PruneLimits) []Pruned {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b Prunable) int {

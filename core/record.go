@@ -13,8 +13,8 @@ import (
 // Version is the protocol version that records carry.
 const Version = 1
 
-// A Kind says what a record did. A kind that this version does not know is
-// chained and otherwise ignored, and stops it from writing to that session.
+// A Kind is what a record did. A record of an unknown kind is chained and
+// otherwise ignored, and prevents this version from writing to that session.
 type Kind string
 
 // The kinds of version 1.
@@ -45,16 +45,17 @@ type Record struct {
 	Kind   Kind
 	Seq    uint64 // dense, from 1
 	Chain  Chain
-	Base   Pos    // where reading starts, see DESIGN of the format in docs/FORMAT.md; 0 on open
+	Base   Pos    // where reading starts, see docs/FORMAT.md; 0 on open
 	Head   string // the head it speaks of
 	Writer string // a ULID, new for every opening
 	Epoch  uint64 // claims the session has had, this record included
 	Count  int    // entry lines in the body
 	Body   []byte // plain: neither compressed nor spilled. Not to be changed
 
-	// Redo says that the record was there before: in this log, until that lost it, or
-	// with Restored in the log that a backup was made of. Both are kept with the
-	// record and not part of the chain. Restored is of no meaning without Redo.
+	// Redo says that the record existed before: in this log, until the log lost
+	// it, or, with Restored, in the log from which a backup was made. Both are
+	// stored with the record and are not part of the chain. Restored has no
+	// meaning without Redo.
 	Redo, Restored bool
 
 	// Given by the log, not part of the chain.
@@ -77,10 +78,11 @@ func ChainStart(log string, id SessionID) Chain {
 	return Chain(h.Sum(nil))
 }
 
-// Next returns the chain of r when the record before it has chain c. It covers
-// kind, seq, head, epoch, writer and body, each behind its length as eight
+// Next returns the chain of r if the previous record has chain c. It covers
+// kind, seq, head, epoch, writer and body, each preceded by its length as eight
 // bytes, big-endian; numbers in decimal, the body as its SHA-256. Base, Count,
-// Pos and Time stay outside: the log may store the same record again elsewhere.
+// Pos and Time are not covered, because the log may store the same record again
+// elsewhere.
 func (c Chain) Next(r *Record) Chain { return c.NextOf(r, DigestOf(r.Body)) }
 
 // NextOf is Next for a record whose body is not at hand: body is the digest of

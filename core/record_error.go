@@ -19,7 +19,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // ErrBody is damage to a body that is kept as a blob; the record itself is intact.
 var ErrBody = errors.New("body")
 
-// IsGone reports whether err says that a record is missing or cannot be read.
+// IsGone reports whether err means that a record is missing or unreadable.
 func IsGone(err error) bool {
 	_, corrupt := errors.AsType[*RecordError](err)
 	return corrupt || errors.Is(err, ErrNotFound)

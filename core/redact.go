@@ -9,13 +9,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Redact returns line, an entry of any dialect, with what it says taken out and
-// text in its stead. What makes it an entry of its type stays: ids and links,
-// types, roles, times, models, numbers, the names of tools. Every other string
-// becomes text; images and sounds become blocks of text; thoughts and whatever a
-// provider has sealed go; lists and objects of no known shape, such as the
-// arguments of a call, become empty. Names of members stay. ErrInvalid when line
-// is no JSON object.
+// Redact returns line, an entry of any dialect, with its content replaced by
+// text. The structure of the entry stays: ids and links, types, roles, times,
+// models, numbers, names of tools and of members. Every other string becomes
+// text. Images and sounds become blocks of text. Thoughts and whatever a
+// provider has sealed are removed. Lists and objects of unknown shape, such as
+// the arguments of a call, become empty. Returns ErrInvalid if line is not a
+// JSON object.
 func Redact(line []byte, text string) ([]byte, error) {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
@@ -27,11 +27,12 @@ func Redact(line []byte, text string) ([]byte, error) {
 
 type redactor struct{ text []byte } // as a JSON string
 
-// maxKept is how long a string may be that stays below the top of a line: those
-// that stay are names, not content.
+// maxKept is the maximum length of a string below the top of a line that stays:
+// such strings are names, not content.
 const maxKept = 128
 
-// kept are the members whose strings stay, besides those that isLink takes.
+// kept are the members whose strings stay, in addition to those that isLink
+// accepts.
 var kept = map[string]bool{
 	"type": true, "record_type": true, "kind": true, "role": true, "status": true,
 	"api": true, "provider": true, "model": true, "stopReason": true, "stop_reason": true,
@@ -114,7 +115,7 @@ func (k *redactor) member(b []byte, kind, name string, v jsontext.Value, depth i
 	return append(b, v...), nil
 }
 
-// isCall reports whether an object of that type names a tool: those of OpenRath
+// isCall reports whether an object of that type names a tool. Those of OpenRath
 // have no type.
 func isCall(kind string) bool {
 	switch kind {

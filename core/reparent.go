@@ -11,9 +11,9 @@ import (
 // parent.
 var parentNames = []string{"parentId", "parent_id"}
 
-// Reparent returns an entry line of d's agent with another parent: an entry, or
-// none. No other byte changes. A line that says no parent, also not null, is
-// returned as it is; line itself never changes.
+// Reparent returns an entry line of d's agent with its parent replaced by
+// another entry, or by none. No other byte changes, and line itself is not
+// modified. A line that names no parent, not even null, is returned unchanged.
 func Reparent(d Decoder, line []byte, parent Leaf) []byte {
 	value := []byte("null")
 	if id, ok := parent.ID(); ok {
@@ -36,8 +36,8 @@ func spliced(line []byte, from, to int, value []byte) []byte {
 	return bytes.Join([][]byte{line[:from], value, line[to:]}, nil)
 }
 
-// valueIn is where in line the value of the member called name is, nowhere
-// where there is none. Of several the last counts.
+// valueIn is the position in line of the value of the member called name, or an
+// empty range if there is none. Of several, the last counts.
 func valueIn(line []byte, name string) (from, to int) {
 	d := jsontext.NewDecoder(bytes.NewReader(line), lenient...)
 	if _, err := d.ReadToken(); err != nil {

@@ -9,9 +9,9 @@ import (
 // give another State.
 const FoldVersion = 3
 
-// foldHolds is the first version of the rules that knows holds. A manifest with
-// one names it, so that a node that would not honour the hold refuses to start
-// from there; a manifest without either is of version 1.
+// foldHolds is the first version of the rules with legal holds. A manifest with
+// a hold names it, so that a node that would ignore the hold refuses to start
+// from the snapshot. A manifest without holds and parts is of version 1.
 const foldHolds = 2
 
 // foldParts is the first version that knows snapshots of several parts.
@@ -32,7 +32,7 @@ type State struct {
 	Epoch     uint64
 	Closed    *Notice // set by close, cleared by the next append
 	Deleted   *Notice // set while the session is in the trash
-	Erased    *Notice // set for good
+	Erased    *Notice // set permanently
 	LegalHold *Notice // set while nothing of the session may be deleted, erased or redacted
 	// Redacted entries may never be given other bytes again.
 	Redacted map[string]bool
@@ -43,15 +43,15 @@ type State struct {
 	Chain Chain
 	Pos   Pos // of the last record folded
 	Base  Pos // of the latest open or checkpoint record
-	// Checkpointed is the seq that the latest checkpoint's snapshot covers and
-	// SnapshotSize its plain size. Bytes is how many body bytes were folded
-	// since the first record, those of checkpoints apart; Tail is how many of
-	// them the snapshot does not cover, which is what a new one would save.
+	// Checkpointed is the seq that the latest checkpoint's snapshot covers, and
+	// SnapshotSize its plain size. Bytes counts the body bytes folded since the
+	// first record, without checkpoints. Tail counts those that the snapshot
+	// does not cover, which is what a new one would save.
 	Checkpointed uint64
 	SnapshotSize int64
 	Bytes        int64
 	Tail         int64
-	// Snapshot is what the latest checkpoint says of its snapshot.
+	// Snapshot refers to the latest checkpoint's snapshot.
 	Snapshot SnapshotRef
 
 	redacted uint64 // seq of the last redact
@@ -59,13 +59,13 @@ type State struct {
 	byID     map[string]int
 }
 
-// A SnapshotRef names a snapshot and what it took to get there.
+// A SnapshotRef names a snapshot and counts what was written for it.
 type SnapshotRef struct {
 	Object  string // its key in the object store
 	SHA256  Digest // of its plain bytes
 	Packed  Digest // of the object
 	Written int64  // plain bytes that were written of all snapshots of the session, this one included
-	Parts   []Part // what it is made of, where it is not one object
+	Parts   []Part // what it consists of, unless it is one object
 }
 
 // Size is how many bytes Render gives.
@@ -77,7 +77,7 @@ func (s *State) Size() int64 {
 	return n
 }
 
-// A Head is a named place in the tree where a writer continues.
+// A Head is a named position in the tree where a writer continues.
 type Head struct {
 	Leaf  Leaf   `json:"leaf"`
 	Seq   uint64 `json:"seq"` // of the record that last moved it
@@ -105,7 +105,7 @@ func (s *State) Cursor() Cursor {
 	return CursorOf(s.Seq, s.Chain)
 }
 
-// Entry returns the live entry called id; the last, where a file had several.
+// Entry returns the live entry called id, or the last of several.
 func (s *State) Entry(id string) (Entry, bool) {
 	i, ok := s.byID[id]
 	if !ok || id == "" {
@@ -114,7 +114,8 @@ func (s *State) Entry(id string) (Entry, bool) {
 	return s.Entries[i], true
 }
 
-// Leaf returns where head stands. A head nobody made stands where main does.
+// Leaf returns the position of head. A head that does not exist yet is at the
+// position of main.
 func (s *State) Leaf(head string) Leaf {
 	if h, ok := s.Heads[head]; ok {
 		return h.Leaf
@@ -135,13 +136,13 @@ func (s *State) HeadNames() []string {
 }
 
 // Render returns the canonical JSONL: the header line and every live entry
-// line, "\n" behind each. The caller owns the result.
+// line, with "\n" after each. The caller owns the result.
 func (s *State) Render() []byte { return Render(s.Header, s.Entries) }
 
-// Render returns the lines of h and es, "\n" behind each.
+// Render returns the lines of h and es, with "\n" after each.
 func Render(h Header, es []Entry) []byte { return Lines(HeaderFirst(h, es)) }
 
-// Lines returns the lines of es, "\n" behind each.
+// Lines returns the lines of es, with "\n" after each.
 func Lines(es []Entry) []byte {
 	n := 0
 	for i := range es {

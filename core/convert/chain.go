@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// chain converts what the agent of path would still send to its model.
+// chain converts what the source's agent would still send to its model of path.
 func (c *conversion) chain(path []core.Entry) {
 	others := -len(path)
 	for _, e := range c.Entries {
@@ -24,8 +24,8 @@ func (c *conversion) chain(path []core.Entry) {
 	c.leaf = leafAt(parent)
 }
 
-// relevant returns the items of path; where there is a compaction, the last of
-// them first, then those that it kept, then those behind it.
+// relevant returns the items of path. If there is a compaction, the last one
+// comes first, then what it kept, then what follows it.
 func (c *conversion) relevant(path []core.Entry) []core.Item {
 	var its []core.Item
 	var of []int // the place in path of each

@@ -2,8 +2,9 @@ package convert
 
 import "time"
 
-// clock is the time that a session gets, and what in it has none: that of the
-// request, else the first that an entry has, else the beginning of 1970.
+// clock is the time of the new session and of whatever has no time of its own:
+// that of the request, otherwise the first time of an entry, otherwise the
+// beginning of 1970.
 func clock(q Request) string {
 	if _, err := time.Parse(time.RFC3339Nano, q.Time); err == nil {
 		return q.Time

@@ -10,13 +10,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Request says what to convert. Its entries are not changed.
+// A Request says what to convert. Convert does not modify its entries.
 type Request struct {
 	From    core.Dialect
 	To      core.Dialect
 	Header  core.Header
 	Entries []core.Entry
-	Leaf    core.Leaf // where the session stands
+	Leaf    core.Leaf // the position of the session
 	ID      string    // of the session that is made; see SessionID
 	Time    string    // when it is made, ISO 8601 with milliseconds and Z; default 1970
 }
@@ -42,9 +42,9 @@ func SessionID(source, to string) string {
 	return core.UUIDOf([16]byte(h[:16]))
 }
 
-// Convert makes the session of another dialect. To its own dialect a session is
-// as it is. core.ErrNotFound when the leaf is not there, core.ErrInvalid when
-// the other agent's sessions hold no conversation.
+// Convert returns the session in the dialect q.To. A session that has this
+// dialect already is returned unchanged. Returns core.ErrNotFound if the leaf
+// does not exist, and core.ErrInvalid if sessions of q.To hold no conversation.
 func Convert(q Request) (Result, error) {
 	if q.From.Name() == q.To.Name() {
 		return Result{Header: q.Header, Entries: q.Entries, Leaf: q.Leaf}, nil
@@ -78,12 +78,12 @@ func Convert(q Request) (Result, error) {
 	if err := c.name(h); err != nil {
 		return Result{}, err
 	}
-	c.stand()
+	c.restoreLeaf()
 	return Result{Header: h, Entries: c.out, Leaf: c.leaf, Lost: c.losses()}, c.err
 }
 
-// Converses reports whether sessions of d hold messages, so that others can be
-// converted to it.
+// Converses reports whether sessions of d hold messages, so that other sessions
+// can be converted to d.
 func Converses(d core.Translator) bool {
 	line, _ := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "?"}}})
 	return line != nil
@@ -93,16 +93,16 @@ func Converses(d core.Translator) bool {
 type conversion struct {
 	Request
 	out    []core.Entry
-	leaf   core.Leaf         // where the new session is to stand
+	leaf   core.Leaf         // the position of the new session
 	lost   map[string]int    // how often what
 	taken  map[string]bool   // ids of new entries
 	kept   map[string]bool   // ids of old entries, which keep them
-	last   map[string]string // by old id: the new entry that stands for it, or for what is before it
-	first  map[string]string // by old id: the first of the new entries that say it
+	last   map[string]string // by old id: the new entry that represents it, or what came before it
+	first  map[string]string // by old id: the first of the new entries made from it
 	models map[string]model  // by new id: which model answers there
 	tools  map[string]string // by the id of a call: the tool it calls
 	steps  int               // taken up the tree, for what compactions kept
-	up     map[string]string // parents by id, once somebody asked
+	up     map[string]string // parents by id; filled on first use
 	err    error
 }
 
@@ -124,9 +124,9 @@ func (c *conversion) losses() []Loss {
 	return ls
 }
 
-// put adds what it says behind the new entry called parent, empty for a root,
-// under the id want where that is free. It returns the id of the entry that
-// says it, which is parent where nothing does.
+// put adds the entry that says it as a child of the new entry parent, empty for
+// a root. Its id is want if that is free. Returns the new entry's id, or parent
+// if the target's format has no entry for it.
 func (c *conversion) put(it core.Item, want, parent string) string {
 	it = c.fit(it, parent)
 	line, lost := c.To.Write(it)
@@ -151,8 +151,8 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 	return c.add(line, it, want, parent)
 }
 
-// fit returns it with what it does not say itself but other entries do: the
-// time, the model that answers at parent, the tool whose result it is.
+// fit returns it with what other entries say about it: the time, the model that
+// answers at parent, the tool whose result it is.
 func (c *conversion) fit(it core.Item, parent string) core.Item {
 	if it.Time == "" {
 		it.Time = c.Time
@@ -205,7 +205,7 @@ func (c *conversion) add(line []byte, it core.Item, want, parent string) string 
 	return e.ID
 }
 
-// modelAfter is the model that answers behind it.
+// modelAfter is the model that answers after it.
 func (c *conversion) modelAfter(it core.Item, parent string) model {
 	says := it.Kind == core.ItemModel && it.For == "" || it.Role == core.RoleAssistant && it.Model != ""
 	if says {
@@ -214,7 +214,7 @@ func (c *conversion) modelAfter(it core.Item, parent string) model {
 	return c.models[parent]
 }
 
-// newID returns an id that is not taken, derived from what it is for.
+// newID returns a free id, derived from its purpose.
 func (c *conversion) newID(what string) string {
 	for n := 0; ; n++ {
 		h := sha256.Sum256([]byte(c.ID + "\x00" + what + "\x00" + strconv.Itoa(n)))

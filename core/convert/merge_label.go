@@ -48,7 +48,7 @@ func (m *merging) carryLabels(ofA, ofB map[string]label, first []core.Entry, com
 	return nil
 }
 
-// label sets target's label to want, unless have says that it is already set.
+// label sets target's label to want, unless have says that it is set already.
 func (m *merging) label(target string, want, have label) error {
 	if target == "" || want.text == have.text {
 		return nil

@@ -15,7 +15,7 @@ func (c *conversion) tree(path []core.Entry) {
 		}
 	}
 	if c.From.Linear() {
-		c.behind(path)
+		c.addChain(path)
 		return
 	}
 	for id := range byID {
@@ -49,8 +49,8 @@ func leafAt(id string) core.Leaf {
 	return core.LeafAt(id)
 }
 
-// upTo returns entry i and those above it that are not done, the topmost first.
-// A ring of parents is cut where it is met again.
+// upTo returns entry i and its ancestors that are not done, the topmost first.
+// It stops if parents form a cycle.
 func (c *conversion) upTo(i int, byID map[string]int, done []bool) []int {
 	var up []int
 	for at, ok := i, true; ok && !done[at]; at, ok = byID[c.Entries[at].Parent] {
@@ -65,8 +65,8 @@ func (c *conversion) upTo(i int, byID map[string]int, done []bool) []int {
 	return up
 }
 
-// behind converts path as a chain.
-func (c *conversion) behind(path []core.Entry) {
+// addChain converts path as a chain.
+func (c *conversion) addChain(path []core.Entry) {
 	parent := ""
 	for _, e := range path {
 		parent = c.entry(e, parent)
@@ -107,9 +107,9 @@ func (c *conversion) entry(e core.Entry, parent string) string {
 	return at
 }
 
-// keptFrom returns the new entry that the range begins with which a compaction,
-// e, kept from the old entry called id on: where that one says nothing, the
-// first one behind it on the way to e. Empty where there is none.
+// keptFrom returns the first new entry of what compaction e kept from the old
+// entry called id on. If that entry has no counterpart, it is the first one
+// after it on the way to e. Empty if there is none.
 func (c *conversion) keptFrom(id string, e core.Entry) string {
 	if said := c.first[id]; said != "" {
 		return said
@@ -146,9 +146,10 @@ func (c *conversion) parentOf(id string) string {
 	return c.up[id]
 }
 
-// aimed returns it, which e says, with what it points at as the new session calls it. What is
-// not there any more is replaced by what stands for it: for the first entry
-// that a compaction kept the one behind it, else the one before it.
+// aimed returns it, an item of e, with its references replaced by ids of the
+// new session. An entry without a counterpart is replaced by the one that
+// represents it: for the first entry that a compaction kept that is the next
+// one, otherwise the previous one.
 func (c *conversion) aimed(it core.Item, e core.Entry) core.Item {
 	if it.Target == "" {
 		return it

@@ -40,8 +40,8 @@ func All() core.Dialects {
 	return all
 }
 
-// Named returns the dialect called name, or core.ErrInvalid naming those there
-// are.
+// Named returns the dialect called name, or a core.ErrInvalid that lists the
+// known names.
 func Named(name string) (core.Dialect, error) {
 	all := All()
 	if d, ok := all[name]; ok {
@@ -62,8 +62,8 @@ func clip(s string) string {
 	return s[:64] + "…"
 }
 
-// Detect returns the dialect whose files begin as data does. core.ErrInvalid
-// when there is none: data is no session file.
+// Detect returns the dialect whose files begin like data. Returns
+// core.ErrInvalid if data is not a session file.
 func Detect(data []byte) (core.Dialect, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("the file is empty: %w", core.ErrInvalid)
@@ -77,8 +77,8 @@ func Detect(data []byte) (core.Dialect, error) {
 	return nil, fmt.Errorf("not a session file: no agent's session begins with %q: %w", first, core.ErrInvalid)
 }
 
-// Read reads a session file in the dialect called name, or in the one found
-// out from its bytes where name is empty.
+// Read reads a session file in the dialect called name. If name is empty, the
+// dialect is detected.
 func Read(name string, data []byte) (*core.File, core.Dialect, error) {
 	find := func() (core.Dialect, error) { return Detect(data) }
 	if name != "" {

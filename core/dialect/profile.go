@@ -8,10 +8,10 @@ import (
 	"github.com/sesslog/sesslog/core/convert"
 )
 
-// A Profile is the rules of one version of an agent, to read sessions by. The
-// zero Profile has every session read by the rules of its own dialect.
+// A Profile is the rules of one version of an agent for reading sessions. The
+// zero Profile reads every session by the rules of its own dialect.
 type Profile struct {
-	// Name is the dialect's, and behind an @ a version where it is not the
+	// Name is the dialect's name, followed by @ and a version unless it is the
 	// newest known.
 	Name    string
 	Dialect core.Dialect
@@ -28,8 +28,9 @@ func Profiles() []string {
 	return names
 }
 
-// NamedProfile returns the profile called name, the zero Profile for the empty
-// name, or core.ErrInvalid naming those there are.
+// NamedProfile returns the profile called name, or the zero Profile for the
+// empty name. Returns a core.ErrInvalid that lists the known names if there is
+// none.
 func NamedProfile(name string) (Profile, error) {
 	if name == "" {
 		return Profile{}, nil
@@ -42,20 +43,20 @@ func NamedProfile(name string) (Profile, error) {
 	return Profile{}, unknown("profile", name, Profiles())
 }
 
-// A Session is what a profile reads, and what it reads it as.
+// A Session is what a profile reads, and the dialect to read it with.
 type Session struct {
 	// ID is the session's in the log, which that of a converted one derives from.
 	ID      core.SessionID
 	Dialect core.Dialect // by whose rules it is to be read
 	Header  core.Header
 	Entries []core.Entry
-	Leaf    core.Leaf // where it stands
+	Leaf    core.Leaf // the position of the session
 }
 
-// View returns s as one of p's agent, to be read by its Dialect: the same lines
-// where p's agent reads those, less what is in no tree, otherwise what
-// convert.Convert makes of them. Where s stands at its end, so does what is
-// returned. The errors are those of Convert.
+// View returns s as a session of p's agent, to be read with its Dialect. If p's
+// agent reads lines of s, they stay as they are, without those outside the
+// tree; otherwise convert.Convert converts them. If s is at its end, so is the
+// result. The errors are those of Convert.
 func (p Profile) View(s Session) (Session, error) {
 	switch {
 	case p.Dialect == nil || p.Name == s.Dialect.Name():
@@ -81,8 +82,9 @@ func (p Profile) reads(d core.Dialect) bool {
 	})
 }
 
-// reread returns s with each line as p's dialect reads it. What is aside in one
-// of the two, such as a title slot, the other's file has not, or not there.
+// reread returns s with each line as p's dialect reads it. A line that has no
+// place in the tree for one of the two dialects, such as a title slot, is left
+// out, or is not in the other's tree.
 func (p Profile) reread(s Session) Session {
 	if p.Dialect.Name() == s.Dialect.Name() {
 		s.Dialect = p.Dialect
@@ -104,9 +106,9 @@ func (p Profile) reread(s Session) Session {
 	return Session{ID: s.ID, Dialect: p.Dialect, Header: s.Header, Entries: es, Leaf: leaf}
 }
 
-// File reads a session file of the dialect d as p's agent itself does, if it
-// reads such files at all and does not refuse this one; otherwise as d's does.
-// The dialect returned is the one that did; View makes of the rest what p wants.
+// File reads a session file of dialect d as p's agent does, if that agent reads
+// such files and accepts this one, and otherwise as d does. It returns the
+// dialect that read the file; View converts to p from there.
 func (p Profile) File(d core.Dialect, data []byte) (*core.File, core.Dialect, error) {
 	if p.Dialect != nil && p.reads(d) {
 		if f, err := p.Dialect.File(data); err == nil {

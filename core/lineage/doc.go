@@ -1,15 +1,15 @@
-// Package lineage says which session came from which, and how.
+// Package lineage describes which session came from which, and how.
 //
-// A Stamp is what one session tells of its origin: a Kind and its parents in
-// order. It is read from what the log recorded when the session was made or,
-// where that says nothing, from the header that the agent wrote. A Node is a
-// session with its Stamp, a Graph is many of them. A Row is a Node in the shape
-// in which OpenRath exports one, so that its tools read ours.
+// A Stamp is what one session says about its origin: a Kind and its parents in
+// order. It comes from what the log recorded when the session was made, or
+// otherwise from the header that the agent wrote. A Node is a session with its
+// Stamp, and a Graph is a set of them. A Row is a Node in the form in which
+// OpenRath exports one, so that OpenRath's tools can read it.
 //
-// The graph makes no promise that it is one: headers are written by anybody, so
-// sessions may name themselves, each other, or sessions that are nowhere. No
-// question about a graph runs for ever, and all of them are linear in its size.
-// Validate says what is wrong with it.
+// A Graph need not be consistent: any client can write headers, so sessions may
+// name themselves, each other, or sessions that do not exist. Every method
+// terminates, in time linear in the size of the graph. Validate reports
+// inconsistencies.
 //
-// The package draws nothing, and changes no session.
+// The package draws nothing and changes no session.
 package lineage

@@ -8,15 +8,15 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An Extra is one thing more that an agent noted about a session's origin, such
-// as that a compression is lossy. In JSON it is a pair, [key, value].
+// An Extra is an additional note of an agent about a session's origin, such as
+// that a compression is lossy. In JSON it is a pair, [key, value].
 type Extra struct {
 	Key   string
 	Value json.RawMessage // one JSON value
 }
 
-// NewExtra notes value under key. What JSON cannot say becomes the text that
-// fmt.Sprint gives.
+// NewExtra notes value under key. A value that JSON cannot represent becomes
+// the text that fmt.Sprint returns.
 func NewExtra(key string, value any) Extra {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func (e *Extra) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// value is e.Value, as text where it is no JSON.
+// value is e.Value, or its text if it is not JSON.
 func (e Extra) value() json.RawMessage {
 	switch {
 	case len(e.Value) == 0:

@@ -13,7 +13,7 @@ type Graph struct {
 	nodes    []Node
 	at       map[core.SessionID]int
 	children map[core.SessionID][]core.SessionID // in the order of nodes, each once
-	// elsewhere are parents that Only left out: they are there all the same.
+	// elsewhere are parents that Only left out: they exist.
 	elsewhere map[core.SessionID]bool
 }
 
@@ -45,9 +45,9 @@ func New(nodes []Node) *Graph {
 	return g
 }
 
-// Whole returns g with a Node of state Missing for every parent that it lacks,
-// behind the others. A picture of it shows what a session came from even where
-// that is gone.
+// Whole returns g with a Node of state Missing added at the end for every
+// parent that g lacks, so that a picture shows where a session came from even
+// if that is gone.
 func (g *Graph) Whole() *Graph {
 	var gone []Node
 	added := map[core.SessionID]bool{}
@@ -81,8 +81,8 @@ func (g *Graph) Node(id core.SessionID) (Node, bool) {
 func (g *Graph) Children(id core.SessionID) []core.SessionID { return slices.Clone(g.children[id]) }
 
 // Ancestors returns the sessions that id came from, the nearest first, each
-// once. id is among them only where it came from itself. An *Error when id or
-// one of them is not in the graph.
+// once. id is among them only if it came from itself. Returns an *Error if id
+// or one of them is not in the graph.
 func (g *Graph) Ancestors(id core.SessionID) ([]core.SessionID, error) {
 	start, ok := g.Node(id)
 	if !ok {
@@ -107,16 +107,16 @@ func (g *Graph) Ancestors(id core.SessionID) ([]core.SessionID, error) {
 	return found, nil
 }
 
-// Descendants returns the sessions that came from id: each before those that
-// came from it, brothers in order, each once. id is among them only where it
-// came from itself. An *Error when id is not in the graph.
+// Descendants returns the sessions that came from id, each once: parents before
+// children, siblings in order. id is among them only if it came from itself.
+// Returns an *Error if id is not in the graph.
 func (g *Graph) Descendants(id core.SessionID) ([]core.SessionID, error) {
 	if _, ok := g.at[id]; !ok {
 		return nil, &Error{Missing: id}
 	}
 	var found []core.SessionID
 	seen := map[core.SessionID]bool{}
-	stack := [][]core.SessionID{g.children[id]} // what is left to visit at each depth
+	stack := [][]core.SessionID{g.children[id]} // sessions left to visit at each depth
 	for len(stack) > 0 {
 		top := len(stack) - 1
 		if len(stack[top]) == 0 {
@@ -136,7 +136,7 @@ func (g *Graph) Descendants(id core.SessionID) ([]core.SessionID, error) {
 }
 
 // Only returns the graph of those of ids that g has, in g's order. Parents that
-// are not among them stay named, and are no mistake to Validate.
+// are not among ids are still named, and Validate accepts them.
 func (g *Graph) Only(ids []core.SessionID) *Graph {
 	wanted := make(map[core.SessionID]bool, len(ids))
 	for _, id := range ids {
@@ -160,7 +160,7 @@ func (g *Graph) Only(ids []core.SessionID) *Graph {
 	return only
 }
 
-// An Edge says that one session came from another.
+// An Edge is a step from one session to another that came from it.
 type Edge struct {
 	Producer core.SessionID `json:"from"`
 	Consumer core.SessionID `json:"to"`

@@ -24,9 +24,9 @@ func (j *Journal) Visits() []core.SessionID {
 	return slices.Clone(j.visits)
 }
 
-// Export returns the rows of the sessions in j, one line each. find looks a
-// session up and reports whether it is there. One that is not is left out or,
-// where strict is set, the reason for core.ErrNotFound.
+// Export returns the rows of the sessions in j, one line each. find looks up a
+// session. A session that it does not find is left out or, if strict is set,
+// makes Export return core.ErrNotFound.
 func (j *Journal) Export(find func(core.SessionID) (Node, bool), strict bool) ([]byte, error) {
 	var nodes []Node
 	for _, id := range j.Visits() {
@@ -41,7 +41,7 @@ func (j *Journal) Export(find func(core.SessionID) (Node, bool), strict bool) ([
 	return ExportJSONL(nodes), nil
 }
 
-// A scope is what a context says of recording.
+// A scope is what a context says about recording.
 type scope struct {
 	journal *Journal
 	off     bool
@@ -62,16 +62,16 @@ func Track(ctx context.Context, j *Journal) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// Recording returns a context in which sessions that are made tell of their
-// origin, or where on is false neither do so nor are noted in a journal. It is
-// on where nothing else was said.
+// Recording returns a context that controls whether new sessions state their
+// origin. If on is false, they do not, and no journal notes them. The default
+// is true.
 func Recording(ctx context.Context, on bool) context.Context {
 	s := scopeOf(ctx)
 	s.off = !on
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// IsRecording reports whether sessions that are made tell of their origin.
+// IsRecording reports whether new sessions state their origin.
 func IsRecording(ctx context.Context) bool { return !scopeOf(ctx).off }
 
 // Note notes in the journal of ctx, if it has one, that a session was made.

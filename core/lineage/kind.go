@@ -10,19 +10,19 @@ const (
 	Create   Kind = "create"   // it began empty
 	Fork     Kind = "fork"     // it began as another's whole path
 	Branch   Kind = "branch"   // it began as another's path up to an entry, by its agent's rules
-	Merge    Kind = "merge"    // it began as two others, one behind the other
+	Merge    Kind = "merge"    // it began as two others, one after the other
 	Compress Kind = "compress" // it began as a summary of others
-	Resume   Kind = "resume"   // it goes on where another ended
+	Resume   Kind = "resume"   // it continues where another ended
 	Subagent Kind = "subagent" // another's agent had it done
-	Detach   Kind = "detach"   // it began as a copy that hides where it is from
+	Detach   Kind = "detach"   // it began as a copy that does not name its source
 	Loop     Kind = "loop"     // a run of a model over others
 	Convert  Kind = "convert"  // it is another in a different agent's words
 )
 
-// KindsOfParents are those that a session with parents can be of, for people.
+// KindsOfParents lists the kinds for sessions with parents, for people.
 const KindsOfParents = "create, fork, branch, merge, compress, resume, subagent, loop, convert"
 
-// A Word is how OpenRath says what a Kind says.
+// A Word is OpenRath's expression for a Kind.
 type Word struct {
 	Operator string // what made the session; any text
 	Kind     string // one of OpenRath's nine
@@ -57,7 +57,7 @@ var words = map[Kind]Word{
 	Convert:  {"sesslog.convert", rathFork},
 }
 
-// kinds are ours for OpenRath's, where the operator is none of ours.
+// kinds maps OpenRath's kinds to ours, if the operator is not one of ours.
 var kinds = map[string]Kind{
 	rathUnknown:    Unknown,
 	rathLeafUser:   Create,
@@ -94,7 +94,7 @@ func ParseKind(word string) (Kind, bool) {
 	return Unknown, false
 }
 
-// Word is how OpenRath says k; a kind that is none is unknown.
+// Word returns OpenRath's word for k; an invalid kind becomes unknown.
 func (k Kind) Word() Word {
 	if w, ok := words[k]; ok {
 		return w
@@ -102,8 +102,8 @@ func (k Kind) Word() Word {
 	return words[Unknown]
 }
 
-// KindOf is the inverse of Word. What OpenRath's three ways of beginning empty
-// say is Create.
+// KindOf is the inverse of Word. OpenRath's three ways to begin with an empty
+// session are all Create.
 func KindOf(w Word) Kind {
 	if k, ok := ours[w.Operator]; ok {
 		return k

@@ -5,13 +5,13 @@ import "github.com/sesslog/sesslog/core"
 // A Node is one session in a Graph.
 type Node struct {
 	ID      core.SessionID `json:"id"`
-	AgentID string         `json:"agentId,omitempty"` // the agent's own id, where it is another
+	AgentID string         `json:"agentId,omitempty"` // the agent's own id, if it differs
 	Dialect string         `json:"dialect,omitempty"`
 	Stamp
 	Name    string `json:"name,omitempty"`
 	Created string `json:"created,omitempty"` // ISO 8601
-	Entries int    `json:"entries"`           // those with a place in the conversation
-	Usage   *Usage `json:"usage,omitempty"`   // nil where nothing was counted
+	Entries int    `json:"entries"`           // entries that have a place in the conversation
+	Usage   *Usage `json:"usage,omitempty"`   // nil if nothing was counted
 	State   State  `json:"state,omitempty"`
 }
 
@@ -20,7 +20,7 @@ type State string
 
 // The zero State is that of a session that can be read.
 const (
-	Missing State = "missing" // somebody names it, and it is not in the log
+	Missing State = "missing" // a session names it, but the log does not have it
 	Deleted State = "deleted" // it is in the trash
 	Erased  State = "erased"
 )
@@ -32,8 +32,8 @@ type Usage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
-// UsageOf is u in OpenRath's terms: what was read from a cache or written to it
-// was part of the prompt. nil where u counts nothing.
+// UsageOf converts u to OpenRath's terms, in which cache reads and writes are
+// part of the prompt. Returns nil if u counts nothing.
 func UsageOf(u core.Usage) *Usage {
 	prompt := u.Input + u.CacheRead + u.CacheWrite
 	if prompt == 0 && u.Output == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// A Row is a Node as OpenRath exports one. Ids are those of the log, which for
-// OpenRath's sessions are its own.
+// A Row is a Node as OpenRath exports one. Ids are those of the log, which are
+// OpenRath's own for its sessions.
 type Row struct {
 	ID      string
 	Parents []string
@@ -64,7 +64,7 @@ func comma(b []byte, i int) []byte {
 	return append(b, ", "...)
 }
 
-// appendSpaced appends one JSON value with a blank behind each comma and colon.
+// appendSpaced appends one JSON value with a space after each comma and colon.
 func appendSpaced(b []byte, v jsontext.Value) []byte {
 	out, err := jsontext.AppendFormat(b, v, jsontext.SpaceAfterComma(true), jsontext.SpaceAfterColon(true),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -74,7 +74,7 @@ func appendSpaced(b []byte, v jsontext.Value) []byte {
 	return out
 }
 
-// ExportJSONL returns the rows of nodes, one line each. Nothing for none.
+// ExportJSONL returns the rows of nodes, one line each.
 func ExportJSONL(nodes []Node) []byte {
 	var b []byte
 	for _, n := range nodes {

@@ -8,19 +8,19 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Bounds of what one session may tell: headers are written by anybody, and a
-// listing holds every session's Stamp. What is beyond them is left out.
+// Limits on what one session may state: any client can write headers, and a
+// listing holds every session's Stamp. Whatever exceeds them is left out.
 const (
 	MaxParents = 64
 	maxExtras  = 32
 	maxBytes   = 4 << 10 // of extras and of an operator
 )
 
-// A Stamp is what a session tells of its origin.
+// A Stamp is what a session says about its origin.
 type Stamp struct {
-	Kind    Kind     `json:"kind,omitempty"` // of the first parent, where there are several
+	Kind    Kind     `json:"kind,omitempty"` // of the first parent, if there are several
 	Parents []Parent `json:"parents,omitempty"`
-	// Word is what OpenRath itself said, where it did; Kind says the same.
+	// Word is OpenRath's own word, if it wrote one; Kind has the same meaning.
 	Word   Word    `json:"word,omitzero"`
 	Extras []Extra `json:"extras,omitempty"`
 }
@@ -29,12 +29,12 @@ type Stamp struct {
 type Parent struct {
 	Session core.SessionID `json:"session"`
 	Kind    Kind           `json:"kind"`
-	Entry   string         `json:"entry,omitempty"` // where it was left, if that is known
+	Entry   string         `json:"entry,omitempty"` // where it was left, if known
 }
 
-// Of returns what a session tells of its origin. What the log recorded when it
-// was made counts before what its agent's header says: that names parents by
-// the agent's ids, and says less.
+// Of returns what a session says about its origin. What the log recorded when
+// it was made takes precedence over its agent's header, which names parents by
+// the agent's ids and has less detail.
 func Of(st *core.State) Stamp {
 	if s, ok := ofOrigin(st.Origin); ok {
 		return s
@@ -59,7 +59,8 @@ func ofOrigin(o core.Origin) (Stamp, bool) {
 	return s, true
 }
 
-// OfHeader returns what the header of a session of that dialect says.
+// OfHeader returns what the header of a session of that dialect says about its
+// origin.
 func OfHeader(dialect string, h core.Header) Stamp {
 	s := Stamp{}
 	s.Kind, _ = ParseKind(h.Lineage)
@@ -75,9 +76,9 @@ func OfHeader(dialect string, h core.Header) Stamp {
 	return s
 }
 
-// rathMembers reads what an OpenRath header says in its own words. A kind that
-// OpenRath does not have is unknown to it, and pairs that are none are left
-// out, as its loader has it.
+// rathMembers reads OpenRath's own members of a header. A kind that OpenRath
+// does not have is unknown to it, and invalid pairs are left out, as in its
+// loader.
 func rathMembers(line []byte) (w Word, extras []Extra) {
 	_ = core.Members(line, func(name string, v jsontext.Value) {
 		switch name {

@@ -8,12 +8,11 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An Error says what is wrong with a graph. errors.Is(err, core.ErrNotFound)
-// where a session is not there, core.ErrInvalid where some come from each
-// other.
+// An Error says what is inconsistent in a graph. It is a core.ErrNotFound if a
+// session is missing, and a core.ErrInvalid if sessions came from each other.
 type Error struct {
-	Session core.SessionID   // that names Missing as a parent; empty where the caller did
-	Missing core.SessionID   // the session that is not there
+	Session core.SessionID   // that names Missing as a parent; empty if the caller did
+	Missing core.SessionID   // the session that does not exist
 	Cycle   []core.SessionID // each came from the one before, the first from the last
 }
 
@@ -50,9 +49,9 @@ func (e *Error) Unwrap() error {
 	return core.ErrNotFound
 }
 
-// Validate returns an *Error that names the first session whose parent is not
-// there, also one that Whole put in, or else sessions that came from each
-// other; nil where there is neither.
+// Validate returns an *Error for the first session with a missing parent,
+// including one that Whole added, or otherwise for sessions that came from each
+// other. Returns nil if there are neither.
 func (g *Graph) Validate() error {
 	for i := range g.nodes {
 		for _, p := range g.nodes[i].Parents {
@@ -67,8 +66,8 @@ func (g *Graph) Validate() error {
 	return nil
 }
 
-// cycle returns sessions that came from each other, parents first, nil where
-// there are none. Every parent is there, or elsewhere.
+// cycle returns sessions that came from each other, parents first, or nil if
+// there are none. Every parent must exist, or be elsewhere.
 func (g *Graph) cycle() []core.SessionID {
 	left := make([]int, len(g.nodes)) // parents not known to be on no cycle
 	var free []int

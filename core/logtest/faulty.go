@@ -13,12 +13,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Faults says how often, of 1, a Faulty log does what a real one may do.
+// Faults are the probabilities, from 0 to 1, of the faults of a Faulty log.
+// Real logs have the same faults.
 type Faults struct {
 	Seed      uint64
 	Lost      float64       // a record is stored and the answer is lost
 	Dropped   float64       // a record is lost on its way, and so is the answer
-	Late      float64       // the answer is lost, and the record arrives when its writer has gone on
+	Late      float64       // the answer is lost, and the record arrives after its writer has continued
 	Conflicts float64       // an append is refused though nothing came between
 	Busy      float64       // an append or a read is put off
 	Stale     float64       // Last answers with an older record
@@ -26,8 +27,8 @@ type Faults struct {
 	Delay     time.Duration // at most, before every answer
 }
 
-// A FaultyLog is a core.Log that misbehaves as its Faults say. It breaks no
-// promise of core.Log that is given for every single call.
+// A FaultyLog is a core.Log that misbehaves according to its Faults. It keeps
+// every promise that core.Log makes for a single call.
 type FaultyLog struct {
 	core.Log
 	f Faults
@@ -37,8 +38,8 @@ type FaultyLog struct {
 	late sync.WaitGroup
 }
 
-// Faulty returns log with faults. Several may stand on one log, as several
-// nodes do. Call Settle before what the log holds is judged.
+// Faulty returns log with faults. Several faulty logs may share one log, like
+// several nodes. Call Settle before checking what the log holds.
 func Faulty(log core.Log, f Faults) *FaultyLog {
 	return &FaultyLog{Log: log, f: f, rand: rand.New(rand.NewPCG(f.Seed, f.Seed))}
 }
@@ -99,7 +100,7 @@ func (l *FaultyLog) sendLate(ctx context.Context, id core.SessionID, after core.
 	l.late.Go(func() {
 		defer cancel()
 		l.wait(ctx, l.f.Delay+20*time.Millisecond)
-		_, _ = l.Log.Append(ctx, id, after, &rec) // nobody waits for it
+		_, _ = l.Log.Append(ctx, id, after, &rec) // no caller waits for it
 	})
 }
 
@@ -126,8 +127,8 @@ func (l *FaultyLog) Last(ctx context.Context, id core.SessionID) (*core.Record, 
 	return older[max(0, len(older)-1-l.upTo(3))], nil
 }
 
-// Prove implements core.Prover where the log beneath does. It never proves what
-// is not so.
+// Prove implements core.Prover if the underlying log does. It never proves
+// anything wrong.
 func (l *FaultyLog) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
 	defer l.wait(ctx, l.f.Delay)
 	p, ok := l.Log.(core.Prover)

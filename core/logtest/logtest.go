@@ -19,7 +19,7 @@ import (
 const patience = 30 * time.Second
 
 // Test runs the suite. open returns a log, which may be the same one every
-// time: each promise is tested on sessions of its own.
+// time: each test uses sessions of its own.
 func Test(t *testing.T, open func(*testing.T) core.Log) {
 	promises := []struct {
 		name string
@@ -67,7 +67,8 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// put appends n records and returns their places, that of "none" first.
+// put appends n records and returns their positions, preceded by that of
+// "none".
 func put(ctx context.Context, t *testing.T, l core.Log, id core.SessionID, n int) []core.Pos {
 	t.Helper()
 	at := []core.Pos{0}

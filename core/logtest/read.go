@@ -17,7 +17,7 @@ import (
 func readBounds(t *testing.T, l core.Log) {
 	ctx, id := within(t), NewID()
 	at := put(ctx, t, l, id, 5)
-	other := put(ctx, t, l, NewID(), 1) // so that there are places behind the last record
+	other := put(ctx, t, l, NewID(), 1) // so that there are positions after the last record
 	for _, c := range []struct {
 		after, upTo core.Pos
 		want        []uint64
@@ -36,9 +36,8 @@ func readBounds(t *testing.T, l core.Log) {
 	readIs(ctx, t, l, id, 0, at[5], 2, upTo(1, 2))
 }
 
-// readIs reads at most n records until those are want. Each reading may be
-// answered by another replica, and one that lags gives the first of them, never
-// others.
+// readIs reads at most n records until they are want. Each read may be answered
+// by another replica; one that lags returns a prefix, never other records.
 func readIs(ctx context.Context, t *testing.T, l core.Log, id core.SessionID, after, end core.Pos, n int, want []uint64) {
 	t.Helper()
 	for {
@@ -116,7 +115,7 @@ func followMissesNothing(t *testing.T, l core.Log) {
 	}
 	for range followers {
 		g.Go(func() error {
-			// No deadline: a follower may have none.
+			// No deadline, because a follower may have none.
 			fctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
@@ -140,7 +139,7 @@ func followMissesNothing(t *testing.T, l core.Log) {
 	}
 }
 
-// writeUntil appends, against others who do the same, until the session has n
+// writeUntil appends, concurrently with others, until the session has n
 // records.
 func writeUntil(ctx context.Context, l core.Log, id core.SessionID, n uint64) error {
 	for {

@@ -156,7 +156,7 @@ func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) ite
 	}
 }
 
-// next returns the session's first record behind after, or nil and a channel
+// next returns the session's first record after after, or nil and a channel
 // that is closed when the log has grown.
 func (l *Log) next(id core.SessionID, after core.Pos) (*core.Record, <-chan struct{}) {
 	l.mu.Lock()

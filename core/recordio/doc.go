@@ -1,10 +1,11 @@
-// Package recordio writes records as bytes outside of a log: on their way from a
-// node to a backup and back, and in the backup itself.
+// Package recordio encodes records outside of a log: between a node and a
+// backup, and in the backup itself.
 //
-// A record is a line of JSON with everything that its chain covers but the body,
-// and then the body, byte for byte, and a newline. A body that the log keeps as a
-// blob is not there: the line names its digest. So a reader can prove each record
-// by the one before it, and whatever was changed on the way is found.
+// A record is a line of JSON with everything that its chain covers except the
+// body, followed by the body, byte for byte, and a newline. A body that the log
+// stores as a blob is left out: the line has its digest. A reader can therefore
+// verify each record against the previous one and detects any change on the
+// way.
 //
-// The package does not decide which records follow each other; that is for Chain.
+// The package does not decide which records follow each other; core.Chain does.
 package recordio

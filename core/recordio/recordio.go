@@ -22,8 +22,8 @@ const (
 // A Record is a core.Record whose body may be a blob that is not at hand.
 type Record struct {
 	core.Record
-	// Spill is the digest of the plain body where that is a blob; Body is empty
-	// then. Zero where Body is the whole of it.
+	// Spill is the digest of the plain body if that is a blob; Body is then
+	// empty. Zero if Body is complete.
 	Spill core.Digest
 }
 
@@ -35,12 +35,13 @@ func (r *Record) Sum() core.Digest {
 	return core.DigestOf(r.Body)
 }
 
-// Follows reports whether r is the record behind one with that seq and chain.
+// Follows reports whether r is the next record after one with that seq and
+// chain.
 func (r *Record) Follows(seq uint64, chain core.Chain) bool {
 	return r.Seq == seq+1 && chain.NextOf(&r.Record, r.Sum()) == r.Chain
 }
 
-// line is what stands in front of a body.
+// line is the line before a body.
 type line struct {
 	Kind   core.Kind   `json:"kind"`
 	Seq    uint64      `json:"seq"`
@@ -57,8 +58,9 @@ type line struct {
 	Spill  core.Digest `json:"spill,omitzero"`
 }
 
-// Write writes r. core.ErrInvalid when it cannot be written so that it comes
-// back: a name in it is no text. An error of w leaves w with a part of it.
+// Write writes r. Returns core.ErrInvalid if it cannot be read back, because a
+// name in it is not valid text. After an error of w, w may have a part of the
+// record.
 func Write(w io.Writer, r *Record) error {
 	if !utf8.ValidString(string(r.Kind)) || !utf8.ValidString(r.Head) || !utf8.ValidString(r.Writer) {
 		return fmt.Errorf("record %d has a kind, head or writer that is no text: %w", r.Seq, core.ErrInvalid)
@@ -82,12 +84,13 @@ func Write(w io.Writer, r *Record) error {
 // A Reader reads what Write wrote, record by record.
 type Reader struct{ r *bufio.Reader }
 
-// NewReader returns a Reader of src, which it reads ahead of what it returns.
+// NewReader returns a Reader of src. It reads ahead.
 func NewReader(src io.Reader) *Reader { return &Reader{bufio.NewReaderSize(src, maxLine)} }
 
-// Next returns the next record, or io.EOF behind the last one. Anything that is
-// no whole record is core.ErrCorrupt; an error of the source is returned as it
-// is. The record is the caller's. Its chain is as it was written, not checked.
+// Next returns the next record, or io.EOF after the last one. Returns
+// core.ErrCorrupt for anything that is not a complete record; an error of the
+// source is returned unchanged. The caller owns the record. Its chain is as
+// written, not verified.
 func (rd *Reader) Next() (*Record, error) {
 	head, err := rd.Line()
 	if err != nil {
@@ -114,8 +117,8 @@ func (rd *Reader) Next() (*Record, error) {
 	return r, nil
 }
 
-// Line returns the next line without its end: what somebody wrote in front of
-// the records. It is good until the next call. io.EOF where nothing is left.
+// Line returns the next line without its end, for text that precedes the
+// records. It is valid until the next call. Returns io.EOF at the end.
 func (rd *Reader) Line() ([]byte, error) {
 	b, err := rd.r.ReadSlice('\n')
 	switch {
@@ -131,8 +134,8 @@ func (rd *Reader) Line() ([]byte, error) {
 	return nil, err
 }
 
-// body reads size bytes and the newline behind them. Memory is taken as bytes
-// arrive: a size that is announced costs nothing.
+// body reads size bytes and the newline after them. It allocates memory as
+// bytes arrive, so a false size costs nothing.
 func (rd *Reader) body(size int) ([]byte, error) {
 	const piece = 1 << 20
 	b := make([]byte, 0, min(size, piece))

@@ -32,8 +32,8 @@ type coder struct {
 	mixed []mixed // objects whose members are not in JavaScript's order
 }
 
-// A span is where in the output a member is: its name begins at name, its
-// value at value, and it ends at end.
+// A span is the position of a member in the output: its name begins at name,
+// its value at value, and it ends at end.
 type span struct{ name, value, end int }
 
 func (c *coder) append(dst []byte) ([]byte, error) {

@@ -7,8 +7,8 @@ import "bytes"
 // is asked for. Of other text nothing is promised but that reading it ends.
 type Tidy []byte
 
-// Pick sets values[i] to the member called names[i], nil where there is none,
-// as PickTidy does. It stops when it has found them all.
+// Pick sets values[i] to the member called names[i], or to nil if there is
+// none, as PickTidy does. It stops when it has found them all.
 func (t Tidy) Pick(names []string, values []Value) {
 	clear(values[:len(names)])
 	missing := len(names)
@@ -27,8 +27,8 @@ func (t Tidy) Pick(names []string, values []Value) {
 	}
 }
 
-// From returns t from the value of the member called name on; nil where there
-// is none.
+// From returns the rest of t from the value of the member called name on, or
+// nil if there is none.
 func (t Tidy) From(name string) Tidy {
 	for at := 0; ; {
 		met, value := t.member(at)
@@ -45,8 +45,8 @@ func (t Tidy) From(name string) Tidy {
 // Value returns the value that t begins with.
 func (t Tidy) Value() Value { return Value(t[:t.skip(0)]) }
 
-// member returns the name behind the brace or the comma at at, and where its
-// value begins. The name is nil where t is no object, or has no more members.
+// member returns the name after the brace or the comma at at, and the position
+// of its value. The name is nil if t is not an object, or has no more members.
 func (t Tidy) member(at int) (name []byte, value int) {
 	before := byte(',')
 	if at == 0 {

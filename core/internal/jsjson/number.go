@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// number returns the next number as it stands.
+// number returns the text of the next number.
 func (s *scanner) number() ([]byte, error) {
 	start := s.pos
 	if s.at('-') {
@@ -69,8 +69,8 @@ func isShortInt(lit []byte) bool {
 	return true
 }
 
-// AppendNumber appends f as JSON.stringify writes a number: the shortest
-// digits that read back as f, null where f is not finite.
+// AppendNumber appends f as JSON.stringify writes a number: the shortest digits
+// that read back as f, or null if f is not finite.
 func AppendNumber(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(dst, "null"...)
@@ -83,7 +83,7 @@ func AppendNumber(dst []byte, f float64) []byte {
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	// Go writes e-07 where JavaScript writes e-7.
+	// Go writes e-07, JavaScript writes e-7.
 	if n := len(dst); n-start > 4 && dst[n-2] == '0' && !isDigit(dst[n-3]) {
 		dst[n-2] = dst[n-1]
 		dst = dst[:n-1]

@@ -10,8 +10,8 @@ import (
 // A Value is the text of one JSON value; nil is undefined.
 type Value []byte
 
-// Kind is the first byte of v: one of { [ " t f n, a digit or a minus sign;
-// 0 where v is undefined.
+// Kind is the first byte of v: one of { [ " t f n, a digit or a minus sign, or
+// 0 if v is undefined.
 func (v Value) Kind() byte {
 	if len(v) == 0 {
 		return 0
@@ -22,7 +22,7 @@ func (v Value) Kind() byte {
 // IsNullish reports whether v is null or undefined.
 func (v Value) IsNullish() bool { return v.Kind() == 0 || v.Kind() == 'n' }
 
-// Number returns v where it is a number; out of range it is infinite.
+// Number returns v if it is a number. A number out of range is infinite.
 func (v Value) Number() (float64, bool) {
 	if k := v.Kind(); k != '-' && !isDigit(k) {
 		return 0, false
@@ -60,7 +60,7 @@ func (v Value) Is(text string) bool {
 }
 
 // An Object is a JSON object as JavaScript holds it: each name once, at the
-// place where it came first. The zero Object is empty.
+// position where it first occurred. The zero Object is empty.
 type Object struct {
 	members []member
 	byName  map[string]int // kept once there are more than fewMembers
@@ -118,8 +118,8 @@ func (o *Object) read(s *scanner) error {
 	return nil
 }
 
-// name returns the next string as JavaScript would write it; where it stands
-// like that already, it shares memory with the source.
+// name returns the next string as JavaScript would write it. It shares memory
+// with the source if that has this form already.
 func (s *scanner) name() ([]byte, error) {
 	end := s.pos + 1
 	for end < len(s.src) && plain[s.src[end]] {
@@ -133,7 +133,7 @@ func (s *scanner) name() ([]byte, error) {
 	return s.appendString(nil)
 }
 
-// Get returns the member called name, which must be plain as for Is; nil where
+// Get returns the member called name, which must be plain as for Is, or nil if
 // there is none.
 func (o *Object) Get(name string) Value {
 	for i := range o.members {
@@ -145,8 +145,8 @@ func (o *Object) Get(name string) Value {
 	return nil
 }
 
-// Set gives the member called name, which must be plain, another value, or
-// adds it at the end. Where v is nil the member is as good as not there.
+// Set replaces the value of the member called name, which must be plain, or
+// adds it at the end. If v is nil, the member is treated as absent.
 func (o *Object) Set(name string, v Value) { o.set(AppendString(nil, name), v) }
 
 // Delete removes the member called name, which must be plain.
@@ -183,8 +183,8 @@ func (o *Object) find(name []byte) int {
 	return -1
 }
 
-// Append appends what JSON.stringify gives for o. The error is an ErrSyntax:
-// a value that was set is no JSON.
+// Append appends what JSON.stringify returns for o. Returns an ErrSyntax if a
+// value that was set is not JSON.
 func (o *Object) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
@@ -214,8 +214,8 @@ func (o *Object) sorted() []member {
 	return ms
 }
 
-// order is the place of a name: its value for an array index, behind all of
-// them for any other.
+// order is the sort key of a name: its value for an array index, a larger
+// number for any other name.
 func order(name []byte) uint64 {
 	if !isIndex(name) {
 		return 1 << 32

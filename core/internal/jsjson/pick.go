@@ -1,9 +1,10 @@
 package jsjson
 
 // Pick reads src as one JSON object and sets values[i] to the member called
-// names[i], nil where there is none. Of a name given twice the last counts. The
-// names must be plain as for Value.Is; the values share memory with src. It does
-// what ParseObject and Get do, and keeps nothing but what is asked for.
+// names[i], or to nil if there is none. If a name occurs twice, the last one
+// counts. The names must be plain as for Value.Is; the values share memory with
+// src. Pick does the same as ParseObject and Get, but stores only what is asked
+// for.
 func Pick(src []byte, names []string, values []Value) error {
 	p := newPicker(src, names, values)
 	if p.peek() != '{' {
@@ -15,10 +16,10 @@ func Pick(src []byte, names []string, values []Value) error {
 	return p.end()
 }
 
-// PickIn is Pick of the object that is the member of src called outer, which it
-// returns. Where that is no object, or is not there, all values are nil. It
-// reports same where the member is as Append would write it, and need only be
-// copied; that it may not notice.
+// PickIn is Pick for the object that is the member of src called outer, and
+// returns that member. If it is not an object or does not exist, all values are
+// nil. same reports that Append would only copy the member; it may be false for
+// such a member, too.
 func PickIn(src []byte, outer string, names []string, values []Value) (member Value, same bool, err error) {
 	p := newPicker(src, names, values)
 	if p.peek() != '{' {
@@ -85,7 +86,7 @@ func (p *picker) object() error {
 	}
 }
 
-// member reads the name of a member and the colon behind it.
+// member reads the name of a member and the colon after it.
 func (p *picker) member() ([]byte, error) {
 	if p.peek() != '"' {
 		return nil, p.fail("no member name")

@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// mixed is an object in the output whose members have to change places. That
-// is put off to the end, so that an object inside of many such objects is
-// moved once and not once for each.
+// mixed is an object in the output whose members have to be reordered. That is
+// deferred to the end, so that an object inside many such objects is moved only
+// once.
 type mixed struct {
 	start, end int
 	spans      []span

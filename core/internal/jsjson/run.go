@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Eight bytes of a string are looked at in one go. Of the bytes that such a
-// look finds the first is always rightly found, those behind it may not be: a
-// borrow runs upwards from a byte that was found.
+// A string is examined eight bytes at a time. The first byte found this way is
+// always right; later ones may not be, because a borrow propagates upward from
+// a byte that was found.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -20,8 +20,8 @@ func stops(w uint64) uint64 {
 	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
 }
 
-// plainLen is how many bytes at the beginning of b are ASCII and stand for
-// themselves in a string.
+// plainLen is how many bytes at the beginning of b are ASCII and need no escape
+// in a string.
 func plainLen(b []byte) int {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {

@@ -11,7 +11,7 @@ const MaxDepth = 10_000
 // ErrSyntax is input that is not the JSON it should be.
 var ErrSyntax = errors.New("not JSON")
 
-// A scanner walks over JSON text. Its methods leave pos behind what they read.
+// A scanner reads JSON text. Its methods leave pos after what they read.
 type scanner struct {
 	src   []byte
 	pos   int
@@ -22,7 +22,7 @@ func (s *scanner) fail(what string) error {
 	return fmt.Errorf("%w: %s at byte %d", ErrSyntax, what, s.pos)
 }
 
-// peek returns the next byte that is no white space, 0 at the end.
+// peek returns the next byte that is not white space, or 0 at the end.
 func (s *scanner) peek() byte {
 	for s.pos < len(s.src) {
 		switch c := s.src[s.pos]; c {
@@ -76,7 +76,7 @@ func (s *scanner) more(first bool, end byte) (bool, error) {
 	return false, s.fail("no comma")
 }
 
-// colon goes behind the colon of a member.
+// colon reads the colon of a member.
 func (s *scanner) colon() error {
 	if s.peek() != ':' {
 		return s.fail("no colon")
@@ -86,7 +86,7 @@ func (s *scanner) colon() error {
 	return nil
 }
 
-// value returns the next value as it stands.
+// value returns the text of the next value.
 func (s *scanner) value() (Value, error) {
 	s.peek()
 	start := s.pos

@@ -13,7 +13,7 @@ const (
 	lowerHex    = "0123456789abcdef"
 )
 
-// plain are the bytes that stand for themselves in a string.
+// plain are the ASCII bytes that need no escape in a string.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < 0x80; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -21,7 +21,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// stop are the bytes at which reading a string has to look closer.
+// stop are the bytes that end a run in a string: control characters, quotes and
+// backslashes.
 var stop = func() (t [256]bool) {
 	for c := range 0x20 {
 		t[c] = true
@@ -71,7 +72,7 @@ func (s *scanner) skipString() error {
 
 // appendString reads a string and appends it as JavaScript would write it.
 func (s *scanner) appendString(dst []byte) ([]byte, error) {
-	start := s.pos // of what is copied as it stands
+	start := s.pos // of the text to copy unchanged
 	for s.pos++; s.pos < len(s.src); {
 		rest := s.src[s.pos:]
 		n := plainLen(rest)
@@ -107,7 +108,7 @@ func (s *scanner) appendString(dst []byte) ([]byte, error) {
 	return nil, s.fail("a string without an end")
 }
 
-// escape reads an escape and returns the UTF-16 unit it stands for.
+// escape reads an escape and returns its UTF-16 unit.
 func (s *scanner) escape() (rune, error) {
 	if s.pos+1 >= len(s.src) {
 		return 0, s.fail("a string without an end")
@@ -129,8 +130,8 @@ func (s *scanner) escape() (rune, error) {
 	return u, nil
 }
 
-// pair returns the character that u and the escape behind it make together,
-// which it reads then, or u alone.
+// pair returns the character that u and the next escape encode together, and
+// reads that escape. Otherwise it returns u.
 func (s *scanner) pair(u rune) rune {
 	rest := s.src[s.pos:]
 	if !utf16.IsSurrogate(u) || len(rest) < 2 || rest[0] != '\\' || rest[1] != 'u' {
@@ -182,7 +183,7 @@ func hex4(b []byte) (rune, bool) {
 	return u, true
 }
 
-// appendUnit appends a character or lone surrogate as it stands in a string.
+// appendUnit appends a character or lone surrogate as a string contains it.
 func appendUnit(dst []byte, r rune) []byte {
 	switch {
 	case r == '"' || r == '\\':
@@ -204,7 +205,7 @@ func appendUnit(dst []byte, r rune) []byte {
 }
 
 // AppendString appends text in quotes, as JSON.stringify writes a string.
-// Bytes of text that are no UTF-8 become U+FFFD.
+// Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	for len(text) > 0 {
@@ -218,8 +219,8 @@ func AppendString(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// badLen is how many bytes at the beginning of b, which are no character, one
-// U+FFFD stands for: the longest that a character could begin with, or one.
+// badLen is how many bytes at the beginning of b, which is invalid UTF-8,
+// become one U+FFFD: the longest prefix of a valid character, or one byte.
 func badLen(b []byte) int {
 	need, lo, hi := 0, byte(0x80), byte(0xBF)
 	switch c := b[0]; {
@@ -248,7 +249,7 @@ func badLen(b []byte) int {
 	return n
 }
 
-// Text decodes v, and reports false where it is no string. A lone surrogate
+// Text decodes v, and reports false if it is not a string. A lone surrogate
 // becomes U+FFFD.
 func (v Value) Text() (string, bool) {
 	if v.Kind() != '"' {
@@ -269,9 +270,9 @@ func (v Value) Text() (string, bool) {
 	return unquote(b), true
 }
 
-// Plain returns the text of v where it is a string that stands as it is, without
-// escapes and in ASCII, and nothing where v is no string. It reports false where
-// Text has to be asked. The text shares memory with v.
+// Plain returns the text of v without decoding: if v is a string of ASCII
+// without escapes, or empty if v is not a string. It reports false if Text has
+// to decode v. The text shares memory with v.
 func (v Value) Plain() ([]byte, bool) {
 	if v.Kind() != '"' {
 		return nil, true

@@ -4,12 +4,12 @@ import "unicode/utf8"
 
 // PickTidy reports whether src is tidy: one JSON object exactly as
 // JSON.stringify writes it, in which no object has a name twice or an array
-// index for a name. Then it sets values[i] to the member called names[i], nil
-// where there is none, and returns the name of the last member; they share
+// index as a name. If so, it sets values[i] to the member called names[i], or
+// to nil if there is none, and returns the name of the last member; they share
 // memory with src. The names must be plain as for Value.Is.
 //
 // PickTidy reads src once. It may report false for a tidy value if the check
-// would take too long: objects of many names, deep nesting, lone surrogates.
+// would take too long: objects with many names, deep nesting, lone surrogates.
 func PickTidy(src []byte, names []string, values []Value) (last []byte, ok bool) {
 	clear(values[:len(names)])
 	r := tidyReader{src: src, names: names, values: values}
@@ -24,8 +24,8 @@ func isTidy(src []byte) bool {
 	return r.value(0) == len(src)
 }
 
-// A tidyReader finds out whether text is tidy. Its methods take the place that
-// they read at and return the place behind what they read, or untidy.
+// A tidyReader checks whether text is tidy. Its methods take the position to
+// read at and return the position after what they read, or untidy.
 type tidyReader struct {
 	src    []byte
 	depth  int
@@ -62,8 +62,8 @@ func (r *tidyReader) value(at int) int {
 	return r.number(at)
 }
 
-// number reads a number. Of those that tidyNumber does not know, the number is
-// formatted and compared.
+// number reads a number. If tidyNumber does not decide, number formats the
+// value and compares the texts.
 func (r *tidyReader) number(at int) int {
 	if end := tidyNumber(r.src, at); end != untidy {
 		return end
@@ -162,8 +162,9 @@ func (r *tidyReader) pick(name []byte, value Value) {
 }
 
 // isNew notes the name between start and end, in quotes, of an object whose
-// names are in known from first on. It reports false where the object would
-// change places for it. met saves comparing names that cannot be the same.
+// names are in known from first on. It reports false if JavaScript would
+// reorder the object because of it. met avoids comparing names that cannot be
+// equal.
 func (r *tidyReader) isNew(start, end, first int, met *uint64) bool {
 	name := r.src[start:end]
 	if r.count == len(r.known) || isIndex(name) {
@@ -211,7 +212,7 @@ func tidyString(src []byte, at int) int {
 	}
 }
 
-// tidyEscape is the length of the escape that b begins with, 0 where
+// tidyEscape is the length of the escape at the beginning of b, or 0 if
 // JSON.stringify would not write it.
 func tidyEscape(b []byte) int {
 	if len(b) < 2 {
@@ -232,7 +233,7 @@ func tidyEscape(b []byte) int {
 
 // tidyNumber reads a number of up to 15 digits without an exponent. Such a
 // number is the shortest that reads back as its double, unless it ends in a
-// zero behind the point or is so small that JavaScript would write an exponent.
+// zero after the point or is so small that JavaScript would write an exponent.
 func tidyNumber(src []byte, at int) int {
 	start := at
 	if src[at] == '-' {

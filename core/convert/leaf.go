@@ -2,7 +2,7 @@ package convert
 
 import "github.com/sesslog/sesslog/core"
 
-// name has the new session called what the old one is called.
+// name gives the new session the name of the old one.
 func (c *conversion) name(h core.Header) error {
 	old, err := c.From.Info(c.Header, c.Entries, c.Leaf)
 	if err != nil || old.Name == nil {
@@ -18,8 +18,8 @@ func (c *conversion) name(h core.Header) error {
 	return c.err
 }
 
-// lastTime is the time of the last item that has one, so that a name that is
-// given there counts as the newest.
+// lastTime is the time of the last item that has one, so that a name set at
+// that time counts as the newest.
 func (c *conversion) lastTime() string {
 	for i := len(c.Entries) - 1; i >= 0; i-- {
 		for _, it := range c.From.Read(c.Entries[i]) {
@@ -31,9 +31,9 @@ func (c *conversion) lastTime() string {
 	return ""
 }
 
-// stand sees to it that the new session's agent goes on where the old one would.
-// Most agents go on at the last line.
-func (c *conversion) stand() {
+// restoreLeaf makes the new session's agent continue where the old one would.
+// Most agents continue at the last line.
+func (c *conversion) restoreLeaf() {
 	if len(c.out) == 0 || c.To.Linear() || c.To.Leaf(c.out) == c.leaf {
 		return
 	}
@@ -50,7 +50,7 @@ func (c *conversion) stand() {
 	c.leaf = leafAt(c.put(mark, "", id))
 }
 
-// moveLast makes the entry called id the last, where nothing hangs on it.
+// moveLast moves the entry called id to the end, unless it has children.
 func (c *conversion) moveLast(id string) bool {
 	at := -1
 	for i, e := range c.out {
