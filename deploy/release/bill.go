@@ -14,8 +14,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// billOf lists what is in the programs of a build, as CycloneDX: the modules
-// that the linker took in, which are those that the programs themselves name.
+// billOf returns the CycloneDX bill of materials of a build: the modules that the
+// programs' build information lists.
 func billOf(b *build) ([]byte, error) {
 	modules := map[string]cdx.Component{"std": {
 		BOMRef: "std", Type: cdx.ComponentTypeLibrary, Name: "std", Version: b.info.GoVersion,
@@ -67,7 +67,7 @@ func billOf(b *build) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// component is a module, as it was built.
+// component describes a module as it was built.
 func component(d *debug.Module) cdx.Component {
 	if d.Replace != nil {
 		d = d.Replace

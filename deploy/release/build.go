@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// programs are what is published, by the names of their packages.
+// programs are the published programs, by package name.
 var programs = []string{"sessnode", "sessctl"}
 
 // A build is the programs for one platform.
 type build struct {
 	platform string // os/arch
 	dir      string
-	info     *buildinfo.BuildInfo // of the first program; the others' is like it but for the dependencies
+	info     *buildinfo.BuildInfo // of the first program; the others differ in dependencies only
 }
 
-// makeBuild builds the programs for a platform into a directory of their own
-// below work. Flags that a user has set for the go command have no part in it.
+// makeBuild builds the programs for a platform into a new directory below work. It
+// ignores the user's GOFLAGS.
 func makeBuild(ctx context.Context, source, work, platform string) (*build, error) {
 	system, arch, ok := strings.Cut(platform, "/")
 	if !ok {
-		return nil, fmt.Errorf("%q is no platform such as linux/amd64", platform)
+		return nil, fmt.Errorf("%q is not a platform such as linux/amd64", platform)
 	}
 	b := &build{platform: platform, dir: filepath.Join(work, system+"-"+arch)}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
@@ -48,13 +48,13 @@ func makeBuild(ctx context.Context, source, work, platform string) (*build, erro
 	return b, err
 }
 
-// fit says why a build is none that is published.
+// fit returns an error if the build must not be published.
 func (b *build) fit() error {
 	switch {
 	case b.setting("vcs.revision") == "":
-		return fmt.Errorf("the go command finds no git checkout here (it knows no linked worktrees), so nobody could tell what this is; -dirty makes it all the same")
+		return fmt.Errorf("no version: the go command finds no git checkout (linked worktrees do not count)\nhint: -dirty builds anyway")
 	case b.setting("vcs.modified") != "false":
-		return fmt.Errorf("the source is not as committed; commit it, or say -dirty")
+		return fmt.Errorf("the source has uncommitted changes\nhint: commit them, or use -dirty")
 	}
 	return nil
 }
@@ -70,8 +70,8 @@ func (b *build) binary(program string) string {
 	return filepath.Join(b.dir, program)
 }
 
-// version is what the go command made of tags and commits: v1.2.3 where that is
-// what the tag says, v1.2.4-0.<time>-<commit> behind it.
+// version is the version that the go command derives from git: v1.2.3 at that tag,
+// v1.2.4-0.<time>-<commit> after it.
 func (b *build) version() string {
 	if v := b.info.Main.Version; v != "" && v != "(devel)" {
 		return v
@@ -79,7 +79,7 @@ func (b *build) version() string {
 	return "devel"
 }
 
-// name is what all files begin with.
+// name is the prefix of all file names.
 func (b *build) name() string { return "sesslog-" + b.version() }
 
 func (b *build) setting(key string) string {
@@ -91,7 +91,7 @@ func (b *build) setting(key string) string {
 	return ""
 }
 
-// time is the commit's, which all files are given.
+// time is the time of the commit, and of all files.
 func (b *build) time() time.Time {
 	t, err := time.Parse(time.RFC3339, b.setting("vcs.time"))
 	if err != nil {
@@ -100,7 +100,7 @@ func (b *build) time() time.Time {
 	return t.UTC()
 }
 
-// files are those of an archive, in a directory of that name.
+// files returns the files of an archive, below dir.
 func (b *build) files(source, dir string) ([]file, error) {
 	var files []file
 	add := func(path string, mode int64) error {

@@ -1,14 +1,14 @@
-// Command release makes what is published of a version, from the source as it
-// is committed, with nothing but Go and its module proxy:
+// Command release builds the files of a release from the committed source, with
+// Go and its module proxy only:
 //
 //	sesslog-VERSION-OS-ARCH.tar.gz (.zip)   both programs, for each platform
-//	sesslog-VERSION-OS-ARCH.cdx.json        what is in them: CycloneDX
+//	sesslog-VERSION-OS-ARCH.cdx.json        their dependencies: CycloneDX
 //	sesslog-VERSION.oci.tar                 an image for linux/amd64 and arm64
 //	SHA256SUMS
 //
-// The same commit and the same Go give the same bytes, wherever and whenever it
-// is run. Version and commit are what the go command found in git, and are in
-// the programs themselves (sessctl version, go version -m).
+// The files depend only on the commit and the Go version, not on host or time. The
+// go command stamps version and commit from git into the programs (sessctl
+// version, go version -m).
 package main
 
 import (
@@ -23,24 +23,24 @@ import (
 	"syscall"
 )
 
-// A job is what is asked for.
+// A job holds the options of a release.
 type job struct {
 	source    string   // the module's root
-	out       string   // where the files go
+	out       string   // directory for the files
 	platforms []string // of the archives, as os/arch
-	image     []string // of the image; none: no image
-	dirty     bool     // also from what is not committed
-	push      string   // where to push the image, too
+	image     []string // of the image; empty: no image
+	dirty     bool     // allow uncommitted changes
+	push      string   // REGISTRY/NAME:TAG to push the image to; empty: none
 }
 
 func main() {
 	j := job{}
-	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "archives for these; empty: none")
-	image := flag.String("image", "linux/amd64,linux/arm64", "an image for these; empty: none")
+	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "platforms of the archives; empty: none")
+	image := flag.String("image", "linux/amd64,linux/arm64", "platforms of the image; empty: none")
 	flag.StringVar(&j.source, "source", "../..", "root of the source")
-	flag.StringVar(&j.out, "out", "../../dist", "directory for the files, which must be empty or absent")
-	flag.BoolVar(&j.dirty, "dirty", false, "also from a tree that is not as committed, which nobody can repeat")
-	flag.StringVar(&j.push, "push", "", "push the image to REGISTRY/NAME:TAG, too")
+	flag.StringVar(&j.out, "out", "../../dist", "directory for the files; must be empty or absent")
+	flag.BoolVar(&j.dirty, "dirty", false, "build from an uncommitted tree; not reproducible")
+	flag.StringVar(&j.push, "push", "", "also push the image to REGISTRY/NAME:TAG")
 	flag.Parse()
 	j.platforms, j.image = list(*platforms), list(*image)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -108,7 +108,7 @@ func (j job) run(ctx context.Context) error {
 	return writeSums(j.out, files)
 }
 
-// publish makes the archive of a build, and the list of what is in it.
+// publish writes the archive of a build and its bill of materials.
 func publish(b *build, source, out string) ([]string, error) {
 	base := b.name() + "-" + strings.ReplaceAll(b.platform, "/", "-")
 	archive, bom := base+".tar.gz", base+".cdx.json"
@@ -130,7 +130,7 @@ func publish(b *build, source, out string) ([]string, error) {
 	return []string{archive, bom}, os.WriteFile(filepath.Join(out, bom), list, 0o644)
 }
 
-// emptyDir makes dir. Files of another release would be taken for this one's.
+// emptyDir creates dir, or fails if it has files, such as those of another release.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

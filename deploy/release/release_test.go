@@ -54,14 +54,13 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// made is a release, made once for all tests from a commit of the source as it
-// is.
+// made is one release for all tests, from a commit of the current source.
 var made = sync.OnceValues(func() (string, error) { return release("a") })
 
 func releaseOf(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("skipped: there is no git here, by which a release knows what it is")
+		t.Skip("skipped: git, which gives the version, is missing")
 	}
 	dir, err := made()
 	if err != nil {
@@ -70,8 +69,8 @@ func releaseOf(t *testing.T) string {
 	return dir
 }
 
-// release commits a copy of the source below a directory of that name, and
-// makes a release of it.
+// release commits a copy of the source below a directory of that name and builds
+// a release from it.
 func release(at string) (string, error) {
 	source := filepath.Join(scratch, at, "source")
 	if err := copySource(source); err != nil {
@@ -121,7 +120,7 @@ func copySource(to string) error {
 	})
 }
 
-func TestTwoReleasesOfOneCommitAreTheSameBytes(t *testing.T) {
+func TestReleasesOfOneCommitAreIdentical(t *testing.T) {
 	first := releaseOf(t)
 	if *long {
 		t.Setenv("GOCACHE", t.TempDir())
@@ -141,7 +140,7 @@ func TestTwoReleasesOfOneCommitAreTheSameBytes(t *testing.T) {
 	}
 }
 
-// sums reads SHA256SUMS, and holds it to the files.
+// sums reads SHA256SUMS and checks it against the files.
 func sums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -168,7 +167,7 @@ func read(t *testing.T, elem ...string) []byte {
 	return b
 }
 
-func TestTheProgramsSayWhatTheyAre(t *testing.T) {
+func TestProgramsAndBillMatchBuild(t *testing.T) {
 	dir := releaseOf(t)
 	files := untar(t, gunzip(t, read(t, dir, "sesslog-v1.2.3-linux-amd64.tar.gz")))
 	const top = "sesslog-v1.2.3-linux-amd64/"
@@ -212,8 +211,8 @@ func TestTheProgramsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// An image is read here by its specification alone, not by what wrote it.
-func TestTheImageIsOneForBothPlatforms(t *testing.T) {
+// The test reads the image by its specification, without the library that wrote it.
+func TestImageHasBothPlatforms(t *testing.T) {
 	dir := releaseOf(t)
 	blobs := untar(t, read(t, dir, "sesslog-v1.2.3.oci.tar"))
 	if !strings.Contains(string(blobs["oci-layout"]), `"1.0.0"`) {
@@ -312,7 +311,8 @@ func gunzip(t *testing.T, b []byte) []byte {
 	return plain
 }
 
-// untar returns the regular files. All are as old as the commit, and nobody's.
+// untar returns the regular files. It checks that all have the commit's time and no
+// owner.
 func untar(t *testing.T, b []byte) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -336,7 +336,7 @@ func untar(t *testing.T, b []byte) map[string][]byte {
 	}
 }
 
-func TestAnImageIsPushedAsItIs(t *testing.T) {
+func TestImageIsPushedUnchanged(t *testing.T) {
 	index := unpacked(t, read(t, releaseOf(t), "sesslog-v1.2.3.oci.tar"))
 	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer s.Close()
@@ -386,7 +386,7 @@ func unpacked(t *testing.T, b []byte) v1.ImageIndex {
 	return index
 }
 
-func TestWhatIsNotCommittedIsNotReleased(t *testing.T) {
+func TestUncommittedSourceIsNotReleased(t *testing.T) {
 	releaseOf(t)
 	source := filepath.Join(scratch, "a", "source")
 	more := filepath.Join(source, "cmd", "sessctl", "more.go")
