@@ -1,14 +1,14 @@
-# What is done rarely. Everything else is the go command's: see CONTRIBUTING.md.
+# Rare tasks. For everything else use the go command: see CONTRIBUTING.md.
 .PHONY: check e2e-k8s release image
 
-check: # all that CI checks
+check: # everything that CI checks
 	.ci/run
 
-e2e-k8s: # the manifests on Kubernetes itself, which is built first: ten minutes or more
+e2e-k8s: # the manifests on a real control plane; its first build takes ten minutes or more
 	.ci/run e2e-k8s
 
-release: # archives, lists of what is in them, image and checksums, in dist
+release: # archives, SBOMs, image and checksums, in dist
 	go -C deploy/release run .
 
-image: # the image alone, in dist
+image: # only the image, in dist
 	go -C deploy/release run . -platforms=

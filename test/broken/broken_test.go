@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-var long = flag.Bool("long", false, "try every break, not the first few alone")
+var long = flag.Bool("long", false, "remove every rule, not only the first ones")
 
-// A broken rule is a piece of the program's text and what it is replaced by.
+// A rule is a piece of source text and its replacement.
 type rule struct {
-	promise  string // of those in docs/RELIABILITY.md
+	promise  string // the one in docs/RELIABILITY.md that breaks
 	what     string
 	file     string
 	old, new string
-	test     string // that must find it, in its package; the simulation where it is empty
+	test     string // the package and the test that must fail; empty for the simulation
 }
 
 var rules = []rule{
@@ -101,7 +101,7 @@ var rules = []rule{
 	},
 }
 
-func TestTheSimulationFindsWhatIsBroken(t *testing.T) {
+func TestRemovedRulesAreFound(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compiles package engine again for each break; not with -short")
@@ -115,7 +115,7 @@ func TestTheSimulationFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestEachBreakHasItsPlace(t *testing.T) {
+func TestEachRuleMatchesItsSourceOnce(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -128,7 +128,7 @@ func TestEachBreakHasItsPlace(t *testing.T) {
 	}
 }
 
-// breaks returns the file that the rule is in, and its text without the rule.
+// breaks returns the file of the rule, and its text without the rule.
 func (r rule) breaks(root string) (path, text string, err error) {
 	path = filepath.Join(root, filepath.FromSlash(r.file))
 	b, err := os.ReadFile(path)
@@ -136,12 +136,12 @@ func (r rule) breaks(root string) (path, text string, err error) {
 		return "", "", err
 	}
 	if n := strings.Count(string(b), r.old); n != 1 {
-		return "", "", fmt.Errorf("%s has %d times what the break of %q replaces, want once", r.file, n, r.what)
+		return "", "", fmt.Errorf("%s has the source text of rule %q %d times, want once", r.file, r.what, n)
 	}
 	return path, strings.Replace(string(b), r.old, r.new, 1), nil
 }
 
-// mustFail breaks the rule and runs the simulation.
+// mustFail removes the rule and runs the test that must fail.
 func (r rule) mustFail(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -172,7 +172,7 @@ func (r rule) mustFail(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", list, "-o", tests, "./"+pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("it does not compile: %v\n%s", err, out)
+		t.Fatalf("the program does not compile without the rule: %v\n%s", err, out)
 	}
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), tests, append([]string{"-test.run", test}, args...)...)
@@ -184,7 +184,7 @@ func (r rule) mustFail(t *testing.T) {
 	if other {
 		out, err = run()
 	} else {
-		// A simulation plays all its seeds, found or not: most breaks show in the first few.
+		// A simulation runs all its seeds, and most rules need only a few.
 		for _, steps := range []string{"24000", "120000", "1000000"} {
 			if out, err = run("-sim-steps", steps); err != nil {
 				break
@@ -193,20 +193,20 @@ func (r rule) mustFail(t *testing.T) {
 	}
 	switch {
 	case err == nil:
-		t.Errorf("nothing was found wrong")
+		t.Errorf("the test passes without the rule")
 	case !strings.Contains(out, "--- FAIL: "+test):
-		t.Errorf("it failed otherwise:\n%s", out)
+		t.Errorf("it failed for another reason:\n%s", out)
 	default:
 		t.Logf("found: %s", first(out))
 	}
 }
 
-// first returns the first promise that was found broken.
+// first returns the first broken promise in the output of the simulation.
 func first(out string) string {
 	for line := range strings.Lines(out) {
 		if _, wrong, ok := strings.Cut(line, ": seed "); ok && strings.Contains(line, "simulation_test.go") {
 			return strings.TrimSpace("seed " + wrong)
 		}
 	}
-	return "the simulation does not end well"
+	return "the test fails"
 }

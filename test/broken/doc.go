@@ -1,4 +1,5 @@
-// Package broken shows that the tests can fail. Each of its breaks takes one rule
-// out of the protocol, in a copy that only the compiler sees, and the simulation
-// of package stream must then find a promise broken.
+// Package broken checks that the tests can fail. It removes one rule of the
+// protocol at a time, in an overlay that only the compiler sees, and a test must
+// then report a broken promise: the simulation of the protocol, unless the rule
+// names another test.
 package broken

@@ -13,8 +13,8 @@ import (
 
 const root = "../.."
 
-// owed are the numbers of each agent's capabilities.
-var owed = map[string][][2]int{
+// capabilities are the numbers of each agent's capabilities.
+var capabilities = map[string][][2]int{
 	"OP":   {{1, 41}},
 	"OMP":  {{1, 44}},
 	"NOVA": {{1, 39}},
@@ -23,7 +23,7 @@ var owed = map[string][][2]int{
 }
 
 func allIDs() (ids []string) {
-	for agent, spans := range owed {
+	for agent, spans := range capabilities {
 		for _, span := range spans {
 			for n := span[0]; n <= span[1]; n++ {
 				ids = append(ids, fmt.Sprintf("%s-%02d", agent, n))
@@ -42,7 +42,7 @@ var (
 	anyID    = regexp.MustCompile(`\b(OP|OMP|NOVA|PI|RATH)-(\d\d)\b(?: to (?:OP|OMP|NOVA|PI|RATH)-(\d\d)\b)?`)
 )
 
-func TestEveryCapabilityHasARowThatIsTrue(t *testing.T) {
+func TestEveryCapabilityHasAValidRow(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "DIALECTS.md"))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestEveryCapabilityHasARowThatIsTrue(t *testing.T) {
 			continue
 		}
 		if !named[id] {
-			t.Errorf("%s: no test names it", id)
+			t.Errorf("no test names %s", id)
 		}
 		checkTests(t, id, shown, tests)
 	}
@@ -69,11 +69,11 @@ func TestEveryCapabilityHasARowThatIsTrue(t *testing.T) {
 		delete(rows, id)
 	}
 	for id := range rows {
-		t.Errorf("%s is no capability", id)
+		t.Errorf("%s is not a capability", id)
 	}
 }
 
-// checkPaths wants the paths that a cell names to be there.
+// checkPaths checks that the paths in a cell exist.
 func checkPaths(t *testing.T, id, cell string) {
 	t.Helper()
 	for _, q := range quoted.FindAllStringSubmatch(cell, -1) {
@@ -86,7 +86,7 @@ func checkPaths(t *testing.T, id, cell string) {
 	}
 }
 
-// checkTests wants a cell to name tests, all of which are there.
+// checkTests checks that a cell names tests, and that they exist.
 func checkTests(t *testing.T, id, cell string, tests map[string]bool) {
 	t.Helper()
 	found := 0
@@ -96,7 +96,7 @@ func checkTests(t *testing.T, id, cell string, tests map[string]bool) {
 		}
 		found++
 		if !tests[q[1]] {
-			t.Errorf("%s: there is no test %s", id, q[1])
+			t.Errorf("%s: test %s does not exist", id, q[1])
 		}
 	}
 	if found == 0 {
@@ -104,8 +104,8 @@ func checkTests(t *testing.T, id, cell string, tests map[string]bool) {
 	}
 }
 
-// readTests returns the names of all tests, and the capabilities that test
-// files name.
+// readTests returns the names of all tests, and the capabilities that the test
+// files mention.
 func readTests(t *testing.T) (tests, named map[string]bool) {
 	t.Helper()
 	tests, named = map[string]bool{}, map[string]bool{}
@@ -137,7 +137,7 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 	return tests, named
 }
 
-// nameSpan notes "PI-05", or all of "PI-05 to PI-11".
+// nameSpan records "PI-05", or each of "PI-05 to PI-11".
 func nameSpan(named map[string]bool, agent, from, to string) {
 	first, _ := strconv.Atoi(from)
 	last, err := strconv.Atoi(to)

@@ -1,4 +1,3 @@
-// Package capabilities checks that docs/DIALECTS.md tells the truth about what
-// of each agent's sessions is kept: its table has a row for every capability,
-// and what a row points at is there.
+// Package capabilities checks the table of docs/DIALECTS.md: it has a row for
+// every capability of each agent, and the code and tests of each row exist.
 package capabilities

@@ -11,12 +11,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A manifest is what this package reads of an overlay. Whether it is all that
-// Kubernetes wants is for test/k8s/render to say.
+// A manifest is the part of an overlay that this package uses. test/k8s/render
+// checks that an overlay is complete.
 type manifest struct {
 	name     string // of the workload
 	replicas int
-	minReady int // seconds that a pod must be ready for before the next one goes
+	minReady int // seconds that a pod must be ready before the next one is replaced
 	pod      podSpec
 	configs  map[string]map[string]string
 }
@@ -112,15 +112,15 @@ func readManifest(t *testing.T, overlay string) *manifest {
 
 func (m *manifest) container() container { return m.pod.Containers[0] }
 
-// grace is how long a pod has from the word that it must go until it is killed.
+// grace is the termination grace period of a pod.
 func (m *manifest) grace() time.Duration { return time.Duration(m.pod.Grace) * time.Second }
 
-// preStop is how long a pod goes on before it gets SIGTERM.
+// preStop is the time that a terminating pod keeps running before SIGTERM.
 func (m *manifest) preStop() time.Duration {
 	return time.Duration(m.container().Lifecycle.PreStop.Sleep.Seconds) * time.Second
 }
 
-// volume is the pod's volume of that name. One that is claimed has no source.
+// volume returns the pod's volume of that name. A claimed volume has no source.
 func (m *manifest) volume(name string) volume {
 	for _, v := range m.pod.Volumes {
 		if v.Name == name {

@@ -17,7 +17,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-func TestOneNodeFromItsManifestKeepsWhatItWasGiven(t *testing.T) {
+func TestSingleNodeKeepsDataWhenReplaced(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "single"))
 	id := write(t, pods[0])
@@ -29,7 +29,7 @@ func TestOneNodeFromItsManifestKeepsWhatItWasGiven(t *testing.T) {
 	}
 }
 
-func TestThreeNodesFromTheirManifestGoOnWhileOneIsReplaced(t *testing.T) {
+func TestClusterServesWhileOneNodeIsReplaced(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "cluster"))
 	id := write(t, pods[0])
@@ -44,7 +44,7 @@ func TestThreeNodesFromTheirManifestGoOnWhileOneIsReplaced(t *testing.T) {
 		t.Error("the node that came back does not have what was written meanwhile")
 	}
 
-	// A volume is lost for good, and its claim made anew.
+	// A volume is lost permanently, and its claim is created again.
 	pods[1].Kill()
 	if err := os.RemoveAll(pods[1].at("/data")); err != nil {
 		t.Fatal(err)
@@ -56,13 +56,13 @@ func TestThreeNodesFromTheirManifestGoOnWhileOneIsReplaced(t *testing.T) {
 	}
 }
 
-func TestNodesOnServersThatAreThereKeepNothingThemselves(t *testing.T) {
+func TestNodesOnExternalServersAreStateless(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "external"))
 	id := write(t, pods[0])
 	before := read(t, pods[1], id)
 	late := drain(t, pods[0], id)
-	// One more than the manifest asks for: scaled up, with a volume that is empty.
+	// Scaled up by one pod, with an empty volume.
 	more := newPod(t, pods[0].world, "sessnode-x7k2p")
 	more.create(t)
 	more.Launch(t)
@@ -72,17 +72,17 @@ func TestNodesOnServersThatAreThereKeepNothingThemselves(t *testing.T) {
 	}
 }
 
-// A request without the token, which everybody on the network could send.
-func TestANodeFromItsManifestAsksForItsToken(t *testing.T) {
+// A request without the token fails.
+func TestNodeRequiresItsToken(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "single"))
 	stranger := api.ClientOf([]string{pods[0].URL}, "")
 	if _, err := stranger.List(harness.Timeout(t), api.ListOptions{}); err == nil {
-		t.Error("who has no token is answered")
+		t.Error("a request without a token succeeds")
 	}
 }
 
-// write makes a session with something in it, through a pod.
+// write imports a session through a pod, and appends to it.
 func write(t *testing.T, p *pod) (id string) {
 	t.Helper()
 	file := harness.NewFile(t, harness.Shape{Turns: 5, Images: 2})
@@ -104,7 +104,7 @@ func appendLine(t *testing.T, p *pod, id, words string) {
 	}
 }
 
-// read is the session's file, as a pod has it.
+// read exports the session from a pod.
 func read(t *testing.T, p *pod, id string) []byte {
 	t.Helper()
 	return export(t, p.client(t), id)
@@ -124,7 +124,7 @@ func export(t *testing.T, c *api.Client, id string) []byte {
 	return b
 }
 
-// replace has a pod that has gone created anew.
+// replace creates and starts a stopped pod again.
 func replace(t *testing.T, p *pod) {
 	t.Helper()
 	p.create(t)
@@ -132,10 +132,10 @@ func replace(t *testing.T, p *pod) {
 	p.awaitProbes(t)
 }
 
-// drain ends a pod as Kubernetes does, with an append half sent and a follower
-// at the end of the session: the append is stored and answered, the follower is
-// let go, and the process has ended by itself before it would be killed. It
-// returns what was appended.
+// drain stops a pod as Kubernetes does, during an append and with a follower at the
+// end of the session. The append must succeed, the follower's stream must end
+// without an error, and the process must exit within the grace period. drain
+// returns the appended text.
 func drain(t *testing.T, p *pod, id string) (words string) {
 	t.Helper()
 	follower := follow(t, p, id)
@@ -143,16 +143,16 @@ func drain(t *testing.T, p *pod, id string) (words string) {
 	half := appendHalf(t, p, id, words)
 	p.Signal(t)
 	began := time.Now()
-	harness.Await(t, "the node takes no more callers", func() error {
+	harness.Await(t, "the node accepts no more connections", func() error {
 		conn, err := net.Dial("tcp", p.port(t, "http"))
 		if err != nil {
 			return nil
 		}
 		_ = conn.Close()
-		return errors.New("it does")
+		return errors.New("it accepts one")
 	})
 	if status := half(); status != http.StatusOK {
-		t.Errorf("an append that was under way is answered with %d", status)
+		t.Errorf("an append in progress is answered with %d", status)
 	}
 	select {
 	case <-p.Done():
@@ -160,18 +160,18 @@ func drain(t *testing.T, p *pod, id string) (words string) {
 		t.Errorf("%s would be killed", p.name)
 	}
 	if code := p.Wait(t); code != 0 {
-		t.Errorf("%s ends with %d", p.name, code)
+		t.Errorf("%s exits with %d", p.name, code)
 	}
 	t.Logf("%s ended %v after SIGTERM; it would be killed after %v", p.name,
 		time.Since(began).Round(time.Millisecond), p.world.manifest.grace()-p.world.manifest.preStop())
 	if err := <-follower; err != nil {
-		t.Errorf("a follower is told %v", err)
+		t.Errorf("a follower fails: %v", err)
 	}
 	return words
 }
 
-// appendHalf sends an append of which the node has begun to read the body. The
-// rest goes when half is called, which returns the answer's status.
+// appendHalf begins an append and returns when the node reads its body. half sends
+// the body and returns the status of the answer.
 func appendHalf(t *testing.T, p *pod, id, words string) (half func() int) {
 	t.Helper()
 	body, rest := io.Pipe()
@@ -190,7 +190,7 @@ func appendHalf(t *testing.T, p *pod, id, words string) (half func() int) {
 		defer close(answer)
 		r, err := transport.RoundTrip(req)
 		if err != nil {
-			t.Errorf("an append that was under way: %v", err)
+			t.Errorf("an append in progress: %v", err)
 			return
 		}
 		defer r.Body.Close()
@@ -209,8 +209,8 @@ func appendHalf(t *testing.T, p *pod, id, words string) (half func() int) {
 	}
 }
 
-// follow follows a session through a pod, from its end, and sends how that
-// ended. It returns once the follower has all there is.
+// follow follows a session through a pod, and sends the error with which that ends.
+// It returns when the follower has received the whole session.
 func follow(t *testing.T, p *pod, id string) <-chan error {
 	t.Helper()
 	info, err := p.client(t).Info(harness.Timeout(t), id)

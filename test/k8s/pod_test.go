@@ -14,25 +14,24 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A world is what pods find outside of themselves.
+// A world is the environment of pods.
 type world struct {
 	manifest *manifest
-	secret   map[string]string // the Secret that the operator makes
-	names    map[string]string // what the manifests name, and where that is here
-	env      []string          // what an image or a cluster has, and this machine has not
+	secret   map[string]string // the Secret that the operator creates
+	names    map[string]string // addresses in the manifests, and their local replacements
+	env      []string          // variables in place of files that only the image has
 }
 
-// A pod is one of a manifest's, as a kubelet runs it.
+// A pod is a pod of a manifest, run as by a kubelet.
 type pod struct {
 	*harness.Node
 	name  string
 	world *world
 	dir   string
-	ports map[int]string // where each of the container's is here
+	ports map[int]string // the local address of each container port
 }
 
-// newPod makes the directories of a pod and maps its command line. It starts
-// nothing.
+// newPod returns a pod with a directory and local addresses. It starts nothing.
 func newPod(t *testing.T, w *world, name string) *pod {
 	t.Helper()
 	p := &pod{name: name, world: w, dir: t.TempDir(), ports: map[int]string{}}
@@ -45,8 +44,8 @@ func newPod(t *testing.T, w *world, name string) *pod {
 	return p
 }
 
-// create fills the pod's volumes and has its container ready to start. A pod
-// that is created again has its claims still, and nothing else.
+// create fills the pod's volumes and prepares its container. A pod that is created
+// again keeps only its claimed volumes.
 func (p *pod) create(t *testing.T) {
 	t.Helper()
 	c := p.world.manifest.container()
@@ -73,7 +72,7 @@ func (p *pod) value(t *testing.T, v variable) string {
 	case v.From.Secret.Key != "":
 		return p.key(t, v.From.Secret.Key)
 	case v.From.Field.Path != "":
-		t.Fatalf("%s is taken from %s", v.Name, v.From.Field.Path)
+		t.Fatalf("%s has the unknown source %s", v.Name, v.From.Field.Path)
 	}
 	return p.here(v.Value)
 }
@@ -82,7 +81,7 @@ func (p *pod) key(t *testing.T, name string) string {
 	t.Helper()
 	s, ok := p.world.secret[name]
 	if !ok {
-		t.Fatalf("the documents speak of no key %q in the Secret", name)
+		t.Fatalf("the Secret of the documents has no key %q", name)
 	}
 	return s
 }
@@ -115,21 +114,20 @@ func (p *pod) mount(t *testing.T, v volume, dir string) {
 	}
 }
 
-// at is where a path of the container is here.
+// at returns the local path of a path of the container.
 func (p *pod) at(path string) string { return filepath.Join(p.dir, path) }
 
-// here is a text of the container's in the words of this machine: where its
-// paths and addresses are.
+// here replaces the paths and addresses in a text of the container by local ones.
 func (p *pod) here(text string) string {
-	const before, behind = `(^|[\s="'])`, `($|[/\s"',])`
+	const before, after = `(^|[\s="'])`, `($|[/\s"',])`
 	var paths []string
 	for _, m := range p.world.manifest.container().Mounts {
 		paths = append(paths, regexp.QuoteMeta(m.Path))
 	}
-	mounted := regexp.MustCompile(before + `(` + strings.Join(paths, "|") + `)` + behind)
-	text = mounted.ReplaceAllString(text, "${1}"+p.dir+"${2}${3}") // at once: what is mapped may look like a path, too
+	mounted := regexp.MustCompile(before + `(` + strings.Join(paths, "|") + `)` + after)
+	text = mounted.ReplaceAllString(text, "${1}"+p.dir+"${2}${3}") // all at once: a replacement may look like a path of the container
 	for port, addr := range p.ports {
-		own := fmt.Sprintf(`%s(?:0\.0\.0\.0)?:%d%s`, before, port, behind)
+		own := fmt.Sprintf(`%s(?:0\.0\.0\.0)?:%d%s`, before, port, after)
 		text = regexp.MustCompile(own).ReplaceAllString(text, "${1}"+addr+"${2}")
 	}
 	for name, is := range p.world.names {
@@ -138,7 +136,7 @@ func (p *pod) here(text string) string {
 	return text
 }
 
-// awaitProbes returns once the pod is what its probes call ready and alive.
+// awaitProbes waits until all probes of the pod succeed.
 func (p *pod) awaitProbes(t *testing.T) {
 	t.Helper()
 	p.AwaitReady(t)
@@ -159,7 +157,7 @@ func (p *pod) awaitProbes(t *testing.T) {
 	}
 }
 
-// port is where the container's port of that name is here.
+// port returns the local address of the container port of that name.
 func (p *pod) port(t *testing.T, name string) string {
 	t.Helper()
 	for _, port := range p.world.manifest.container().Ports {
@@ -167,18 +165,18 @@ func (p *pod) port(t *testing.T, name string) string {
 			return p.ports[port.Port]
 		}
 	}
-	t.Fatalf("there is no port %q", name)
+	t.Fatalf("no port %q", name)
 	return ""
 }
 
-// client speaks to the pod by the port that the Service points to.
+// client returns a client for the pod's port behind the Service.
 func (p *pod) client(t *testing.T) *api.Client {
 	t.Helper()
 	return api.ClientOf([]string{"http://" + p.port(t, "http")}, p.Token)
 }
 
-// startPods creates and starts as many pods as the manifest asks for, all at
-// once, and returns when all are ready.
+// startPods creates and starts the pods of the manifest concurrently, and returns
+// when all are ready.
 func startPods(t *testing.T, w *world) []*pod {
 	t.Helper()
 	var pods []*pod

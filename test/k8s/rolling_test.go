@@ -17,10 +17,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// All nodes are replaced, one after the other, as a StatefulSet does it, while
-// callers write and follow through the Service, several to each session and
-// through any node. It prints what they had, and how long they had to wait.
-func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
+// Replaces all nodes one by one, as a StatefulSet does, while callers append and
+// follow through the Service, several to each session. It logs throughput and
+// latencies.
+func TestRollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	t.Parallel()
 	o, settled := demand{rate: 50, sessions: 10, writers: 2, followers: 10}, 1
 	w := newWorld(t, "cluster")
@@ -38,12 +38,12 @@ func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.sessions*o.writers + o.followers}},
 	}
 	l := startLoad(t, c, o)
-	l.await(t, o.rate) // a second's worth
+	l.await(t, o.rate) // one second
 	began := time.Now()
 	for i := len(pods) - 1; i >= 0; i-- {
 		from := time.Now()
 		roll(t, pods[i], front, func() { l.await(t, o.rate) })
-		l.await(t, o.rate*settled) // what callers do in that time
+		l.await(t, o.rate*settled) // the appends of that time
 		l.restarts = append(l.restarts, span{pods[i].name, from, time.Now()})
 	}
 	took := time.Since(began)
@@ -54,7 +54,7 @@ func TestARollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	l.report(t)
 }
 
-// explain logs how the nodes see the log, where the test has failed.
+// explain logs the status of the nodes if the test has failed.
 func explain(t *testing.T, pods []*pod) {
 	if !t.Failed() {
 		return
@@ -68,8 +68,8 @@ func explain(t *testing.T, pods []*pod) {
 	}
 }
 
-// roll replaces a pod. It is behind the Service while it goes on before it
-// stops, the worst that can be: in truth most callers know sooner.
+// roll replaces a pod. The pod stays in the Service during preStop, which is the
+// worst case: in a cluster most callers learn of the removal earlier.
 func roll(t *testing.T, p *pod, front *service, preStop func()) {
 	t.Helper()
 	began := time.Now()
@@ -92,7 +92,7 @@ func roll(t *testing.T, p *pod, front *service, preStop func()) {
 		ended.Sub(signalled).Round(time.Millisecond), time.Since(ended).Round(time.Millisecond))
 }
 
-// A demand is how much callers want.
+// A demand is the load of the callers.
 type demand struct {
 	rate      int // appends in a second, by all writers
 	sessions  int
@@ -100,7 +100,7 @@ type demand struct {
 	followers int // of all sessions together
 }
 
-// A load is callers that write and follow until they are told to end.
+// A load is a set of callers that append and follow until stop is called.
 type load struct {
 	demand
 	client   *api.Client
@@ -117,7 +117,7 @@ type load struct {
 	events  []*seen // of each follower
 }
 
-// A span is the time that the restart of a node took, until callers had settled.
+// A span is the time of a node's restart, including minReady.
 type span struct {
 	node     string
 	from, to time.Time
@@ -129,12 +129,12 @@ type ack struct {
 	took         time.Duration
 }
 
-// seen is what a follower was sent.
+// seen is what a follower received.
 type seen struct {
 	session  string
 	last     core.Cursor
 	records  int
-	lost     int // records that it should have had before others
+	lost     int // records that were skipped
 	repeated int
 	at       time.Time
 	silence  time.Duration // the longest
@@ -169,7 +169,7 @@ func startLoad(t *testing.T, c *api.Client, o demand) *load {
 	return l
 }
 
-// write is an agent: it appends to its session, at its share of the rate, until ctx ends.
+// write appends to a session, at its share of the rate, until ctx ends.
 func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
 	tick := time.NewTicker(time.Second * time.Duration(len(l.ids)*l.writers) / time.Duration(l.rate))
 	defer tick.Stop()
@@ -197,8 +197,8 @@ func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
 	}
 }
 
-// append stores a line as any caller would: where it was not stored, or nobody
-// knows, the same goes again.
+// append stores a line. If it was not stored, or the outcome is unknown, append
+// retries with the same key.
 func (l *load) append(t *testing.T, id, key string) error {
 	line := []byte(harness.Message("user", key))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.Patience)
@@ -221,7 +221,7 @@ func (l *load) append(t *testing.T, id, key string) error {
 	}
 }
 
-// follow notes what a follower of a session is sent, and what it should not be.
+// follow records what a follower of a session receives, with gaps and duplicates.
 func (l *load) follow(t *testing.T, s *seen) {
 	err := l.client.Follow(t.Context(), s.session, core.Cursor{}, true, func(ev api.Event) error {
 		l.mu.Lock()
@@ -245,7 +245,7 @@ func (l *load) follow(t *testing.T, s *seen) {
 	}
 }
 
-// await returns once n more appends have been answered.
+// await waits until n more appends have been answered.
 func (l *load) await(t *testing.T, n int) {
 	t.Helper()
 	l.until(t, fmt.Sprintf("%d more appends", n), func() func() bool {
@@ -254,7 +254,7 @@ func (l *load) await(t *testing.T, n int) {
 	})
 }
 
-// until returns once what begin returns is true. Both are called under the lock.
+// until waits for the condition that begin returns. Both are called with the lock.
 func (l *load) until(t *testing.T, what string, begin func() func() bool) {
 	t.Helper()
 	late := time.AfterFunc(2*harness.Patience, l.changed.Broadcast)
@@ -269,7 +269,7 @@ func (l *load) until(t *testing.T, what string, begin func() func() bool) {
 	}
 }
 
-// finish ends the writers, and returns once each follower has all there is.
+// finish stops the writers and waits until each follower has received everything.
 func (l *load) finish(t *testing.T) {
 	t.Helper()
 	l.stop()
@@ -292,12 +292,12 @@ func (l *load) finish(t *testing.T) {
 			t.Errorf("a follower of %s is at %s, and its end is %s", s.session, s.last, ends[s.session])
 		}
 		if s.lost+s.repeated > 0 {
-			t.Errorf("a follower of %s was not sent %d records, and %d again", s.session, s.lost, s.repeated)
+			t.Errorf("a follower of %s missed %d records, and received %d twice", s.session, s.lost, s.repeated)
 		}
 	}
 }
 
-// check holds the sessions to what was answered: each line once.
+// check verifies that each acknowledged line is stored exactly once.
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	for _, id := range l.ids {
@@ -309,16 +309,16 @@ func (l *load) check(t *testing.T) {
 			}
 			acked++
 			if n := bytes.Count(file, []byte(a.key)); n != 1 {
-				t.Errorf("%s was answered, and is there %d times", a.key, n)
+				t.Errorf("%s was acknowledged, and is stored %d times", a.key, n)
 			}
 		}
 		if n := bytes.Count(file, []byte(id+"/")); n != acked {
-			t.Errorf("%s has %d lines, and %d were answered", id, n, acked)
+			t.Errorf("%s has %d lines, and %d were acknowledged", id, n, acked)
 		}
 	}
 }
 
-// report prints what callers had, and how long they had to wait.
+// report logs throughput and latencies.
 func (l *load) report(t *testing.T) {
 	t.Helper()
 	slices.SortFunc(l.acks, func(a, b ack) int { return a.at.Compare(b.at) })
@@ -336,8 +336,7 @@ func (l *load) report(t *testing.T) {
 	t.Logf("%d followers: %d records, %d lost, %d sent twice; one heard nothing for %v", len(l.events), records, lost, repeated, ms(silence))
 }
 
-// during says how long callers had to wait in r. The appends are in order of
-// their answers.
+// during returns the latencies in r. The appends are in the order of their answers.
 func (l *load) during(r span) string {
 	var took []time.Duration
 	var pause time.Duration

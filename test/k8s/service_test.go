@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// A service is one address for several pods, as a Service of Kubernetes is: a
-// new connection goes to one of those that are behind it just then, and stays
-// there, also when that pod is behind it no more.
+// A service is one address for several pods, as a Service of Kubernetes is. A new
+// connection goes to one of its current pods and stays there, also after that pod
+// has left the service.
 type service struct {
 	ln net.Listener
 
@@ -60,8 +60,7 @@ func (s *service) pick() string {
 	return s.pods[s.next%len(s.pods)]
 }
 
-// forward joins a connection to a pod. Nobody tries another one: who called
-// does.
+// forward connects a caller to a pod. If that fails, the caller must retry.
 func (s *service) forward(caller net.Conn) {
 	defer caller.Close()
 	pod, err := net.Dial("tcp", s.pick())

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "the rolling restart at its full rate")
+	long = flag.Bool("long", false, "run the rolling restart at its full rate")
 	rate = flag.Int("rate", 500, "appends/s of the long rolling restart")
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m))
 }
 
-// newWorld is what an overlay needs: its Secret, and the servers that it names.
+// newWorld returns what an overlay needs: its Secret and its servers.
 func newWorld(t *testing.T, overlay string) *world {
 	t.Helper()
 	w := &world{
@@ -44,7 +44,7 @@ func newWorld(t *testing.T, overlay string) *world {
 	}
 	w.names["https://s3.example.com"] = s3.Endpoint
 	w.secret["s3-access-key"], w.secret["s3-secret-key"] = s3.AccessKey, s3.SecretKey
-	w.env = []string{"SSL_CERT_FILE=" + s3.CAFile} // in the image: the public ones
+	w.env = []string{"SSL_CERT_FILE=" + s3.CAFile} // the image has the public authorities
 	switch overlay {
 	case "cluster":
 		w.secret["cluster-secret"] = rand.Text()
@@ -56,8 +56,8 @@ func newWorld(t *testing.T, overlay string) *world {
 	return w
 }
 
-// startNATS starts three servers that are a cluster with accounts, and returns
-// the URL of one, and credentials of a user whose account has JetStream.
+// startNATS starts a cluster of three servers with accounts. It returns the URL of
+// one server and the credentials of a user whose account has JetStream.
 func startNATS(t *testing.T) (at, creds string) {
 	t.Helper()
 	operator, system, account, user := key(t, nkeys.CreateOperator), key(t, nkeys.CreateAccount), key(t, nkeys.CreateAccount), key(t, nkeys.CreateUser)

@@ -1,4 +1,4 @@
-// Package monitoring holds the dashboard and the alerts in deploy/monitoring to
-// what a node really tells Prometheus, and to PromQL itself; and the alerts to
-// sample data, on which they must fire. It has tests alone.
+// Package monitoring checks the dashboard and the alerts in deploy/monitoring:
+// their queries are valid PromQL and use metrics that a node exports, and the
+// alerts fire on sample data. It has tests only.
 package monitoring

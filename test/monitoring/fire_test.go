@@ -16,7 +16,7 @@ import (
 
 const samples = "../../deploy/monitoring/alerts_test.yaml"
 
-// sampleData is a file of tests as promtool reads it, as far as it is used.
+// sampleData is the used part of a test file for promtool.
 type sampleData struct {
 	Tests []struct {
 		Name        string
@@ -30,15 +30,15 @@ type sampleData struct {
 	}
 }
 
-func TestAlertsFireOnSampleDataAndNotBeforeTheyShould(t *testing.T) {
+func TestAlertsFireOnSampleDataInTime(t *testing.T) {
 	t.Parallel()
 	if said, ok := fire(t, samples); !ok {
 		t.Error(said)
 	}
 }
 
-// The test above must notice what is wrong, or it shows nothing.
-func TestAlertsThatDoOtherwiseAreNoticed(t *testing.T) {
+// TestWrongAlertsFailOnSampleData shows that the test above can fail.
+func TestWrongAlertsFailOnSampleData(t *testing.T) {
 	t.Parallel()
 	rules := string(read(t, "../../deploy/monitoring/alerts.yaml"))
 	for alert, change := range map[string][2]string{
@@ -64,8 +64,9 @@ func TestAlertsThatDoOtherwiseAreNoticed(t *testing.T) {
 	}
 }
 
-// Each alert has series that make it fire, a time at which they do not yet, and
-// a node or shard beside it for which it never does; of metrics that there are.
+// TestEveryAlertHasSampleData checks that each alert has series of existing metrics
+// that make it fire, a time before it fires, and another node or shard for which it
+// never fires.
 func TestEveryAlertHasSampleData(t *testing.T) {
 	t.Parallel()
 	var data sampleData
@@ -129,8 +130,8 @@ func seriesOf(text string) (name string, labels map[string]string) {
 	return name, labels
 }
 
-// fire has the engine of Prometheus run a file of tests. It returns what alerts
-// do otherwise than they should.
+// fire runs a test file with the engine of Prometheus. It returns the differences
+// from the expected alerts.
 func fire(t *testing.T, path string) (said string, ok bool) {
 	t.Helper()
 	path, err := filepath.Abs(path)

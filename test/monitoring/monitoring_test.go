@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// rules is a rule file of Prometheus, as far as it is used.
+// rules is the used part of a rule file of Prometheus.
 type rules struct {
 	Groups []struct {
 		Name  string `yaml:"name"`
@@ -46,16 +46,16 @@ type dashboard struct {
 	}
 }
 
-// command is what an operator at a prompt can begin with.
+// command matches a command that an operator can run.
 var command = regexp.MustCompile("`(sessctl|curl|systemctl|journalctl) ")
 
-func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
+func TestEveryAlertIsCompleteAndDocumented(t *testing.T) {
 	t.Parallel()
 	book := string(read(t, "../../docs/OPERATIONS.md"))
 	seen := map[string]bool{}
 	for _, r := range alerts(t) {
 		if seen[r.Alert] || !strings.HasPrefix(r.Alert, "Sesslog") {
-			t.Errorf("%q is there twice, or is no name of ours", r.Alert)
+			t.Errorf("%q is a duplicate, or does not begin with Sesslog", r.Alert)
 		}
 		seen[r.Alert] = true
 		if r.Expr == "" || r.Annotations["summary"] == "" {
@@ -77,50 +77,50 @@ func TestEveryAlertIsWholeAndHasItsPlaceInTheRunbook(t *testing.T) {
 		}
 		for _, part := range []string{"* **Means**: ", "* **Look**: ", "* **Do**: "} {
 			if !strings.Contains(entry, part) {
-				t.Errorf("of %s the runbook does not say: %s", r.Alert, part)
+				t.Errorf("the runbook entry of %s lacks %q", r.Alert, part)
 			}
 		}
 		if !command.MatchString(entry) {
-			t.Errorf("of %s the runbook names no command", r.Alert)
+			t.Errorf("the runbook entry of %s has no command", r.Alert)
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Sesslog\w+)$`).FindAllStringSubmatch(book, -1) {
 		if !seen[m[1]] {
-			t.Errorf("the runbook has %s, which is no alert", m[1])
+			t.Errorf("the runbook has %s, which is not an alert", m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile(`\]\(#([a-z-]+)\)`).FindAllStringSubmatch(book, -1) {
 		if !slices.Contains(anchors(book), m[1]) {
-			t.Errorf("the runbook points to #%s, which is not there", m[1])
+			t.Errorf("the runbook links to #%s, which does not exist", m[1])
 		}
 	}
 }
 
-func TestTheDashboardIsWhole(t *testing.T) {
+func TestDashboardIsComplete(t *testing.T) {
 	t.Parallel()
 	d := board(t)
 	if d.UID == "" || d.Title == "" || len(d.Templating.List) == 0 {
-		t.Error("it lacks a uid, a title or its variables")
+		t.Error("the dashboard lacks a uid, a title or variables")
 	}
 	ids := map[int]bool{}
 	type cell struct{ x, y int }
 	taken := map[cell]string{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Title == "" {
-			t.Errorf("panel %d %q: an id that is there already, or no title", p.ID, p.Title)
+			t.Errorf("panel %d %q: duplicate id, or no title", p.ID, p.Title)
 		}
 		ids[p.ID] = true
 		if p.Type != "row" && len(p.Targets) == 0 {
-			t.Errorf("%q asks for nothing", p.Title)
+			t.Errorf("%q has no query", p.Title)
 		}
 		g := p.GridPos
 		if g.W < 1 || g.H < 1 || g.X+g.W > 24 {
-			t.Errorf("%q lies outside: %+v", p.Title, g)
+			t.Errorf("%q is outside of the grid: %+v", p.Title, g)
 		}
 		for x := g.X; x < g.X+g.W; x++ {
 			for y := g.Y; y < g.Y+g.H; y++ {
 				if other := taken[cell{x, y}]; other != "" {
-					t.Fatalf("%q lies on %q", p.Title, other)
+					t.Fatalf("%q overlaps %q", p.Title, other)
 				}
 				taken[cell{x, y}] = p.Title
 			}
@@ -128,23 +128,23 @@ func TestTheDashboardIsWhole(t *testing.T) {
 		refs := map[string]bool{}
 		for _, q := range p.Targets {
 			if q.Expr == "" || refs[q.RefID] {
-				t.Errorf("%q: target %q is empty, or there twice", p.Title, q.RefID)
+				t.Errorf("%q: target %q is empty or a duplicate", p.Title, q.RefID)
 			}
 			refs[q.RefID] = true
 		}
 	}
 }
 
-// What a dashboard asks for and nobody has, is an empty graph; what an alert
-// asks for and nobody has, never fires.
-func TestEveryQueryParsesAndAsksForWhatThereIs(t *testing.T) {
+// A query of a metric that no node exports gives an empty graph, or an alert that
+// never fires.
+func TestQueriesUseExportedMetrics(t *testing.T) {
 	t.Parallel()
 	known := metrics(t)
 	var names, exprs []string
 	for _, r := range alerts(t) {
 		names, exprs = append(names, r.Alert), append(exprs, r.Expr)
 	}
-	// What Grafana fills in.
+	// The variables that Grafana replaces.
 	fill := strings.NewReplacer("$__rate_interval", "5m", "$__range", "6h", "$job", "sesslog", "$instance", ".*")
 	for _, p := range board(t).Panels {
 		for _, q := range p.Targets {
@@ -161,14 +161,14 @@ func TestEveryQueryParsesAndAsksForWhatThereIs(t *testing.T) {
 		for _, name := range p.Metrics {
 			of, ok := find(known, name)
 			if !ok {
-				t.Errorf("%s asks for %s, which no node has", names[i], name)
+				t.Errorf("%s uses %s, which no node exports", names[i], name)
 			}
 			labels = append(labels, of...)
 			used[name] = true
 		}
 		for _, label := range p.Labels {
 			if !slices.Contains(labels, label) && !slices.Contains([]string{"job", "instance", "le"}, label) {
-				t.Errorf("%s asks for label %s, which none of %v has", names[i], label, p.Metrics)
+				t.Errorf("%s uses label %s, which none of %v has", names[i], label, p.Metrics)
 			}
 		}
 	}
@@ -177,18 +177,18 @@ func TestEveryQueryParsesAndAsksForWhatThereIs(t *testing.T) {
 	}
 }
 
-// The parser must refuse what is wrong, or the test above shows nothing.
-func TestTheParserRefusesWhatIsWrong(t *testing.T) {
+// TestParserRejectsInvalidQueries shows that the test above can fail.
+func TestParserRejectsInvalidQueries(t *testing.T) {
 	t.Parallel()
 	for _, p := range parse(t, []string{"rate(x)", "sum by (", "x{a=}"}) {
 		if p.Error == "" {
-			t.Errorf("it took %+v", p)
+			t.Errorf("the parser accepts %+v", p)
 		}
 	}
 }
 
-// metrics are the names and labels that docs/METRICS.md lists, which a test of
-// sessnode holds to a running node.
+// metrics returns the names and labels of docs/METRICS.md, which a test of sessnode
+// compares with a running node.
 func metrics(t *testing.T) map[string][]string {
 	all := map[string][]string{}
 	row := regexp.MustCompile("(?m)^\\| `(sesslog_\\w+)` \\| (\\w+) \\| ([^|]*) \\|")
@@ -213,7 +213,7 @@ func metrics(t *testing.T) map[string][]string {
 
 // find returns a metric's own labels.
 func find(known map[string][]string, name string) ([]string, bool) {
-	switch name { // what Prometheus and its Go library add
+	switch name { // added by Prometheus and its Go library
 	case "up", "process_start_time_seconds", "process_resident_memory_bytes", "process_cpu_seconds_total", "go_goroutines":
 		return nil, true
 	}
@@ -271,7 +271,7 @@ type parsed struct {
 	Metrics, Labels []string
 }
 
-// parse has Prometheus' own parser read exprs. It is a module of its own.
+// parse parses exprs with the parser of Prometheus, which is in a module of its own.
 func parse(t *testing.T, exprs []string) []parsed {
 	t.Helper()
 	in, err := json.Marshal(exprs)
@@ -282,7 +282,7 @@ func parse(t *testing.T, exprs []string) []parsed {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "run", ".")
 	cmd.Dir = "promql"
-	// The flags and the workspace of the module under test are not the parser's.
+	// Do not inherit the flags and the workspace of this module.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
 	cmd.Stdin = bytes.NewReader(in)
 	var complaint strings.Builder

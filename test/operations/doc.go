@@ -1,4 +1,4 @@
-// Package operations types the commands of docs/OPERATIONS.md, as they stand
-// there, in shells on hosts of its own, and looks whether what the document
-// promises came of it. It has tests alone.
+// Package operations runs the commands of docs/OPERATIONS.md unchanged, in shells
+// on simulated hosts, and checks the results that the document promises. It has
+// tests only.
 package operations

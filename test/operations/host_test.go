@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// patience is how long a block may take. Nothing but a failure takes as long.
-const patience = 3 * time.Minute
+// blockTimeout is the time limit of a block. Only a failing block takes as long.
+const blockTimeout = 3 * time.Minute
 
-// shell runs the files that it is named, one after the other, and says on
-// descriptor 3 that each went well. The first command that fails ends it. A
-// shell whose input ends was left by its test, also by one that was killed: it
-// takes its whole group along.
+// shell runs the files that its input names, one after the other, and reports
+// the success of each on descriptor 3. The first command that fails ends it. When
+// its input ends, because the test ended or was killed, it kills its process
+// group.
 const shell = `trap 'kill -KILL 0' EXIT
 while read -r file; do
 	set -e -o pipefail
@@ -27,17 +27,16 @@ while read -r file; do
 	echo ok >&3
 done`
 
-// A host is a place with a home directory and a shell that somebody types into.
-// What the shell has in the background runs until the test ends.
+// A host is a home directory and a shell. Background processes of the shell run
+// until the test ends.
 type host struct {
 	name, home string
-	typed      int
+	blocks     int            // that were run
 	in         *os.File       // the shell's standard input
-	done       *bufio.Scanner // a line for each file that went well
+	done       *bufio.Scanner // a line for each file that succeeded
 }
 
-// newHost starts a shell with nothing of this process's own environment but the
-// path to the system's programs.
+// newHost starts a shell that inherits only PATH from this process.
 func newHost(t *testing.T, name string, env ...string) *host {
 	t.Helper()
 	h := &host{name: name, home: t.TempDir()}
@@ -63,26 +62,26 @@ func newHost(t *testing.T, name string, env ...string) *host {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []*os.File{in, screen, done} { // the shell has its own
+	for _, f := range []*os.File{in, screen, done} { // the shell has copies
 		_ = f.Close()
 	}
 	t.Cleanup(func() {
 		_ = h.in.Close()
-		_ = cmd.Wait() // it ends by its own signal
+		_ = cmd.Wait() // the shell kills itself
 		_ = report.Close()
 		if t.Failed() {
-			t.Logf("the screen of %s:\n%s\nits node's log:\n%s", name, h.read("screen"), h.read("sesslog/sessnode.log"))
+			t.Logf("the output on %s:\n%s\nthe log of its node:\n%s", name, h.read("screen"), h.read("sesslog/sessnode.log"))
 		}
 	})
 	return h
 }
 
-// types gives text to the shell, and returns what came onto the screen when all
-// of it has run. A command that fails ends the test.
+// types runs text in the shell and returns its output. If a command fails, the
+// test fails.
 func (h *host) types(t *testing.T, line int, text string) string {
 	t.Helper()
-	h.typed++
-	file := h.path(fmt.Sprintf("block-%02d", h.typed))
+	h.blocks++
+	file := h.path(fmt.Sprintf("block-%02d", h.blocks))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +96,8 @@ func (h *host) types(t *testing.T, line int, text string) string {
 		if !ok {
 			t.Fatalf("on %s a command of the block at line %d fails:\n%s", h.name, line, h.read("screen")[before:])
 		}
-	case <-time.After(patience):
-		t.Fatalf("on %s the block at line %d does not end:\n%s", h.name, line, h.read("screen")[before:])
+	case <-time.After(blockTimeout):
+		t.Fatalf("on %s the block at line %d timed out:\n%s", h.name, line, h.read("screen")[before:])
 	}
 	t.Logf("on %s, line %d: %v", h.name, line, time.Since(began).Round(time.Millisecond))
 	return h.read("screen")[before:]
@@ -106,7 +105,7 @@ func (h *host) types(t *testing.T, line int, text string) string {
 
 func (h *host) path(name string) string { return filepath.Join(h.home, name) }
 
-// read returns a file of the host's home, empty where there is none.
+// read returns a file of the host's home, or "" if it does not exist.
 func (h *host) read(name string) string {
 	b, _ := os.ReadFile(h.path(name))
 	return string(b)

@@ -17,11 +17,11 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// programs are what an archive holds.
+// programs are the files of an archive.
 var programs = []string{"sessnode", "sessctl"}
 
 // archive packs the programs as deploy/release does, stamped with a version, and
-// returns where. The stamp is written over the build's own: that spares a build.
+// returns the path. It overwrites the version in the binaries to avoid a build.
 func archive(t *testing.T, version string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sesslog-"+version+"-linux-amd64.tar.gz")
@@ -55,8 +55,8 @@ func pack(w *tar.Writer, name string, program []byte) error {
 	return err
 }
 
-// stamped is a program that says it is of that version. What the go command gave
-// it may be longer.
+// stamped returns a program with that version in place of the one from the go
+// command, which must not be shorter.
 func stamped(t *testing.T, program, version string) []byte {
 	t.Helper()
 	path := harness.Binary(t, program)
@@ -66,7 +66,7 @@ func stamped(t *testing.T, program, version string) []byte {
 	}
 	more := len(info.Main.Version) - len(version)
 	if more < 0 {
-		t.Fatalf("version %s does not fit over %s", version, info.Main.Version)
+		t.Fatalf("version %s is longer than %s", version, info.Main.Version)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func stamped(t *testing.T, program, version string) []byte {
 	mark := "mod\t" + info.Main.Path + "\t"
 	old, stamp := mark+info.Main.Version, mark+version+strings.Repeat("+", more)
 	if !bytes.Contains(b, []byte(old)) {
-		t.Fatalf("%s does not hold its version", program)
+		t.Fatalf("%s does not contain its version", program)
 	}
 	return bytes.ReplaceAll(b, []byte(old), []byte(stamp))
 }

@@ -20,24 +20,24 @@ import (
 
 const document = "../../docs/OPERATIONS.md"
 
-// versions are those of the walk: before the upgrade and after.
+// versions are the ones before and after the upgrade of the walkthrough.
 var versions = []string{"v0.10.0", "v0.11.0"}
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// TestTheWholeWayAsTheDocumentHasIt types the walk of docs/OPERATIONS.md. Only
-// its first block, which is the reader's to fill in, is filled in; hosts are
-// addresses of this one's loopback network, each with a home and a shell.
+// TestDocumentedWalkthrough runs the walkthrough of docs/OPERATIONS.md. It only
+// fills in the first block, which the reader fills in. Hosts are loopback
+// addresses, each with a home and a shell.
 //
-// What was imported into the first node is at the end in the upgraded cluster,
-// byte for byte: the document's session, and a larger one with images.
-func TestTheWholeWayAsTheDocumentHasIt(t *testing.T) {
+// The sessions that were imported into the first node, the one of the document and
+// a larger one with images, are byte-identical in the upgraded cluster.
+func TestDocumentedWalkthrough(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it starts six nodes, and three of them twice")
+		t.Skip("starts six nodes, three of them twice")
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("there is no bash here")
+		t.Skip("bash is not installed")
 	}
 	walk := walkOf(t)
 	hosts := startHosts(t, settings(walk))
@@ -46,7 +46,7 @@ func TestTheWholeWayAsTheDocumentHasIt(t *testing.T) {
 		for name := range strings.FieldsSeq(step.At) {
 			h := hosts[name]
 			if h == nil {
-				t.Fatalf("line %d: there is no host %q", step.Line, name)
+				t.Fatalf("line %d: unknown host %q", step.Line, name)
 			}
 			look(t, hosts, h, step, h.types(t, step.Line, step.Text), file)
 		}
@@ -59,8 +59,8 @@ func TestTheWholeWayAsTheDocumentHasIt(t *testing.T) {
 	same(t, "the large session", n1.read("sesslog/large.jsonl"), string(file.Bytes))
 }
 
-// look does what the document leaves to its reader after a step: to bring in a
-// session of their own, to see what is on the screen, and to compare.
+// look does what the document leaves to the reader after a step: to import a
+// session, to read the output, and to compare.
 func look(t *testing.T, hosts map[string]*host, h *host, step blocks.Block, screen string, file *harness.File) {
 	t.Helper()
 	has := func(part string) bool { return strings.Contains(step.Text, part) }
@@ -82,13 +82,13 @@ func look(t *testing.T, hosts map[string]*host, h *host, step blocks.Block, scre
 	}
 }
 
-// says types a command and looks for what it should print.
+// says runs a command and checks that it prints the parts.
 func says(t *testing.T, h *host, command string, parts ...string) {
 	t.Helper()
 	screen := h.types(t, 0, command+"\n")
 	for _, part := range parts {
 		if !strings.Contains(screen, part) {
-			t.Errorf("on %s, %s does not say %q:\n%s", h.name, command, part, screen)
+			t.Errorf("on %s, %s does not print %q:\n%s", h.name, command, part, screen)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func says(t *testing.T, h *host, command string, parts ...string) {
 func same(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s has %d bytes where there should be %d, or others", what, len(got), len(want))
+		t.Errorf("%s has %d bytes, want %d, or they differ", what, len(got), len(want))
 	}
 }
 
-// walkOf are the blocks of the walk, in order.
+// walkOf returns the blocks of the walkthrough, in order.
 func walkOf(t *testing.T) []blocks.Block {
 	t.Helper()
 	all, err := blocks.Read(document)
@@ -114,12 +114,12 @@ func walkOf(t *testing.T) []blocks.Block {
 		}
 	}
 	if len(walk) < 15 || walk[0].At != "settings" {
-		t.Fatalf("%s has a walk of %d blocks", document, len(walk))
+		t.Fatalf("the walkthrough of %s has %d blocks", document, len(walk))
 	}
 	return walk
 }
 
-// settings are the names that the reader gives a value to in the first block.
+// settings returns the names of the variables in the first block.
 func settings(walk []blocks.Block) (names []string) {
 	for _, m := range regexp.MustCompile(`\b([A-Z][A-Z0-9_]+)=`).FindAllStringSubmatch(walk[0].Text, -1) {
 		names = append(names, m[1])
@@ -127,7 +127,7 @@ func settings(walk []blocks.Block) (names []string) {
 	return names
 }
 
-// startHosts makes the hosts of the walk and fills in the first block on each.
+// startHosts starts the hosts and runs the first block, filled in, on each.
 func startHosts(t *testing.T, names []string) map[string]*host {
 	t.Helper()
 	store := s3server.Start(t)
@@ -154,7 +154,7 @@ func startHosts(t *testing.T, names []string) map[string]*host {
 		var block strings.Builder
 		for _, name := range names {
 			if values[name] == "" {
-				t.Fatalf("there is no value for %s", name)
+				t.Fatalf("no value for %s", name)
 			}
 			fmt.Fprintf(&block, "export %s=%s\n", name, values[name])
 		}
@@ -169,9 +169,8 @@ func startHosts(t *testing.T, names []string) map[string]*host {
 	return hosts
 }
 
-// freeNetwork is the beginning of four loopback addresses that nobody uses. All
-// of 127.0.0.0/8 is loopback, so that there are enough of them for the ports to
-// be the document's own.
+// freeNetwork returns the prefix of four unused loopback addresses. All of
+// 127.0.0.0/8 is loopback, so the hosts can use the ports of the document.
 func freeNetwork(t *testing.T) string {
 	t.Helper()
 	for range 100 {

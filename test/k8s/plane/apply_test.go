@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is what an overlay renders to. The module test/k8s/render holds it
-// to the overlay.
+// manifest returns the rendered file of an overlay. The module test/k8s/render
+// checks that it is current.
 func manifest(t *testing.T, overlay string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../../deploy/k8s/rendered/" + overlay + ".yaml")
@@ -30,7 +30,7 @@ func manifest(t *testing.T, overlay string) string {
 	return string(b)
 }
 
-// withImage is a manifest with another image, which it names once.
+// withImage replaces the image of a manifest, which has it once.
 func withImage(t *testing.T, text, image string) string {
 	t.Helper()
 	return replaceOnce(t, text, "image: sesslog:dev", "image: "+image)
@@ -44,12 +44,12 @@ func replaceOnce(t *testing.T, text, from, to string) string {
 	return strings.Replace(text, from, to, 1)
 }
 
-// us is who applies manifests, as the server notes it beside each field.
+// us is the field manager that applies manifests.
 const us = "sesslog-test"
 
-// apply has the server take a manifest: each object by a server-side apply that
-// is strict, so that it knows every field, and that takes no field from anybody
-// else. It returns the objects as they are then.
+// apply applies a manifest: each object by a strict server-side apply, which rejects
+// unknown fields and conflicts with other field managers. It returns the resulting
+// objects.
 func (p *plane) apply(ctx context.Context, text string, options ...func(*metav1.PatchOptions)) ([]*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: us, FieldValidation: metav1.FieldValidationStrict, Force: new(false)}
 	for _, option := range options {
@@ -70,10 +70,10 @@ func (p *plane) apply(ctx context.Context, text string, options ...func(*metav1.
 	return all, nil
 }
 
-// dryRun has the server judge everything, and store nothing.
+// dryRun validates everything and stores nothing.
 func dryRun(o *metav1.PatchOptions) { o.DryRun = []string{metav1.DryRunAll} }
 
-// force takes fields that others have set.
+// force takes over fields of other field managers.
 func force(o *metav1.PatchOptions) { o.Force = new(true) }
 
 // resource is where the object of a document belongs.
@@ -93,7 +93,7 @@ func (p *plane) resource(doc string) (dynamic.ResourceInterface, *unstructured.U
 	return p.any.Resource(mapping.Resource).Namespace(namespace), u, nil
 }
 
-// mustApply fails the test where something is refused, or warned of.
+// mustApply fails the test on an error or a warning.
 func (p *plane) mustApply(t *testing.T, text string, options ...func(*metav1.PatchOptions)) []*unstructured.Unstructured {
 	t.Helper()
 	all, err := p.apply(t.Context(), text, options...)
@@ -106,8 +106,8 @@ func (p *plane) mustApply(t *testing.T, text string, options ...func(*metav1.Pat
 	return all
 }
 
-// changesNothing applies a manifest that was applied: no object changes but for
-// what controllers write into its status.
+// changesNothing applies a manifest again: no object changes, except for what
+// controllers write.
 func (p *plane) changesNothing(t *testing.T, text string, before []*unstructured.Unstructured) {
 	t.Helper()
 	for i, after := range p.mustApply(t, text) {
@@ -148,12 +148,11 @@ var (
 	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// rolledOut waits until the workload has n pods as it is to have them, each
-// available, and no others.
+// rolledOut waits until the workload has exactly n pods, all current and available.
 func (p *plane) rolledOut(t *testing.T, workload schema.GroupVersionResource, n int64) {
 	t.Helper()
 	await(t, fmt.Sprintf("%s/sessnode has %d pods", workload.Resource, n), func(ctx context.Context) error {
-		// What the status says may be of before a pod was told to go.
+		// The status may be older than the deletion of a pod.
 		if pods := p.pods(ctx, t); len(pods) != int(n) || slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !available(&p) }) {
 			return fmt.Errorf("%d pods, or not all available", len(pods))
 		}

@@ -90,7 +90,7 @@ func build(dir, program string) error {
 }
 
 // The version is said twice, and the second one is what the programs say.
-func TestProgramsSayTheVersionThatTheyAre(t *testing.T) {
+func TestProgramsReportTheirVersion(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestClusterIsThreeNodesOfWhichTwoAreThere(t *testing.T) {
+func TestClusterKeepsTwoOfThreeNodes(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	text := manifest(t, "cluster")

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestExternalIsAsManyNodesAsAreWanted(t *testing.T) {
+func TestExternalScales(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	text := manifest(t, "external")

@@ -41,7 +41,7 @@ func (p *plane) pod(t *testing.T, name string) *corev1.Pod {
 	return pod
 }
 
-// available says whether callers find a node at the pod.
+// available reports whether the pod serves callers.
 func available(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && condition(pod, corev1.PodReady).Status == corev1.ConditionTrue
 }
@@ -150,13 +150,13 @@ func (p *plane) refusesToEvict(t *testing.T, name string) {
 	}
 }
 
-// A history is every state that the pods were in, one after the other.
+// A history is the sequence of states of the pods.
 type history struct {
 	mu     sync.Mutex
 	states []map[string]state
 }
 
-// A state is what can be said of a pod.
+// A state describes a pod.
 type state struct {
 	uid       types.UID
 	image     string
@@ -165,7 +165,7 @@ type state struct {
 	going     bool
 }
 
-// watch records what becomes of the pods until the test ends.
+// watch records the states of the pods until the test ends.
 func (p *plane) watch(t *testing.T) *history {
 	t.Helper()
 	list, err := p.CoreV1().Pods(namespace).List(t.Context(), nodes)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// patience is for a machine that has much else to do.
-const patience = 3 * time.Minute
+// readyTimeout leaves time for a busy machine.
+const readyTimeout = 3 * time.Minute
 
-// A process is a program that was started, and what it says.
+// A process is a started program and its log.
 type process struct {
 	name string
 	log  string        // the file
@@ -38,7 +38,7 @@ func launch(t *testing.T, dir, name string, args ...string) *process {
 	}
 	defer log.Close() // the program has its own
 	cmd := exec.Command(filepath.Join(bin, name), args...)
-	// Nothing of who runs the tests: no proxy, no kubeconfig.
+	// Nothing from the environment of the tests: no proxy, no kubeconfig.
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = log, log
 	dieWithParent(cmd)
@@ -50,7 +50,7 @@ func launch(t *testing.T, dir, name string, args ...string) *process {
 		_ = cmd.Wait() // the log says why
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it fails only for the dead
+		_ = cmd.Process.Kill() // it fails only if the process has ended
 		<-p.done
 		if t.Failed() {
 			t.Logf("the end of what %s says:\n%s", name, p.tail(4<<10))
@@ -85,8 +85,8 @@ func (p *process) ready(t *testing.T, probe func(context.Context) error) error {
 	return died
 }
 
-// listening starts a program on a free port of the loopback interface. Between
-// the look and the start another may take it: then there is another port.
+// listening starts a program on a free port of the loopback interface. If another
+// process takes the port before the start, listening tries another one.
 func listening(t *testing.T, start func(port string) *process, probe func(ctx context.Context, port string) error) (port string) {
 	t.Helper()
 	for tries := 1; ; tries++ {
@@ -118,10 +118,10 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// await returns once look has nothing to complain about.
+// await waits until look returns no error.
 func await(t *testing.T, what string, look func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), readyTimeout)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -133,7 +133,7 @@ func await(t *testing.T, what string, look func(context.Context) error) {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			t.Fatalf("%s: not within %v: %v", what, patience, err)
+			t.Fatalf("%s: not within %v: %v", what, readyTimeout, err)
 		}
 	}
 }

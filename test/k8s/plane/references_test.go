@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// holdsTogether follows what the live objects name: Secret, config map, claims,
-// ports. A kubelet would, and kwok does not.
+// holdsTogether resolves the references of the live objects: Secret, config map,
+// claims, ports. A kubelet does so, and kwok does not.
 func (p *plane) holdsTogether(t *testing.T) {
 	t.Helper()
 	pods := p.pods(t.Context(), t)
@@ -99,7 +99,7 @@ func (p *plane) guardsEveryPod(t *testing.T, pods []corev1.Pod) {
 	}
 }
 
-// serves waits until exactly these pods are behind a Service, ready to be asked.
+// serves waits until exactly these pods are ready in a Service.
 func (p *plane) serves(t *testing.T, service, port string, pods []corev1.Pod) {
 	t.Helper()
 	var want []string

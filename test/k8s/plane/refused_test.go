@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// That the server takes the manifests means something, because of what it does
-// not take.
-func TestTheServerRefusesWhatIsWrong(t *testing.T) {
+// The server must reject invalid manifests, or accepting the real ones shows
+// nothing.
+func TestServerRejectsInvalidManifests(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	text := manifest(t, "cluster")
@@ -33,9 +33,9 @@ func TestTheServerRefusesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The namespace lets only restricted pods in: the manifests' are, and the same
-// ones with a right more are not.
-func TestOnlyRestrictedPodsAreLetIn(t *testing.T) {
+// The namespace admits only restricted pods: those of the manifests, but not the
+// same ones with one more privilege.
+func TestNamespaceAdmitsOnlyRestrictedPods(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	for _, overlay := range []string{"single", "cluster", "external"} {

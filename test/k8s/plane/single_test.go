@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestSingleIsOneNodeThatKeepsItsVolume(t *testing.T) {
+func TestSingleKeepsItsVolume(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	text := manifest(t, "single")

@@ -58,7 +58,7 @@ func TestPodsAreRestricted(t *testing.T) {
 }
 
 // What one object names, another one has.
-func TestNothingIsNamedThatIsNotThere(t *testing.T) {
+func TestReferencesExist(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
 		pod := labels.Set(o.pod.Labels)
@@ -139,7 +139,7 @@ const (
 	closeTime = 20 * time.Second
 )
 
-func TestANodeCanStopWithinItsTime(t *testing.T) {
+func TestNodeCanStopWithinItsGracePeriod(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
 		grace := time.Duration(*o.pod.Spec.TerminationGracePeriodSeconds) * time.Second
@@ -150,7 +150,7 @@ func TestANodeCanStopWithinItsTime(t *testing.T) {
 	})
 }
 
-func TestProbesAskForWhatTheyAreFor(t *testing.T) {
+func TestProbesUseTheirEndpoints(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
 		c := o.node(t)
@@ -179,7 +179,7 @@ func TestProbesAskForWhatTheyAreFor(t *testing.T) {
 	})
 }
 
-func TestGoKnowsHowMuchMemoryThereIs(t *testing.T) {
+func TestMemoryLimitOfGoMatchesThePod(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
 		c := o.node(t)
@@ -202,7 +202,7 @@ func TestGoKnowsHowMuchMemoryThereIs(t *testing.T) {
 
 // However pods are evicted, a cluster keeps its majority; and no drain waits
 // for ever.
-func TestBudgetLetsOneNodeGo(t *testing.T) {
+func TestDisruptionBudgetAllowsOneNode(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, o *overlay) {
 		if may := o.budget.Spec.MaxUnavailable; may == nil || *may != intstr.FromInt32(1) {
@@ -211,7 +211,7 @@ func TestBudgetLetsOneNodeGo(t *testing.T) {
 	})
 }
 
-func TestClusterIsThreeNodesThatFindEachOther(t *testing.T) {
+func TestClusterNodesFindEachOther(t *testing.T) {
 	t.Parallel()
 	o := sort(t, objects(t, "cluster"))
 	var conf struct {

@@ -26,7 +26,7 @@ const deploy = "../../../deploy/k8s"
 // overlays are the three ways to run.
 var overlays = []string{"single", "cluster", "external"}
 
-func TestWhatIsCommittedIsWhatKustomizeRenders(t *testing.T) {
+func TestRenderedFilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	for _, name := range overlays {
 		got := render(t, name)
@@ -49,7 +49,7 @@ func TestWhatIsCommittedIsWhatKustomizeRenders(t *testing.T) {
 
 // A strict decoder refuses members that a kind does not have, members that are
 // there twice, wrong types, and versions that are gone.
-func TestDecoderRefusesWhatKubernetesDoesNotKnow(t *testing.T) {
+func TestDecoderRejectsUnknownFields(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
 		"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selectr: {a: b}}",

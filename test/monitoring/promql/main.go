@@ -1,8 +1,7 @@
-// Command promql reads a JSON array of PromQL expressions and writes, for each,
-// what it asks for, or what is wrong with it. With the path of a file of tests,
-// such as promtool reads, it writes what alerts do otherwise than they should. It
-// is a module of its own, so that neither parser nor engine is a dependency of
-// the program.
+// Command promql reads a JSON array of PromQL expressions and writes for each its
+// metrics and labels, or its error. With the path of a test file for promtool, it
+// writes the differences from the expected alerts. It is a module of its own, so
+// that neither parser nor engine is a dependency of the programs.
 package main
 
 import (

@@ -10,11 +10,11 @@ import (
 // A Block is a piece of a document that a reader may type.
 type Block struct {
 	Line  int    // of its first line of text, from 1
-	At    string // what a comment right above it says: <!-- at: n1 --> gives n1
-	Lang  string // what the fence names; empty for a block that is indented, and for a span
+	At    string // n1 if the line above is the comment <!-- at: n1 -->
+	Lang  string // the language of the fence; empty for an indented block or a span
 	Text  string
-	Fence bool // it stands between fences
-	Span  bool // it is a code span in a line of text
+	Fence bool // a fenced block
+	Span  bool // a code span in a line of text
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 	spans = regexp.MustCompile("`([^`]+)`")
 )
 
-// Read returns the blocks and code spans of the document at path, in its order.
+// Read returns the blocks and code spans of the document at path, in order.
 func Read(path string) ([]Block, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -31,7 +31,8 @@ func Read(path string) ([]Block, error) {
 	return Parse(string(b))
 }
 
-// Parse is Read of a document's text.
+// Parse is like Read for the text of a document. A fenced block without an end is
+// an error.
 func Parse(text string) ([]Block, error) {
 	var all []Block
 	var open *Block // the block that the lines are in

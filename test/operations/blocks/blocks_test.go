@@ -30,7 +30,7 @@ const document = "# A page\n" +
 	"x: sessctl\n" +
 	"```\n"
 
-func TestBlocksAreFoundWhereTheyStand(t *testing.T) {
+func TestParseFindsBlocksAndSpans(t *testing.T) {
 	t.Parallel()
 	got, err := blocks.Parse(document)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestBlocksAreFoundWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestCallsAreWhatAShellWouldStart(t *testing.T) {
+func TestCallsParsesShellCommands(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
@@ -71,7 +71,7 @@ func TestCallsAreWhatAShellWouldStart(t *testing.T) {
 	}
 }
 
-func TestWhatNoShellWouldReadIsAnError(t *testing.T) {
+func TestInvalidShellIsAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(path, []byte("```sh\nsessctl ls | | x\n```\n"), 0o600); err != nil {

@@ -8,20 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A Call is a program with its arguments, as a shell would start it. What the
-// shell would put in place of a variable or a command is the word x.
+// A Call is a program call with its arguments. Expansions of variables and
+// commands are the word x.
 type Call struct {
 	Line  int
 	Args  []string
-	Prose bool // it is named in a line of text, where what it is done to may be left out
+	Prose bool // in a line of text, where arguments may be missing
 }
 
 func (c Call) String() string { return fmt.Sprintf("line %d: %s", c.Line, strings.Join(c.Args, " ")) }
 
-// Calls returns every call of the program in the blocks of the document at doc:
-// those of shell, those that are indented, and spans that begin with its name.
-// `go run ./cmd/PROGRAM` and a path count as its name. A block that no shell
-// would read is an error.
+// Calls returns every call of the program in the document at doc: in shell blocks,
+// in indented blocks, and in spans that begin with its name. The program may also
+// be called by a path or by `go run ./cmd/PROGRAM`. Invalid shell syntax is an
+// error.
 func Calls(doc, program string) ([]Call, error) {
 	all, err := Read(doc)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b Block) calls(program string) ([]Call, error) {
 	return calls, nil
 }
 
-// plain is a word without its quotes.
+// plain returns a word without its quotes.
 func plain(w *syntax.Word) string {
 	var out strings.Builder
 	var write func([]syntax.WordPart)

@@ -1,4 +1,3 @@
-// Package blocks reads the commands out of a Markdown document: its blocks of
-// shell, and what its text names in code spans. Tests run them, or hold them to
-// the programs, so that documents stay true.
+// Package blocks extracts the commands of a Markdown document: shell blocks and
+// code spans. Tests run them or parse them, so that documents stay correct.
 package blocks
