@@ -62,7 +62,7 @@ func TestAChangedLineIsAmended(t *testing.T) {
 	write(t, s.path, want)
 	s.flush(t)
 	s.inLog(t, want)
-	if n := notes(t, s.node, sessionID); len(n) > 0 || s.told.count(follow.Clashed) > 0 {
+	if n := notes(t, s.node, sessionID); len(n) > 0 || s.told.count(follow.Conflict) > 0 {
 		t.Error(n, s.told.all)
 	}
 }
@@ -165,7 +165,7 @@ func TestATitleWrittenInPlaceIsTheLogs(t *testing.T) {
 	add(t, s.path, said("b", "a", "two")+"\n")
 	want += said("b", "a", "two") + "\n"
 	until(t, "a line behind it", func() bool { return string(exported(t, s.node, sessionID)) == want })
-	if n := notes(t, s.node, sessionID); s.told.count(follow.Clashed) > 0 || len(n) > 1 {
+	if n := notes(t, s.node, sessionID); s.told.count(follow.Conflict) > 0 || len(n) > 1 {
 		t.Error(n, s.told.all)
 	}
 }
@@ -228,7 +228,7 @@ func TestAnOpenRathSessionIsFollowedToItsEnd(t *testing.T) {
 		f := s.Files()
 		return len(f) == 1 && f[0].Path == final && f[0].Session == id && f[0].Waiting == 0
 	})
-	if got := string(exported(t, s.node, id)); got != data || s.told.count(follow.Gone) > 0 {
+	if got := string(exported(t, s.node, id)); got != data || s.told.count(follow.FileRemoved) > 0 {
 		t.Error(got, s.told.all)
 	}
 }

@@ -152,7 +152,7 @@ func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
 	bob.run(t)
 	until(t, "bob to be told", func() bool { return bob.told.count(follow.Diverged) == 1 })
 	n := bob.told.first(follow.Diverged)
-	if !strings.HasPrefix(n.Text, "pi on ann went on with session "+sessionID) || !strings.Contains(n.Text, "sessctl resume") {
+	if !strings.HasPrefix(n.Text, "pi on ann continued session "+sessionID) || !strings.Contains(n.Text, "sessctl resume") {
 		t.Errorf("it says %s", n.Text)
 	}
 	until(t, "bob to hold its own head", isHeldBy(t, node, n.Head, "bob"))

@@ -1,27 +1,68 @@
-// Package follow brings what unmodified agents write to their session files into
-// the log, line by line, while they write it.
+// Package follow copies what unmodified agents write to their session files to the
+// log, line by line, while they write.
 //
-// A [Follower] follows directories and files ([Root]). Each complete line that
-// appears in one is in the log soon afterwards, in order and once. It reads those
-// files and never writes to them.
+// A [Follower] follows directories and files ([Root]). Each complete line of a file
+// is soon in the log, once and in order. A Follower reads files and never writes to
+// them.
 //
-// # What decides
+// # State
 //
-// The log does. Beside it there is a memory of how far each file was brought in
-// (package-internal, in [Config.State]), written after the log has acknowledged.
-// A memory that lags, or is gone, costs a comparison and neither loses nor
-// doubles a line.
+// The log decides what is stored. The state directory ([Config.State]) only
+// remembers how much of each file is in the log, and hashes of the lines that the
+// file had. It is written after the log has acknowledged, and never synced. If it
+// lags or is lost, the file is compared with the log; no line is lost or stored
+// twice.
 //
-// # What happens to a file
+// # A change of a file
 //
-// A file that has grown is appended. Any other change is a comparison of three:
-// the lines that the file had when it was last in step, the session in the log,
-// and the file. Lines that are new are appended; a line that changed here and not
-// in the log is an amend; a line that left the file stays in the log, and a head
-// record says that it left, where and when. Lines that are no entries, and changes
-// that the log does not take, are told through [Config.Notify] and recorded, and
-// stop nothing.
+// If a file has only grown, the new lines are appended. Any other change is a
+// three-way comparison of the lines that the file had when it was last in step, the
+// session in the log, and the file:
 //
-// Where somebody else went on with the session, the file's own lines are on a head
-// of their own from then on. No line of another host is written into a file.
+//   - A new line is appended or imported.
+//   - A line that changed in the file only is an amend.
+//   - A line that changed in the log only stays as it is in the log.
+//   - A line that changed in both, or whose history is unknown, is a conflict: the
+//     log keeps its own. The conflict is recorded and reported ([Config.Notify]).
+//   - A line that was removed from the file stays in the log. A head record says
+//     which lines were removed from which file; if the head pointed to one of them,
+//     it moves to the last entry that is left.
+//
+// Lines that are not entries are recorded and reported, too. None of this blocks
+// other lines. If a whole file is removed, its session gets a record of that and no
+// head moves.
+//
+// Agents that rewrite a file in place first truncate it. So lines count as removed
+// only after the file has been unchanged for 100 ms, and a file only after it has
+// been missing for two seconds. Bytes that are about to be sent are read twice,
+// around a check of the bytes before them, because the agent may rewrite the file
+// at the same moment.
+//
+// # Unacknowledged requests
+//
+// A request whose connection breaks may arrive after the file has changed again.
+// So each write names the state that it was made for: an amend and an import, that
+// nothing was stored in the session since; an append and a move, that the head has
+// not moved. Before each write the state directory records that its answer may be
+// missing. If it is, a head record that moves nothing (the fence) is stored before
+// the file is examined again; from then on, all earlier conditions fail. While
+// another writer holds the head, the fence is rejected, as is the request; it is
+// retried with exponential backoff. After three rejected imports in a row, an
+// import only requires that its own head has not moved, so that busy sessions do
+// not block it. A file that is one document is imported without condition: an
+// earlier version of it adds nothing.
+//
+// Lines are noted as announced before they are sent and as stored after. If an
+// answer is lost and the file changes again, the line in the log is still known to
+// be the file's.
+//
+// # Several writers
+//
+// If the head moved because another writer continued the session, the file's lines
+// go to a separate head from then on. Lines of other hosts are never written to a
+// file.
+//
+// With [Config.Claims], the head of a file is claimed after its first line is
+// stored, so that others see the writer; no line waits for a claim. A claim of the
+// same host is shared. A head that another host holds is left to it.
 package follow

@@ -1,16 +1,7 @@
 package follow
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,151 +10,101 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-var binaryOrder = binary.LittleEndian
-
-func cmpString(a, b string) int { return cmp.Compare(a, b) }
-
-// A file is one that is followed.
+// A file is a followed file.
 type file struct {
 	path string
 	root *Root
 
-	mu      lock // held by whoever brings it in
-	place   place
-	digest  *xxhash.Digest // of the bytes that are in the log; nil where it is not known
-	goneAt  time.Time      // when it was first seen to be missing
-	late    int            // imports in a row that came after something else
-	parted  bool           // its lines got a head of their own, which is to be told
-	clashes set            // lines that were told to clash
-	proved  time.Time      // when all bytes that are in the log were last compared
+	mu           lock // held while it is copied; guards the fields below
+	place        place
+	digest       *xxhash.Digest // of the bytes that are in the log; nil if unknown
+	missingSince time.Time
+	lateImports  int       // imports in a row that were rejected because the session changed
+	diverged     bool      // its lines got a separate head, which is not reported yet
+	conflicts    lineSet   // lines whose conflict was reported
+	verified     time.Time // when all bytes that are in the log were last read
 
 	queued bool // guarded by Follower.mu
 
-	// What others may look at while it is brought in.
-	show  sync.Mutex
-	shown place
-	size  int64
-	err   error     // why it is not brought in
-	retry time.Time // when to try again, where err is not nil and nothing changed
-	pause time.Duration
-	force bool          // to be compared although nothing seems to have changed
-	fence time.Time     // when to fence next, where that was refused
-	rests time.Duration // how long that was put off
-	quick bool          // it grew, and not all that was there before was looked at
-	watch stat          // as it was seen last
+	// What others may see while the file is copied.
+	show       sync.Mutex
+	shown      place
+	size       int64
+	err        error     // why it is not copied
+	retry      time.Time // with err: when to try again if nothing has changed
+	errBackoff backoff
+	force      bool      // compare it even if it seems unchanged
+	fenceAt    time.Time // when to fence next, after a rejected fence
+	fenceDelay backoff
+	unverified bool // it grew, and its earlier bytes were not all read again
+	last       stat // as it was last seen
 }
 
-// A stat is what a file is known by.
-type stat struct {
-	dev, ino uint64
-	size     int64
-	mtime    int64 // nanoseconds
-	seen     int64 // when it was looked at
-	since    int64 // when it was first seen like this; 0 where it was looked at once
-}
-
-// nowhere is the stat of a file that is to be looked at again, whatever it is.
-func nowhere() stat { return stat{seen: time.Now().UnixNano()} }
-
-// quietFor is how long the file has not changed: by its own time, and where that
-// is still to come, as long as it has been seen like this.
-func (s stat) quietFor() time.Duration {
-	if s.mtime <= s.seen {
-		return time.Duration(s.seen - s.mtime)
-	}
-	if s.since == 0 {
-		return 0
-	}
-	return time.Duration(max(0, s.seen-s.since))
-}
-
-// watched is s with the time since when the file has been seen like this.
-func (f *file) watched(s stat) stat {
+// observe returns s with the time since when the file has been seen like this.
+func (f *file) observe(s stat) stat {
 	f.show.Lock()
 	defer f.show.Unlock()
-	w := f.watch
-	s.since = w.since
-	if w.dev != s.dev || w.ino != s.ino || w.size != s.size || w.mtime != s.mtime || s.seen < w.since {
-		s.since = s.seen // it changed, or the clock was set back
-	}
-	f.watch = s
+	s = s.after(f.last)
+	f.last = s
 	return s
 }
 
-// racy is how close to a look a change may come that leaves the file's time as
-// it was: clocks of file systems tick.
-const racy = int64(2 * time.Second)
-
-// same reports whether the file of s is the one that p is of, unchanged.
-func (p *place) same(s stat) bool {
-	return p.Session != "" && p.Dev == s.dev && p.Ino == s.ino && p.Size == s.size && p.MTime == s.mtime && p.MTime < p.Seen-racy
-}
-
-func (p *place) saw(s stat) {
-	p.Dev, p.Ino, p.Size, p.MTime, p.Seen = s.dev, s.ino, s.size, s.mtime, s.seen
-}
-
-// inStep reports whether the file needs no look, as far as s tells.
-func (f *file) inStep(s stat) bool {
-	s = f.watched(s)
+// isDue reports whether the file must be examined, as far as s tells.
+func (f *file) isDue(s stat) bool {
+	s = f.observe(s)
 	f.show.Lock()
 	defer f.show.Unlock()
-	switch {
-	case f.err != nil:
-		return f.size == s.size && f.shown.MTime == s.mtime && time.Now().Before(f.retry)
-	case f.force:
-		return false
-	case f.quick && s.quietFor() > quiet:
-		return false
+	if f.err != nil {
+		return f.size != s.size || f.shown.MTime != s.mtime || !time.Now().Before(f.retry)
 	}
-	return f.shown.same(s) && !f.owesFence(&f.shown)
+	return isDue(f.shown, observation{stat: s, force: f.force, unacked: f.fenceDue(&f.shown), unverified: f.unverified})
 }
 
-// owesFence reports whether something that was sent may still arrive and a fence
-// is due that keeps it out. f.show is locked.
-func (f *file) owesFence(p *place) bool { return p.Unheard && !time.Now().Before(f.fence) }
+// fenceDue reports whether a request may still arrive and a fence is due. f.show is
+// locked.
+func (f *file) fenceDue(p *place) bool { return p.Unacked && !time.Now().Before(f.fenceAt) }
 
-// isUnheard is owesFence for whoever brings the file in.
-func (f *file) isUnheard() bool {
+// needsFence is fenceDue for the owner of f.mu.
+func (f *file) needsFence() bool {
 	f.show.Lock()
 	defer f.show.Unlock()
-	return f.owesFence(&f.place)
+	return f.fenceDue(&f.place)
 }
 
-// fenced notes whether a fence was put.
-func (f *file) fenced(done bool) {
+// noteFence records whether a fence was stored.
+func (f *file) noteFence(done bool) {
 	f.show.Lock()
 	defer f.show.Unlock()
-	if f.rests = min(max(2*f.rests, time.Minute), time.Hour); done {
-		f.rests = 0
+	f.fenceDelay = f.fenceDelay.next()
+	if done {
+		f.fenceDelay = 0
 	}
-	f.fence = time.Now().Add(f.rests)
+	f.fenceAt = time.Now().Add(time.Duration(f.fenceDelay))
 }
 
-// publish lets others see how far f is.
+// publish shows others the place of f, without an error.
 func (f *file) publish(size int64) {
 	f.show.Lock()
 	defer f.show.Unlock()
 	f.shown, f.size = f.place, size
-	f.err, f.pause = nil, 0
+	f.err, f.errBackoff = nil, 0
 }
 
-// sized lets others see how large f is.
-func (f *file) sized(size int64) {
+func (f *file) setSize(size int64) {
 	f.show.Lock()
 	defer f.show.Unlock()
 	f.size = size
 }
 
-// failed notes why f is not brought in, and reports whether that is new.
-func (f *file) failed(err error, s stat) bool {
+// fail records why f is not copied, and reports whether that is new.
+func (f *file) fail(err error, s stat) bool {
 	f.show.Lock()
 	defer f.show.Unlock()
 	fresh := f.err == nil || f.err.Error() != err.Error()
 	f.err, f.size = err, s.size
 	f.shown.MTime = s.mtime
-	f.pause = min(max(2*f.pause, time.Minute), time.Hour)
-	f.retry = time.Now().Add(f.pause)
+	f.errBackoff = f.errBackoff.next()
+	f.retry = time.Now().Add(time.Duration(f.errBackoff))
 	return fresh
 }
 
@@ -178,219 +119,51 @@ func (f *file) status() File {
 	return out
 }
 
-func (f *file) take() (force bool) {
+func (f *file) shownPlace() place {
+	f.show.Lock()
+	defer f.show.Unlock()
+	return f.shown
+}
+
+func (f *file) session() core.SessionID { return f.shownPlace().Session }
+
+// forceCompare makes the next examination compare the file.
+func (f *file) forceCompare() {
+	f.show.Lock()
+	defer f.show.Unlock()
+	f.force = true
+}
+
+func (f *file) takeForce() (force bool) {
 	f.show.Lock()
 	defer f.show.Unlock()
 	force, f.force = f.force, false
 	return force
 }
 
-// quiet is how long a file is left alone before a last line without a newline
-// is taken for one that will get none, and settle before lines are believed to
-// have left it: agents that rewrite a file in place empty it first.
-const (
-	quiet  = time.Second
-	settle = 100 * time.Millisecond
-	// goneFor is how long a file is missing before it is gone: it may be about to
-	// be renamed into place.
-	goneFor = 2 * time.Second
-	// proofAge is how long a file that grows all the time goes without all of it
-	// being looked at.
-	proofAge = 30 * time.Second
-)
-
-// A refusal is an error that is about one file, and that trying again soon does
-// not mend.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
-
-// sync brings f in step with the log. final takes a last line that lacks its
-// newline. again, where it is not 0, is when to look again whatever happens.
-// A *refusal is about this file; any other error is for want of a node, and
-// nothing is decided.
-func (b *Follower) sync(ctx context.Context, f *file, final bool) (again time.Duration, err error) {
-	if err := f.mu.lock(ctx); err != nil {
-		return 0, err
-	}
-	defer f.mu.unlock()
-	if !b.follows(f) {
-		return 0, nil // it was gone, and what is there now is another
-	}
-	force := f.take()
-	defer func() {
-		if force && (err != nil || again > goOn) { // of the rest the log was asked, too
-			f.show.Lock()
-			f.force = true
-			f.show.Unlock()
-		}
-	}()
-	before := f.place.Cursor
-	for range tries {
-		h, s, err := look(f.path)
-		if errors.Is(err, fs.ErrNotExist) {
-			one, cancel := context.WithTimeout(ctx, patience(0))
-			defer cancel()
-			return b.missing(one, f)
-		}
-		if err != nil {
-			return 0, b.refuse(f, stat{}, BadFile, fmt.Errorf("it cannot be read: %w", err))
-		}
-		s = f.watched(s)
-		f.goneAt, f.place.Telling = time.Time{}, core.Cursor{}
-		one, cancel := context.WithTimeout(ctx, patience(s.size))
-		next, err := b.step(one, f, h, s, final, force)
-		cancel()
-		_ = h.Close()
-		switch {
-		case errors.Is(err, errMoved):
-			continue
-		case err != nil:
-			return 0, b.sorted(f, s, err)
-		}
-		if now := f.place.Cursor; now != before && now != (core.Cursor{}) && s.quietFor() < b.cfg.Idle {
-			b.claims.want(ctx, f)
-		}
-		return next, nil
-	}
-	return settle, nil // it changes all the time
-}
-
-// patience is how long a node has to take a file in. One that takes requests and
-// does not answer them counts as away then, and holds nobody up for ever.
-func patience(size int64) time.Duration {
-	const slowest = 64 << 10 // bytes a second
-	return 2*time.Minute + time.Duration(size/slowest)*time.Second
-}
-
-// tries bounds how often one look at a file begins anew because something else
-// happened in between.
-const tries = 5
-
-// errMoved says that the log or the file changed meanwhile.
-var errMoved = errors.New("it changed meanwhile")
-
-// step is one look at an open file.
-func (b *Follower) step(ctx context.Context, f *file, h *os.File, s stat, final, force bool) (time.Duration, error) {
-	p := &f.place
-	f.sized(s.size)
-	waits := final && p.Offset < s.size
-	prove := f.isQuick() && (final || s.quietFor() > quiet || time.Since(f.proved) > proofAge)
-	if !force && !waits && !prove && !f.isUnheard() && p.same(s) {
-		f.publish(s.size)
-		return 0, nil
-	}
-	if !force && !f.isUnheard() && p.Session != "" && p.Cursor != (core.Cursor{}) && !isDocument(f.path) {
-		again, ok, err := b.grow(ctx, f, h, s, final, prove)
-		if ok || err != nil {
-			return again, err
-		}
-	}
-	return b.merge(ctx, f, h, s, final)
-}
-
-// isDocument reports whether the file is one object rather than lines: it is
-// looked at as a whole.
-func isDocument(path string) bool { return strings.HasSuffix(path, ".json") }
-
-func look(path string) (*os.File, stat, error) {
-	h, err := os.Open(path)
-	if err != nil {
-		return nil, stat{}, err
-	}
-	info, err := h.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no plain file", path)
-	}
-	if err != nil {
-		_ = h.Close()
-		return nil, stat{}, err
-	}
-	return h, statOf(info), nil
-}
-
-func statOf(info fs.FileInfo) stat {
-	s := stat{size: info.Size(), mtime: info.ModTime().UnixNano(), seen: time.Now().UnixNano()}
-	s.dev, s.ino = identity(info)
-	return s
-}
-
-// isQuick reports whether the file grew and all that was there before was not
-// looked at since: an agent may have changed some of it at the same time.
-func (f *file) isQuick() bool {
+func (f *file) isUnverified() bool {
 	f.show.Lock()
 	defer f.show.Unlock()
-	return f.quick
+	return f.unverified
 }
 
-// prove notes whether all bytes that are in the log were compared.
-func (f *file) prove(all bool) {
+// noteVerified records whether all bytes that are in the log were read again: an
+// agent may have changed some of them while it added others.
+func (f *file) noteVerified(all bool) {
 	if all {
-		f.proved = time.Now()
+		f.verified = time.Now()
 	}
 	f.place.Quick = !all
 	f.show.Lock()
 	defer f.show.Unlock()
-	f.quick = !all
+	f.unverified = !all
 }
 
-func (f *file) session() core.SessionID {
-	f.show.Lock()
-	defer f.show.Unlock()
-	return f.shown.Session
-}
-
-// refuse gives up f until it changes, or for a while, and tells it once.
-func (b *Follower) refuse(f *file, s stat, kind Kind, err error) error {
-	if f.failed(err, s) {
-		b.notify(Notice{Kind: kind, Path: f.path, Session: f.place.Session, Err: err, Text: fmt.Sprintf("%s is not brought in: %v", f.path, err)})
+// isMissing reports whether f does not exist. It waits for the lock until ctx ends.
+func (f *file) isMissing(ctx context.Context) bool {
+	if f.mu.lock(ctx) != nil {
+		return false
 	}
-	return refusal{err}
-}
-
-// sorted makes what is not for want of a node f's own: other files go on.
-func (b *Follower) sorted(f *file, s stat, err error) error {
-	switch {
-	case transient(err), errors.As(err, new(refusal)):
-		return err
-	case stops(err):
-		return b.refuse(f, s, Stopped, err)
-	}
-	return b.refuse(f, s, BadFile, err)
-}
-
-// transient reports whether err is for want of a node, or of an answer.
-func transient(err error) bool {
-	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrFull) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// save remembers f's place.
-func (b *Follower) save(f *file, s stat) {
-	f.place.Path = f.path
-	f.place.saw(s)
-	b.remember(f.place)
-	f.publish(s.size)
-}
-
-func (b *Follower) remember(p place) {
-	if err := b.memory.save(p); err != nil {
-		b.cfg.Logger.Warn("what is remembered of a file cannot be written", "path", p.Path, "err", err)
-	}
-}
-
-// wholeLines cuts data behind its last line that is complete. whole also takes a
-// last line that lacks its newline and is a whole JSON object. rest is what is
-// left, without blanks.
-func wholeLines(data []byte, whole bool) (lines, rest []byte) {
-	n := bytes.LastIndexByte(data, '\n') + 1
-	rest = bytes.TrimSpace(data[n:])
-	if whole && isObject(rest) {
-		return data, nil
-	}
-	return data[:n], rest
-}
-
-func isObject(b []byte) bool {
-	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' && json.Valid(b)
+	defer f.mu.unlock()
+	return !f.missingSince.IsZero()
 }

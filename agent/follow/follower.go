@@ -1,9 +1,9 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -15,79 +15,64 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A Node is the part of the API client that this package uses. *api.Client
-// implements it.
-type Node interface {
-	Log() session.Log
-	Announcer() *session.Announcer
-	Append(ctx context.Context, id string, lines []byte, o api.AppendOptions) (api.Appended, error)
-	Amend(ctx context.Context, id, entry string, line []byte, o api.AppendOptions) (api.Amended, error)
-	Move(ctx context.Context, id, head string, r api.MoveRequest, writer string) (api.Info, error)
-	Import(ctx context.Context, file io.Reader, size int64, o api.ImportOptions) (api.Imported, error)
-	PutBlob(ctx context.Context, b []byte) error
-	Claim(ctx context.Context, id string, r api.ClaimRequest) (api.Claimed, error)
-	Release(ctx context.Context, id, head, writer string) error
-	Heads(ctx context.Context, id string) (api.Heads, error)
-	Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(api.Event) error) error
-	List(ctx context.Context, o api.ListOptions) (api.List, error)
-}
-
 // A Config says what to follow and where it goes.
 type Config struct {
 	// Node is a client of one node of the log, or of several (api.ClientOf).
 	Node Node
-	// Roots are what is followed. Of roots that overlap the first counts.
+	// Roots are the directories and files to follow. If two overlap, the first is
+	// used.
 	Roots []Root
-	// State is the directory with what is remembered of files between runs. It is
-	// made where it is absent; one process has it at a time. Empty: nothing is
-	// remembered beyond Close, and a start compares every file with the log.
+	// State is the directory that remembers how much of each file is in the log. It
+	// is created if it does not exist, and only one process can use it at a time. If
+	// it is empty, everything is forgotten at Close, and a start compares every file
+	// with the log.
 	State string
-	// Writer returns the claim that this host has on a head of a session, empty
-	// for none: lines are written in its name. nil: it has none.
+	// Writer returns the writer of a claim that this host has on a head, empty if
+	// there is none: lines are written under that claim. Default: none.
 	Writer func(id core.SessionID, head string) string
-	// Claims has the heads claimed that lines come for, after the first of them,
-	// while Run runs: in the name of the session's agent on Host, for others to
-	// see. A head that another host holds who is there is left to them, and the
-	// lines get one of their own; a claim of Host's own is shared. Claims are
-	// released when no line has come for Idle (default 2 min), when the lines go
-	// to another head, and when Run ends.
+	// Claims claims each head after its first line is stored, while Run runs, in the
+	// name of the session's agent on Host. A head that an active writer of another
+	// host holds is left to it, and the lines go to a separate head; a claim of Host
+	// is shared. A claim is released when no line was written for Idle (default 2
+	// min), when the lines go to a different head, and when Run ends.
 	Claims bool
 	Idle   time.Duration
-	// Claimed is told of each claim that is made, and Over when it is released or
-	// lost; optional. They must not call the Follower.
+	// Claimed is called after each claim that is made, and Over after its release or
+	// loss; optional. They must not call the Follower.
 	Claimed func(id core.SessionID, c api.Claimed)
 	Over    func(id core.SessionID, head, writer string)
-	// Notify is told what people may want to know, from several goroutines but
-	// never two at once. It must not call the Follower. nil: nobody is told.
+	// Notify receives what users may want to know, from several goroutines but one
+	// at a time; optional. It must not call the Follower.
 	Notify func(Notice)
-	// By and Host say in the log who brought the lines in.
+	// By and Host are recorded in the log as the origin of the lines.
 	By, Host string
-	// Rescan is how often all roots are looked at as a whole, for changes of
-	// which the system told nothing; default 30 s.
+	// Rescan is how often all roots are scanned for changes that the system did not
+	// report; default 30 s.
 	Rescan time.Duration
 	Logger *slog.Logger // default: none
 }
 
-// A Follower follows files. Its methods may be called from several goroutines.
+// A Follower follows files. Its methods are safe for concurrent use.
 type Follower struct {
 	cfg      Config
 	log      session.Log
-	memory   *memory
-	gate     gate
+	state    *stateStore
+	breaker  breaker
 	scan     *scanner
-	images   images
+	images   sentImages
 	claims   *claims
-	told     sync.Mutex // held while Notify runs
-	adopting sync.Mutex // held while a file takes over what is remembered of another
+	notices  sync.Mutex // held while Notify runs
+	renaming sync.Mutex // held while a file takes over the state of another
 
 	mu    sync.Mutex
 	files map[string]*file // by path
-	dirty []*file          // that a worker is to look at, in order
-	wake  chan struct{}    // has room for one: dirty got longer
+	queue []*file          // to be examined by a worker, in order
+	wake  chan struct{}    // capacity 1: the queue got longer
 }
 
-// New makes a Follower and reads what it remembers. It fails where the state
-// directory cannot be used or another process has it; it asks no node anything.
+// New makes a Follower and reads its state. It fails if the state directory cannot
+// be used or another process uses it; then the error wraps core.ErrHeld. It makes
+// no request.
 func New(cfg Config) (*Follower, error) {
 	if cfg.Node == nil {
 		return nil, errors.New("follow: no node")
@@ -96,7 +81,7 @@ func New(cfg Config) (*Follower, error) {
 		cfg.Rescan = 30 * time.Second
 	}
 	if cfg.Idle <= 0 {
-		cfg.Idle = idleAfter
+		cfg.Idle = defaultIdle
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -109,105 +94,132 @@ func New(cfg Config) (*Follower, error) {
 		}
 		cfg.Roots[i].Path = path
 	}
-	m, err := openMemory(cfg.State)
+	state, err := openState(cfg.State)
 	if err != nil {
 		return nil, err
 	}
-	b := &Follower{cfg: cfg, log: cfg.Node.Log(), memory: m, files: map[string]*file{}, wake: make(chan struct{}, 1)}
-	b.scan = newScanner(b)
-	b.claims = newClaims(b)
-	for path, p := range m.places {
-		if root := b.rootOf(path); root != nil && !p.Left {
-			b.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, quick: p.Quick}
+	fl := &Follower{cfg: cfg, log: cfg.Node.Log(), state: state, files: map[string]*file{}, wake: make(chan struct{}, 1)}
+	fl.scan = newScanner(fl)
+	fl.claims = newClaims(fl)
+	for path, p := range state.places {
+		if root := fl.rootOf(path); root != nil && !p.Left {
+			fl.files[path] = &file{path: path, root: root, mu: newLock(), place: *p, shown: *p, unverified: p.Quick}
 		}
 	}
-	return b, nil
+	return fl, nil
 }
 
-// Close gives up the state directory. Run must have returned. It may be called
+// Close releases the state directory. Run must have returned. Close may be called
 // again.
-func (b *Follower) Close() error { return b.memory.close() }
+func (fl *Follower) Close() error { return fl.state.close() }
 
-// Run follows until ctx ends, and returns nil then, after five seconds at most
-// for the claims that are to be released. Nothing that is wrong with a file or
-// with the log ends it. A Follower runs once at a time.
-func (b *Follower) Run(ctx context.Context) error {
-	b.claims.begin()
-	defer b.claims.end(ctx)
+// Run follows files until ctx ends, and then returns nil, after at most five
+// seconds for the release of claims. Errors of a file or of the log do not end it.
+// Only one Run may be active at a time.
+func (fl *Follower) Run(ctx context.Context) error {
+	fl.claims.begin()
+	defer fl.claims.end(ctx)
 	var wg sync.WaitGroup
 	for range workers {
-		wg.Go(func() { b.work(ctx) })
+		wg.Go(func() { fl.work(ctx) })
 	}
-	wg.Go(func() { b.audit(ctx) })
-	wg.Go(func() { b.claims.run(ctx) })
-	b.scan.run(ctx)
+	wg.Go(func() { fl.audit(ctx) })
+	wg.Go(func() { fl.claims.run(ctx) })
+	fl.scan.run(ctx)
 	wg.Wait()
 	return nil
 }
 
-// Flush returns when every line is in the log that was in the files when it was
-// called, also a last line that is whole and lacks its newline. It waits for a
-// node that is away until ctx ends: then the error is ctx's, and tells how many
-// files wait; they are brought in by the next Flush or Run. Files that cannot be
-// brought in (see BadFile, Stopped) do not hold it up. It may be called while Run
-// runs, before, or after it.
-func (b *Follower) Flush(ctx context.Context) error {
-	b.scan.look()
-	b.mu.Lock()
-	files := make([]*file, 0, len(b.files))
-	for _, f := range b.files {
-		files = append(files, f)
-	}
-	b.mu.Unlock()
-	slices.SortFunc(files, func(x, y *file) int { return cmpString(x.path, y.path) })
-	return b.flush(ctx, files)
+// Flush returns after every line is in the log that was in the files when Flush
+// was called, including a last complete line without a newline. If no node
+// answers, it waits until ctx ends; then the error wraps that of ctx and says how
+// many files wait. A later Flush or Run completes them. Files that cannot be copied
+// (see BadFile, Stopped) are skipped. Flush may be called while Run runs, before,
+// or after it.
+func (fl *Follower) Flush(ctx context.Context) error {
+	fl.scan.scan()
+	files := fl.known()
+	slices.SortFunc(files, func(x, y *file) int { return cmp.Compare(x.path, y.path) })
+	return fl.flush(ctx, files)
 }
 
-// A File is a followed file, as far as it was brought in.
+// A File is the state of a followed file.
 type File struct {
 	Path    string         `json:"path"`
-	Session core.SessionID `json:"session"`         // empty while it is none
+	Session core.SessionID `json:"session"`         // empty until it has one
 	Dialect string         `json:"dialect"`         // of the session
-	Head    string         `json:"head"`            // that its lines are on
-	Cursor  core.Cursor    `json:"seq"`             // of the session, when the file was last in step with it
+	Head    string         `json:"head"`            // where its lines go
+	Cursor  core.Cursor    `json:"seq"`             // of the session, when the file was last in step
 	Offset  int64          `json:"offset"`          // bytes of it that are in the log
-	Waiting int64          `json:"waiting"`         // bytes behind those when it was last looked at
-	Error   string         `json:"error,omitempty"` // why it is not brought in
+	Waiting int64          `json:"waiting"`         // bytes after those, when it was last examined
+	Error   string         `json:"error,omitempty"` // why it is not copied
 }
 
-// Files returns what is followed, by path: which session each file became, and
-// how far it is in the log. Files without a session yet are among them.
-func (b *Follower) Files() []File {
-	b.mu.Lock()
-	files := make([]*file, 0, len(b.files))
-	for _, f := range b.files {
-		files = append(files, f)
-	}
-	b.mu.Unlock()
+// Files returns the followed files, by path, including those without a session.
+func (fl *Follower) Files() []File {
+	files := fl.known()
 	out := make([]File, 0, len(files))
 	for _, f := range files {
 		out = append(out, f.status())
 	}
-	slices.SortFunc(out, func(x, y File) int { return cmpString(x.Path, y.Path) })
+	slices.SortFunc(out, func(x, y File) int { return cmp.Compare(x.Path, y.Path) })
 	return out
 }
 
-// rootOf is the root that path belongs to, nil for none.
-func (b *Follower) rootOf(path string) *Root {
-	for i := range b.cfg.Roots {
-		if r := &b.cfg.Roots[i]; r.has(path) {
+func (fl *Follower) known() []*file {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	files := make([]*file, 0, len(fl.files))
+	for _, f := range fl.files {
+		files = append(files, f)
+	}
+	return files
+}
+
+// rootOf returns the root that contains path, or nil.
+func (fl *Follower) rootOf(path string) *Root {
+	for i := range fl.cfg.Roots {
+		if r := &fl.cfg.Roots[i]; r.contains(path) {
 			return r
 		}
 	}
 	return nil
 }
 
-func (b *Follower) notify(n Notice) {
-	b.cfg.Logger.Info(n.Text, "kind", n.Kind, "path", n.Path, "session", n.Session, "err", n.Err)
-	if b.cfg.Notify == nil {
+// newFile starts to follow a file. fl.mu is held.
+func (fl *Follower) newFile(path string, r *Root) *file {
+	f := &file{path: path, root: r, mu: newLock(), place: fl.state.at(path)}
+	f.place.Left = false
+	f.shown, f.unverified = f.place, f.place.Quick
+	fl.files[path] = f
+	return f
+}
+
+func (fl *Follower) follows(f *file) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.files[f.path] == f
+}
+
+// anyOther reports whether match is true for the shown place of a file other than
+// f.
+func (fl *Follower) anyOther(f *file, match func(place) bool) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for _, other := range fl.files {
+		if other != f && match(other.shownPlace()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (fl *Follower) notify(n Notice) {
+	fl.cfg.Logger.Info(n.Text, "kind", n.Kind, "path", n.Path, "session", n.Session, "err", n.Err)
+	if fl.cfg.Notify == nil {
 		return
 	}
-	b.told.Lock()
-	defer b.told.Unlock()
-	b.cfg.Notify(n)
+	fl.notices.Lock()
+	defer fl.notices.Unlock()
+	fl.cfg.Notify(n)
 }

@@ -35,7 +35,7 @@ func TestADeletedFileIsOnRecordOnce(t *testing.T) {
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told", func() bool { return s.told.count(follow.Gone) == 1 })
+	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := gone(); n != 1 {
 		t.Errorf("the session says it %d times: %q", n, notes(t, s.node, sessionID))
 	}
@@ -55,7 +55,7 @@ func TestADeletedFileIsOnRecordOnce(t *testing.T) {
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told again", func() bool { return s.told.count(follow.Gone) == 2 })
+	until(t, "being told again", func() bool { return s.told.count(follow.FileRemoved) == 2 })
 	if n := gone(); n != 2 {
 		t.Errorf("of two deletions the session says %q", notes(t, s.node, sessionID))
 	}
@@ -76,7 +76,7 @@ func TestAFileThatWentWhileNobodyLookedIsOnRecord(t *testing.T) {
 	}
 	s.open(t)
 	s.run(t)
-	until(t, "being told", func() bool { return s.told.count(follow.Gone) == 1 })
+	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
 		t.Errorf("the session says %q", n)
 	}
@@ -106,7 +106,7 @@ func TestADeletedFileIsOnRecordAlthoughOthersWrite(t *testing.T) {
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told", func() bool { return s.told.count(follow.Gone) == 1 })
+	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
 		t.Errorf("after %d tries the session says %q", tried, n)
 	}

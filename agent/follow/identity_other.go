@@ -4,5 +4,5 @@ package follow
 
 import "io/fs"
 
-// identity is not known here: a file that was replaced is told by its bytes.
+// identity is unknown on this platform: a replaced file is detected by its content.
 func identity(fs.FileInfo) (dev, ino uint64) { return 0, 0 }

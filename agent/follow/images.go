@@ -13,57 +13,57 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// images remembers which images were brought to the node lately.
-type images struct {
-	mu   sync.Mutex
-	done map[core.Digest]bool
-}
-
-// maxImages bounds that memory, and maxImage an image's bytes.
 const (
-	maxImages = 10_000
-	maxImage  = 64 << 20
+	// maxSentImages bounds how many images are remembered as sent.
+	maxSentImages = 10_000
+	// maxImage bounds an image, in bytes.
+	maxImage = 64 << 20
 )
 
 var imageRef = regexp.MustCompile(`"blob:(sha256:[0-9a-f]{64})"`)
 
-// bringImages sends the images that lines refer to and that their agent keeps in
-// a folder of its own. One that is not there is told, and the line keeps its
-// reference.
-func (b *Follower) bringImages(ctx context.Context, f *file, d core.Dialect, lines []byte) error {
-	dir := b.imageStore(f, d)
+// A sentImages remembers which images were recently sent to the node, or reported
+// as missing.
+type sentImages struct {
+	mu   sync.Mutex
+	done map[core.Digest]bool
+}
+
+// sendImages sends the images that lines refer to and that their agent keeps in a
+// directory. A missing image is reported, and the line keeps its reference.
+func (fl *Follower) sendImages(ctx context.Context, f *file, d core.Dialect, lines []byte) error {
+	dir := imageDir(f, d)
 	if dir == "" || !bytes.Contains(lines, []byte(`"blob:sha256:`)) {
 		return nil
 	}
-	missing := 0
-	var first core.Digest
+	var missing []core.Digest
 	for _, match := range imageRef.FindAllSubmatch(lines, -1) {
 		digest, err := core.ParseDigest(string(match[1]))
-		if err != nil || b.images.has(digest) {
+		if err != nil || fl.images.has(digest) {
 			continue
 		}
 		img, err := readImage(dir, digest)
 		if err != nil {
-			if missing++; missing == 1 {
-				first = digest
-			}
-			b.images.add(digest) // told once
-			continue
-		}
-		if err := b.cfg.Node.PutBlob(ctx, img); err != nil {
+			missing = append(missing, digest)
+		} else if err := fl.cfg.Node.PutBlob(ctx, img); err != nil {
 			return err
 		}
-		b.images.add(digest)
+		fl.images.add(digest)
 	}
-	if missing > 0 {
-		b.notify(Notice{Kind: NoImage, Path: f.path, Session: f.place.Session, Text: fmt.Sprintf(
-			"%s that %s refers to %s not in %s, the first is %s; the lines keep their references", count(missing, "image"), f.path, plural(missing, "is", "are"), dir, first)})
+	if len(missing) > 0 {
+		what := "is"
+		if len(missing) > 1 {
+			what = "are"
+		}
+		fl.notify(Notice{Kind: NoImage, Path: f.path, Session: f.place.Session, Text: fmt.Sprintf(
+			"%s that %s refers to %s not in %s, the first is %s; the lines keep their references", count(len(missing), "image"), f.path, what, dir, missing[0])})
 	}
 	return nil
 }
 
-// imageStore is the folder where the agent of d keeps the images of f.
-func (b *Follower) imageStore(f *file, d core.Dialect) string {
+// imageDir returns the directory where the agent of d keeps the images of f, empty
+// if it keeps none.
+func imageDir(f *file, d core.Dialect) string {
 	if d.ImageStore() == "" || f.root == nil {
 		return ""
 	}
@@ -91,16 +91,16 @@ func readImage(dir string, d core.Digest) ([]byte, error) {
 	return b, err
 }
 
-func (i *images) has(d core.Digest) bool {
+func (i *sentImages) has(d core.Digest) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.done[d]
 }
 
-func (i *images) add(d core.Digest) {
+func (i *sentImages) add(d core.Digest) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.done == nil || len(i.done) >= maxImages {
+	if i.done == nil || len(i.done) >= maxSentImages {
 		i.done = map[core.Digest]bool{}
 	}
 	i.done[d] = true

@@ -108,7 +108,7 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 				add(t, s.path, said("z", last, "on")+"\n")
 				s.flush(t)
 				s.inLog(t, want+said("z", last, "on")+"\n")
-				for _, k := range []follow.Kind{follow.Diverged, follow.Clashed, follow.BadFile} {
+				for _, k := range []follow.Kind{follow.Diverged, follow.Conflict, follow.BadFile} {
 					if s.told.count(k) > 0 {
 						t.Error(s.told.first(k))
 					}
@@ -137,7 +137,7 @@ func TestWhatArrivesAtTheSameTimeContradictsNothing(t *testing.T) {
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
 	s.flush(t)
 	s.inLog(t, want)
-	for _, k := range []follow.Kind{follow.Diverged, follow.Clashed, follow.BadFile} {
+	for _, k := range []follow.Kind{follow.Diverged, follow.Conflict, follow.BadFile} {
 		if s.told.count(k) > 0 {
 			t.Error(s.told.first(k))
 		}

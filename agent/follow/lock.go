@@ -2,13 +2,13 @@ package follow
 
 import "context"
 
-// A lock is a mutex that can be waited for until a context ends: who holds a
-// file's may be waiting for a node.
+// A lock is a mutex whose Lock can be canceled: the owner of a file's lock may be
+// waiting for a node.
 type lock chan struct{}
 
 func newLock() lock { return make(lock, 1) }
 
-// lock returns ctx's error where that ends first; then nothing is held.
+// lock returns ctx's error, without the lock, if ctx ends first.
 func (l lock) lock(ctx context.Context) error {
 	select {
 	case l <- struct{}{}:

@@ -2,33 +2,32 @@ package follow
 
 import "github.com/sesslog/sesslog/core"
 
-// A Kind is what a Notice is about.
+// A Kind is the kind of a Notice.
 type Kind string
 
-// What is told. All but Began and Back are for people to look at.
+// The kinds of notices. All but Began and Back need a user's attention.
 const (
-	Began    Kind = "began"     // a file was brought in that this follower had not met
-	Diverged Kind = "parted"    // somebody else went on with the session: the file has a head of its own now
-	Vanished Kind = "vanished"  // lines left the file; the log keeps them
-	Clashed  Kind = "clashed"   // a line that the log cannot take, or has otherwise
-	BadLine  Kind = "bad-line"  // a line that is no entry
-	BadFile  Kind = "bad-file"  // a file that cannot be read as a session, or not at all
-	NoImage  Kind = "no-image"  // an image that lines refer to is not where the agent keeps images
-	Gone     Kind = "gone"      // the file is no longer there; the session stays in the log
-	Stopped  Kind = "stopped"   // the log takes nothing for the session: it is in the trash, was erased, or needs a newer node
-	Away     Kind = "away"      // no node takes lines now; they wait in their files
-	Back     Kind = "back"      // after Away: a node takes them again
-	Unseen   Kind = "unwatched" // changes of some directory are seen by looking now and then only
+	Began       Kind = "began"     // a file became a session, or was recognized for the first time
+	Diverged    Kind = "parted"    // another writer continued the session: the file has a separate head now
+	LineRemoved Kind = "vanished"  // lines were removed from the file; the log keeps them
+	Conflict    Kind = "clashed"   // a line that the log rejects, or has with other content
+	BadLine     Kind = "bad-line"  // a line that is not an entry
+	BadFile     Kind = "bad-file"  // a file that cannot be read, or not as a session
+	NoImage     Kind = "no-image"  // an image that lines refer to is not in the agent's directory
+	FileRemoved Kind = "gone"      // the file no longer exists; the session stays in the log
+	Stopped     Kind = "stopped"   // the session accepts nothing: it is in the trash, was erased, or needs a newer node
+	Away        Kind = "away"      // no node accepts lines; they wait in their files
+	Back        Kind = "back"      // after Away: a node accepts lines again
+	Unwatched   Kind = "unwatched" // changes in a directory are found by scanning only
 )
 
-// A Notice is something that people may want to know, told once.
+// A Notice is something that users may want to know. It is sent once.
 type Notice struct {
 	Kind    Kind           `json:"kind"`
 	Path    string         `json:"path,omitempty"`    // the file or directory; empty for Away and Back
-	Session core.SessionID `json:"session,omitempty"` // empty where it is not known
+	Session core.SessionID `json:"session,omitempty"` // empty if unknown
 	Head    string         `json:"head,omitempty"`    // Began, Diverged: where the file's lines go
-	// Text is one sentence for people: what happened and, where something is to
-	// be done, what.
+	// Text is one sentence that says what happened and, if the user can act, how.
 	Text string `json:"text"`
-	Err  error  `json:"-"` // the cause, where there is one
+	Err  error  `json:"-"` // the cause, if any
 }

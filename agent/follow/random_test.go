@@ -283,7 +283,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 			if t.Failed() {
 				t.Log(s.told.all)
 			}
-			for _, k := range []follow.Kind{follow.Diverged, follow.BadFile, follow.BadLine, follow.Stopped, follow.Unseen} {
+			for _, k := range []follow.Kind{follow.Diverged, follow.BadFile, follow.BadLine, follow.Stopped, follow.Unwatched} {
 				if s.told.count(k) > 0 {
 					t.Error(s.told.first(k))
 				}

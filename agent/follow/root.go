@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// A Root is a directory with session files in it and below it, or one session
-// file. It need not be there yet.
+// A Root is a directory that contains session files at any depth, or one session
+// file. It need not exist yet.
 type Root struct {
 	Path string
-	// Dialect is whose files they are, for those of which their bytes do not say;
-	// empty where that is not known.
+	// Dialect is the dialect of files whose content does not show it; empty if
+	// unknown.
 	Dialect string
-	// Images is the folder where the agent keeps images that its lines refer to.
-	// Default: where the agent has it, beside the folder called sessions.
+	// Images is the directory of the images that lines refer to. Default: the
+	// agent's own, beside the directory called sessions.
 	Images string
-	// Since leaves out files that were not changed since then, until they are.
-	// The zero time leaves out none.
+	// Since excludes files that were last modified before it. The zero time excludes
+	// none.
 	Since time.Time
 }
 
-// has reports whether path is the root, or below it and called like a session
-// file.
-func (r *Root) has(path string) bool {
+// contains reports whether path is the root, or a session file inside it.
+func (r *Root) contains(path string) bool {
 	if path == r.Path {
 		return true
 	}
@@ -45,9 +44,9 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// IsSessionName reports whether agents give their session files such a name.
-// Locks, drafts and what omp renames into place later have others; Nova's end
-// like any JSON file and are known by their folder.
+// IsSessionName reports whether path has the name of an agent's session file. Lock
+// files, drafts and files that omp is still writing have different names. The files
+// of Nova are those called *.json in a directory called sessions.
 func IsSessionName(path string) bool {
 	name := filepath.Base(path)
 	switch {

@@ -14,63 +14,63 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A scanner finds session files and learns of their changes: from the system
-// where that tells them, and by looking at all of them now and then.
+// unwatchedRescan is how often the roots are scanned if the system does not report
+// all changes.
+const unwatchedRescan = 5 * time.Second
+
+// A scanner finds session files and their changes: from the system's events, and
+// by scanning all roots periodically.
 type scanner struct {
-	b     *Follower
-	proof chan struct{} // has room for one: ask the log what it has
+	fl     *Follower
+	audits chan struct{} // capacity 1: an audit is requested
 
-	mu      sync.Mutex
-	watcher *fsnotify.Watcher // nil while nothing is watched
-	watched map[string]bool   // directories
-	blind   bool              // some directory is not watched, which was told
+	mu        sync.Mutex
+	watcher   *fsnotify.Watcher // nil while nothing is watched
+	watched   map[string]bool   // directories
+	unwatched bool              // a directory cannot be watched; this was reported
 }
 
-// blindRescan is how often the roots are looked at where the system does not
-// tell of all changes.
-const blindRescan = 5 * time.Second
-
-func newScanner(b *Follower) *scanner {
-	return &scanner{b: b, proof: make(chan struct{}, 1), watched: map[string]bool{}}
+func newScanner(fl *Follower) *scanner {
+	return &scanner{fl: fl, audits: make(chan struct{}, 1), watched: map[string]bool{}}
 }
 
-// prove has the log asked whether it has what is remembered.
-func (s *scanner) prove() {
+// requestAudit requests an audit.
+func (s *scanner) requestAudit() {
 	select {
-	case s.proof <- struct{}{}:
+	case s.audits <- struct{}{}:
 	default:
 	}
 }
 
-// run looks and listens until ctx ends.
+// run scans and listens until ctx ends.
 func (s *scanner) run(ctx context.Context) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
-		s.unseen("", err)
+		s.noteUnwatched("", err)
 	} else {
 		defer s.close(w)
 		s.mu.Lock()
 		s.watcher = w
 		s.mu.Unlock()
 	}
-	s.look()
+	s.scan()
 	for {
-		every := s.b.cfg.Rescan
-		if s.isBlind() {
-			every = min(every, blindRescan)
+		interval := s.fl.cfg.Rescan
+		if s.hasUnwatched() {
+			interval = min(interval, unwatchedRescan)
 		}
-		t := time.NewTimer(every)
+		t := time.NewTimer(interval)
 		if !s.listen(ctx, w, t.C) {
 			t.Stop()
 			return
 		}
 		t.Stop()
-		s.look()
+		s.scan()
 	}
 }
 
-// listen takes what the system tells until it is time to look. It returns false
-// when ctx ends.
+// listen handles events until it is time for a scan. It returns false when ctx
+// ends.
 func (s *scanner) listen(ctx context.Context, w *fsnotify.Watcher, rescan <-chan time.Time) bool {
 	var events chan fsnotify.Event
 	var errs chan error
@@ -84,10 +84,10 @@ func (s *scanner) listen(ctx context.Context, w *fsnotify.Watcher, rescan <-chan
 		case <-rescan:
 			return true
 		case e := <-events:
-			s.heard(e)
+			s.handle(e)
 		case err := <-errs:
-			s.b.cfg.Logger.Warn("the system has more changes than it tells", "err", err)
-			return true // look at all
+			s.fl.cfg.Logger.Warn("the system dropped file events; scanning all roots", "err", err)
+			return true
 		}
 	}
 }
@@ -99,105 +99,95 @@ func (s *scanner) close(w *fsnotify.Watcher) {
 	_ = w.Close()
 }
 
-// heard takes one event.
-func (s *scanner) heard(e fsnotify.Event) {
+func (s *scanner) handle(e fsnotify.Event) {
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		s.mu.Lock()
-		delete(s.watched, e.Name) // it is no longer there, or elsewhere
+		delete(s.watched, e.Name)
 		s.mu.Unlock()
 	}
-	if root := s.b.rootOf(e.Name); root != nil {
+	if root := s.fl.rootOf(e.Name); root != nil {
 		s.changed(e.Name, root)
 		return
 	}
 	if e.Has(fsnotify.Create) && isDir(e.Name) {
-		s.entered(e.Name)
+		s.created(e.Name)
 	}
 }
 
-// changed has a file looked at that changed a moment ago.
+// changed schedules a file that has just changed.
 func (s *scanner) changed(path string, root *Root) {
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
-		s.below(root, path)
+		s.walk(root, path)
 		return
 	}
-	b := s.b
-	b.mu.Lock()
-	f := b.files[path]
+	fl := s.fl
+	fl.mu.Lock()
+	f := fl.files[path]
 	if f == nil && err == nil && info.Mode().IsRegular() {
-		f = b.newFile(path, root)
+		f = fl.newFile(path, root)
 	}
-	b.mu.Unlock()
+	fl.mu.Unlock()
 	if f != nil {
-		b.touch(f)
+		fl.enqueue(f)
 	}
 }
 
-// entered looks into a directory that has just appeared: it may be in a root, or
-// on the way to one.
-func (s *scanner) entered(dir string) {
-	for i := range s.b.cfg.Roots {
-		r := &s.b.cfg.Roots[i]
+// created handles a new directory, which may be inside a root or above one.
+func (s *scanner) created(dir string) {
+	for i := range s.fl.cfg.Roots {
+		r := &s.fl.cfg.Roots[i]
 		switch {
 		case dir == r.Path || strings.HasPrefix(dir, r.Path+string(filepath.Separator)):
-			s.below(r, dir)
+			s.walk(r, dir)
 			return
 		case strings.HasPrefix(r.Path, dir+string(filepath.Separator)):
-			s.root(r)
+			s.scanRoot(r)
 		}
 	}
 }
 
-// look looks at all roots, and for files that are no longer there.
-func (s *scanner) look() {
-	for i := range s.b.cfg.Roots {
-		s.root(&s.b.cfg.Roots[i])
+// scan scans all roots, and finds files that no longer exist.
+func (s *scanner) scan() {
+	for i := range s.fl.cfg.Roots {
+		s.scanRoot(&s.fl.cfg.Roots[i])
 	}
-	b := s.b
-	b.mu.Lock()
-	files := make([]*file, 0, len(b.files))
-	for _, f := range b.files {
-		files = append(files, f)
-	}
-	b.mu.Unlock()
-	for _, f := range files {
+	for _, f := range s.fl.known() {
 		info, err := os.Lstat(f.path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !f.inStep(statOf(info)) {
-			b.touch(f)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && f.isDue(statOf(info)) {
+			s.fl.enqueue(f)
 		}
 	}
 }
 
-// root watches a root and finds the files in it.
-func (s *scanner) root(r *Root) {
+func (s *scanner) scanRoot(r *Root) {
 	info, err := os.Stat(r.Path)
 	switch {
-	case err != nil: // it may appear
-		s.watch(existing(filepath.Dir(r.Path)))
+	case err != nil: // it may be created
+		s.watch(nearestDir(filepath.Dir(r.Path)))
 	case info.IsDir():
-		s.below(r, r.Path)
+		s.walk(r, r.Path)
 	default:
 		s.watch(filepath.Dir(r.Path))
 		s.found(r.Path, r, info)
 	}
 }
 
-// existing is the directory at path, or the nearest above it that is there.
-func existing(path string) string {
+// nearestDir returns path, or the nearest directory above it that exists.
+func nearestDir(path string) string {
 	for !isDir(path) && path != filepath.Dir(path) {
 		path = filepath.Dir(path)
 	}
 	return path
 }
 
-// below watches dir and the directories in it, and finds the files there.
-func (s *scanner) below(r *Root, dir string) {
+// walk watches dir and its subdirectories, and finds the files in them.
+func (s *scanner) walk(r *Root, dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			if !errors.Is(err, fs.ErrNotExist) {
-				s.unseen(path, err)
+				s.noteUnwatched(path, err)
 			}
 			return nil
 		case path != r.Path && strings.HasPrefix(d.Name(), "."):
@@ -207,11 +197,11 @@ func (s *scanner) below(r *Root, dir string) {
 		case d.IsDir():
 			s.watch(path)
 		case d.Type().IsRegular() && IsSessionName(path):
-			s.b.mu.Lock()
-			known := s.b.files[path] != nil
-			s.b.mu.Unlock()
+			s.fl.mu.Lock()
+			known := s.fl.files[path] != nil
+			s.fl.mu.Unlock()
 			if known {
-				return nil // look does it
+				return nil // scan checks it
 			}
 			if info, err := d.Info(); err == nil {
 				s.found(path, r, info)
@@ -221,34 +211,26 @@ func (s *scanner) below(r *Root, dir string) {
 	})
 }
 
-// found follows a file, unless it was left alone since long ago and is to be.
+// found starts to follow a file, unless it was last modified before the root's
+// Since.
 func (s *scanner) found(path string, r *Root, info fs.FileInfo) {
-	b := s.b
-	b.mu.Lock()
-	f := b.files[path]
+	fl := s.fl
+	fl.mu.Lock()
+	f := fl.files[path]
 	if f == nil {
 		if info.ModTime().Before(r.Since) {
-			b.mu.Unlock()
+			fl.mu.Unlock()
 			return
 		}
-		f = b.newFile(path, r)
+		f = fl.newFile(path, r)
 	}
-	b.mu.Unlock()
-	if !f.inStep(statOf(info)) {
-		b.touch(f)
+	fl.mu.Unlock()
+	if f.isDue(statOf(info)) {
+		fl.enqueue(f)
 	}
 }
 
-// newFile makes a file that is followed from now on. b.mu is held.
-func (b *Follower) newFile(path string, r *Root) *file {
-	f := &file{path: path, root: r, mu: newLock(), place: b.memory.at(path)}
-	f.place.Left = false
-	f.shown, f.quick = f.place, f.place.Quick
-	b.files[path] = f
-	return f
-}
-
-// watch has the system tell of changes in dir.
+// watch requests events for a directory.
 func (s *scanner) watch(dir string) {
 	s.mu.Lock()
 	w := s.watcher
@@ -263,26 +245,27 @@ func (s *scanner) watch(dir string) {
 		delete(s.watched, dir)
 		s.mu.Unlock()
 		if !errors.Is(err, fs.ErrNotExist) {
-			s.unseen(dir, err)
+			s.noteUnwatched(dir, err)
 		}
 	}
 }
 
-func (s *scanner) isBlind() bool {
+func (s *scanner) hasUnwatched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.blind
+	return s.unwatched
 }
 
-// unseen notes that changes in dir are found by looking only, and tells it once.
-func (s *scanner) unseen(dir string, err error) {
+// noteUnwatched records that changes in dir are found by scanning only, and
+// reports it once.
+func (s *scanner) noteUnwatched(dir string, err error) {
 	s.mu.Lock()
-	told := s.blind
-	s.blind = true
+	reported := s.unwatched
+	s.unwatched = true
 	s.mu.Unlock()
-	if told {
+	if reported {
 		return
 	}
-	s.b.notify(Notice{Kind: Unseen, Path: dir, Err: err, Text: fmt.Sprintf(
-		"the system does not tell of changes in %s (%v), so they are looked for every %s; on Linux see fs.inotify.max_user_watches", dir, err, blindRescan)})
+	s.fl.notify(Notice{Kind: Unwatched, Path: dir, Err: err, Text: fmt.Sprintf(
+		"the system does not report changes in %s (%v), so it is scanned every %s; on Linux see fs.inotify.max_user_watches", dir, err, unwatchedRescan)})
 }

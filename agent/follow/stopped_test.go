@@ -122,7 +122,7 @@ func TestWhatOthersAmendMeanwhileIsNotUndone(t *testing.T) {
 	s.line.before.Store(&theirs)
 	s.flush(t)
 	s.inLog(t, text(header, said("a", "", "1!!"), said("b", "a", "TWO")))
-	if s.told.count(follow.Clashed) != 1 {
+	if s.told.count(follow.Conflict) != 1 {
 		t.Error(s.told.all)
 	}
 }
