@@ -185,8 +185,8 @@ func (m *merging) update(ctx context.Context, st session.Loaded) error {
 	switch p.add {
 	case addImport:
 		err = m.add(ctx, &st, &c)
-	case addSeparate:
-		err = m.addSeparate(ctx, &st, &c)
+	case addAll:
+		err = m.appendAll(ctx, &st, &c)
 	}
 	if err != nil {
 		return err

@@ -165,11 +165,11 @@ func (m *merging) mergedLines(st *session.Loaded, c *comparison) [][]byte {
 	return lines
 }
 
-// addSeparate appends a file that has nothing in common with its session in the
+// appendAll appends a file that has nothing in common with its session in the
 // log, because the agent gave all entries new IDs, or because a different file has
 // that name. The lines go to the file's head, at its start, if everything that the
 // file had before was removed from it; else to a separate head.
-func (m *merging) addSeparate(ctx context.Context, st *session.Loaded, c *comparison) error {
+func (m *merging) appendAll(ctx context.Context, st *session.Loaded, c *comparison) error {
 	if m.d.Linear() {
 		return fmt.Errorf("nothing of it is in session %s in the log, which has %d entries: %w", m.id, len(st.Lines), core.ErrConflict)
 	}

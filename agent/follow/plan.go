@@ -10,9 +10,9 @@ import (
 type addition int
 
 const (
-	addNone     addition = iota
-	addImport            // import the file, with the log's lines in place of others
-	addSeparate          // append them to a separate head: nothing else of the file is in the log
+	addNone   addition = iota
+	addImport          // import the file, with the log's lines in place of others
+	addAll             // append all lines at the start of a head: nothing of the file is in the log
 )
 
 // A plan says what a comparison requires of the log, beside amends and conflicts.
@@ -36,7 +36,7 @@ func planMerge(d core.Dialect, c *comparison, own *core.File, logged int, at cor
 	switch {
 	case len(c.fresh) == 0:
 	case len(c.fresh) == len(own.Entries) && logged > 0:
-		p.add = addSeparate
+		p.add = addAll
 	default:
 		p.add = addImport
 	}

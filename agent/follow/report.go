@@ -17,7 +17,7 @@ func (fl *Follower) reportBad(ctx context.Context, f *file, bad [][]byte) error 
 	if len(bad) == 0 {
 		return nil
 	}
-	why := fmt.Sprintf("%s in %s that are not entries:", count(len(bad), "line"), f.path)
+	why := fmt.Sprintf("lines of %s that are not entries:", f.path)
 	for _, line := range bad {
 		why += " " + quote(line, maxNote/2)
 	}
