@@ -19,7 +19,7 @@ func TestWhatASessionIsToldItIsToldOnce(t *testing.T) {
 		why    string
 	}{
 		"lines that left":     {[]string{header, a}, "1 line left "},
-		"a line that is none": {[]string{header, a, b, `{"id":"x"}{"id":"y"}`}, "1 line in "},
+		"a line that is none": {[]string{header, a, b, `{"id":"x"}{"id":"y"}`}, "lines of "},
 		"a clash":             {[]string{header, a, said("b", "a", "2!!")}, "1 line of "},
 	} {
 		for _, anew := range []bool{false, true} {
