@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// lineSize is about how many bytes an appended entry line has.
+// lineSize is the approximate size of an appended entry line, in bytes.
 const lineSize = 1 << 10
 
-// A Result is what one workload came to.
+// A Result is the result of one workload.
 type Result struct {
 	Name     string        `json:"name"`
 	Writers  int           `json:"writers"`
@@ -24,12 +24,11 @@ type Result struct {
 	P50      time.Duration `json:"p50"`
 	P99      time.Duration `json:"p99"`
 	Baseline string        `json:"baseline,omitempty"`
-	Ratio    float64       `json:"ratio,omitempty"` // PerSec to the baseline's
+	Ratio    float64       `json:"ratio,omitempty"` // PerSec divided by that of the baseline
 }
 
-// Appends measures appending for a while with 1 and with 64 writers: raw
-// publishing with a sequence check, then sessions with one writer each, then
-// one session that all write to.
+// Appends measures appends for d each with 1 and with 64 writers: raw publishing
+// with a sequence check, one session per writer, and one session for all writers.
 func (r *Rig) Appends(ctx context.Context, d time.Duration) ([]Result, error) {
 	var out []Result
 	for _, writers := range []int{1, 64} {
@@ -41,7 +40,7 @@ func (r *Rig) Appends(ctx context.Context, d time.Duration) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, raw, own.beside(raw))
+		out = append(out, raw, own.relativeTo(raw))
 		if writers == 1 {
 			continue
 		}
@@ -49,12 +48,12 @@ func (r *Rig) Appends(ctx context.Context, d time.Duration) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, shared.beside(raw))
+		out = append(out, shared.relativeTo(raw))
 	}
 	return out, nil
 }
 
-func (a Result) beside(base Result) Result {
+func (a Result) relativeTo(base Result) Result {
 	a.Baseline, a.Ratio = base.Name, a.PerSec/base.PerSec
 	return a
 }
@@ -62,7 +61,7 @@ func (a Result) beside(base Result) Result {
 // A writer makes one append.
 type writer func(ctx context.Context) error
 
-// measure runs writers side by side for d, each as fast as it is answered.
+// measure runs writers concurrently for d, each with one append at a time.
 func measure(ctx context.Context, name string, writers int, d time.Duration, open func(ctx context.Context, i int) (writer, error)) (Result, error) {
 	ws := make([]writer, writers)
 	for i := range ws {
@@ -70,7 +69,7 @@ func measure(ctx context.Context, name string, writers int, d time.Duration, ope
 		if err != nil {
 			return Result{}, fmt.Errorf("%s: %w", name, err)
 		}
-		if err := w(ctx); err != nil { // the first one warms up
+		if err := w(ctx); err != nil { // warm up
 			return Result{}, fmt.Errorf("%s: %w", name, err)
 		}
 		ws[i] = w
@@ -110,7 +109,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// rawWriter publishes bare messages, each expecting the one before it.
+// rawWriter publishes messages, each with the expected last sequence.
 func (r *Rig) rawWriter(_ context.Context, i int) (writer, error) {
 	subject := fmt.Sprintf("raw.%d.%d-%d", i%rawShards, i, time.Now().UnixNano())
 	body := []byte(line())
@@ -145,8 +144,7 @@ func (r *Rig) sessionWriter(prefix string, own bool) func(context.Context, int) 
 	}
 }
 
-// line is an entry line of about lineSize bytes that does not compress to
-// nothing.
+// line returns an entry line of about lineSize bytes that compresses moderately.
 func line() string {
 	var b strings.Builder
 	for i := 0; b.Len() < lineSize-120; i++ {

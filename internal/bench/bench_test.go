@@ -16,7 +16,7 @@ func newRig(tb testing.TB) *Rig {
 	return r
 }
 
-// TestEveryWorkloadRuns keeps the benchmarks from rotting; it asserts no time.
+// TestEveryWorkloadRuns checks that the benchmarks work; it asserts no times.
 func TestEveryWorkloadRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -39,8 +39,8 @@ func TestEveryWorkloadRuns(t *testing.T) {
 	}
 }
 
-// BenchmarkAppend prints one line per workload; the time of a workload is
-// fixed, so ns/op says nothing.
+// BenchmarkAppend reports metrics per workload. The duration of a workload is fixed,
+// so ns/op is meaningless.
 func BenchmarkAppend(b *testing.B) {
 	r := newRig(b)
 	for range b.N {
@@ -60,8 +60,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen prints the median times of opening, and their ratio to parsing
-// a file of the same lines.
+// BenchmarkOpen reports the median times of opening, and their ratio to parsing a
+// file with the same lines.
 func BenchmarkOpen(b *testing.B) {
 	r := newRig(b)
 	for range b.N {
@@ -80,8 +80,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory prints how long it takes to open a session of 10,000 entries
-// however long it was written to, and the ratio to getting and parsing its
+// BenchmarkHistory reports how long it takes to open a session of 10,000 entries
+// after different numbers of records, and the ratio to reading and parsing its
 // snapshot.
 func BenchmarkHistory(b *testing.B) {
 	r := newRig(b)
@@ -103,7 +103,7 @@ func BenchmarkHistory(b *testing.B) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// metric makes a name fit for ReportMetric.
+// metric converts a name for ReportMetric.
 func metric(name string) string {
 	out := []byte(name)
 	for i, c := range out {

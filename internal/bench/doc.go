@@ -1,8 +1,8 @@
-// Package bench measures what an append and an opening cost, each beside a
-// baseline in the same run: raw JetStream publishing on the same server, a
-// plain file read and parsed.
+// Package bench measures appends and the opening of sessions, and compares each with
+// a baseline in the same run: raw JetStream publishing on the same server, and
+// reading and parsing a plain file.
 //
-// The server is an embedded one in a directory of its own that flushes before
-// every answer, as a node's does by default. Machines differ and are noisy:
-// compare the ratios of one run, and the medians of several.
+// The server is an embedded one with its own directory that syncs every write, like
+// a node by default. Machines differ and are noisy: compare the ratios of a run, and
+// the medians of several runs.
 package bench

@@ -12,15 +12,15 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A History is what it took to open a session that was written to for so long,
-// and is always as large. What was before its last snapshot has left the log.
+// A History is the time to open a session of constant size after many records. The
+// log is truncated up to its last snapshot.
 type History struct {
 	Entries   int    `json:"entries"`
-	Records   uint64 `json:"records"`   // that were stored of it
-	Snapshots int    `json:"snapshots"` // that were written of it, and the log truncated behind each
-	InLog     uint64 `json:"inLog"`     // bytes that its shard has in the log
+	Records   uint64 `json:"records"`   // stored so far
+	Snapshots int    `json:"snapshots"` // written so far, each followed by a truncation
+	InLog     uint64 `json:"inLog"`     // bytes of its shard in the log
 
-	// The baseline: get its snapshot, unpack it, parse every line.
+	// The baseline: read the snapshot, unpack it, parse every line.
 	Snapshot    time.Duration `json:"snapshot"` // at p50
 	SnapshotP99 time.Duration `json:"snapshotP99"`
 
@@ -68,7 +68,7 @@ func (r *Rig) grow(ctx context.Context, s *engine.Session, h *History) error {
 		if err := r.rewrite(ctx, s, min(seqOf(s)+cutEvery, upTo)); err != nil {
 			return err
 		}
-		if err := r.cut(ctx, s); err != nil {
+		if err := r.truncate(ctx, s); err != nil {
 			return err
 		}
 		h.Snapshots++
@@ -81,8 +81,8 @@ func (r *Rig) grow(ctx context.Context, s *engine.Session, h *History) error {
 	return err
 }
 
-// cut takes a snapshot of s and drops what it covers from the log.
-func (r *Rig) cut(ctx context.Context, s *engine.Session) error {
+// truncate writes a snapshot of s and truncates the records that it covers.
+func (r *Rig) truncate(ctx context.Context, s *engine.Session) error {
 	if err := r.checkpoint(ctx, s); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (r *Rig) cut(ctx context.Context, s *engine.Session) error {
 	return r.sessions.Truncate(ctx, r.log, shard, st.Last-1, r.checkpoint)
 }
 
-// reopen measures a session as it is now. Opening and baseline take turns, for what
-// else the machine does meanwhile should be either's lot.
+// reopen measures the session in its current state. It alternates between opening
+// and the baseline, so that other load affects both.
 func (r *Rig) reopen(ctx context.Context, id core.SessionID, h *History, times int) error {
 	fresh, err := r.sessions.Open(ctx, id)
 	if err != nil {
@@ -141,7 +141,7 @@ func seqOf(s *engine.Session) (seq uint64) {
 	return seq
 }
 
-// rewrite replaces entries until the session has had so many records.
+// rewrite replaces entries until the session has had upTo records.
 func (r *Rig) rewrite(ctx context.Context, s *engine.Session, upTo uint64) error {
 	for {
 		seq := seqOf(s)
@@ -164,8 +164,7 @@ func (r *Rig) rewrite(ctx context.Context, s *engine.Session, upTo uint64) error
 	}
 }
 
-// timed returns how long f took, so many times, without what others left to be
-// collected.
+// timed returns the durations of several calls of f, after a garbage collection.
 func timed(times int, f func() error) ([]time.Duration, error) {
 	runtime.GC()
 	took := make([]time.Duration, times)

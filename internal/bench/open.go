@@ -15,22 +15,21 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// An Opening is what it took to open a session, to index it and to build its
-// context, medians of several times.
+// An Opening has the median times to open a session and to build its context.
 type Opening struct {
 	Entries int           `json:"entries"`
 	Bytes   int           `json:"bytes"`
 	File    time.Duration `json:"file"`    // the baseline: read the file, parse every line
 	Log     time.Duration `json:"log"`     // open from the open record
 	Snap    time.Duration `json:"snap"`    // open from a snapshot and the tail
-	Context time.Duration `json:"context"` // build the context, the session being open
-	Ratio   float64       `json:"ratio"`   // File to Snap and Context: above 1 is quicker than the file
+	Context time.Duration `json:"context"` // build the context of the open session
+	Ratio   float64       `json:"ratio"`   // File / (Snap + Context): above 1 is faster than the file
 }
 
-// openTimes is how often each opening is timed.
+// openTimes is the number of measurements of each opening.
 const openTimes = 5
 
-// Openings measures sessions of these many entries.
+// Openings measures sessions with the given numbers of entries.
 func (r *Rig) Openings(ctx context.Context, sizes ...int) ([]Opening, error) {
 	var out []Opening
 	for _, n := range sizes {
@@ -95,8 +94,8 @@ func (r *Rig) checkpoint(ctx context.Context, s *engine.Session) error {
 	return s.Checkpoint(ctx, d)
 }
 
-// parseFile is what a program does that keeps its session in a file: read it,
-// and parse every line with the standard library.
+// parseFile does what a program with its session in a file does: read it and parse
+// every line with the standard library.
 func parseFile(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -134,7 +133,7 @@ func splitLines(b []byte) func(func([]byte) bool) {
 	}
 }
 
-// entries is a linear session of n entries: turns of a user and an assistant.
+// entries returns a linear session of n entries: turns of a user and an assistant.
 func entries(n int) []core.Entry {
 	d := dialect.All()["pi"]
 	es := make([]core.Entry, n)
@@ -147,7 +146,7 @@ func entries(n int) []core.Entry {
 		}
 		e, err := d.Fill([]byte(text), core.Fields{ID: fmt.Sprintf("%08x", i), Parent: parent, Time: "2026-01-02T03:04:05.000Z"})
 		if err != nil {
-			panic(err) // the line is ours
+			panic(err) // the line is constant
 		}
 		es[i] = e
 		parent = core.LeafAt(e.ID)
@@ -160,7 +159,7 @@ func filler(i int) string {
 	return words[i%40:] + words + words[:i%80]
 }
 
-// median is the median of openTimes runs of f.
+// median returns the median of openTimes runs of f.
 func median(f func() error) (time.Duration, error) {
 	times, err := timed(openTimes, f)
 	if err != nil {

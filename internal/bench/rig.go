@@ -20,8 +20,8 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// A Rig is a server with a log on it, and streams of the same settings for raw
-// publishing beside it.
+// A Rig is a server with a log, and with streams of the same settings for raw
+// publishing.
 type Rig struct {
 	dir      string
 	server   *embedded.Server
@@ -32,8 +32,8 @@ type Rig struct {
 	js       jetstream.JetStream
 }
 
-// rawShards is how many streams raw publishing is spread over: as many as a
-// log on a single server has.
+// rawShards is the number of streams for raw publishing: that of a log on a single
+// server.
 const rawShards = 4
 
 // NewRig starts a server in a new directory below dir.
@@ -97,7 +97,7 @@ func (r *Rig) Close() {
 	_ = os.RemoveAll(r.dir)
 }
 
-// session makes a session of the pi dialect.
+// session creates a session of the pi dialect.
 func (r *Rig) session(ctx context.Context, id string, es []core.Entry) (*engine.Session, error) {
 	d := dialect.All()["pi"]
 	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.000Z", CWD: "/w"}))

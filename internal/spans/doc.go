@@ -1,4 +1,4 @@
-// Package spans is what the packages of a node share about traces: how a span
-// ends, and how a trace travels in the header of a record. It knows the API of
-// OpenTelemetry alone; where spans go is for package tracing to know.
+// Package spans has the helpers for traces that the packages of a node share: how a
+// span ends, and how a record's header carries a trace. It depends only on the API
+// of OpenTelemetry; package tracing exports the spans.
 package spans

@@ -12,10 +12,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Nowhere is a tracer whose spans go nowhere.
+// Nowhere returns a tracer that discards spans.
 func Nowhere() trace.Tracer { return noop.NewTracerProvider().Tracer("") }
 
-// Or returns t, or Nowhere where t is nil.
+// Or returns t, or Nowhere if t is nil.
 func Or(t trace.Tracer) trace.Tracer {
 	if t == nil {
 		return Nowhere()
@@ -23,16 +23,16 @@ func Or(t trace.Tracer) trace.Tracer {
 	return t
 }
 
-// Session says which session a span is about. In traces, other than in metrics,
-// ids may stand.
+// Session returns the attribute with the session of a span. Unlike metrics, traces
+// may contain ids.
 func Session(id core.SessionID) attribute.KeyValue {
 	return attribute.String("sess.session", string(id))
 }
 
-// maxText bounds what a span says of an error.
+// maxText bounds the error text of a span, in bytes.
 const maxText = 300
 
-// End ends a span that err came of, nil for none.
+// End ends a span, with err as its status unless it is nil.
 func End(span trace.Span, err error) {
 	if err != nil {
 		text := err.Error()
@@ -41,10 +41,10 @@ func End(span trace.Span, err error) {
 	span.End()
 }
 
-// header is the name that propagation gives a trace.
+// header is the W3C header of a trace.
 const header = "traceparent"
 
-// Text is the trace that ctx is of, as W3C writes it; "" where nobody keeps it.
+// Text returns the trace of ctx in W3C notation, or "" if it is not sampled.
 func Text(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
@@ -54,8 +54,8 @@ func Text(ctx context.Context) string {
 	return m[header]
 }
 
-// With returns ctx as part of the trace that text names. Text that names none
-// changes nothing.
+// With returns ctx as part of the trace in text. It returns ctx unchanged if text is
+// empty or invalid.
 func With(ctx context.Context, text string) context.Context {
 	if text == "" {
 		return ctx

@@ -1,6 +1,6 @@
-// Package tracing sends a node's spans to a collector, where the standard
-// environment of OpenTelemetry asks for it, and nowhere otherwise.
+// Package tracing sends a node's spans to a collector if the standard environment
+// variables of OpenTelemetry enable it.
 //
-// It is the only package that knows of the SDK. The others are given a Tracer,
-// and know of the API alone.
+// It is the only package that depends on the SDK. The others get a Tracer and
+// depend only on the API.
 package tracing

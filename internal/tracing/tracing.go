@@ -15,21 +15,21 @@ import (
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
-// name is what spans say they were made by.
+// name is the instrumentation scope of the spans.
 const name = "github.com/sesslog/sesslog"
 
-// Node is what every span says of where it was made.
+// Node describes the node in every span.
 type Node struct {
 	Name, Version string
 }
 
-// A Sender makes spans and sends them.
+// A Sender creates spans and sends them.
 type Sender struct {
-	provider *sdk.TracerProvider // nil where nobody asked for it
+	provider *sdk.TracerProvider // nil if tracing is disabled
 }
 
-// Asked reports whether the environment asks for traces.
-func Asked(env func(string) string) bool {
+// enabled reports whether the environment enables tracing.
+func enabled(env func(string) string) bool {
 	switch {
 	case env("OTEL_SDK_DISABLED") == "true", env("OTEL_TRACES_EXPORTER") == "none":
 		return false
@@ -37,26 +37,25 @@ func Asked(env func(string) string) bool {
 	return env("OTEL_TRACES_EXPORTER") == "otlp" || env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// Start returns a Sender for the environment of this process, of which env is a
-// reader: OTEL_EXPORTER_OTLP_… say where a collector is, OTEL_TRACES_SAMPLER what
-// is sampled, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES what is said of the
-// node; default service "sessnode". Without OTEL_TRACES_EXPORTER=otlp or an endpoint
-// nothing is made or sent. A collector that is away is no error: spans that nobody
-// takes are dropped.
+// Start returns a Sender that is configured by the environment of this process, which
+// env reads: OTEL_EXPORTER_OTLP_… is the collector, OTEL_TRACES_SAMPLER the sampling,
+// OTEL_SERVICE_NAME (default "sessnode") and OTEL_RESOURCE_ATTRIBUTES describe the
+// node. Tracing is disabled without OTEL_TRACES_EXPORTER=otlp or an endpoint. If the
+// collector is unavailable, spans are dropped.
 func Start(ctx context.Context, env func(string) string, n Node) (*Sender, error) {
-	if !Asked(env) {
+	if !enabled(env) {
 		return &Sender{}, nil
 	}
 	for _, key := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if p := env(key); p != "" && p != "http/protobuf" {
-			return nil, fmt.Errorf("%s is %.64q, traces are sent by http/protobuf alone", key, p)
+			return nil, fmt.Errorf("%s is %.64q; only http/protobuf is supported", key, p)
 		}
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// What the environment says comes last and wins.
+	// The environment comes last, so it takes precedence.
 	where, err := resource.New(ctx, resource.WithAttributes(
 		attribute.String("service.name", "sessnode"), attribute.String("service.version", n.Version), attribute.String("service.instance.id", n.Name),
 	), resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -66,7 +65,7 @@ func Start(ctx context.Context, env func(string) string, n Node) (*Sender, error
 	return &Sender{sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(where))}, nil
 }
 
-// Tracer makes spans.
+// Tracer returns the tracer of the node.
 func (s *Sender) Tracer() trace.Tracer {
 	if s.provider == nil {
 		return spans.Nowhere()
@@ -74,15 +73,14 @@ func (s *Sender) Tracer() trace.Tracer {
 	return s.provider.Tracer(name)
 }
 
-// closeTime is how long the last spans may take to be sent.
-const closeTime = 3 * time.Second
+const closeTimeout = 3 * time.Second
 
-// Close sends what is left, for some seconds at most.
+// Close sends the remaining spans, for a few seconds at most.
 func (s *Sender) Close(logger *slog.Logger) {
 	if s.provider == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := s.provider.Shutdown(ctx); err != nil {
 		logger.Warn("the last spans were not sent", "err", err)

@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// What the standard environment says is done: the collector that it names gets
-// the spans, with the headers that it names.
-func TestSpansGoWhereTheEnvironmentSays(t *testing.T) {
+// The collector in the environment gets the spans, with the configured headers.
+func TestEnvironmentConfiguresCollector(t *testing.T) {
 	type call struct{ path, header, body string }
 	calls := make(chan call, 10)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -41,7 +40,7 @@ func TestSpansGoWhereTheEnvironmentSays(t *testing.T) {
 	}
 }
 
-func TestWithoutBeingAskedNothingIsSent(t *testing.T) {
+func TestTracingIsDisabledByDefault(t *testing.T) {
 	t.Parallel()
 	for _, env := range []map[string]string{
 		{},
@@ -60,7 +59,7 @@ func TestWithoutBeingAskedNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestAProtocolThatIsNotSpokenIsRefused(t *testing.T) {
+func TestUnsupportedProtocolIsRejected(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
 	if _, err := Start(t.Context(), func(k string) string { return env[k] }, Node{}); err == nil || !strings.Contains(err.Error(), "http/protobuf") {

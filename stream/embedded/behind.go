@@ -8,11 +8,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Behind names a stream whose copy here lacks what the others have, as far as
-// this server knows, and says what with it; nil where there is none. A single
-// server is never behind. A member that is behind is [Server.Ready] all the
-// same: it passes on what its clients want. But as long as it is, the loss of
-// another member can stop what it lacks.
+// Behind returns an error that names a stream whose replica on this server lags
+// behind the leader, or nil if none does. A single server never lags. A lagging
+// member is still [Server.Ready], because it forwards requests; but until it has
+// caught up, the loss of another member can stop the stream.
 func (s *Server) Behind() error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -29,8 +28,8 @@ func (s *Server) Behind() error {
 	return nil
 }
 
-// CatchUp waits until the server is not Behind. When ctx ends first, it returns
-// what it is behind with.
+// CatchUp waits until Behind returns nil. If ctx ends first, it returns the last
+// error of Behind.
 func (s *Server) CatchUp(ctx context.Context) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
@@ -42,7 +41,7 @@ func (s *Server) CatchUp(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("embedded NATS server is behind: %w (%w)", err, ctx.Err())
+			return fmt.Errorf("embedded NATS server lags: %w (%w)", err, ctx.Err())
 		}
 	}
 }

@@ -54,8 +54,8 @@ func TestClusterSurvivesOneMember(t *testing.T) {
 	})
 }
 
-// What a node waits for before it says that another one may be restarted.
-func TestAMemberThatCameBackCatchesUp(t *testing.T) {
+// A node waits for this before it reports ready during a rolling restart.
+func TestRestartedMemberCatchesUp(t *testing.T) {
 	t.Parallel()
 	servers := embeddedtest.StartCluster(t, 3)
 	makeStream(t, servers[0], "S", 3)
@@ -72,7 +72,7 @@ func TestAMemberThatCameBackCatchesUp(t *testing.T) {
 	within(t, "the member to be ready", back.Ready)
 	within(t, "the member to catch up", back.CatchUp)
 
-	// The other that has everything goes, for good. These two can still tell it all.
+	// The other member with all messages goes away permanently. These two still have all.
 	if err := servers[1].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAMemberThatCameBackCatchesUp(t *testing.T) {
 	}
 }
 
-func TestMemberIsReadyOnlyWithTheOthers(t *testing.T) {
+func TestMemberIsReadyOnlyWithOthers(t *testing.T) {
 	t.Parallel()
 	cfgs := embeddedtest.Configs(t, 3)
 	for i := range cfgs {
@@ -103,7 +103,7 @@ func TestMemberIsReadyOnlyWithTheOthers(t *testing.T) {
 	stranger.Cluster = &embedded.Cluster{Name: "test", Listen: cfgs[1].Cluster.Listen, Routes: cfgs[1].Cluster.Routes, Secret: "guessed"}
 	wrong := start(t, stranger)
 	second := start(t, cfgs[2])
-	// Two of three are a quorum, but new members elect nobody before all are there.
+	// Two of three are a quorum, but a new cluster elects no leader until all have joined.
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := second.Ready(soon); err == nil || !strings.Contains(err.Error(), "when all 3 members in Cluster.Routes are up") {
@@ -127,7 +127,7 @@ func TestMemberIsReadyOnlyWithTheOthers(t *testing.T) {
 	makeStream(t, third, "S", 3)
 	leaderOf(t, all, "S")
 
-	// Without its quorum the last one stops being ready, and with it it is again.
+	// Without a quorum the last member is not ready; with one it is ready again.
 	if err := errors.Join(second.Close(), third.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestMemberIsReadyOnlyWithTheOthers(t *testing.T) {
 	})
 }
 
-func TestDirectoryStaysWithItsServer(t *testing.T) {
+func TestDirectoryBelongsToItsServer(t *testing.T) {
 	t.Parallel()
 	member := embeddedtest.Configs(t, 3)[0]
 	single := embedded.Config{Dir: t.TempDir(), Logger: quiet}
@@ -159,10 +159,10 @@ func TestDirectoryStaysWithItsServer(t *testing.T) {
 	}
 	joining := member
 	joining.Dir = single.Dir
-	refused(joining, `holds the streams of a single server, which joining cluster "test" would delete`)
+	refused(joining, `contains the streams of a single server, which joining cluster "test" would delete`)
 	leaving := single
 	leaving.Dir = member.Dir
-	refused(leaving, `holds a member ("n0") of cluster "test"`)
+	refused(leaving, `contains a member ("n0") of cluster "test"`)
 	renamed := member
 	renamed.Name = "n9"
 	refused(renamed, `belongs to member "n0"`)
@@ -170,13 +170,13 @@ func TestDirectoryStaysWithItsServer(t *testing.T) {
 	moved.Cluster = &embedded.Cluster{Name: "other", Listen: member.Cluster.Listen, Routes: member.Cluster.Routes}
 	refused(moved, `belongs to cluster "test"`)
 
-	// The same holds where another NATS server filled the directory.
+	// The same applies if another NATS server created the streams.
 	remove(t, single.Dir, "node.json")
 	remove(t, member.Dir, "node.json")
-	refused(joining, "holds the streams of a single server")
+	refused(joining, "contains the streams of a single server")
 	refused(leaving, "which cannot run as a single server")
 
-	single.Name = "renamed" // a single server's name means nothing
+	single.Name = "renamed" // a single server's name does not matter
 	s = start(t, single)
 	if got := message(t, s, "STILL", 1); got != "x" {
 		t.Errorf("the message is %q", got)
@@ -184,7 +184,7 @@ func TestDirectoryStaysWithItsServer(t *testing.T) {
 	closed(t, s)
 	empty := embedded.Config{Dir: t.TempDir(), Logger: quiet}
 	closed(t, start(t, empty))
-	joining.Dir = empty.Dir // no stream was made, so nothing can be lost
+	joining.Dir = empty.Dir // no stream exists, so nothing can be lost
 	closed(t, start(t, joining))
 
 	write(t, single.Dir, "node.json", `{"version":2}`)
@@ -193,7 +193,7 @@ func TestDirectoryStaysWithItsServer(t *testing.T) {
 	refused(single, "node.json")
 }
 
-// leaderOf returns which of the servers leads the stream, once exactly one does.
+// leaderOf waits until exactly one server leads the stream, and returns it.
 func leaderOf(t *testing.T, servers []*embedded.Server, stream string) (lead int) {
 	t.Helper()
 	await(t, "one leader of "+stream, func() bool {
@@ -209,8 +209,8 @@ func leaderOf(t *testing.T, servers []*embedded.Server, stream string) (lead int
 	return lead
 }
 
-// publishRetrying publishes until it is acknowledged, as a change of leaders asks
-// for. A lost answer may leave the message twice.
+// publishRetrying retries a publish until it is acknowledged, because of leader
+// changes. A lost response may duplicate the message.
 func publishRetrying(t *testing.T, js jetstream.JetStream, body string) {
 	t.Helper()
 	await(t, "message "+body+" to be acknowledged", func() bool {

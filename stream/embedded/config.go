@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// MaxPayload is the size of the largest message a Server takes, in bytes,
-// headers included.
+// MaxPayload is the largest message that a Server accepts, in bytes, including
+// headers.
 const MaxPayload = 1 << 20
 
 const (
@@ -25,84 +25,82 @@ const (
 	defaultMaxMemory = 256 << 20
 	minSyncEvery     = time.Millisecond
 
-	// routeUser is the user name under which cluster members show the Secret.
+	// routeUser is the user name of cluster members; Secret is the password.
 	routeUser = "sesslog"
 )
 
-// Config is what a Server needs to know. Only Dir is required.
+// Config is the configuration of a Server. Only Dir is required.
 type Config struct {
-	// Dir is the directory that holds the streams. It is made when absent, with
-	// its parents, readable by this user only. It must be a local disk.
+	// Dir is the directory of the streams, on a local disk. It is created if
+	// missing, with its parents, and with access for this user only.
 	Dir string
 
-	// Listen is the host:port on which NATS clients are served over TCP, with TLS
-	// where that is set. Port 0 picks a free one, see [Server.ClientURL]. Empty means none:
-	// only this process can connect. Any host but loopback needs a Token.
+	// Listen is the host:port for NATS clients over TCP, with TLS if TLS is set.
+	// Port 0 picks a free one, see [Server.ClientURL]. If empty, only this process
+	// can connect. Hosts other than loopback require a Token.
 	Listen string
 
-	// Token is what a TCP client must present. Empty lets anyone in who can
-	// reach Listen, and is refused unless Listen is on loopback.
+	// Token is the secret of TCP clients. If empty, anyone who can reach Listen
+	// has access; this is allowed on loopback only.
 	Token string
 
-	// TLS is what TCP clients have to speak: it holds a certificate, or a function
-	// that gives one. Nil means none, and then a Token crosses the wire in the
-	// clear. Connections of this process never use it.
+	// TLS is required from TCP clients if set: it has a certificate, or a function
+	// that returns one. Without it, a Token is sent in the clear. Connections of
+	// this process never use it.
 	TLS *tls.Config
 
-	// Name tells this server from the others of its cluster, where it is
-	// required and must stay the same for the life of Dir. At most 64 of
-	// A-Z a-z 0-9 _ - and dot. The default for a single server is "sessnode".
+	// Name identifies this server in its cluster. A cluster member needs one, and
+	// must keep it for the life of Dir. At most 64 of A-Z a-z 0-9 _ - and dot. The
+	// default for a single server is "sessnode".
 	Name string
 
 	// Cluster makes the server a member of a cluster. Nil means a single server.
 	Cluster *Cluster
 
 	// SyncEvery is the longest time between a publish and its fsync. Zero, the
-	// default, means that a publish is on disk before it is acknowledged.
-	// Anything else, from 1ms up, trades the last SyncEvery of acknowledged
-	// messages at a power cut or a kernel crash for speed, and is warned about.
+	// default, means that a publish is on disk before it is acknowledged. Other
+	// values, from 1ms, are faster, but a power cut or kernel crash loses the
+	// messages acknowledged in the last SyncEvery; Start logs a warning.
 	SyncEvery time.Duration
 
-	// MaxStore bounds what all file streams together may hold, in bytes. A
-	// publish beyond it is refused; nothing is dropped. Zero means three
-	// quarters of what is free or already used by streams when the server starts.
+	// MaxStore bounds the size of all file streams together, in bytes. A publish
+	// beyond it is rejected; nothing is dropped. Zero means three quarters of
+	// the space that is free or used by streams when the server starts.
 	MaxStore int64
 
-	// MaxMemory bounds what all memory streams together may hold, in bytes. Zero
+	// MaxMemory bounds the size of all memory streams together, in bytes. Zero
 	// means 256 MiB.
 	MaxMemory int64
 
-	// Logger gets this package's own few lines at Info, the server's notices at
-	// Debug, its warnings and errors at their own level. Nil means
+	// Logger gets the messages of this package at Info, and those of the server:
+	// notices at Debug, warnings and errors at their own level. Nil means
 	// [slog.Default].
 	Logger *slog.Logger
 }
 
-// Cluster says which cluster a server is a member of. All members must agree on
-// Name, Routes and Secret.
+// Cluster describes the cluster of a member. All members must agree on Name, Routes
+// and Secret.
 type Cluster struct {
-	// Name tells this cluster from others that might be reached by mistake.
+	// Name distinguishes this cluster from others that are reached by mistake.
 	// Required; it must stay the same for the life of Dir.
 	Name string
 
 	// Listen is the host:port on which the other members connect. Required.
 	Listen string
 
-	// Routes holds the host:port, or nats://host:port, of every member, this one
-	// included. Its length is how many members must have met before a new
-	// cluster does anything, which is what keeps a part of it from starting
-	// alone. 3 or 5 are good numbers.
+	// Routes has the host:port, or nats://host:port, of every member, including
+	// this one. A new cluster starts only when all of them have joined, so that a
+	// part of it cannot start alone. Use 3 or 5 members.
 	Routes []string
 
-	// Secret is what a member must present to the others. Empty lets in whoever
-	// can reach Listen, and is refused unless Listen is on loopback.
+	// Secret authenticates the members to each other. If empty, anyone who can
+	// reach Listen has access; this is allowed on loopback only.
 	Secret string
 
-	// TLS is what members speak to each other. It is for both sides of a
-	// connection: certificates, RootCAs and ClientCAs are needed, or functions
-	// that give them, and ClientAuth should require a verified certificate. The
-	// certificate of a member must be good for the host of its route. Nil means
-	// none: then routes belong in a private network.
+	// TLS secures the connections between members, for both sides: it needs
+	// certificates, RootCAs and ClientCAs, or functions that return them, and
+	// ClientAuth should require a verified certificate. A member's certificate
+	// must be valid for the host of its route. Without TLS, use a private network.
 	TLS *tls.Config
 }
 
@@ -119,7 +117,7 @@ func (c Config) withDefaults() Config {
 	if abs, err := filepath.Abs(c.Dir); err == nil && c.Dir != "" {
 		c.Dir = abs
 	}
-	if c.Cluster != nil { // the caller's struct stays the caller's
+	if c.Cluster != nil { // do not share the caller's struct
 		cluster := *c.Cluster
 		cluster.Routes = append([]string(nil), cluster.Routes...)
 		c.Cluster = &cluster
@@ -129,14 +127,14 @@ func (c Config) withDefaults() Config {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// check reports every fault of c at once, each under the name of its field.
+// check returns all faults of c, each with the name of its field.
 func (c Config) check() error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf(format, args...))
 	}
 	if c.Dir == "" {
-		fault("Dir: is empty: name the directory that is to hold the streams")
+		fault("Dir: is empty: set the directory of the streams")
 	}
 	if !namePattern.MatchString(c.Name) {
 		fault("Name: %q is not 1 to 64 of A-Z a-z 0-9 _ - and dot", c.Name)
@@ -146,10 +144,10 @@ func (c Config) check() error {
 			fault("Listen: %w", err)
 		}
 	} else if c.Token != "" {
-		fault("Token: is set, but Listen is empty, so nobody could present it")
+		fault("Token: is set, but Listen is empty, so no client can present it")
 	}
 	if c.TLS != nil && c.Listen == "" {
-		fault("TLS: is set, but Listen is empty, so nobody would speak it")
+		fault("TLS: is set, but Listen is empty, so no client can use it")
 	}
 	if c.SyncEvery < 0 || c.SyncEvery > 0 && c.SyncEvery < minSyncEvery {
 		fault("SyncEvery: %v is neither 0 (fsync every write) nor at least %v", c.SyncEvery, minSyncEvery)
@@ -177,7 +175,7 @@ func (c *Cluster) check() (faults []error) {
 		fault("Cluster.Listen: %w", err)
 	}
 	if len(c.Routes) < 2 {
-		fault("Cluster.Routes: has %d of the members: list all of them, this one included; "+
+		fault("Cluster.Routes: has %d members: list all of them, including this one; "+
 			"for a single server leave Cluster unset", len(c.Routes))
 	}
 	seen := make(map[string]bool)
@@ -188,27 +186,27 @@ func (c *Cluster) check() (faults []error) {
 			continue
 		}
 		if seen[u.Host] {
-			fault("Cluster.Routes: %s is there twice, so more members would be awaited than there are", u.Host)
+			fault("Cluster.Routes: %s is listed twice, so the cluster would wait for a member that does not exist", u.Host)
 		}
 		seen[u.Host] = true
 	}
 	return faults
 }
 
-// checkListen refuses an address that would let strangers in.
+// checkListen rejects an address that other hosts can reach without a secret.
 func checkListen(addr, secret, secretField string) error {
 	host, _, err := parseListen(addr)
 	if err != nil {
 		return err
 	}
 	if secret == "" && !isLoopback(host) {
-		return fmt.Errorf("%s can be reached from other hosts, where anyone could delete every stream: "+
+		return fmt.Errorf("%s can be reached from other hosts, and anyone there could delete all streams: "+
 			"set %s, or listen on 127.0.0.1", addr, secretField)
 	}
 	return nil
 }
 
-// parseListen splits a host:port; port 0 becomes the server's way to say "any".
+// parseListen splits a host:port. Port 0 becomes the server's value for any port.
 func parseListen(addr string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -237,7 +235,7 @@ func parseRoute(route string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is not host:port; a password belongs in Cluster.Secret", route)
 	}
 	if port == server.RANDOM_PORT || strings.HasPrefix(addr, ":") {
-		return nil, fmt.Errorf("%q is nothing to connect to: it needs a host and a port", route)
+		return nil, fmt.Errorf("%q needs a host and a port", route)
 	}
 	return &url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(port))}, nil
 }
@@ -250,7 +248,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// options is c in the server's words. c has been checked.
+// options returns the server's options for c, which has been checked.
 func (c Config) options() *server.Options {
 	o := &server.Options{
 		ServerName:             c.Name,
@@ -292,8 +290,8 @@ func (c Config) options() *server.Options {
 		o.Cluster.Username, o.Cluster.Password = routeUser, c.Cluster.Secret
 	}
 	if c.Listen == "" {
-		// The server starts its routes only beside a client listener, so it gets
-		// one that nobody can use: on loopback, with a token made up in Start.
+		// The server starts its routes only with a client listener, so give it one
+		// that no client can use: on loopback, with a random token from Start.
 		o.DontListen = false
 		o.Host, o.Port = "127.0.0.1", server.RANDOM_PORT
 		o.Cluster.NoAdvertise = true

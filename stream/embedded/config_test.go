@@ -33,9 +33,9 @@ func TestErrorNamesBadSetting(t *testing.T) {
 		{"nameless cluster", member(embedded.Cluster{Listen: "127.0.0.1:0", Routes: two}), "Cluster.Name: \"\""},
 		{"deaf member", member(embedded.Cluster{Name: "c", Routes: two}), `Cluster.Listen: "" is not host:port`},
 		{"open cluster", member(embedded.Cluster{Name: "c", Listen: "0.0.0.0:6222", Routes: two}), "set Cluster.Secret"},
-		{"cluster of one", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: two[:1]}), "Cluster.Routes: has 1 of the members"},
-		{"same twice", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{"a:1", "nats://a:1"}}), "a:1 is there twice"},
-		{"route without host", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{":1", "b:1"}}), `":1" is nothing to connect to`},
+		{"cluster of one", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: two[:1]}), "Cluster.Routes: has 1 members"},
+		{"same twice", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{"a:1", "nats://a:1"}}), "a:1 is listed twice"},
+		{"route without host", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{":1", "b:1"}}), `":1" needs a host and a port`},
 		{"route with password", member(embedded.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{"u:p@a:1", "b:1"}}), "Cluster.Routes"},
 	}
 	for _, tt := range tests {

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	lockFile     = "lock"      // held while a Server runs; holds its process id
-	identityFile = "node.json" // whose directory this is, see identity
+	lockFile     = "lock"      // locked while a Server runs; contains its process id
+	identityFile = "node.json" // see identity
 	identityV    = 1
 )
 
-// lockDir makes dir if need be and takes it for this process, or returns
-// ErrInUse. The kernel lets go of the lock when the process dies.
+// lockDir creates dir if needed and locks it, or returns ErrInUse. The kernel
+// releases the lock when the process dies.
 func lockDir(dir string) (*flock.Flock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -37,16 +37,16 @@ func lockDir(dir string) (*flock.Flock, error) {
 		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
 			holder = " (process " + strings.TrimSpace(string(text)) + ")"
 		}
-		return nil, fmt.Errorf("%w%s: stop that node, or give this one a directory of its own", ErrInUse, holder)
+		return nil, fmt.Errorf("%w%s: stop that node, or use another directory for this one", ErrInUse, holder)
 	}
-	// Who holds the lock is a courtesy to whoever reads the error above.
+	// The process id is only for the error above.
 	_ = os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 	return lock, nil
 }
 
-// An identity says whose streams a directory holds. JetStream itself does not
-// ask: a cluster member deletes the streams it finds on disk and not in its
-// cluster, and a member under a new name counts as one more.
+// An identity names the server whose streams a directory contains. JetStream does
+// not check this: a cluster member deletes the streams on its disk that its cluster
+// does not have, and a member with a new name counts as an additional one.
 type identity struct {
 	Version int    `json:"version"`
 	Cluster string `json:"cluster"` // empty for a single server
@@ -60,11 +60,11 @@ func (c Config) identity() identity {
 	return identity{Version: identityV, Cluster: c.Cluster.Name, Name: c.Name}
 }
 
-// claimIdentity makes sure that what dir holds is want's, and marks it so. A
-// directory that holds nothing yet is anybody's. The caller holds the lock.
+// claimIdentity checks that the streams in dir belong to want, and records that. An
+// empty directory may be claimed by any server. The caller holds the lock.
 func claimIdentity(dir string, want identity) error {
 	path := filepath.Join(dir, identityFile)
-	found, err := lookInto(dir)
+	found, err := detectIdentity(dir)
 	if err != nil {
 		return err
 	}
@@ -85,23 +85,24 @@ func claimIdentity(dir string, want identity) error {
 }
 
 func compareIdentity(have, want identity) error {
-	const remedy = "start it as it was, or give this node an empty directory and restore a backup into it"
+	const remedy = "restore the previous settings, or use an empty directory and restore a backup"
 	switch {
 	case have.Cluster == "" && want.Cluster != "":
-		return fmt.Errorf("holds the streams of a single server, which joining cluster %q would delete: %s", want.Cluster, remedy)
+		return fmt.Errorf("contains the streams of a single server, which joining cluster %q would delete: %s", want.Cluster, remedy)
 	case have.Cluster != "" && want.Cluster == "":
-		return fmt.Errorf("holds a member (%q) of cluster %q, which cannot run as a single server: %s", have.Name, have.Cluster, remedy)
+		return fmt.Errorf("contains a member (%q) of cluster %q, which cannot run as a single server: %s", have.Name, have.Cluster, remedy)
 	case have.Cluster != want.Cluster:
 		return fmt.Errorf("belongs to cluster %q, and cluster %q would delete its streams: %s", have.Cluster, want.Cluster, remedy)
 	case have.Name != want.Name:
-		return fmt.Errorf("belongs to member %q, and its cluster would count %q as one more: %s", have.Name, want.Name, remedy)
+		return fmt.Errorf("belongs to member %q, and its cluster would count %q as an additional member: %s", have.Name, want.Name, remedy)
 	}
 	return nil
 }
 
-// lookInto tells from JetStream's own files whether dir holds a cluster member,
-// whose names it cannot know, or the streams of a single server, or nothing: nil.
-func lookInto(dir string) (*identity, error) {
+// detectIdentity detects from JetStream's files whether dir contains a cluster
+// member, whose names are unknown, or the streams of a single server. It returns nil
+// if dir contains neither.
+func detectIdentity(dir string) (*identity, error) {
 	store := filepath.Join(dir, server.JetStreamStoreDir)
 	accounts, err := os.ReadDir(store)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +139,7 @@ func readIdentity(path string) (identity, error) {
 	return id, nil
 }
 
-// writeIdentity is atomic and durable: a crash leaves the whole file or none.
+// writeIdentity writes the file atomically and durably.
 func writeIdentity(path string, id identity) error {
 	text, err := json.Marshal(id)
 	if err != nil {

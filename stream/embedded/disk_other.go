@@ -2,8 +2,8 @@
 
 package embedded
 
-// diskOf knows nothing here.
-func diskOf(string) (size int64, doubt string) { return 0, "" }
+// diskOf is not implemented on this platform.
+func diskOf(string) (size int64, fault string) { return 0, "" }
 
-// Disk knows nothing here.
+// Disk always returns false on this platform.
 func Disk(string) (free, size int64, ok bool) { return 0, 0, false }

@@ -4,7 +4,7 @@ package embedded
 
 import "os"
 
-// syncDir makes the names in dir durable.
+// syncDir makes the entries of dir durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

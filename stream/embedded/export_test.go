@@ -2,10 +2,10 @@ package embedded
 
 import "time"
 
-// Routes is how many connections the server has to other members.
+// Routes returns the number of connections to other members.
 func (s *Server) Routes() int { return s.ns.NumRoutes() }
 
-// StoredAt has the server think that it found out then what its streams take.
+// StoredAt sets the time at which the size of the streams was cached.
 func (s *Server) StoredAt(at time.Time) {
 	s.stored.mu.Lock()
 	defer s.stored.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// publisherEnv makes the test binary a process that publishes until it is
-// killed; its value is the directory of the server.
+// publisherEnv makes the test binary a child that publishes until it is killed; its
+// value is the directory of the server.
 const publisherEnv = "SESSLOG_EMBEDDED_PUBLISHER"
 
-// publishForever starts a server and prints the sequence of every message once
-// it is acknowledged. The body of a message is its sequence.
+// publishForever starts a server and prints the sequence of every acknowledged
+// message. The body of a message is its sequence.
 func publishForever(dir string) int {
 	ctx := context.Background()
 	fail := func(err error) int {
@@ -54,11 +54,11 @@ func publishForever(dir string) int {
 	}
 }
 
-func TestKillMinusNineLosesNoAck(t *testing.T) {
+func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	acked := uint64(0)
-	for round := range 3 { // a killed server's successor is killed too
+	for round := range 3 { // the restarted server is killed, too
 		acked = publishUntilKilled(t, dir, acked+uint64(150+70*round))
 	}
 
@@ -80,8 +80,8 @@ func TestKillMinusNineLosesNoAck(t *testing.T) {
 	t.Logf("%d acknowledged over 3 kills, %d stored", acked, state.LastSeq)
 }
 
-// publishUntilKilled runs a publisher until it says that it reached enough, kills
-// it in the middle of its work and returns the last sequence it printed.
+// publishUntilKilled runs a publisher until it has reached a sequence, kills it and
+// returns the last sequence that it printed.
 func publishUntilKilled(t *testing.T, dir string, enough uint64) (acked uint64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -98,7 +98,7 @@ func publishUntilKilled(t *testing.T, dir string, enough uint64) (acked uint64) 
 	}
 	killed := false
 	lines := bufio.NewScanner(out)
-	for lines.Scan() { // what was printed before the kill is read after it
+	for lines.Scan() { // read the rest of the output
 		seq, err := strconv.ParseUint(lines.Text(), 10, 64)
 		if err != nil {
 			t.Fatalf("publisher: %q", lines.Text())
@@ -111,7 +111,7 @@ func publishUntilKilled(t *testing.T, dir string, enough uint64) (acked uint64) 
 			}
 		}
 	}
-	_ = cmd.Wait() // says "killed"
+	_ = cmd.Wait() // the error is that it was killed
 	if !killed {
 		t.Fatalf("the publisher stopped by itself after %d", acked)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// The names JetStream gives to the account of clients without one, and to
-	// the Raft group that decides on a cluster's streams.
+	// JetStream's names of the default account, and of the Raft group that manages
+	// a cluster's streams.
 	globalAccount = "$G"
 	metaGroup     = "_meta_"
 
@@ -22,9 +22,8 @@ const (
 // IsClustered reports whether the server is a member of a cluster.
 func (s *Server) IsClustered() bool { return s.cfg.Cluster != nil }
 
-// StreamLeader reports whether this server leads the named stream, so that its
-// own connections reach it without a hop. A single server leads every stream.
-// The answer may be old when it arrives: it is good for placing work, never for
+// StreamLeader reports whether this server leads the named stream. A single server
+// leads every stream. The result may be outdated: use it to place work, not for
 // safety.
 func (s *Server) StreamLeader(name string) bool {
 	if s.closed.Load() {
@@ -33,9 +32,9 @@ func (s *Server) StreamLeader(name string) bool {
 	return !s.IsClustered() || s.ns.JetStreamIsStreamLeader(globalAccount, name)
 }
 
-// Peers returns the names of the members that the cluster's leader sees online
-// and ready to hold streams, its own included. Only the leader knows them; other
-// members and a single server return nil.
+// Peers returns the names of the members that are online and ready for streams,
+// including this one. Only the cluster's leader knows them; other members and a
+// single server return nil.
 func (s *Server) Peers() []string {
 	if s.closed.Load() || !s.IsClustered() {
 		return nil
@@ -43,18 +42,16 @@ func (s *Server) Peers() []string {
 	return s.ns.JetStreamClusterPeers()
 }
 
-// Check returns nil when the server can do its work, and otherwise an error that
-// says what is missing. It does not wait.
+// Check returns nil if the server is ready, and otherwise an error with the reason.
+// It does not wait.
 //
-// A single server is ready while all its streams are there and can be written.
-// A member is ready while it knows and follows a leader, or is one with a quorum
-// behind it, in a cluster that all members in Cluster.Routes have joined at some
-// time. So the loss of a minority makes no survivor unready, not even one that
-// restarts.
+// A single server is ready if all its streams are available and writable. A member
+// is ready if it follows a leader, or leads a quorum, and all members in
+// Cluster.Routes have joined the cluster at some time. So the loss of a minority
+// does not make the other members unready, even if they restart.
 //
-// When a new cluster has just become ready, its leader may take a moment longer
-// to learn how much room each member has, and answer the making of a stream with
-// "no suitable peers" (10005): trying again mends that.
+// In a new cluster, creating a stream may fail with "no suitable peers" (10005)
+// until the leader has learned the capacity of the members; retry it.
 func (s *Server) Check() error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -71,32 +68,32 @@ func (s *Server) Check() error {
 	return s.checkJetStream()
 }
 
-// stopped says why JetStream stopped itself. A member does so when its disk is
-// full or fails, and nothing but a new start makes it a member again; until then
-// it passes on what its clients want to the others.
+// stopped returns why JetStream stopped. A member stops when its disk is full or
+// fails. Until it is restarted, it forwards requests to the others.
 func (s *Server) stopped() error {
-	why := s.log.writeError()
-	if why == "" {
-		why = "the lines of nats-server in the log say why"
+	cause := s.log.writeError()
+	if cause == "" {
+		cause = "see the messages of nats-server in the log"
 	}
-	return fmt.Errorf("JetStream has stopped itself (%s): see to the disk, and start the node anew", why)
+	return fmt.Errorf("JetStream has stopped (%s): fix the disk, and restart the node", cause)
 }
 
-// checkJetStream asks more than once where the server says that it has not started,
-// for it has: it waits for what has happened and for a timer of a millisecond at once,
-// and where it is kept waiting both have come, and either may be taken.
+// checkJetStream retries if the server reports that it has not started. On a busy
+// host this may be wrong, because Healthz races the event against a timer of a
+// millisecond.
 func (s *Server) checkJetStream() error {
-	var said string
+	var fault string
 	for range 10 {
 		h := s.ns.Healthz(&server.HealthzOptions{JSMetaOnly: s.IsClustered()})
 		if h.Error == "" {
 			return nil
 		}
-		if said = h.Error; !strings.Contains(said, "startup did not complete") {
+		fault = h.Error
+		if !strings.Contains(fault, "startup did not complete") && !strings.Contains(fault, "failed to be ready for connections") {
 			break
 		}
 	}
-	return errors.New(said)
+	return errors.New(fault)
 }
 
 func (s *Server) checkCluster() error {
@@ -107,7 +104,7 @@ func (s *Server) checkCluster() error {
 	}
 	if err := s.checkJetStream(); err != nil {
 		if group.Leader == "" && len(group.Peers) == 0 {
-			return fmt.Errorf("%w: a new cluster begins when all %d members in Cluster.Routes are up", err, members)
+			return fmt.Errorf("%w: a new cluster starts when all %d members in Cluster.Routes are up", err, members)
 		}
 		return err
 	}
@@ -119,7 +116,7 @@ func (s *Server) checkCluster() error {
 		return nil
 	}
 	if online := len(s.ns.JetStreamClusterPeers()); online < group.QuorumNeeded {
-		return fmt.Errorf("%d of %d cluster members are online, and %d are needed", online, members, group.QuorumNeeded)
+		return fmt.Errorf("%d of %d cluster members are online, %d are required", online, members, group.QuorumNeeded)
 	}
 	return nil
 }
@@ -137,8 +134,8 @@ func (s *Server) metaGroup() (server.RaftzGroup, bool) {
 	return server.RaftzGroup{}, false
 }
 
-// Ready waits until Check finds nothing. When ctx ends first, or the server is
-// closed, it returns what Check found last; an error of ctx's is wrapped too.
+// Ready waits until Check returns nil. If ctx ends first, or the server is closed,
+// it returns the last error of Check; it also wraps the error of ctx.
 func (s *Server) Ready(ctx context.Context) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

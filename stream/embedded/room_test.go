@@ -7,11 +7,11 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// What all streams take is asked for once for all of them, and once more when that
-// has become old.
-func TestRoomOfAllStreamsIsLookedForOnce(t *testing.T) {
+// The size of all streams is read once for all of them, and again when the cache
+// expires.
+func TestRoomCachesSizeOfStreams(t *testing.T) {
 	t.Parallel()
-	// So little that the disk is never nearer its end.
+	// A small limit, so that the disk is never fuller.
 	s := start(t, embedded.Config{Dir: t.TempDir(), MaxStore: 1 << 20, SyncEvery: time.Second, Logger: quiet})
 	makeStream(t, s, "S", 1)
 	room := func(stream string) int64 {
@@ -23,7 +23,7 @@ func TestRoomOfAllStreamsIsLookedForOnce(t *testing.T) {
 	}
 	s.StoredAt(time.Time{})
 	empty := room("S")
-	s.StoredAt(time.Now().Add(time.Hour)) // what was found stays what is known
+	s.StoredAt(time.Now().Add(time.Hour)) // the cache does not expire
 	if _, err := jetStream(t, s).Publish(t.Context(), "s.x", make([]byte, 64<<10)); err != nil {
 		t.Fatal(err)
 	}

@@ -16,18 +16,17 @@ import (
 )
 
 var (
-	// ErrInUse says that another node runs on the directory.
+	// ErrInUse is returned if another node uses the directory.
 	ErrInUse = errors.New("directory is in use by another node")
 
-	// ErrClosed says that the Server was closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("embedded NATS server is closed")
 )
 
-// A Server is a running NATS server. Its methods may be called from several
-// goroutines.
+// A Server is a running NATS server. It is safe for concurrent use.
 type Server struct {
-	cfg    Config // with its defaults
-	token  string // what every client must present, or ""
+	cfg    Config // with defaults
+	token  string // of clients, or ""
 	ns     *server.Server
 	log    *serverLog
 	closed atomic.Bool
@@ -35,13 +34,13 @@ type Server struct {
 	stored stored
 }
 
-// Start runs a server on cfg.Dir. A single server is [Server.Ready] when Start
-// returns, with all it ever acknowledged; one whose streams cannot all be read
-// does not start, lest somebody make an empty one in the place of the damaged.
-// A cluster member only listens by then: its Ready waits for the others.
+// Start runs a server on cfg.Dir. When it returns, a single server is
+// [Server.Ready]. It fails if a stream cannot be read, so that no client replaces a
+// corrupt stream by an empty one. A cluster member only listens; use Ready to wait
+// for the others.
 //
-// ctx bounds the start alone. Reading large streams is not interrupted: Start
-// returns when the server has let go of Dir. The caller must Close the Server.
+// ctx bounds only the start. It does not interrupt the reading of large streams:
+// Start returns after the server has released Dir. The caller must Close the Server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -98,7 +97,7 @@ func start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	return s, nil
 }
 
-// awaitStart returns once the server listens and, when it is alone, is ready.
+// awaitStart returns once the server listens and, if it is a single server, is ready.
 func (s *Server) awaitStart(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -120,7 +119,7 @@ func (s *Server) awaitStart(ctx context.Context) error {
 	if s.IsClustered() {
 		return nil
 	}
-	return s.Check() // a single server has read everything by now; time mends nothing
+	return s.Check() // a single server has read all streams, so waiting does not help
 }
 
 func (s *Server) shutdown() {
@@ -128,15 +127,15 @@ func (s *Server) shutdown() {
 	s.ns.WaitForShutdown()
 }
 
-// warn names what the settings put at risk.
+// warn logs the risks of the settings.
 func (c Config) warn() {
 	if c.SyncEvery > 0 {
-		c.Logger.Warn("fsync is lazy: a power cut or kernel crash loses what was acknowledged since the last one; "+
+		c.Logger.Warn("fsync is lazy: a power cut or kernel crash loses messages acknowledged since the last one; "+
 			"kill -9 of the process loses nothing", "fsync_every", c.SyncEvery, "dir", c.Dir)
 	}
-	size, doubt := diskOf(c.Dir)
-	if doubt != "" {
-		c.Logger.Warn("the directory for streams "+doubt, "dir", c.Dir)
+	size, fault := diskOf(c.Dir)
+	if fault != "" {
+		c.Logger.Warn("the directory for streams "+fault, "dir", c.Dir)
 	}
 	if size > 0 && c.MaxStore > size {
 		c.Logger.Warn("streams may grow beyond the disk, and JetStream stops when it is full: lower MaxStore",
@@ -144,18 +143,18 @@ func (c Config) warn() {
 	}
 	if c.Cluster != nil && len(c.Cluster.Routes)%2 == 0 {
 		n := len(c.Cluster.Routes)
-		c.Logger.Warn("a cluster with an even number of members survives no more losses than one with one member less",
+		c.Logger.Warn("a cluster with an even number of members tolerates no more failures than with one member less",
 			"members", n, "may_be_lost", (n-1)/2)
 	}
 }
 
-// Connect returns a connection to the server that uses no socket. It reconnects
-// forever, waits at most 5 seconds for an answer to its handshake, and notices
-// a server that hangs within a minute. While it is not connected it sends
-// nothing and keeps nothing: a publish is nats.ErrReconnectBufExceeded. The options in opts come last and win.
+// Connect returns a connection to the server without a socket. It reconnects
+// forever, waits at most 5 seconds for the handshake, and detects a hanging server
+// within a minute. While it is disconnected it does not buffer: a publish fails with
+// nats.ErrReconnectBufExceeded. The options in opts take precedence.
 //
-// The connection is the caller's to close, before the Server: after Close it
-// would go on trying.
+// The caller must close the connection before the Server; otherwise it keeps trying
+// to reconnect.
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 	if s.closed.Load() {
 		return nil, ErrClosed
@@ -167,7 +166,7 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 		nats.Timeout(5 * time.Second),
 		nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1),
-		nats.SyncQueueLen(1024), // room for so many messages in a subscription; the default takes half a megabyte
+		nats.SyncQueueLen(1024), // messages per subscription; the default allocates half a megabyte
 		nats.ReconnectWait(100 * time.Millisecond),
 		nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
 		nats.PingInterval(20 * time.Second),
@@ -184,12 +183,12 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// Config returns what the server was started with, defaults filled in. Starting
-// it again after Close gives the same server.
+// Config returns the configuration with defaults. It can start the same server again
+// after Close.
 func (s *Server) Config() Config { return s.cfg.withDefaults() }
 
-// ClientURL returns where a client on this host reaches the server over TCP, or
-// "" without Config.Listen. The Token is not part of it.
+// ClientURL returns the URL for TCP clients on this host, without the Token, or ""
+// without Config.Listen.
 func (s *Server) ClientURL() string {
 	if s.cfg.Listen == "" {
 		return ""
@@ -197,8 +196,8 @@ func (s *Server) ClientURL() string {
 	return urlOf(s.ns.Addr())
 }
 
-// ClusterURL returns where a cluster member on this host reaches the server, or
-// "" for a single server.
+// ClusterURL returns the URL for cluster members on this host, or "" for a single
+// server.
 func (s *Server) ClusterURL() string {
 	if addr := s.ns.ClusterAddr(); addr != nil {
 		return urlOf(addr)
@@ -206,7 +205,7 @@ func (s *Server) ClusterURL() string {
 	return ""
 }
 
-// urlOf names a listener from this host's point of view.
+// urlOf returns the URL of a listener for clients on this host.
 func urlOf(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -219,7 +218,7 @@ func urlOf(addr net.Addr) string {
 	return "nats://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Close hands leadership to other members, closes every connection and the
-// listeners, stops the server and gives Dir free. Streams stay as they are.
-// Closing twice is harmless; every call returns when all is done.
+// Close transfers leadership to other members, closes all connections and listeners,
+// stops the server and releases Dir. It may be called more than once; every call
+// returns when all is done.
 func (s *Server) Close() error { return s.close() }

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNothingIsLeftRunning counts goroutines, so it is not parallel.
-func TestNothingIsLeftRunning(t *testing.T) {
+// TestFailedStartAndCloseLeakNoGoroutines is not parallel, because it counts goroutines.
+func TestFailedStartAndCloseLeakNoGoroutines(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		s := start(t, embedded.Config{Dir: dir, Listen: "127.0.0.1:0", Logger: quiet})
@@ -76,10 +76,10 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		stacks = string(buf[:runtime.Stack(buf, true)])
 		return !strings.Contains(stacks, "nats-server/v2/server.") && !strings.Contains(stacks, "nats.(*Conn)")
 	})
-	start(t, embedded.Config{Dir: dir, Logger: quiet}) // the failed ones left no lock
+	start(t, embedded.Config{Dir: dir, Logger: quiet}) // the failed starts left no lock
 }
 
-func TestRestartKeepsWhatWasAcknowledged(t *testing.T) {
+func TestRestartKeepsAcknowledgedMessages(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	if err := s.Check(); err != nil {
@@ -112,7 +112,7 @@ func TestRestartKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-func TestSecondServerOnADirectoryIsRefused(t *testing.T) {
+func TestSecondServerOnDirectoryIsRejected(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	_, err := embedded.Start(t.Context(), s.Config())
@@ -127,7 +127,7 @@ func TestSecondServerOnADirectoryIsRefused(t *testing.T) {
 	publishesStill(t, s)
 }
 
-func TestTokenIsAskedOfEveryone(t *testing.T) {
+func TestTokenIsRequired(t *testing.T) {
 	t.Parallel()
 	s := start(t, embedded.Config{Dir: t.TempDir(), Listen: "0.0.0.0:0", Token: "s3cret", Logger: quiet})
 	publishesStill(t, s)
@@ -144,7 +144,7 @@ func TestTokenIsAskedOfEveryone(t *testing.T) {
 	nc.Close()
 }
 
-func TestLargeMessageIsRefusedWhole(t *testing.T) {
+func TestLargeMessageIsRejected(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	nc := connect(t, s)
@@ -153,7 +153,7 @@ func TestLargeMessageIsRefusedWhole(t *testing.T) {
 	}
 }
 
-func TestFullStoreRefusesAndForgetsNothing(t *testing.T) {
+func TestFullStoreRejectsPublishAndKeepsMessages(t *testing.T) {
 	t.Parallel()
 	s := start(t, embedded.Config{Dir: t.TempDir(), MaxStore: 1 << 20, SyncEvery: time.Second, Logger: quiet})
 	makeStream(t, s, "S", 1)
@@ -176,7 +176,7 @@ func TestFullStoreRefusesAndForgetsNothing(t *testing.T) {
 	}
 }
 
-func TestDamagedStreamFailsTheStart(t *testing.T) {
+func TestStartFailsWithCorruptStream(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	makeStream(t, s, "S", 1)
@@ -197,7 +197,7 @@ func TestDamagedStreamFailsTheStart(t *testing.T) {
 	}
 }
 
-func TestLogIsQuietAndNamesTheRisks(t *testing.T) {
+func TestLogIsQuietAndNamesRisks(t *testing.T) {
 	t.Parallel()
 	var out lines
 	log := slog.New(slog.NewTextHandler(&out, nil))
@@ -220,7 +220,7 @@ func TestLogIsQuietAndNamesTheRisks(t *testing.T) {
 	}
 }
 
-func TestManyConnectionsOutliveEachOther(t *testing.T) {
+func TestConnectionsAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	var wg sync.WaitGroup
@@ -272,8 +272,6 @@ func BenchmarkPublish1KiB(b *testing.B) {
 		})
 	}
 }
-
-// What follows is shared by all tests of this package.
 
 func start(tb testing.TB, cfg embedded.Config) *embedded.Server {
 	tb.Helper()
@@ -364,7 +362,7 @@ func streamInfo(tb testing.TB, s *embedded.Server, stream string) *jetstream.Str
 	return st.CachedInfo()
 }
 
-// await polls until ok, and fails the test when that takes too long.
+// await polls until ok, and fails the test after a timeout.
 func await(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -379,7 +377,7 @@ func await(tb testing.TB, what string, ok func() bool) {
 	}
 }
 
-// lines is a buffer for several goroutines.
+// lines is a buffer for concurrent use.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -1,28 +1,28 @@
 package embedded
 
-// A Role is what a server is among those that keep the streams.
+// A Role is the role of a server in its cluster.
 type Role string
 
 // The roles of a server.
 const (
-	RoleSingle  Role = "single"  // it is the only one
-	RoleLeader  Role = "leader"  // it leads its cluster, which is about streams being made, not written
-	RoleMember  Role = "member"  // another member leads
-	RoleStopped Role = "stopped" // it serves no streams
+	RoleSingle  Role = "single"  // not in a cluster
+	RoleLeader  Role = "leader"  // leads the meta group, which creates streams
+	RoleMember  Role = "member"  // follows the leader of the meta group
+	RoleStopped Role = "stopped" // does not serve streams
 )
 
-// Stats are what a server says of itself at a moment.
+// Stats are the statistics of a server.
 type Stats struct {
 	Role      Role
-	Store     int64 // bytes that its streams take
-	MaxStore  int64 // bytes that they may take
-	Streams   int   // that it holds a copy of
-	Clients   int   // connections, this process's own among them
-	SlowEnded int64 // connections ended since it started because they did not read in time
+	Store     int64 // bytes of its streams
+	MaxStore  int64 // limit of these bytes
+	Streams   int   // with a replica on this server
+	Clients   int   // connections, including those of this process
+	SlowEnded int64 // connections closed since the start because they read too slowly
 }
 
-// Stats returns the server's figures. It asks nobody, and never fails: of a
-// server that was closed or has stopped itself they say so.
+// Stats returns the server's statistics, without I/O. If the server was closed or
+// has stopped, the role is RoleStopped.
 func (s *Server) Stats() Stats {
 	if s.closed.Load() || !s.ns.JetStreamEnabled() {
 		return Stats{Role: RoleStopped}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The server fills in settings of its own where a limit is absent, by a path
-// that might drop how it syncs.
-func TestSyncIsWhatWasAskedFor(t *testing.T) {
+// The server sets defaults for missing limits, in code that could drop the sync
+// settings.
+func TestSyncSettingsReachServer(t *testing.T) {
 	t.Parallel()
 	for _, maxStore := range []int64{0, 1 << 30} {
 		for _, every := range []time.Duration{0, time.Second} {

@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/test/pki"
 )
 
-func TestClientsOfAServerWithTLSMustSpeakIt(t *testing.T) {
+func TestClientsMustUseTLS(t *testing.T) {
 	t.Parallel()
 	ours, others := pki.New(t, "ours"), pki.New(t, "others")
 	cfg := embedded.Config{
@@ -40,10 +40,10 @@ func TestClientsOfAServerWithTLSMustSpeakIt(t *testing.T) {
 	if err := connect(nats.Secure(ours.Client(t)), nats.Token("guessed")); err == nil {
 		t.Error("a client with a wrong token is connected")
 	}
-	publishesStill(t, s) // this process needs none of it
+	publishesStill(t, s) // not required within this process
 }
 
-func TestMembersOfAClusterWithTLSKnowEachOtherByIt(t *testing.T) {
+func TestClusterMembersMustUseTLS(t *testing.T) {
 	t.Parallel()
 	ours, others := pki.New(t, "ours"), pki.New(t, "others")
 	mutual := func(a *pki.Authority, pair pki.Pair) *tls.Config {
@@ -55,7 +55,7 @@ func TestMembersOfAClusterWithTLSKnowEachOtherByIt(t *testing.T) {
 	for i := range cfgs {
 		cfgs[i].Cluster.TLS = mutual(ours, ours.Pair(t, cfgs[i].Name))
 	}
-	// One that nobody vouches for, and one without TLS, are not let in.
+	// A member with an untrusted certificate, and one without TLS, are rejected.
 	for name, change := range map[string]func(*embedded.Cluster){
 		"another authority's": func(c *embedded.Cluster) { c.TLS = mutual(others, others.Pair(t, "n1")) },
 		"no TLS":              func(c *embedded.Cluster) { c.TLS = nil },
@@ -93,7 +93,7 @@ func TestMembersOfAClusterWithTLSKnowEachOtherByIt(t *testing.T) {
 	}
 }
 
-// refusals takes in what a server logs of connections that it refused.
+// refusals collects the log of rejected connections.
 type refusals struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -1,4 +1,3 @@
-// Package pki makes certificate authorities and certificates for tests, as files
-// and as what Go programs use. They are good for the loopback interface and for
-// a day.
+// Package pki creates certificate authorities and certificates for tests, as files
+// and as TLS configurations. They are valid for the loopback interface and for a day.
 package pki

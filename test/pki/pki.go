@@ -19,17 +19,17 @@ import (
 
 // An Authority signs certificates.
 type Authority struct {
-	File string // its own certificate
+	File string // the certificate of the authority
 
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// serials tells certificates of one run of the tests from each other.
+// serials makes the serial numbers unique within a process.
 var serials atomic.Int64
 
-// New makes an Authority called name.
+// New creates an Authority with that common name.
 func New(tb testing.TB, name string) *Authority {
 	tb.Helper()
 	a := &Authority{dir: tb.TempDir()}
@@ -49,8 +49,8 @@ func New(tb testing.TB, name string) *Authority {
 // A Pair is a certificate and its key, in files.
 type Pair struct{ Cert, Key string }
 
-// Pair makes a certificate with the common name name, for servers on loopback
-// and for clients.
+// Pair creates a certificate with that common name, for servers on loopback and for
+// clients.
 func (a *Authority) Pair(tb testing.TB, name string) Pair {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -59,7 +59,7 @@ func (a *Authority) Pair(tb testing.TB, name string) Pair {
 	return p
 }
 
-// Renew writes another certificate into the files of p.
+// Renew replaces the certificate in the files of p.
 func (a *Authority) Renew(tb testing.TB, p Pair, name string) {
 	tb.Helper()
 	template := a.template(name)
@@ -75,8 +75,8 @@ func (a *Authority) Renew(tb testing.TB, p Pair, name string) {
 	write(tb, p.Cert, "CERTIFICATE", der)
 }
 
-// Client is what a client needs that trusts the authority, and shows the
-// certificates of pairs.
+// Client returns the configuration of a client that trusts the authority and presents
+// the certificates of pairs.
 func (a *Authority) Client(tb testing.TB, pairs ...Pair) *tls.Config {
 	tb.Helper()
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
@@ -96,15 +96,15 @@ func (a *Authority) template(name string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(serials.Add(1)),
 		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-time.Hour), // clocks of test machines are set back at times
+		NotBefore:    now.Add(-time.Hour), // allow for clock changes
 		NotAfter:     now.Add(24 * time.Hour),
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		DNSNames:     []string{"localhost"},
 	}
 }
 
-// sign makes a key and signs its certificate: by the authority's own key, or by
-// the new one where the authority has none yet.
+// sign creates a key, stores it in *key, and signs its certificate with a.key. New
+// passes &a.key, so the certificate of the authority is self-signed.
 func (a *Authority) sign(tb testing.TB, template, parent *x509.Certificate, key **ecdsa.PrivateKey) []byte {
 	tb.Helper()
 	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -119,7 +119,7 @@ func (a *Authority) sign(tb testing.TB, template, parent *x509.Certificate, key 
 	return der
 }
 
-// write replaces a file in one step, as those do who look after certificates.
+// write replaces a file atomically, like certificate managers.
 func write(tb testing.TB, file, kind string, der []byte) {
 	tb.Helper()
 	next := file + ".next"

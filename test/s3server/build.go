@@ -15,7 +15,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Version is that of the server, as in tools/go.mod.
+// Version is the version of the server in tools/go.mod.
 const Version = "v1.8.0"
 
 const (
@@ -23,10 +23,9 @@ const (
 	server = "github.com/versity/versitygw/cmd/versitygw"
 )
 
-// Build returns the path of the server's binary, and makes it when there is
-// none. It may be called by several processes at once: one builds, the others
-// wait. The go command must be able to find this package from the working
-// directory, as it is in a test.
+// Build returns the path of the server's binary, and builds it if necessary. Several
+// processes may call it at once: one builds, the others wait. The go command must
+// find this package from the working directory.
 func Build(ctx context.Context) (string, error) {
 	path, err := build(ctx)
 	if err != nil {
@@ -54,18 +53,18 @@ func build(ctx context.Context) (string, error) {
 	}
 	defer lock.Close()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return path, err // built while we waited
+		return path, err // built by another process
 	}
 	src, err := run(exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", self))
 	if err != nil {
 		return "", err
 	}
-	// A build that is killed must not leave half a binary under the true name.
+	// A killed build must not leave an incomplete binary under the final name.
 	half := path + ".new"
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", half, server)
 	cmd.Dir = filepath.Join(strings.TrimSpace(src), "tools")
-	// The flags and the workspace of the module under test are not those of
-	// the server, and neither is its race detector.
+	// Do not use the flags, the workspace and the race detector of the module
+	// under test.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
 	if _, err := run(cmd); err != nil {
 		return "", err
@@ -73,13 +72,13 @@ func build(ctx context.Context) (string, error) {
 	return path, os.Rename(half, path)
 }
 
-// run returns what cmd prints, or an error with what it complains about.
+// run returns the output of cmd, or an error with its stderr.
 func run(cmd *exec.Cmd) (string, error) {
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, complaint.String())
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.String())
 	}
 	return string(out), nil
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// writeCertificate makes a certificate for the loopback interface, and for ip,
-// that vouches for itself.
+// writeCertificate creates a self-signed certificate for the loopback interface and
+// for ip.
 func writeCertificate(certFile, keyFile, ip string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -27,7 +27,7 @@ func writeCertificate(certFile, keyFile, ip string) error {
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(now.UnixNano()),
 		Subject:               pkix.Name{CommonName: "sesslog test"},
-		NotBefore:             now.Add(-time.Hour), // clocks of test machines are set back at times
+		NotBefore:             now.Add(-time.Hour), // allow for clock changes
 		NotAfter:              now.Add(24 * time.Hour),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -51,7 +51,7 @@ func writePEM(file, kind string, der []byte) error {
 	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
 }
 
-// httpClient returns a client that trusts the server and nobody else.
+// httpClient returns a client that trusts only the server.
 func (s *Server) httpClient() (*http.Client, error) {
 	cert, err := os.ReadFile(s.CAFile)
 	if err != nil {

@@ -5,6 +5,5 @@
 // per version and machine; the binary is kept in the user's cache directory.
 // The first build downloads its sources and takes a minute or two.
 //
-// What the server stores is good for tests and for nothing else: it does not
-// flush what it acknowledges.
+// Use the server for tests only: it does not sync what it acknowledges.
 package s3server

@@ -12,13 +12,13 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// iamDir is where the server keeps accounts besides its own; it has any only
-// where the directory is there.
+// iamDir returns the directory of additional accounts. The server uses it if it
+// exists.
 func (s *Server) iamDir() string { return filepath.Join(s.dir, "iam") }
 
-// AddKeys gives the server accounts that may do nothing but what a bucket's
-// policy says. The access key of each is its name, and so is the secret key with
-// "-secret" behind it. The server is started anew.
+// AddKeys adds accounts with no permissions except those in a bucket's policy. The
+// access key of each is its name, the secret key is the name and "-secret". It
+// restarts the server.
 func (s *Server) AddKeys(ctx context.Context, names ...string) error {
 	type account struct {
 		Access string `json:"access"`
@@ -39,7 +39,7 @@ func (s *Server) AddKeys(ctx context.Context, names ...string) error {
 	return s.Restart(ctx)
 }
 
-// SetPolicy sets the policy of a bucket, in the words of S3.
+// SetPolicy sets the S3 policy of a bucket.
 func (s *Server) SetPolicy(ctx context.Context, bucket, policy string) error {
 	c, err := s.Client(s.AccessKey, s.SecretKey)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) SetPolicy(ctx context.Context, bucket, policy string) error {
 	return nil
 }
 
-// Client speaks to the server with somebody's keys.
+// Client returns a client of the server with the given keys.
 func (s *Server) Client(access, secret string) (*minio.Core, error) {
 	h, err := s.httpClient()
 	if err != nil {

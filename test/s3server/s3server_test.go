@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
-func TestVersionIsThatOfTheToolsModule(t *testing.T) {
+func TestVersionMatchesToolsModule(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("tools/go.mod")
 	if err != nil {
@@ -19,7 +19,7 @@ func TestVersionIsThatOfTheToolsModule(t *testing.T) {
 	}
 }
 
-func TestServerKeepsItsBucketsOverARestart(t *testing.T) {
+func TestServerKeepsBucketsAcrossRestart(t *testing.T) {
 	t.Parallel()
 	s := s3server.Start(t)
 	if err := s.MakeBucket(t.Context(), "kept"); err != nil {
@@ -37,7 +37,7 @@ func TestServerKeepsItsBucketsOverARestart(t *testing.T) {
 	}
 }
 
-func TestServersDoNotMeet(t *testing.T) {
+func TestServersAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, b := s3server.Start(t), s3server.Start(t)
 	for _, s := range []*s3server.Server{a, b} {

@@ -17,12 +17,12 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// A Server is a running S3 server and how to reach it. Its methods are not safe
-// for use by several goroutines; its fields do not change.
+// A Server is a running S3 server. Its methods are not safe for concurrent use; its
+// fields do not change.
 type Server struct {
 	Endpoint  string // a URL, https
 	Region    string
-	AccessKey string // of an account that may do everything
+	AccessKey string // of an account with all permissions
 	SecretKey string
 	CAFile    string // PEM; the certificate to trust
 
@@ -30,19 +30,18 @@ type Server struct {
 	process           *process // nil while stopped
 }
 
-// startTimeout bounds the wait for a server that neither answers nor dies.
+// startTimeout bounds the start of the server.
 const startTimeout = time.Minute
 
-// Start runs a Server on loopback for the length of a test. The test fails at
-// once when it cannot be built or does not come up; if the test fails later on,
-// the server's log is part of what it says.
+// Start runs a Server on loopback until the test ends. The test fails if the server
+// cannot be built or started. If the test fails later, its log includes that of the
+// server.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	return StartAt(t, loopback)
 }
 
-// StartAt is Start on an address of this host other than loopback, for a test
-// with a network of its own.
+// StartAt is Start on another address of this host, for a test with its own network.
 func StartAt(t testing.TB, ip string) *Server {
 	t.Helper()
 	s, err := launch(t.Context(), t.TempDir(), ip)
@@ -58,8 +57,8 @@ func StartAt(t testing.TB, ip string) *Server {
 	return s
 }
 
-// Launch is Start for who has no test at hand: it keeps everything in dir, and
-// the caller stops the Server. ctx bounds the start, not the life of the Server.
+// Launch is Start without a test: it keeps everything in dir, and the caller must stop
+// the Server. ctx bounds only the start.
 func Launch(ctx context.Context, dir string) (*Server, error) {
 	return launch(ctx, dir, loopback)
 }
@@ -87,8 +86,8 @@ func launch(ctx context.Context, dir, ip string) (*Server, error) {
 	if err := writeCertificate(s.CAFile, s.keyFile(), ip); err != nil {
 		return nil, err
 	}
-	// Between asking for a free port and binding it somebody else may be
-	// faster; then the server dies at once, and the next port is tried.
+	// Another process may take the port in the meantime; then the server exits at
+	// once, and the next port is tried.
 	for range 5 {
 		if s.addr, err = freeAddr(ip); err != nil {
 			return nil, err
@@ -118,15 +117,15 @@ func (s *Server) keyFile() string { return filepath.Join(s.dir, "key.pem") }
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 func (s *Server) dataDir() string { return filepath.Join(s.dir, "data") }
 
-// Restart runs the server again, on its data and at its address, after Stop. It
-// returns once the server answers.
+// Restart restarts the server with its data and address. It returns once the server
+// responds.
 func (s *Server) Restart(ctx context.Context) error {
 	s.Stop()
 	out, err := os.OpenFile(s.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer out.Close() // the child has its own
+	defer out.Close() // the child has a copy
 	args := []string{"--port", s.addr, "--region", s.Region, "--cert", s.CAFile, "--key", s.keyFile(), "--keep-alive", "--quiet"}
 	if _, err := os.Stat(s.iamDir()); err == nil {
 		args = append(args, "--iam-dir", s.iamDir())
@@ -146,7 +145,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// await returns once the server answers anything at all.
+// await returns once the server sends any response.
 func (s *Server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -169,16 +168,16 @@ func (s *Server) await(ctx context.Context) error {
 		}
 		select {
 		case <-s.process.done:
-			return fmt.Errorf("it died: %w", s.process.err)
+			return fmt.Errorf("the server exited: %w", s.process.err)
 		case <-ctx.Done():
-			return fmt.Errorf("%w; last answer: %w", ctx.Err(), err)
+			return fmt.Errorf("%w; last error: %w", ctx.Err(), err)
 		case <-tick.C:
 		}
 	}
 }
 
-// Stop kills the server without a chance to tidy up, as a power cut would, and
-// returns once it is dead. Its data stays. It may be called more than once.
+// Stop kills the server with SIGKILL and waits for its end. It keeps the data, and may
+// be called more than once.
 func (s *Server) Stop() {
 	if s.process != nil {
 		s.process.kill()
@@ -186,7 +185,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Log returns what the server wrote.
+// Log returns the output of the server.
 func (s *Server) Log() string {
 	log, err := os.ReadFile(s.logFile())
 	if err != nil {
@@ -195,7 +194,7 @@ func (s *Server) Log() string {
 	return string(log)
 }
 
-// MakeBucket makes an empty bucket.
+// MakeBucket creates an empty bucket.
 func (s *Server) MakeBucket(ctx context.Context, name string) error {
 	c, err := s.Client(s.AccessKey, s.SecretKey)
 	if err != nil {
@@ -207,11 +206,11 @@ func (s *Server) MakeBucket(ctx context.Context, name string) error {
 	return nil
 }
 
-// A process is a child that is waited for.
+// A process is a child process.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed once the child is dead
-	err  error         // why; to be read after done
+	done chan struct{} // closed when the child has ended
+	err  error         // of Wait; read it after done
 }
 
 func startProcess(cmd *exec.Cmd) (*process, error) {
@@ -227,6 +226,6 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it fails only for the dead
+	_ = p.cmd.Process.Kill() // fails only if it has ended
 	<-p.done
 }

@@ -8,18 +8,17 @@ import (
 	"testing"
 )
 
-// A Wire is a line to a Server that can be cut or go silent. TLS goes through it
-// untouched, so what breaks is what breaks in a network. Its methods may be
-// called from several goroutines.
+// A Wire is a TCP proxy to a Server that injects network faults. It does not
+// terminate TLS. It is safe for concurrent use.
 type Wire struct {
-	Endpoint string // a URL, in place of the Server's
+	Endpoint string // the URL to use instead of the Server's
 
 	to string
 	ln net.Listener
 
 	mu    sync.Mutex
 	fault Fault
-	left  int // connections that are still to meet the fault; below 0 for all
+	left  int // further connections with the fault; negative means all
 	met   int
 	open  map[net.Conn]bool
 	done  bool
@@ -28,12 +27,12 @@ type Wire struct {
 
 // A Fault is what a Wire does to connections. The zero Fault is none.
 type Fault struct {
-	Up, Down int64 // cut behind that many bytes to or from the server; 0: not at all
-	Hang     bool  // take what comes and answer nothing
-	Times    int   // only the next so many connections; 0 for all
+	Up, Down int64 // close the connection after this many bytes to or from the server; 0 means never
+	Hang     bool  // read requests and never respond
+	Times    int   // affect only this many connections; 0 means all
 }
 
-// Wire returns a new line to s, for the length of a test.
+// Wire returns a new Wire to s that works until the test ends.
 func (s *Server) Wire(t testing.TB) *Wire {
 	t.Helper()
 	host, _, err := net.SplitHostPort(s.addr)
@@ -50,7 +49,7 @@ func (s *Server) Wire(t testing.TB) *Wire {
 	return w
 }
 
-// Do has the wire do f from now on. Connections that are open break.
+// Do sets the fault of new connections, and closes the open ones.
 func (w *Wire) Do(f Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +60,7 @@ func (w *Wire) Do(f Fault) {
 	w.breakAll()
 }
 
-// Met returns how many connections met the fault since it was set.
+// Met returns how many connections had the fault since it was set.
 func (w *Wire) Met() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +92,7 @@ func (w *Wire) run() {
 	}
 }
 
-// next is what a new connection meets.
+// next returns the fault of a new connection.
 func (w *Wire) next() Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +104,7 @@ func (w *Wire) next() Fault {
 	return w.fault
 }
 
-// keep has c broken by Do and stop, and returns how to let go of it.
+// keep registers c to be closed by Do and stop. release closes and unregisters it.
 func (w *Wire) keep(c net.Conn) (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,16 +138,16 @@ func (w *Wire) carry(client net.Conn) {
 	both.Wait()
 }
 
-// pass copies until one side ends, or most bytes have passed.
-func pass(to io.Writer, from io.Reader, most int64) {
-	if most > 0 {
-		from = io.LimitReader(from, most)
+// pass copies until one side ends, or limit bytes were copied.
+func pass(to io.Writer, from io.Reader, limit int64) {
+	if limit > 0 {
+		from = io.LimitReader(from, limit)
 	}
 	_, _ = io.Copy(to, from)
 }
 
-// BucketOf returns the directory of a bucket on the server's disk: a test that
-// removes it takes the bucket away under its users.
+// BucketOf returns the directory of a bucket on the server's disk, for tests that
+// remove it.
 func (s *Server) BucketOf(name string) string {
 	return s.dataDir() + "/" + strings.Trim(name, "/")
 }

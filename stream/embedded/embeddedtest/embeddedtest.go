@@ -19,8 +19,8 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// patience is how long a server or a cluster may take before its test fails.
-const patience = 30 * time.Second
+// startTimeout bounds the start of a cluster.
+const startTimeout = 30 * time.Second
 
 // Start returns a single server that is ready. It has no TCP listener.
 func Start(tb testing.TB) *embedded.Server {
@@ -37,7 +37,7 @@ func Start(tb testing.TB) *embedded.Server {
 // All are ready and streams of up to n replicas can be made at once.
 func StartCluster(tb testing.TB, n int) []*embedded.Server {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
 	for {
 		servers, err := startAll(ctx, Configs(tb, n))
@@ -48,15 +48,15 @@ func StartCluster(tb testing.TB, n int) []*embedded.Server {
 			}
 			return servers
 		}
-		// Another process may have taken a port between its choice and its use.
+		// Another process may have taken a port in the meantime.
 		if !strings.Contains(err.Error(), "address already in use") || ctx.Err() != nil {
 			tb.Fatal(err)
 		}
 	}
 }
 
-// Configs returns the settings for a cluster of n servers on free ports, none of
-// which is started.
+// Configs returns the configurations of a cluster of n servers on free ports. It
+// starts none.
 func Configs(tb testing.TB, n int) []embedded.Config {
 	tb.Helper()
 	routes := freeAddrs(tb, n)
@@ -140,9 +140,8 @@ func closeAll(servers []*embedded.Server) error {
 	return errors.Join(errs...)
 }
 
-// freeAddrs returns n loopback addresses nobody listens on. Their ports lie
-// below those that Linux gives to outgoing connections, so that none is taken
-// while a server restarts.
+// freeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
+// range of Linux, so that none is taken while a server restarts.
 func freeAddrs(tb testing.TB, n int) []string {
 	tb.Helper()
 	var addrs []string
@@ -155,7 +154,7 @@ func freeAddrs(tb testing.TB, n int) []string {
 			}
 			continue
 		}
-		defer l.Close() // all at the end, so that all differ
+		defer l.Close() // keep all open until the end, so that they differ
 		addrs = append(addrs, addr)
 	}
 	return addrs
