@@ -11,8 +11,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Bounds of what a change may say, in bytes. A state points at content, it does
-// not hold it.
+// Limits on the values of a change, in bytes. A state points to content and
+// does not hold it.
 const (
 	maxText = 16 << 10 // of a decision, a rationale, a plan
 	maxName = 4 << 10  // of a path, a name, a tag
@@ -34,9 +34,9 @@ func NewState(s State) ([]byte, error) {
 	return w.end(), nil
 }
 
-// NewTask returns the line of a task that was run: turns more turns, below 0 as
-// none, and one more task. A decision that the task made may come with it;
-// without a timestamp it was made when the line is written.
+// NewTask returns the line of a task that was run: it adds turns turns, none if
+// that is negative, and one task. A decision that the task made may come with
+// it; without a timestamp it gets the time of the line.
 func NewTask(turns int64, made *Decision) ([]byte, error) {
 	w := begin(typeTask)
 	w.number("turns", min(max(0, turns), most))
@@ -61,8 +61,8 @@ func NewDecision(d Decision) ([]byte, error) {
 	return w.end(), nil
 }
 
-// NewArtifact returns the line that says where the artifact called name is. It
-// replaces what was said of that name before. Nobody looks at the path.
+// NewArtifact returns the line that sets the path of the artifact called name.
+// It replaces an earlier path. The path is not checked.
 func NewArtifact(name, path string) ([]byte, error) {
 	if err := check("name", name, maxName); err != nil {
 		return nil, err
@@ -76,14 +76,14 @@ func NewArtifact(name, path string) ([]byte, error) {
 	return w.end(), nil
 }
 
-// NewTokens returns the line of n tokens that were used, below 0 as none.
+// NewTokens returns the line that adds n used tokens, none if n is negative.
 func NewTokens(n int64) []byte {
 	w := begin(typeTokens)
 	w.number("count", min(max(0, n), most))
 	return w.end()
 }
 
-// NewCompress returns the line that drops what is beyond l.
+// NewCompress returns the line that drops what exceeds l.
 func NewCompress(l Limits) []byte {
 	w := begin(typeCompress)
 	w.number("max_decisions", int64(max(0, l.Decisions)))
@@ -91,7 +91,8 @@ func NewCompress(l Limits) []byte {
 	return w.end()
 }
 
-// NewForked returns the line that says that child was forked from the session.
+// NewForked returns the line that records that child was forked from the
+// session.
 func NewForked(child string) ([]byte, error) {
 	if err := CheckID(child); err != nil {
 		return nil, err
@@ -101,10 +102,10 @@ func NewForked(child string) ([]byte, error) {
 	return w.end(), nil
 }
 
-// NewUpdate returns the line of what people set. updates is a JSON object with
-// any of current_plan, agent_name (text, null for none), model (text) and tags
-// (list of texts); plan_summary is another name of current_plan. core.ErrInvalid
-// names a member that cannot be set.
+// NewUpdate returns the line of an update by people. updates is a JSON object
+// with any of current_plan, agent_name (text, null for none), model (text) and
+// tags (list of texts); plan_summary is another name for current_plan. Returns
+// a core.ErrInvalid that names the member if it cannot be set.
 func NewUpdate(updates []byte) ([]byte, error) {
 	u, err := readUpdate(updates)
 	if err != nil {
@@ -125,7 +126,7 @@ func (Dialect) NewName(name string) []byte {
 	return w.end()
 }
 
-// NewLabel returns the line that labels another, or takes its label away where
+// NewLabel returns the line that labels another line, or clears its label if
 // label is empty.
 func (Dialect) NewLabel(target, label string) []byte {
 	w := begin(typeLabel)
@@ -255,7 +256,7 @@ func members(e core.Entry) (*reader, bool) {
 	return &reader{o: &o}, err == nil
 }
 
-// updates is what the line of an update sets.
+// updates reads the members that an update sets.
 func (r *reader) updates() (update, error) {
 	o := *r.o
 	for _, name := range []string{"type", "id", "timestamp"} {

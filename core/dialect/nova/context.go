@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Text is what Nova tells a model of the session.
+// Text is what Nova tells a model about the session.
 func (s State) Text() string {
 	var lines []string
 	if s.SessionID != "" {
@@ -26,7 +26,7 @@ func (s State) Text() string {
 }
 
 // Context returns {"context": …, "state": …}: what Nova tells a model, and the
-// state. It knows the session by its lines alone.
+// state. It identifies the session only by its lines.
 func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil {
@@ -50,8 +50,9 @@ func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	return core.NoLeaf
 }
 
-// Path returns the entries up to leaf, all of them for the default. The last of
-// several of one id counts. core.ErrNotFound when there is none.
+// Path returns the entries up to leaf, or all of them for the default leaf. Of
+// several with one id, the last counts. Returns core.ErrNotFound if leaf names
+// an entry that does not exist.
 func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	if leaf.IsNone() {
 		return nil, nil

@@ -134,8 +134,9 @@ func (w *writer) extra(object json.RawMessage) {
 }
 
 // ReadDict reads a state as Nova writes it. session_id, created_at and
-// last_updated must be there; what else is absent or null has Nova's default.
-// core.ErrInvalid names the first member that is missing or no such value.
+// last_updated are required; any other member that is absent or null has Nova's
+// default. Returns a core.ErrInvalid that names the first member that is
+// missing or invalid.
 func ReadDict(data []byte) (State, error) {
 	data = bytes.TrimPrefix(data, jsonl.ByteOrderMark)
 	o, err := jsjson.ParseObject(data)
@@ -179,7 +180,7 @@ type reader struct {
 	err   error
 }
 
-// get returns a member, undefined where it is null or not there.
+// get returns a member, undefined if it is null or missing.
 func (r *reader) get(name string) jsjson.Value {
 	r.known = append(r.known, name)
 	if v := r.o.Get(name); !v.IsNullish() {
@@ -323,8 +324,8 @@ func (r *reader) metrics(name string) Metrics {
 	return m
 }
 
-// rest returns the members of the object src that nobody asked for, on one
-// line; nil where there are none.
+// rest returns the members of the object src that were not read, on one line,
+// or nil if there are none.
 func (r *reader) rest(src []byte) json.RawMessage {
 	o, err := jsjson.ParseObject(src)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// File reads a file of Nova: one JSON object, on one line or on many. It
-// becomes a line that says which session it is, and one that holds the object
-// as it is written; their ids are made of what they say. core.ErrInvalid names
-// the member that is missing or no such value.
+// File reads a file of Nova: one JSON object, on one line or on several. It
+// becomes a line that names the session, and one that holds the object as it is
+// written; their ids are derived from their content. Returns a core.ErrInvalid
+// that names the member that is missing or invalid.
 func (d Dialect) File(data []byte) (*core.File, error) {
 	s, err := ReadDict(data)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 	return f, nil
 }
 
-// documentLine returns the line of a state that holds data as it is written.
+// documentLine returns the line of a state that holds data unchanged.
 func documentLine(data []byte) []byte {
 	w := begin(typeState)
 	object, ends := bytes.CutSuffix(data, []byte("\n"))
@@ -68,8 +68,8 @@ func (Dialect) Detect(data []byte) bool {
 	return has("session_id") && has("created_at") && (has("key_decisions") || has("metrics"))
 }
 
-// Layout is the file that Nova would write for the session: the one that was
-// imported, where nothing has changed since, else one line.
+// Layout is the file that Nova would write for the session: the imported file
+// if nothing has changed since, otherwise one line.
 func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry {
 	f := fold(h, es)
 	doc := f.document

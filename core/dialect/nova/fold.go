@@ -7,20 +7,20 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Fold returns the state of a session of this header and these changes, in the
-// order they came. A line that is no change, or lacks what it needs, changes
-// nothing; nor does a state that the session had before, as an old copy of its
-// file brings it. A state that is another session's, as when the log made a
-// copy of a session, is gone on from as a fork does.
+// Fold returns the state of a session with this header after these changes, in
+// order. A line that is no change, or lacks a required member, changes nothing.
+// The same is true of a state that the session had before, which an old copy of
+// its file brings. A state of another session, as in a copy of a session made
+// by the log, is the start of a fork.
 func Fold(h core.Header, es []core.Entry) State { return fold(h, es).State }
 
 // A folding is a state in the making.
 type folding struct {
 	State
-	of       string  // the session that the lines so far are of, empty where none says so
+	of       string  // the session of the lines so far; empty if no line names one
 	changed  bool    // there was a change
-	document []byte  // the file that says the same as the state, nil where there is none
-	had      history // nil where nobody will ask
+	document []byte  // the file with the same content as the state, or nil
+	had      history // nil if it is not needed
 	name     string
 	labels   map[string]label
 }
@@ -81,8 +81,8 @@ func (f *folding) take(e core.Entry) {
 	}
 }
 
-// begin says which session the lines are of. Where that is another than before,
-// it is a fork.
+// begin sets the session of the lines that follow. If it differs from the
+// current one, the session is a fork.
 func (f *folding) begin(r *reader) {
 	id, created, parent := r.required("session_id"), r.text("created_at", ""), r.text("parent", "")
 	if r.err != nil || f.of == id {
@@ -98,7 +98,7 @@ func (f *folding) begin(r *reader) {
 	f.fork(id, created, parent)
 }
 
-// fork has the session called id go on from the state.
+// fork continues the state as the session called id.
 func (f *folding) fork(id, created, parent string) {
 	f.State = f.State.Fork(id, created)
 	f.of, f.ForkParentID, f.document = id, parent, nil
@@ -136,7 +136,7 @@ func (f *folding) touch(time string) {
 	}
 }
 
-// change makes the change that e says, and reports whether it says one.
+// change applies the change of e, and reports whether e has one.
 func (f *folding) change(e core.Entry, r *reader) bool {
 	switch e.Type {
 	case typeTask:
@@ -198,8 +198,8 @@ func (f *folding) takeTask(e core.Entry, r *reader) bool {
 	return true
 }
 
-// decisionOf reads the decision of a line. One that says no time was made when
-// the line was written.
+// decisionOf reads the decision of a line. A decision without a time has the
+// time of the line.
 func decisionOf(e core.Entry, r *reader) (Decision, bool) {
 	var d Decision
 	v := r.get("decision")
@@ -213,7 +213,7 @@ func decisionOf(e core.Entry, r *reader) (Decision, bool) {
 	return d, true
 }
 
-// readState returns the file that a state's line holds, and what it says.
+// readState returns the file that a state's line holds, and its state.
 func readState(e core.Entry) ([]byte, State, error) {
 	r, ok := members(e)
 	if !ok {

@@ -41,9 +41,9 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info
 	return info, nil
 }
 
-// Summary shows the session as it is now. First is the plan, or where there is
-// none the last decision; Messages are the turns. Nova does not tell tokens of
-// the prompt from those of the answer: they are all in Usage.Input.
+// Summary shows the session's current state. First is the plan or, if there is
+// none, the last decision. Messages counts the turns. Nova does not distinguish
+// tokens of prompt and answer: Usage.Input has them all.
 func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	f := fold(h, es)
 	s := core.Summary{

@@ -14,9 +14,9 @@ const (
 	notePlan     = "nova.plan"
 )
 
-// Read returns what e says in terms that all agents share: a state is a note of
-// what Nova tells its model, a decision and a plan are notes, a model is a
-// model. Counters and pointers say nothing that another agent could use.
+// Read returns what e says in terms that all agents share: a state is a note
+// with what Nova tells its model, a decision and a plan are notes, a model is a
+// model. Counters and pointers have no counterpart.
 func (Dialect) Read(e core.Entry) []core.Item {
 	r, ok := members(e)
 	if !ok {
@@ -77,9 +77,9 @@ func (d Decision) dict() json.RawMessage {
 	return w.b
 }
 
-// Write makes a change that says it: a summary becomes the plan, a decision
-// that Read made one again. Nova keeps pointers, not content: it has no place
-// for messages, notes and what extensions keep.
+// Write makes a change that says it: a summary becomes the plan, a note that
+// Read made of a decision becomes that decision. Nova keeps pointers, not
+// content, so it has no place for messages, other notes and data of extensions.
 func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 	switch it.Kind {
 	case core.ItemModel:

@@ -52,8 +52,8 @@ func (Dialect) SessionMark(h core.Header) []byte {
 	return w.end()
 }
 
-// Entry reads any line as an entry; what it says is for Fold to find out. An
-// id, type or timestamp that is no string counts as absent.
+// Entry reads any line as an entry; Fold reads its content. An id, type or
+// timestamp that is not a string counts as absent.
 func (Dialect) Entry(line []byte) (core.Entry, error) {
 	e, err := jsonl.Entry(line)
 	e.Parent = ""

@@ -17,7 +17,7 @@ var (
 
 const name = "nova"
 
-// DefaultModel is the model of a session that says none.
+// DefaultModel is the model of a session that names none.
 const DefaultModel = "claude-sonnet-4-5-20250929"
 
 // The types of lines.
@@ -51,6 +51,6 @@ func (Dialect) EntryID(random [16]byte) string { return hex.EncodeToString(rando
 // ImageStore is empty: Nova keeps no images.
 func (Dialect) ImageStore() string { return "" }
 
-// FileName is the session's id with ".json" behind it, directly in the folder
-// of sessions.
+// FileName is the session's id followed by ".json", directly in the folder of
+// sessions.
 func (Dialect) FileName(h core.Header) (dir, file string) { return "", h.ID + ".json" }

@@ -19,12 +19,12 @@ type State struct {
 	// Decisions are the newest, oldest first. No change of ours leaves more
 	// than MaxDecisions.
 	Decisions    []Decision
-	Artifacts    map[string]string // where each is, by its name
+	Artifacts    map[string]string // the path of each, by its name
 	TokensUsed   int64
 	TurnCount    int64
 	Tags         []string // each once, in the order they came
 	Metrics      Metrics
-	ForkParentID string // the session that this one was forked from, empty for none
+	ForkParentID string // the session that this one was forked from; empty for none
 	ForkCount    int64  // how many sessions were forked from this one
 	Pruned       bool
 	LastPrunedAt string // empty for never
@@ -41,11 +41,11 @@ const MaxDecisions = 10
 type Decision struct {
 	Decision  string
 	Rationale string
-	Timestamp string // empty where a file has none
+	Timestamp string // empty if the file has none
 	Extra     json.RawMessage
 }
 
-// Metrics are the counters of a session. A fork begins with none.
+// Metrics are the counters of a session. A fork starts with zero counters.
 type Metrics struct {
 	TaskCount     int64
 	DecisionCount int64 // since the session was compressed
@@ -67,8 +67,8 @@ func (s State) ShouldPrune(l Limits) bool {
 	return !s.Pruned && (len(s.Decisions) > l.Decisions || s.TokensUsed > l.Tokens)
 }
 
-// Fork returns the state of a new session that goes on from s: its plan,
-// decisions, artifacts, tokens and tags, and counters of its own.
+// Fork returns the state of a new session that continues from s, with its plan,
+// decisions, artifacts, tokens and tags, and with counters of its own.
 func (s State) Fork(id, now string) State {
 	return State{
 		SessionID: id, CreatedAt: now, LastUpdated: now, ForkParentID: s.SessionID,
@@ -81,7 +81,7 @@ func (s State) Fork(id, now string) State {
 // most is beyond what numbers in JSON are exact; counters stop there.
 const most = 1 << 53
 
-// plus adds what is not negative.
+// plus adds more to n, unless it is negative.
 func plus(n, more int64) int64 { return min(n+min(max(0, more), most), most) }
 
 func (s *State) addDecision(d Decision) {

@@ -15,7 +15,8 @@ func ParseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// toNova is an ISO 8601 time as Nova writes it; what is none stays as it is.
+// toNova is an ISO 8601 time as Nova writes it. Other text is returned
+// unchanged.
 func toNova(iso string) string {
 	t, ok := ParseTime(iso)
 	if !ok {
@@ -24,7 +25,7 @@ func toNova(iso string) string {
 	return Time(t)
 }
 
-// toISO is a time of Nova in milliseconds with Z, empty where it is none.
+// toISO is a time of Nova in milliseconds with Z, or empty if it is none.
 func toISO(s string) string {
 	t, ok := ParseTime(s)
 	if !ok {

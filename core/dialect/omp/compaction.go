@@ -10,9 +10,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// gather adds the messages of path. Behind the last reset, where no compaction
-// is later, that is what follows it. Otherwise the last compaction speaks for
-// what is before it, but for what it kept.
+// gather adds the messages of path. After the last reset, unless a compaction
+// is later, those are the messages that follow it. Otherwise the last
+// compaction replaces what is before it, except for what it kept.
 func (c *conversation) gather(path []core.Entry) error {
 	reset := lastOf(path, typeReset)
 	at := lastOf(path, "compaction")
@@ -48,8 +48,7 @@ func lastOf(path []core.Entry, kind string) int {
 	return i
 }
 
-// A compaction is the entry at place at of path. Places are -1 where there is
-// nothing.
+// A compaction is the entry at index at of path. Missing indexes are -1.
 type compaction struct {
 	path      []core.Entry
 	at        int
@@ -57,7 +56,7 @@ type compaction struct {
 	firstKept int // place of the first entry it kept
 	replayed  int // place of the last entry that the provider's own memory has
 	keepsNone bool
-	openai    jsjson.Value // what the provider is sent instead, as omp has it
+	openai    jsjson.Value // the history to send to the provider instead, in omp's form
 	anthropic jsjson.Value
 }
 
@@ -86,9 +85,9 @@ func placeOf(path []core.Entry, id jsjson.Value) int {
 	return slices.IndexFunc(path, func(e core.Entry) bool { return e.ID == s })
 }
 
-// kept returns what stays of the entries before the compaction. Where OpenAI
-// has the history, that is what came after it took it; where Anthropic has it
-// and no entry is named, likewise.
+// kept returns the entries before the compaction that stay. If OpenAI has the
+// history, these are the entries that came after it was taken; the same holds
+// if Anthropic has it and no entry is named.
 func (k *compaction) kept() []core.Entry {
 	from := k.firstKept
 	switch {
@@ -106,16 +105,16 @@ func (k *compaction) kept() []core.Entry {
 	return k.path[from:k.at]
 }
 
-// isRollover reports whether the session went on in a new window with its
-// notes alone.
+// isRollover reports whether the session continued in a new window with only
+// its notes.
 func (k *compaction) isRollover() bool {
 	details, ok := jsonl.Nested(k.o.Get("details"))
 	return ok && details.Get("kind").Is("experimental-context-rollover")
 }
 
-// addRequest adds the last thing that the user asked for, if it is behind the
-// last reset and before the entry that the compaction says is the first kept,
-// which may be the compaction itself.
+// addRequest adds the user's last request, if it is after the last reset and
+// before the entry that the compaction names as the first kept one, which may
+// be the compaction itself.
 func (c *conversation) addRequest(path []core.Entry, reset, firstKept int) error {
 	for i := len(path) - 1; i > reset; i-- {
 		asked, err := isRequest(path[i])
@@ -183,8 +182,8 @@ func (k *compaction) summary() (jsjson.Value, error) {
 	return jsonl.Build(&m)
 }
 
-// rewrittenAt is just before the first entry that is left, so that what
-// Anthropic signed there stays valid; nil where it has not the history.
+// rewrittenAt is just before the first remaining entry, so that what Anthropic
+// signed there stays valid, or nil if Anthropic does not have the history.
 func (k *compaction) rewrittenAt() jsjson.Value {
 	if k.anthropic == nil {
 		return nil
@@ -206,7 +205,7 @@ func (k *compaction) rewrittenAt() jsjson.Value {
 	return jsjson.AppendNumber(nil, ms-1)
 }
 
-// openaiPayload is the history that OpenAI compacted, nil where v is none.
+// openaiPayload is the history that OpenAI compacted, or nil if v is none.
 func openaiPayload(v jsjson.Value) (jsjson.Value, error) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
@@ -229,7 +228,7 @@ func openaiPayload(v jsjson.Value) (jsjson.Value, error) {
 	return jsonl.Build(&p)
 }
 
-// anthropicPayload is the summary that Anthropic signed, nil where v is none.
+// anthropicPayload is the summary that Anthropic signed, or nil if v is none.
 func anthropicPayload(v jsjson.Value) (jsjson.Value, error) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
@@ -249,9 +248,9 @@ func anthropicPayload(v jsjson.Value) (jsjson.Value, error) {
 }
 
 // archived returns the blocks that show an archive of pictures, and the
-// pictures among them: the beginning of the text, the frames, its end. The
-// lines that omp draws between them are not there, and no frame is left out
-// for its size.
+// pictures among them: the beginning of the text, the frames, its end. It
+// leaves out the lines that omp draws between them, and no frame because of its
+// size.
 func archived(v jsjson.Value) (blocks, images jsjson.Value, err error) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
@@ -319,7 +318,7 @@ func (l *list) add(o *jsjson.Object) error {
 	return err
 }
 
-// value is the array, nil where it is empty.
+// value is the array, or nil if it is empty.
 func (l *list) value() jsjson.Value {
 	if l.b == nil {
 		return nil

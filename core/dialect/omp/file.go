@@ -10,11 +10,11 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/migrate"
 )
 
-// File reads a session file: the title slot, where there is one, then header
-// and entries. As omp does it, an object may go over several lines, and is
-// made one here, and of a line only the first object counts. Empty lines are
-// left out, everything else that is no object is skipped and reported, also in
-// front of the header. A file older than version 3 is migrated.
+// File reads a session file: the title slot, if there is one, then header and
+// entries. As in omp, an object may span several lines, which are joined here,
+// and only the first object of a line counts. Empty lines are left out.
+// Everything else that is not an object is skipped and reported, including
+// before the header. A file older than version 3 is migrated.
 func (d Dialect) File(data []byte) (*core.File, error) {
 	body, marked := bytes.CutPrefix(data, jsonl.ByteOrderMark)
 	if len(body) == 0 {
@@ -55,10 +55,10 @@ func sameLine(a, b core.Entry) bool { return bytes.Equal(a.Line, b.Line) }
 const headerWithin = 1 << 20
 
 // Detect reports whether data begins like a file that only omp can have
-// written: with a title slot and a header, or with a header that says where
-// its title comes from, or with a header and, not far behind it, an entry that
-// pi does not have. Any other file that begins with a header is left to pi,
-// from which omp comes.
+// written: with a title slot and a header, with a header that names the source
+// of its title, or with a header and, soon after it, an entry that pi does not
+// have. Any other file that begins with a header is taken for pi's, from which
+// omp derives.
 func (Dialect) Detect(data []byte) bool {
 	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
 	r := reader{rest: body[:min(len(body), headerWithin)], line: 1, budget: headerWithin}

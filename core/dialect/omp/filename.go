@@ -8,14 +8,14 @@ import (
 )
 
 // FileName returns where omp keeps the session: in a directory named after the
-// one it worked in, under its time and id. Below d.Home the name is "-" and
-// the way from there, below d.Temp "-tmp-" and the way from there, otherwise
-// the whole path between "--" and "--". Where a field is empty nothing is below
-// it; omp finds such a directory too, and gives it its new name. Links in cwd
-// are not resolved.
+// session's directory, under its time and id. Below d.Home the name is "-" and
+// the relative path, below d.Temp "-tmp-" and the relative path, otherwise the
+// absolute path between "--" and "--". If a field is empty, no path is below
+// it; omp finds such a directory, too, and renames it. Links in cwd are not
+// resolved.
 //
-// What omp would never write there is replaced, and what is too long is cut
-// and given a hash, so that both are always the name of one file.
+// Characters that omp would never write are replaced, and long names are cut
+// and given a hash, so that both results are always the name of one file.
 func (d Dialect) FileName(h core.Header) (dir, name string) {
 	return d.dirName(h.CWD), filename.Session(h)
 }
@@ -33,8 +33,8 @@ func (d Dialect) dirName(cwd string) string {
 	return filename.Absolute(cwd)
 }
 
-// below returns the way from root to cwd, empty where they are the same. As
-// in omp, a way that begins with two points leads out.
+// below returns the path from root to cwd, or empty if they are the same. As in
+// omp, a path that begins with two points leads out of root.
 func below(root, cwd string) (way string, ok bool) {
 	if root == "" || cwd == "" {
 		return "", false

@@ -7,9 +7,9 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-// SameHeader reports whether two lines are the header of one session, but for
-// what omp changes there when it writes the file anew: the title, which then is
-// that of the slot, and the directories and files that came to the session.
+// SameHeader reports whether two lines are the header of one session, except
+// for what omp changes when it rewrites the file: the title, which then is that
+// of the slot, and directories and files added to the session.
 func (Dialect) SameHeader(a, b []byte) bool {
 	x, err := lasting(a)
 	if err != nil {

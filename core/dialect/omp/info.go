@@ -9,8 +9,8 @@ import (
 )
 
 // Info describes the session whose leaf is leaf. The header is as omp has it
-// after reading the file: with the title of the slot. A title slot is no entry.
-// ErrNotFound when leaf names an entry that is not there.
+// after reading the file: with the title of the slot. A title slot is not an
+// entry. Returns ErrNotFound if leaf names an entry that does not exist.
 func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
@@ -45,9 +45,9 @@ func setOrDelete(o *jsjson.Object, name, text string) {
 	o.Set(name, jsjson.AppendString(nil, text))
 }
 
-// Summary reads all branches, as listing.Of says. A session without a title is
-// listed under the short summary of its last compaction. Usage is what the
-// assistant messages report, and what omp itself asked models for.
+// Summary reads all branches, as listing.Of describes. A session without a
+// title has the short summary of its last compaction as its name. Usage is what
+// the assistant messages report, and omp's own requests to models.
 func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	s := listing.Of(h, es, "model_usage")
 	if t, _ := titleOf(h, es); t.text != "" {

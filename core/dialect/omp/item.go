@@ -10,7 +10,7 @@ import (
 )
 
 // Read returns what e says in terms that all agents share. Boundaries, tiers,
-// injected rules and the like say nothing to others.
+// injected rules and the like have no counterpart.
 func (Dialect) Read(e core.Entry) []core.Item {
 	o, err := jsonl.Object(e)
 	if err != nil {
@@ -43,8 +43,8 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	return talk.Read(e, &o)
 }
 
-// Write makes a line that says it. What omp has no entries for, a channel, it
-// cannot say; nor where a session stands, which is its last line.
+// Write makes a line that says it. omp has no entries for a channel, nor for
+// the position of a session, which is its last line.
 func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 	switch it.Kind {
 	case core.ItemModel:

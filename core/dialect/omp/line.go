@@ -29,8 +29,8 @@ func asHeader(e core.Entry) (core.Header, error) {
 	return h, err
 }
 
-// Entry reads any line as an entry, the title slot too. An id, parentId, type
-// or timestamp that is no string counts as absent.
+// Entry reads any line as an entry, including a title slot. An id, parentId,
+// type or timestamp that is not a string counts as absent.
 func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
 
 func readEntry(line []byte) (core.Entry, error) {
@@ -41,7 +41,7 @@ func readEntry(line []byte) (core.Entry, error) {
 	return placed(e), nil
 }
 
-// placed is e, aside where it is a title slot.
+// placed returns e, with Aside set if it is a title slot.
 func placed(e core.Entry) core.Entry {
 	if e.Type == typeSlot && e.ID == "" {
 		_, e.Aside = readSlot(e)
@@ -52,9 +52,9 @@ func placed(e core.Entry) core.Entry {
 // TidyEntry implements core.TidyDecoder.
 func (Dialect) TidyEntry(line []byte) core.Entry { return placed(jsonl.TidyEntry(line)) }
 
-// Fill adds id, parentId and timestamp, in this order and as far as f gives
-// and line lacks them, in front of the brace that closes line. A title slot
-// stays as it is: it is no part of the tree.
+// Fill adds id, parentId and timestamp, in this order, before the closing brace
+// of line, unless line has them or f does not give them. A title slot stays as
+// it is, because it is not part of the tree.
 func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	e, err := readEntry(line)
 	if err != nil || e.Aside {

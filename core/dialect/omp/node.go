@@ -11,7 +11,7 @@ import (
 // A node is a JSON value that can be changed in place.
 type node struct {
 	text  jsjson.Value // of anything but an object or an array
-	open  byte         // '{' or '[' of those, else 0
+	open  byte         // '{' or '[' of an object or array, otherwise 0
 	names [][]byte     // of the members of an object, with their quotes
 	items []*node
 }
@@ -50,7 +50,7 @@ func nextNode(d *jsontext.Decoder) (*node, error) {
 	return n, err
 }
 
-// get returns the member called name, an empty node where there is none.
+// get returns the member called name, or an empty node if there is none.
 func (n *node) get(name string) *node {
 	for i, quoted := range n.names {
 		if len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name {

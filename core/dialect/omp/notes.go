@@ -18,8 +18,8 @@ const (
 	plainNotes   = "<experimental-context-notes>\n" + noteMark + "\n</experimental-context-notes>"
 )
 
-// addNotes puts the notebook of path, where it is not empty, in front of the
-// messages: the last valid one behind the last reset.
+// addNotes puts the notebook of path before the messages, unless it is empty:
+// the last valid one after the last reset.
 func (c *conversation) addNotes(path []core.Entry, around string) error {
 	e, notes, err := notesOf(path)
 	if err != nil || notes == "" {
@@ -41,7 +41,7 @@ func (c *conversation) addNotes(path []core.Entry, around string) error {
 	return nil
 }
 
-// notesOf returns the entry with the notebook that holds, and what it says.
+// notesOf returns the entry with the current notebook, and its text.
 func notesOf(path []core.Entry) (core.Entry, string, error) {
 	for _, e := range slices.Backward(path) {
 		if e.Type == typeReset {

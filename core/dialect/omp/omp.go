@@ -5,17 +5,18 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 )
 
-// A Dialect is the dialect of omp. Its methods keep nothing and may be called
-// from several goroutines. The zero Dialect knows nothing of the machine that
-// a session was written on; the fields say what omp finds out there.
+// A Dialect is the dialect of omp. It keeps no state and is safe for concurrent
+// use. The zero Dialect knows nothing of the host on which a session was
+// written; the fields say what omp finds out there.
 type Dialect struct {
 	frame.JS
-	// Home and Temp are the directories that file names are relative to: what
-	// os.UserHomeDir and os.TempDir return there, symbolic links resolved.
+	// Home and Temp are the directories that file names are relative to: the
+	// results of os.UserHomeDir and os.TempDir on that host, with symbolic
+	// links resolved.
 	Home, Temp string
-	// Notes is what a context says of the notebook, with "{{notes}}" where the
-	// notes go. Where it is empty they stand between their tags alone: the
-	// words that omp puts there are its prompt, not the session's.
+	// Notes is the text of a context around the notebook, with "{{notes}}" in
+	// place of the notes. If it is empty, the notes have only their tags around
+	// them: omp's text there is its prompt and not part of the session.
 	Notes string
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// ownOf is what only omp has of a session: where its title comes from and what
-// the title slot says, null where there is none; what the header says beyond
-// that of pi; and the settings that hold at leaf, by the names that a context
-// has for them.
+// ownOf is what only omp has of a session: the source of its title and the
+// content of the title slot, null if there is none; the members of the header
+// that pi does not have; and the settings at leaf, under the names that a
+// context has for them.
 func ownOf(header *jsjson.Object, es []core.Entry, leaf core.Leaf, t title, slot core.Entry) (json.RawMessage, error) {
 	path, err := tree.Path(es, leaf)
 	if err != nil {
@@ -35,7 +35,7 @@ func ownOf(header *jsjson.Object, es []core.Entry, leaf core.Leaf, t title, slot
 	return settings.appendTo(b[:len(b)-1])
 }
 
-// slotValue is what a title slot says, without its padding.
+// slotValue is the content of a title slot, without its padding.
 func slotValue(slot core.Entry) jsjson.Value {
 	t, ok := readSlot(slot)
 	if !ok {

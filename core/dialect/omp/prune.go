@@ -53,7 +53,7 @@ func (t *turn) calls() []string {
 	return ids
 }
 
-// keyOf tells ids apart, whatever they are.
+// keyOf distinguishes ids of any type.
 func keyOf(id jsjson.Value) string {
 	if s, ok := id.Text(); ok {
 		return `"` + s
@@ -96,8 +96,8 @@ func (t *turn) keepAnswered(answered map[string]bool) error {
 	return err
 }
 
-// dropFailed takes out the answers that were broken off or failed, with the
-// results of their tool calls, unless what the model was thinking follows.
+// dropFailed removes answers that were aborted or failed, with the results of
+// their tool calls, unless the model's thinking follows.
 func (c *conversation) dropFailed() {
 	results := map[string][]int{} // places of the results of each call
 	next := -1                    // the message that follows

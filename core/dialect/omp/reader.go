@@ -21,9 +21,9 @@ type reader struct {
 	lines   []int
 	skipped []core.BadLine
 	clean   bool // the records, each on a line, are all there was
-	// budget is how many bytes may still be looked at in vain for the end of an
-	// object that goes over several lines: without a limit, a file of nothing
-	// but beginnings would take for ever.
+	// budget is how many bytes may still be scanned in vain for the end of an
+	// object that spans several lines. Without a limit, a file of nothing but
+	// beginnings would take quadratic time.
 	budget int
 }
 
@@ -95,7 +95,7 @@ func (r *reader) skip(err error) {
 	r.skipped = append(r.skipped, core.BadLine{Line: r.line, Error: jsonl.Reason(err)})
 }
 
-// value returns the JSON value that rest begins with, nil where it begins with
+// value returns the JSON value at the beginning of rest, or nil if there is
 // none. line is the first line of rest.
 func (r *reader) value(line []byte) []byte {
 	value, err := firstValue(line)
@@ -124,8 +124,8 @@ func firstValue(b []byte) ([]byte, error) {
 	return b[:end:end], nil
 }
 
-// oneLiner reads value as an entry. Where it goes over several lines it becomes
-// what JSON.stringify gives for it.
+// oneLiner reads value as an entry. If it spans several lines, it becomes what
+// JSON.stringify returns for it.
 func oneLiner(value []byte) (core.Entry, error) {
 	if bytes.IndexByte(value, '\n') >= 0 {
 		line, err := jsjson.Append(nil, value)
@@ -137,7 +137,7 @@ func oneLiner(value []byte) (core.Entry, error) {
 	return readEntry(value)
 }
 
-// nothing says why there is no session in a file without a record.
+// nothing says why a file without a record is not a session.
 func (r *reader) nothing() error {
 	if len(r.skipped) > 0 {
 		first := r.skipped[0]

@@ -35,8 +35,8 @@ func (n *node) dropRepeated() bool {
 	return changed
 }
 
-// repeats reports whether a signature is the text of one of those items: of one
-// with the same sealed content, or where it has none, the same id.
+// repeats reports whether a signature is the text of one of those items: one
+// with the same sealed content or, if it has none, with the same id.
 func repeats(signature *node, sealed, ids map[string]bool) bool {
 	s, ok := signature.text.Text()
 	if !ok {
@@ -53,7 +53,7 @@ func repeats(signature *node, sealed, ids map[string]bool) bool {
 	return ok && ids[key]
 }
 
-// keyText is v as JSON.stringify writes it, where it is a string that is not
+// keyText is v as JSON.stringify writes it, if it is a string that is not
 // empty.
 func keyText(v jsjson.Value) (string, bool) {
 	if v.Kind() != '"' || len(v) == 2 {
@@ -63,7 +63,7 @@ func keyText(v jsjson.Value) (string, bool) {
 	return string(b), err == nil
 }
 
-// dropSpilled takes away what an MCP tool said beside its text, where the text
+// dropSpilled removes what an MCP tool returned beside its text, if the text
 // was too long and went to a file that has both.
 func (n *node) dropSpilled() bool {
 	message, ok := n.messageOf("toolResult")

@@ -83,7 +83,7 @@ func (s *settings) choose(o *jsjson.Object) {
 	s.defaultChosen = s.defaultChosen || role == "default"
 }
 
-// infer takes the model that answered for the default one, as long as none was
+// infer takes the model that answered for the default one, unless one was
 // chosen.
 func (s *settings) infer(message jsjson.Value) {
 	m, ok := jsonl.Nested(message)
@@ -185,7 +185,7 @@ func (s *settings) appendTo(b []byte) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// or is v, or other where v is undefined or null.
+// or returns v, or other if v is undefined or null.
 func or(v, other jsjson.Value) jsjson.Value {
 	if v.IsNullish() {
 		return other
@@ -193,7 +193,7 @@ func or(v, other jsjson.Value) jsjson.Value {
 	return v
 }
 
-// asText is v as part of a text, for all that may sensibly be there.
+// asText is v as part of a text.
 func asText(v jsjson.Value) string {
 	if v == nil {
 		return "undefined"

@@ -14,15 +14,14 @@ import (
 // new title over it in place.
 const slotSize = 256
 
-// A title is the name of a session, empty for none, and where it comes from.
+// A title is the name of a session, empty for none, and its source.
 type title struct {
 	text   string
 	source string // "auto", "user", or empty
 	at     string // when it was given
 }
 
-// readSlot reads e as a title slot, and reports false where it is any other
-// line.
+// readSlot reads e as a title slot, and reports false for any other line.
 func readSlot(e core.Entry) (title, bool) {
 	if e.Type != typeSlot {
 		return title{}, false
@@ -47,8 +46,8 @@ func readSlot(e core.Entry) (title, bool) {
 
 func isSource(s string) bool { return s == "auto" || s == "user" }
 
-// lastSlot returns the place of the title slot in es that counts, the last to
-// have come; -1 where there is none.
+// lastSlot returns the index of the title slot in es that counts, which is the
+// last one, or -1 if there is none.
 func lastSlot(es []core.Entry) int {
 	for i := len(es) - 1; i >= 0; i-- {
 		if es[i].Aside {
@@ -58,9 +57,9 @@ func lastSlot(es []core.Entry) int {
 	return -1
 }
 
-// titleOf returns the title of a session. The slot says it, or in a file
-// without one the header, unless the session was renamed since. It reports
-// whether it was: omp itself writes a new title into the slot at once.
+// titleOf returns the title of a session: that of the slot, or of the header in
+// a file without a slot, unless the session was renamed since. renamed reports
+// that; omp itself writes a new title into the slot immediately.
 func titleOf(h core.Header, es []core.Entry) (t title, renamed bool) {
 	slot := lastSlot(es)
 	if slot >= 0 {
@@ -96,8 +95,9 @@ func titleOf(h core.Header, es []core.Entry) (t title, renamed bool) {
 	return t, renamed
 }
 
-// slotLine is t as a title slot, without the newline, its title cut between
-// two characters where it is too long. nil where even no title has room.
+// slotLine is t as a title slot, without the newline. A title that is too long
+// is cut between two characters. Returns nil if the other members alone are too
+// long.
 func slotLine(t title) []byte {
 	text := clean(t.text, slotSize)
 	for {
@@ -128,9 +128,9 @@ func clean(s string, n int) string {
 }
 
 // Layout is the title slot, the header, the entries. Of several slots the last
-// is shown, for each replaced the one before; where the session was renamed
-// since without omp, the slot is a new one that says so. A session without a
-// slot gets none before that: omp reads such a file as well.
+// one counts, because each replaces the previous one. If the session was
+// renamed without omp since, the slot is a new one with that name. A session
+// without a slot gets none otherwise, because omp reads such a file, too.
 func (Dialect) Layout(h core.Header, es []core.Entry) []core.Entry {
 	lines := make([]core.Entry, 0, len(es)+2)
 	slot := core.Entry{}

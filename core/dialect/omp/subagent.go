@@ -6,10 +6,10 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/filename"
 )
 
-// SubagentOf returns the id of the session whose agent had the one at path made,
-// and false where path is not that of a subagent's session: its file lies in the
-// directory that is called like the parent's file, without its ending. Only the
-// place tells; the header does not.
+// SubagentOf returns the id of the session whose agent started the subagent
+// with the session at path. ok is false if path is not that of a subagent's
+// session, which lies in the directory with the name of the parent's file
+// without its extension. Only the path tells this; the header does not.
 func SubagentOf(path string) (parent string, ok bool) {
 	path = strings.ReplaceAll(path, `\`, "/")
 	i := strings.LastIndexByte(path, '/')

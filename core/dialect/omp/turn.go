@@ -10,7 +10,7 @@ import (
 // A turn is a message on its way into the context.
 type turn struct {
 	raw  jsjson.Value
-	obj  jsjson.Object // without members where raw is no object
+	obj  jsjson.Object // without members if raw is not an object
 	role string
 	gone bool
 }
@@ -29,7 +29,7 @@ type conversation struct{ turns []turn }
 
 func (c *conversation) add(raw jsjson.Value) { c.turns = append(c.turns, newTurn(raw)) }
 
-// addAll adds what es have to say.
+// addAll adds the messages of es.
 func (c *conversation) addAll(es []core.Entry) error {
 	for _, e := range es {
 		if err := c.addEntry(e); err != nil {
@@ -39,7 +39,7 @@ func (c *conversation) addAll(es []core.Entry) error {
 	return nil
 }
 
-// addEntry adds what e has to say, which is nothing for most types.
+// addEntry adds the messages of e, which are none for most types.
 func (c *conversation) addEntry(e core.Entry) error {
 	switch e.Type {
 	case "message", "custom_message", "branch_summary":
@@ -108,7 +108,7 @@ func (t *turn) saysSomething() bool {
 }
 
 // eachBlock calls f with each item of the content, raw and as an object, which
-// has no members where the item is none.
+// has no members if the item is not an object.
 func (t *turn) eachBlock(f func(b *jsjson.Object, raw jsjson.Value)) {
 	content := t.obj.Get("content")
 	if content.Kind() != '[' {
@@ -125,7 +125,7 @@ func hasText(v jsjson.Value) bool {
 	return jsonl.Trim(s) != ""
 }
 
-// customMessage is the message of a custom_message entry, nil where its content
+// customMessage is the message of a custom_message entry, or nil if its content
 // is neither text nor blocks.
 func customMessage(e *jsjson.Object) (jsjson.Value, error) {
 	content := e.Get("content")

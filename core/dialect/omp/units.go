@@ -6,9 +6,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// JavaScript counts UTF-16 units. Here they are counted in the text of a
-// string as JSON.stringify writes it: what is outside of the first 65,536
-// characters has two, a lone surrogate is an escape of one.
+// JavaScript counts UTF-16 units. Here they are counted in the text of a string
+// as JSON.stringify writes it: characters above U+FFFF have two units, and a
+// lone surrogate is an escape of one.
 
 // atLeast reports whether the string has n units or more.
 func atLeast(text jsjson.Value, n int) bool {
@@ -23,8 +23,8 @@ func atLeast(text jsjson.Value, n int) bool {
 	return units >= n
 }
 
-// cutAt returns where in text the first n units of the string end, less one
-// that is the first half of two.
+// cutAt returns the position in text after the first n units of the string, or
+// after n-1 if unit n is the first half of a pair.
 func cutAt(text jsjson.Value, n int) int {
 	at, last := 1, 1
 	for units := 0; at < len(text)-1; {

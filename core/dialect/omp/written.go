@@ -21,12 +21,13 @@ const (
 )
 
 // AsWritten returns line as omp writes it to its file, which is line itself for
-// nearly all. omp cuts a string of more than 500,000 UTF-16 units, and says so
-// at its end, unless a provider signed or sealed what it is part of; it keeps
-// images apart, under the digest of their bytes; and it leaves out jsonlEvents,
-// signatures that the provider's own history repeats, and what an MCP tool
-// said that went to a file. A line that changes becomes what JSON.stringify
-// gives for it. The log keeps lines whole: this is for comparing.
+// nearly all lines. omp truncates a string of more than 500,000 UTF-16 units,
+// and says so at its end, unless it is part of something that a provider signed
+// or sealed. It stores images separately under the digest of their bytes. It
+// leaves out jsonlEvents, signatures that the provider's own history repeats,
+// and what an MCP tool returned that went to a file. A line that changes
+// becomes what JSON.stringify returns for it. The log keeps lines complete:
+// AsWritten is for comparing.
 func (Dialect) AsWritten(line []byte) []byte {
 	if !mayDiffer(line) {
 		return line
@@ -105,7 +106,7 @@ func (n *node) countLines() {
 	count.text = strconv.AppendInt(nil, int64(strings.Count(s, "\n")+1), 10)
 }
 
-// isImageFor reports whether n is an image where omp keeps images apart.
+// isImageFor reports whether n is an image that omp stores separately.
 func (n *node) isImageFor(key string) bool {
 	if n.get("data").text.Kind() != '"' {
 		return false
@@ -132,8 +133,8 @@ func (n *node) refer(raw []byte) {
 	n.text = []byte(`"` + refPrefix + hex.EncodeToString(sum[:]) + `"`)
 }
 
-// decoded is what JavaScript makes of base64: what is no letter of either
-// alphabet is passed over, and the end need not be marked.
+// decoded is what JavaScript makes of base64: characters of neither alphabet
+// are skipped, and padding is optional.
 func decoded(s string) []byte {
 	if raw, err := base64.StdEncoding.DecodeString(s); err == nil {
 		return raw

@@ -29,8 +29,8 @@ type Chunk struct {
 	payload string // a JSON object
 }
 
-// NewChunk returns a chunk of kind with payload, a JSON object, as it is
-// written. ErrInvalid when there is no such kind or payload is no object.
+// NewChunk returns a chunk of kind with payload, a JSON object, unchanged.
+// Returns ErrInvalid if the kind does not exist or payload is not an object.
 func NewChunk(kind Kind, payload []byte) (Chunk, error) {
 	if !kind.known() {
 		return Chunk{}, fmt.Errorf("invalid chunk kind %q: %w", clip(string(kind), 40), core.ErrInvalid)
@@ -41,10 +41,10 @@ func NewChunk(kind Kind, payload []byte) (Chunk, error) {
 	return Chunk{kind, string(spaced(nil, payload))}, nil
 }
 
-// SystemText is what the system says: how the agent is to behave.
+// SystemText is a system message: how the agent should behave.
 func SystemText(content string) Chunk { return textChunk(KindSystem, content) }
 
-// UserText is what a user says.
+// UserText is a message of a user.
 func UserText(content string) Chunk { return textChunk(KindUser, content) }
 
 func textChunk(kind Kind, content string) Chunk {
@@ -57,9 +57,9 @@ type ToolCall struct {
 	ID, Name, Arguments string
 }
 
-// AssistantTurn is what a model answers: text, calls of tools in the form that
-// OpenAI gives them on the wire, or both. A nil content says that there is
-// none, which is not the same as an empty one.
+// AssistantTurn is the answer of a model: text, tool calls in OpenAI's wire
+// format, or both. A nil content means that there is none, which differs from
+// an empty one.
 func AssistantTurn(content *string, calls ...ToolCall) Chunk {
 	text := []byte(null)
 	if content != nil {
@@ -87,7 +87,7 @@ func appendCalls(b []byte, calls []ToolCall) []byte {
 	return append(b, ']')
 }
 
-// ToolFeedback is what the tool called name answered to the call id.
+// ToolFeedback is the answer of the tool called name to the call id.
 func ToolFeedback(id, name, content string) Chunk {
 	b := append([]byte(`{"tool_call_id": `), quoted(id)...)
 	b = appendMember(b, "name", quoted(name))
@@ -97,10 +97,10 @@ func ToolFeedback(id, name, content string) Chunk {
 // Kind is what c is.
 func (c Chunk) Kind() Kind { return c.kind }
 
-// Payload is what c says, a JSON object. The caller owns it.
+// Payload is the content of c, a JSON object. The caller owns it.
 func (c Chunk) Payload() json.RawMessage { return json.RawMessage(c.payload) }
 
-// member is a member of the payload, null where there is none.
+// member is a member of the payload, or null if there is none.
 func (c Chunk) member(name string) jsjson.Value {
 	o, err := jsjson.ParseObject([]byte(c.payload))
 	if v := o.Get(name); err == nil && v != nil {
@@ -109,7 +109,7 @@ func (c Chunk) member(name string) jsjson.Value {
 	return null
 }
 
-// Content is the text of c, empty where there is none.
+// Content is the text of c, or empty if there is none.
 func (c Chunk) Content() string {
 	s, _ := c.member("content").Text()
 	return s

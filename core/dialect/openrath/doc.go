@@ -2,34 +2,36 @@
 // rath.session.
 //
 // An OpenRath session is a file of JSON lines: a header, then chunks, then a
-// trailer once the session is closed. A chunk is what one of the four kinds
-// system, user, assistant and tool_result says; the chunks are a chain in the
-// order of the lines. The trailer says when the session was closed and what it
-// cost. The header names the sessions that this one came from, and how.
+// trailer once the session is closed. A chunk has one of the four kinds system,
+// user, assistant and tool_result; the chunks are a chain in the order of the
+// lines. The trailer says when the session was closed and what it cost. The
+// header names the sessions that this one came from, and how.
 //
-// Here a chunk is an entry whose type is its kind, and a trailer an entry
+// Here a chunk is an entry whose type is its kind, and a trailer is an entry
 // aside. OpenRath gives chunks no ids. An entry's id is the member "id" of its
-// line, which Fill adds and OpenRath ignores; else the text of "index".
+// line, which Fill adds and OpenRath ignores, or else the text of "index".
 //
-// Beside core.Dialect there are, as values and pure functions, what a program
-// does with such sessions: Chunk and Table, Session with Fork, Detach and
-// Merge, Load and Resume, LineageRow and Export, Meta, List and Expired.
+// In addition to core.Dialect, the package has values and pure functions for
+// programs that work with such sessions: Chunk and Table, Session with Fork,
+// Detach and Merge, Load and Resume, LineageRow and Export, Meta, List and
+// Expired.
 //
-// What this package says of a session is what OpenRath says, except where
-// OpenRath fails or hides what is there:
+// This package gives the same results as OpenRath, except where OpenRath fails
+// or hides data:
 //
-//   - Lines end at "\n" and nowhere else. OpenRath also ends them at U+0085,
-//     U+2028 and U+2029, and then cannot load what it wrote.
+//   - Lines end only at "\n". OpenRath also ends them at U+0085, U+2028 and
+//     U+2029, and then cannot load what it wrote.
 //   - File skips and reports a line that makes OpenRath refuse the whole file:
-//     what is no JSON or no object, a chunk of another kind, a second header.
-//     Load refuses it as OpenRath does. Entry refuses such a line too, so that
-//     nothing gets into a session that its agent could not load.
+//     one that is not a JSON object, a chunk of another kind, a second header.
+//     Load refuses the file as OpenRath does. Entry refuses such a line, too,
+//     so that no session gets a line that its agent could not load.
 //   - A byte order mark at the beginning of a file is dropped.
-//   - An id goes into a file's name only where it is a UUID.
-//   - NaN and Infinity, which Python writes, are no JSON: their lines are bad.
-//   - One unreadable file does not spoil a listing.
+//   - An id is part of a file's name only if it is a UUID.
+//   - NaN and Infinity, which Python writes, are not JSON: their lines are
+//     bad.
+//   - One unreadable file does not make a listing fail.
 //
-// Sandboxes are named, never opened: how many sessions hold one, and closing
-// it, are for the process that runs it. Files, locks and registries are no part
-// of this package.
+// Sandboxes are named, never opened: counting the sessions that hold one, and
+// closing it, are up to the process that runs it. Files, locks and registries
+// are not part of this package.
 package openrath

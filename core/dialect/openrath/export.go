@@ -2,9 +2,9 @@ package openrath
 
 import "strconv"
 
-// LineageRow is where s came from as one JSON object: id, parents, operator,
-// kind, extras, how many chunks it has and what it cost. Extras that have no
-// JSON are their text.
+// LineageRow describes where s came from as one JSON object: id, parents,
+// operator, kind, extras, the number of chunks and the usage. Extras that JSON
+// cannot represent are their text.
 func LineageRow(s Session) []byte {
 	b := append([]byte(`{"id": `), quoted(s.ID)...)
 	b = s.appendLineage(b)
@@ -12,7 +12,7 @@ func LineageRow(s Session) []byte {
 	return append(appendMember(b, "cumulative_usage", s.Usage.text()), '}')
 }
 
-// Export is the rows of sessions in order, "\n" behind each; nothing for none.
+// Export returns the rows of sessions in order, with "\n" after each.
 func Export(sessions ...Session) []byte {
 	var b []byte
 	for _, s := range sessions {

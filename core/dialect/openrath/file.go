@@ -9,13 +9,12 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-// File reads a session file, whole or partial. Lines end at "\n" and nowhere
-// else; one that does not end is not there yet, and is reported. Empty lines
-// are left out. A line that would make OpenRath refuse the file is skipped and
-// reported, also what stands before the header and a second header, which
-// OpenRath writes where it opens an abandoned file again. ErrInvalid where
-// there is no header, or one that the dialect cannot bring to the current
-// version.
+// File reads a session file, complete or partial. Lines end only at "\n". A
+// line without an end is incomplete and is reported. Empty lines are left out.
+// A line that would make OpenRath refuse the file is skipped and reported,
+// including lines before the header and a second header, which OpenRath writes
+// when it opens an abandoned file again. Returns ErrInvalid if there is no
+// header, or the dialect cannot migrate it to the current version.
 func (d Dialect) File(data []byte) (*core.File, error) {
 	r := d.newReader(data)
 	for !r.done() {
@@ -47,8 +46,8 @@ func (d Dialect) newReader(data []byte) *reader {
 
 func (r *reader) done() bool { return len(r.rest) == 0 }
 
-// next takes the next line. An error says why OpenRath would refuse the file,
-// or that the line is not there yet.
+// next takes the next line. The error says why OpenRath would refuse the file,
+// or that the line is incomplete.
 func (r *reader) next() error {
 	line, rest, ended := bytes.Cut(r.rest, []byte("\n"))
 	line = line[:len(line):len(line)]
@@ -116,7 +115,7 @@ func (r *reader) skip(err error) {
 	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: r.line, Error: jsonl.Reason(err)})
 }
 
-// noSession says why the lines are no session.
+// noSession says why the lines are not a session.
 func (r *reader) noSession() error {
 	if len(r.file.Skipped) == 0 {
 		return fmt.Errorf("no OpenRath session: no header record found: %w", core.ErrInvalid)

@@ -8,8 +8,8 @@ import (
 )
 
 // FileName is the id of the session and ".jsonl", directly in OpenRath's
-// directory of sessions. Only a UUID is taken for an id; for any other text
-// there is its hash, so that no name leaves the directory.
+// directory of sessions. An id that is not a UUID is replaced by its hash, so
+// that no name leaves the directory.
 func (Dialect) FileName(h core.Header) (dir, name string) { return "", fileID(h.ID) + ".jsonl" }
 
 // PartialName is the file of a session that is not closed, in the same

@@ -8,12 +8,12 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Fill adds what line lacks and f gives in front of the brace that closes
-// line. A chunk gets its index, the number of chunks before it: from f.Place,
-// or from f.ID where that is a number; then its id, unless the index says it
-// already. It has no parent and no time. A trailer gets closed_at,
-// final_chunk_count, a cumulative_usage of null, and its id. A member that is
-// there stays; no other byte changes, and line itself never does.
+// Fill adds missing members before the closing brace of line, as far as f gives
+// them. A chunk gets its index, which is the number of chunks before it, from
+// f.Position, or from f.ID if that is a number; then its id, unless the index
+// is the same. It has no parent and no time. A trailer gets closed_at,
+// final_chunk_count, a cumulative_usage of null, and its id. A member that line
+// has stays. No other byte changes, and line itself is not modified.
 func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	e, err := d.Entry(line)
 	if err != nil {
@@ -32,7 +32,7 @@ func (d Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	if len(missing) == 0 {
 		return e, nil
 	}
-	end := bytes.LastIndexByte(line, '}') // only white space is behind it
+	end := bytes.LastIndexByte(line, '}') // only white space follows it
 	b := append(make([]byte, 0, len(line)+len(missing)), line[:end]...)
 	b = append(b, missing...)
 	return d.Entry(append(b, line[end:]...))

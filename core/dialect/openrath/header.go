@@ -12,9 +12,8 @@ import (
 )
 
 // Header reads a header of the current version: a record with an id and a time
-// of creation. What else is missing has OpenRath's defaults, a kind of lineage
-// that OpenRath does not know is none, and parents that are no UUIDs are left
-// out.
+// of creation. Other missing members have OpenRath's defaults, an unknown kind
+// of lineage is none, and parents that are not UUIDs are left out.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	s, err := readHeader(line)
 	if err != nil {
@@ -27,7 +26,8 @@ func (Dialect) Header(line []byte) (core.Header, error) {
 	return h, nil
 }
 
-// readHeader returns what a header says of a session that has no rows yet.
+// readHeader returns the session that a header describes, which has no rows
+// yet.
 func readHeader(line []byte) (Session, error) {
 	o, err := readRecord(line)
 	if err != nil {
@@ -61,7 +61,7 @@ func malformed(why string) error {
 	return fmt.Errorf("malformed header record: %s: %w", why, core.ErrInvalid)
 }
 
-// checkVersion refuses what the current code cannot read as it is.
+// checkVersion refuses versions that the current code cannot read directly.
 func checkVersion(v int) error {
 	switch {
 	case v > Version:
@@ -72,8 +72,8 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// schemaVersion is the version as Python's int takes it: 0 where it is
-// missing, also from a string.
+// schemaVersion is the version as Python's int reads it, also from a string, or
+// 0 if it is missing.
 func schemaVersion(v jsjson.Value) (int, error) {
 	if v == nil {
 		return 0, nil
@@ -134,9 +134,9 @@ func readSandbox(o *jsjson.Object) Sandbox {
 	return s
 }
 
-// NewHeader makes a header of the current version. A session with a parent is
-// a fork of it, any other says nothing of where it came from. The directory is
-// left out: it belongs to the description of a sandbox, which nobody gave.
+// NewHeader makes a header of the current version. A session with a parent is a
+// fork of it; any other does not say where it came from. The directory is left
+// out, because it belongs to the description of a sandbox, which is unknown.
 func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	s := implicit(f.ID, Table{})
 	s.Created = asPython(f.Time)
@@ -161,7 +161,7 @@ func (s Session) Header() []byte {
 	return append(appendMember(b, "sandbox_handle_id", quotedOrNull(s.Sandbox.Handle)), '}')
 }
 
-// appendLineage appends the four members that tell where s came from.
+// appendLineage appends the four members that describe where s came from.
 func (s Session) appendLineage(b []byte) []byte {
 	parents := s.Parents
 	if parents == nil {

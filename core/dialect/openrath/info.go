@@ -30,8 +30,9 @@ type ownSandbox struct {
 }
 
 // Info describes the session whose leaf is leaf. Its entries are the chunks,
-// their types the kinds; a trailer is none. Such sessions have no name and no
-// labels. ErrNotFound when leaf names a chunk that is not there.
+// and their types the kinds; a trailer is not an entry. Such sessions have no
+// name and no labels. Returns ErrNotFound if leaf names a chunk that does not
+// exist.
 func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
 	s, err := readHeader(h.Line)
 	if err != nil {
@@ -85,9 +86,9 @@ func orNil(s string) *string {
 	return &s
 }
 
-// Summary counts the chunks. First is what the first user chunk says. Modified
-// is when the session was closed, else when it was made: chunks have no time.
-// Usage is what the trailer says.
+// Summary counts the chunks. First is the text of the first user chunk.
+// Modified is when the session was closed, or else when it was made, because
+// chunks have no time. Usage is that of the trailer.
 func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	s := core.Summary{Created: asISO(h.Time)}
 	s.Modified = s.Created

@@ -9,8 +9,8 @@ import (
 )
 
 // Read returns what e says in terms that all agents share: one message for a
-// chunk, nothing for a trailer. A tool failed where its answer is an object
-// whose ok is false. Arguments that are no JSON are the text in quotes.
+// chunk, nothing for a trailer. A tool failed if its answer is an object whose
+// ok is false. Arguments that are not JSON become a JSON string.
 func (Dialect) Read(e core.Entry) []core.Item {
 	c, ok := chunkOf(e)
 	if !ok {
@@ -34,7 +34,7 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	return []core.Item{it}
 }
 
-// texts is the content as a block, none where there is none.
+// texts is the content as a block, or nil if there is none.
 func (c Chunk) texts() []core.Block {
 	v := c.member("content")
 	if v.IsNullish() {

@@ -30,10 +30,10 @@ var words = map[LineageKind]string{
 
 // Word is the kind in the words that all agents share: fork, merge, detach,
 // compress, loop, or create for a session that came from no other. It is empty
-// for LineageUnknown and what is no kind.
+// for LineageUnknown and for an invalid kind.
 func (k LineageKind) Word() string { return words[k] }
 
-// known returns k, or LineageUnknown where k is no kind.
+// known returns k, or LineageUnknown if k is invalid.
 func (k LineageKind) known() LineageKind {
 	if _, ok := words[k]; ok {
 		return k

@@ -16,9 +16,9 @@ type Loaded struct {
 }
 
 // Load reads the file at path, which is data, as strictly as OpenRath's own
-// loader: what makes that refuse a file is an ErrInvalid here that names the
-// file, the line and the reason. Only a last line that does not end is taken
-// for one that is not there yet.
+// loader. If that would refuse the file, Load returns an ErrInvalid that names
+// the file, the line and the reason. Only a last line without an end is
+// ignored, as incomplete.
 func (d Dialect) Load(path string, data []byte) (Loaded, error) {
 	r := d.newReader(data)
 	for !r.done() {
@@ -37,9 +37,9 @@ func (d Dialect) Load(path string, data []byte) (Loaded, error) {
 	return l, err
 }
 
-// LoadEither is Load of the final file of a session where there is one, else
-// of its partial file. Nil stands for a file that is not there; ErrNotFound
-// when there is neither.
+// LoadEither loads the final file of a session if there is one, and otherwise
+// its partial file. Nil stands for a missing file. Returns ErrNotFound if both
+// are missing.
 func (d Dialect) LoadEither(path string, final, partial []byte) (Loaded, error) {
 	switch {
 	case final != nil:

@@ -6,7 +6,7 @@ import (
 
 // Messages returns the table as OpenRath sends it to a model: a JSON list of
 // messages of system, user, assistant and tool, in order. An assistant has
-// tool_calls only where it calls tools, a tool the tool_call_id it answers.
+// tool_calls only if it calls tools, a tool the tool_call_id that it answers.
 func (t Table) Messages() json.RawMessage {
 	b := []byte{'['}
 	for i, c := range t.rows {

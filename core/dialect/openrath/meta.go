@@ -27,7 +27,7 @@ type NamedFile struct {
 	Data []byte
 }
 
-// Meta reads what a listing says of a file, as strictly as Load.
+// Meta reads what a listing shows of a file, as strictly as Load.
 func (d Dialect) Meta(f NamedFile) (Meta, error) {
 	l, err := d.Load(f.Path, f.Data)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d Dialect) List(files []NamedFile) (metas []Meta, skipped error) {
 }
 
 // Expired returns those of metas, in order, whose sessions were made more than
-// age before now. It does not ask whether a writer is still at one of them.
+// age before now. It does not check whether a writer is still active.
 func Expired(metas []Meta, now time.Time, age time.Duration) []Meta {
 	var old []Meta
 	for _, m := range metas {

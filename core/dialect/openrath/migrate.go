@@ -11,12 +11,12 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// A Migration makes of a record of one schema version, a JSON object, that of
-// the next. It has to be pure: the same record gives the same result.
+// A Migration turns a record of one schema version, a JSON object, into one of
+// the next version. It must be pure: the same record gives the same result.
 type Migration func(record json.RawMessage) (json.RawMessage, error)
 
-// Migrations bring records of older schema versions up to the current one, in
-// memory. They never change; the zero Migrations and nil hold none.
+// Migrations upgrade records of older schema versions to the current one, in
+// memory. They are immutable; the zero Migrations and nil hold none.
 type Migrations struct{ headers, chunks map[int]Migration }
 
 // WithHeader returns m with f for headers of the version from, in place of what

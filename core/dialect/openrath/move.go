@@ -5,12 +5,11 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// localBackend is the one whose directories are those of the host.
+// localBackend is the backend whose directories are those of the host.
 const localBackend = "local"
 
-// WithCWD returns a header that says cwd for its directory, as core.Relocator says.
-// Only a sandbox on the host itself has one of the host's: any other has a
-// file system of its own.
+// WithCWD implements core.Relocator. Only a sandbox on the host itself has a
+// directory of the host; any other has a file system of its own.
 func (Dialect) WithCWD(line []byte, cwd string) []byte {
 	o, err := jsjson.ParseObject(line)
 	if err != nil || !o.Get("sandbox_backend").Is(localBackend) {

@@ -5,8 +5,7 @@ import "github.com/sesslog/sesslog/core"
 // A Dialect is the dialect of OpenRath. Its methods keep nothing and may be
 // called from several goroutines. The zero Dialect reads the current format.
 type Dialect struct {
-	// Migrations bring what older versions wrote up to the current one; nil
-	// for none.
+	// Migrations upgrade what older versions wrote; nil for none.
 	Migrations *Migrations
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Leaf is the last chunk, the default where that has no id; before every entry
-// where there is none.
+// Leaf is the last chunk, the default leaf if that has no id, or NoLeaf if
+// there is none.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	rows := chunks(es)
 	if len(rows) == 0 {
@@ -20,8 +20,9 @@ func (Dialect) Leaf(es []core.Entry) core.Leaf {
 	return core.Leaf{}
 }
 
-// Path returns the chunks up to leaf, all of them by default. Of several with
-// one id the last counts. ErrNotFound for a leaf that is no chunk of es.
+// Path returns the chunks up to leaf, or all of them for the default leaf. Of
+// several with one id, the last counts. Returns ErrNotFound if leaf names no
+// chunk of es.
 func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	rows := chunks(es)
 	id, named := leaf.ID()
@@ -49,7 +50,7 @@ func (Dialect) Tree(es []core.Entry) []core.TreeNode {
 	return nodes
 }
 
-// chunks returns es without the trailers, in memory of its own.
+// chunks returns a copy of es without the trailers.
 func chunks(es []core.Entry) []core.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e core.Entry) bool { return e.Aside })
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// readRecord reads a line as one object. Bytes that are no UTF-8 OpenRath
-// cannot read.
+// readRecord reads a line as one object. OpenRath cannot read invalid UTF-8.
 func readRecord(line []byte) (jsjson.Object, error) {
 	switch {
 	case bytes.IndexByte(line, '\n') >= 0:
@@ -36,7 +35,7 @@ func readRecord(line []byte) (jsjson.Object, error) {
 	return o, nil
 }
 
-// ignore is for core.Members where it shall only check.
+// ignore is the callback for a call of core.Members that only validates.
 func ignore(string, jsontext.Value) {}
 
 // Entry reads a chunk or a trailer. ErrInvalid for any other record: OpenRath
@@ -77,7 +76,7 @@ func readChunk(o *jsjson.Object) (Chunk, error) {
 	return NewChunk(Kind(kind), o.Get("payload"))
 }
 
-// chunkOf reads an entry as a chunk, and reports false where it is none.
+// chunkOf reads an entry as a chunk, and reports false if it is none.
 func chunkOf(e core.Entry) (Chunk, bool) {
 	if e.Aside {
 		return Chunk{}, false
@@ -90,7 +89,7 @@ func chunkOf(e core.Entry) (Chunk, bool) {
 	return c, err == nil
 }
 
-// indexText is an index as text, empty where it is none.
+// indexText is an index as text, or empty if it is none.
 func indexText(v jsjson.Value) string {
 	if n, ok := decimal(string(v)); ok {
 		return strconv.Itoa(n)
@@ -107,5 +106,5 @@ func decimal(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// rawOf is v in memory of its own.
+// rawOf is a copy of v.
 func rawOf(v jsjson.Value) json.RawMessage { return json.RawMessage(bytes.Clone(v)) }

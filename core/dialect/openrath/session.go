@@ -8,22 +8,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Session is a session as a value. What makes one of another shares no
-// memory with it that anybody may change.
+// A Session is a session as a value. Sessions derived from each other share no
+// mutable memory.
 type Session struct {
 	ID       string // a UUID
-	Created  string // when it was made, as OpenRath writes times; empty where it is not kept yet
+	Created  string // when it was made, as OpenRath writes times; empty if it is not stored yet
 	Rows     Table
 	Parents  []string // the sessions it came from, in order
 	Operator string   // what made it
 	Kind     LineageKind
 	Extras   []Extra
-	Usage    *Usage // nil where nobody knows
+	Usage    *Usage // nil if unknown
 	Sandbox  Sandbox
 }
 
-// An Extra is something more that is known of where a session came from. A
-// value that has no JSON is written as its text in quotes.
+// An Extra is a further note about where a session came from. A value that JSON
+// cannot represent is written as its text in quotes.
 type Extra struct {
 	Key   string
 	Value any
@@ -33,7 +33,7 @@ type Extra struct {
 type Sandbox struct {
 	Backend string          // empty for none
 	Spec    json.RawMessage // what to open, one JSON object; nil for none
-	Handle  string          // of the sandbox that is open; empty where none is bound
+	Handle  string          // of the open sandbox; empty if none is bound
 }
 
 // The operators that sessions are made by.
@@ -47,12 +47,12 @@ const (
 	operatorMerge        = "Session.merge"
 )
 
-// FromUserMessage returns a session called id that begins with what a user
-// says. Nothing is said of where it came from.
+// FromUserMessage returns a session called id that begins with a message of a
+// user. It does not say where it came from.
 func FromUserMessage(id, content string) Session { return implicit(id, NewTable(UserText(content))) }
 
-// FromAgentPrompt returns a session called id that begins with what the system
-// says. Nothing is said of where it came from.
+// FromAgentPrompt returns a session called id that begins with a system
+// message. It does not say where it came from.
 func FromAgentPrompt(id, content string) Session { return implicit(id, NewTable(SystemText(content))) }
 
 func implicit(id string, rows Table) Session {
@@ -60,7 +60,7 @@ func implicit(id string, rows Table) Session {
 }
 
 // Create returns a session called id of the kind "user" or "system", which
-// says what made it, or "empty", which holds nothing and says nothing.
+// names what made it, or "empty", which has no rows and names nothing. Returns
 // ErrInvalid for any other kind.
 func Create(id, kind, content string) (Session, error) {
 	switch kind {
@@ -74,12 +74,12 @@ func Create(id, kind, content string) (Session, error) {
 	return Session{}, fmt.Errorf("a session of the kind %q: it is user, system or empty: %w", clip(kind, 40), core.ErrInvalid)
 }
 
-// CreateUserSession is FromUserMessage for a session that says what made it.
+// CreateUserSession is FromUserMessage for a session that names what made it.
 func CreateUserSession(id, content string) Session {
 	return leaf(FromUserMessage(id, content), LineageUser, operatorCreateUser)
 }
 
-// CreateSystemSession is FromAgentPrompt for a session that says what made it.
+// CreateSystemSession is FromAgentPrompt for a session that names what made it.
 func CreateSystemSession(id, content string) Session {
 	return leaf(FromAgentPrompt(id, content), LineageSystem, operatorCreateSystem)
 }
@@ -89,13 +89,13 @@ func leaf(s Session, kind LineageKind, operator string) Session {
 	return s
 }
 
-// Fork returns a session called id that goes on from s: with its rows and its
-// sandbox, which both hold from then on, and without its cost and extras.
+// Fork returns a session called id that continues s: with its rows and its
+// sandbox, which both then hold, and without its usage and extras.
 func (s Session) Fork(id string) Session {
 	return s.derive(id, LineageFork, operatorFork, s.ID)
 }
 
-// Detach is Fork without telling where the session came from.
+// Detach is Fork for a session that does not name its origin.
 func (s Session) Detach(id string) Session {
 	return s.derive(id, LineageDetach, operatorDetach)
 }
@@ -106,9 +106,9 @@ func (s Session) derive(id string, kind LineageKind, operator string, parents ..
 	return Session{ID: id, Rows: s.Rows, Parents: parents, Operator: operator, Kind: kind, Sandbox: sandbox}
 }
 
-// Merge returns a session called id of the rows of s, then those of other, at
-// the cost of both, in the sandbox of s. ErrInvalid where neither has a sandbox
-// bound and the two are for different backends.
+// Merge returns a session called id with the rows of s followed by those of
+// other, with the usage of both, in the sandbox of s. Returns ErrInvalid if
+// neither has a sandbox bound and their backends differ.
 func (s Session) Merge(id string, other Session) (Session, error) {
 	a, b := s.Sandbox, other.Sandbox
 	if a.Handle == "" && b.Handle == "" && a.Backend != b.Backend {

@@ -8,8 +8,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// spaced appends v, which is valid JSON, as Python's json.dumps sets it: ", "
-// between members and ": " behind names. Strings and numbers stay as they are.
+// spaced appends v, which is valid JSON, in the style of Python's json.dumps:
+// ", " between members and ": " after names. Strings and numbers stay as they
+// are.
 func spaced(dst, v []byte) []byte {
 	inString := false
 	for i := 0; i < len(v); i++ {
@@ -54,8 +55,8 @@ func quotedOrNull(s string) []byte {
 	return quoted(s)
 }
 
-// jsonOf is v as JSON. What has no JSON, such as a channel or an infinity, is
-// its text in quotes, as OpenRath has it.
+// jsonOf is v as JSON. A value that JSON cannot represent, such as a channel or
+// an infinity, is its text in quotes, as in OpenRath.
 func jsonOf(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

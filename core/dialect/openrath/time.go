@@ -2,8 +2,8 @@ package openrath
 
 import "time"
 
-// The ways in which Python's isoformat writes a time, and those that its
-// fromisoformat takes beside. A time without an offset is in UTC.
+// The formats in which Python's isoformat writes a time, and others that its
+// fromisoformat accepts. A time without an offset is in UTC.
 var timeLayouts = []string{
 	"2006-01-02T15:04:05.999999999Z07:00",
 	"2006-01-02T15:04:05.999999999",
@@ -35,7 +35,7 @@ func pythonTime(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000+00:00")
 }
 
-// asPython is s as OpenRath writes a time; what is none stays as it is.
+// asPython is s as OpenRath writes a time. Other text is returned unchanged.
 func asPython(s string) string {
 	if t, ok := parseTime(s); ok {
 		return pythonTime(t)
@@ -43,7 +43,7 @@ func asPython(s string) string {
 	return s
 }
 
-// asISO is s in milliseconds, empty where it is no time.
+// asISO is s in milliseconds, or empty if it is not a time.
 func asISO(s string) string {
 	t, ok := parseTime(s)
 	if !ok {

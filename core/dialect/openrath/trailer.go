@@ -8,22 +8,22 @@ import (
 )
 
 // NewTrailer is the record that closes a session: when, in ISO 8601, after how
-// many chunks, and at what cost, nil where nobody knows.
+// many chunks, and its usage, nil if unknown.
 func NewTrailer(closed string, chunks int, usage *Usage) []byte {
 	b := append([]byte(`{"record_type": "trailer", "closed_at": `), quoted(asPython(closed))...)
 	b = appendMember(b, "final_chunk_count", strconv.AppendInt(nil, int64(chunks), 10))
 	return append(appendMember(b, "cumulative_usage", usage.text()), '}')
 }
 
-// A trailer is what the last trailer of a session says.
+// A trailer is the content of the last trailer of a session.
 type trailer struct {
 	closed string
-	chunks jsjson.Value // nil where it does not say
+	chunks jsjson.Value // nil if it is missing
 	usage  *Usage
 }
 
-// trailerOf returns the last trailer in es, and reports false where there is
-// none: the session is not closed.
+// trailerOf returns the last trailer in es, and reports false if there is none
+// because the session is not closed.
 func trailerOf(es []core.Entry) (trailer, bool) {
 	i := lastTrailer(es)
 	if i < 0 {

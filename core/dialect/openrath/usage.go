@@ -11,8 +11,8 @@ type Usage struct {
 	Prompt, Completion, Total int64
 }
 
-// AddUsage sums what two sessions cost. Nil is a cost that nobody knows: with
-// one of those the sum is the other, with two it is nil.
+// AddUsage sums the usage of two sessions. Nil is an unknown usage: if one is
+// nil, the sum is the other.
 func AddUsage(a, b *Usage) *Usage {
 	if a == nil && b == nil {
 		return nil

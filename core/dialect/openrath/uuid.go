@@ -6,7 +6,7 @@ import (
 )
 
 // canonicalUUID returns s as Python's str(uuid.UUID(s)) does, and reports false
-// where that is none. Braces, a urn: prefix and hyphens anywhere are allowed.
+// if it is not a UUID. Braces, a urn: prefix and hyphens anywhere are allowed.
 func canonicalUUID(s string) (string, bool) {
 	if len(s) > 64 {
 		return "", false

@@ -7,10 +7,10 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Write makes a chunk that says it. A summary of what went before and an
-// extension's note become what a user says. Nil for what a chunk cannot be:
-// labels, names, changes of model, level, mode and channel, leaves and an
-// extension's data.
+// Write makes a chunk that says it. A summary and an extension's note become
+// messages of a user. Returns nil for labels, names, changes of model, level,
+// mode and channel, leaves and an extension's data, which a chunk cannot
+// represent.
 func (Dialect) Write(it core.Item) (line []byte, lost []string) {
 	var w writer
 	var c Chunk
@@ -78,8 +78,8 @@ func (w *writer) answer(it *core.Item) Chunk {
 	return AssistantTurn(content, calls...)
 }
 
-// argumentText is args as a model gives them: text that is no JSON is in quotes
-// in an item.
+// argumentText is args as a model returns them. In an item, text that is not
+// JSON is a JSON string.
 func argumentText(args []byte) string {
 	if s, ok := jsjson.Value(args).Text(); ok {
 		return s

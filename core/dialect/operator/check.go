@@ -8,11 +8,11 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Check returns nil for a line that Operator reads, and for any other an
-// ErrInvalid that says what is wrong with it. It looks at the members that the
-// type of the line needs, at the role and the kinds of content of a message,
-// and no deeper: what it refuses Operator refuses, but for what the package
-// comment lists.
+// Check returns nil for a line that Operator reads, and otherwise an ErrInvalid
+// that says what is wrong with it. It checks the members that the type of the
+// line requires, and the role and the kinds of content of a message, and no
+// deeper. Operator refuses the same lines, with the exceptions in the package
+// comment.
 func Check(line []byte) error {
 	e, err := readEntry(line)
 	if err != nil {
@@ -29,8 +29,7 @@ func Check(line []byte) error {
 // Check is the function of the same name.
 func (Dialect) Check(line []byte) error { return Check(line) }
 
-// read returns the members of an entry, or ErrInvalid where Operator leaves it
-// out.
+// read returns the members of an entry, or ErrInvalid if Operator ignores it.
 func read(e core.Entry) (jsjson.Object, error) {
 	o, err := jsonl.Object(e)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 )
 
 // Context returns what Operator's build_session_context returns at leaf: the
-// messages, the thinking level, the model and its provider. Usable makes of it
-// what Operator sends to a model.
+// messages, the thinking level, the model and its provider. Usable turns that
+// into what Operator sends to a model.
 //
-// Without a compaction on the path all messages of the path are there. With
-// one, its summary comes first, then what it kept, which is everything from its
-// first kept entry up to itself, then what follows it; only the last counts,
-// and summaries of those before it are left out. A first kept entry that is
-// not on the path before the compaction means that it kept nothing.
+// Without a compaction, all messages of the path are included. With one, its
+// summary comes first, then what it kept, which is everything from its first
+// kept entry to itself, then what follows it. Only the last compaction counts,
+// and the summaries of earlier ones are left out. If the first kept entry is
+// not on the path before the compaction, it kept nothing.
 func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil {
@@ -42,8 +42,8 @@ type step struct {
 	jsjson.Object
 }
 
-// readPath returns the entries of path that Operator reads and the place of
-// the last compaction among them, -1 where there is none.
+// readPath returns the entries of path that Operator reads, and the index of
+// the last compaction among them, or -1 if there is none.
 func readPath(path []core.Entry) (steps []step, last int) {
 	steps, last = make([]step, 0, len(path)), -1
 	for _, e := range path {
@@ -65,8 +65,8 @@ type conversation struct {
 	some bool // there is a message
 }
 
-// messages adds those that the steps make, where last is the compaction that
-// counts.
+// messages adds the messages of the steps. last is the index of the compaction
+// that counts.
 func (c *conversation) messages(steps []step, last int) {
 	if last >= 0 {
 		first, _ := steps[last].Get("first_kept_entry_id").Text()
@@ -127,7 +127,7 @@ func (c *conversation) begin(role string) {
 	c.text = append(append(append(c.text, `{"role":"`...), role...), '"')
 }
 
-// member adds a member, null where the entry has none.
+// member adds a member, or null if the entry has none.
 func (c *conversation) member(name string, v jsjson.Value) {
 	if v == nil {
 		v = null
@@ -138,9 +138,9 @@ func (c *conversation) member(name string, v jsjson.Value) {
 
 var null = jsjson.Value("null")
 
-// settings ends the context with what holds at the end of steps, also from
-// before a compaction: the last thinking level, "off" where there is none, and
-// the last model, null where there is none.
+// settings ends the context with the settings at the end of steps, including
+// those from before a compaction: the last thinking level, "off" if there is
+// none, and the last model, null if there is none.
 func (c *conversation) settings(steps []step) json.RawMessage {
 	level, model, provider := jsjson.Value(`"off"`), null, null
 	for i := range steps {

@@ -11,11 +11,11 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// File reads a session file. Lines end at "\n" and nowhere else. Empty lines
-// are left out, other lines that are no object are skipped and reported. The
-// first line that Operator can read must be the header; objects before it that
-// Operator cannot read are skipped, behind it they are entries. Nothing is
-// ever migrated.
+// File reads a session file. Lines end only at "\n". Empty lines are left out,
+// and other lines that are not objects are skipped and reported. The first line
+// that Operator can read must be the header. Objects that Operator cannot read
+// are skipped before the header, and are entries after it. Files are never
+// migrated.
 func (Dialect) File(data []byte) (*core.File, error) {
 	body, marked := bytes.CutPrefix(data, jsonl.ByteOrderMark)
 	r := reader{file: &core.File{Dialect: name, Exact: !marked && bytes.HasSuffix(body, []byte("\n"))}}
@@ -36,7 +36,7 @@ type reader struct {
 	begun bool // the header was met
 }
 
-// read takes the next line. An error says that this is no session.
+// read takes the next line. It returns an error if the file is not a session.
 func (r *reader) read(n int, line []byte) error {
 	f := r.file
 	if isBlank(line) {
@@ -81,7 +81,7 @@ func (r *reader) skip(n int, err error) {
 	r.file.Skipped = append(r.file.Skipped, core.BadLine{Line: n, Error: jsonl.Reason(err)})
 }
 
-// noSession says why the lines read so far are no session.
+// noSession says why the lines read so far are not a session.
 func (r *reader) noSession() error {
 	if len(r.file.Skipped) == 0 {
 		return fmt.Errorf("no Operator session: the file is empty: %w", core.ErrInvalid)
@@ -95,7 +95,7 @@ const headerWithin = 1 << 20
 
 // Detect reports whether the first object among the lines of data is a header
 // that no other agent writes: of the type "session_header", or of the type
-// "session" with a number for its timestamp, where pi has a string.
+// "session" with a number as its timestamp, for which pi has a string.
 func (Dialect) Detect(data []byte) bool {
 	body := bytes.TrimPrefix(data, jsonl.ByteOrderMark)
 	for _, line := range jsonl.Numbered(body[:min(len(body), headerWithin)]) {

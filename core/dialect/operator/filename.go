@@ -9,16 +9,16 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// longestID is how much of an id goes into a name, so that the name is at most
-// 255 bytes long, which file systems take.
+// longestID is how much of an id goes into a name, so that the name has at most
+// 255 bytes, the limit of file systems.
 const longestID = 200
 
 // FileName returns where Operator keeps the session: under its time and id,
-// directly in the directory of all sessions. The time is that of the header,
-// in UTC, 1970 where it has none; Operator's own clock and zone are unknown
-// here. An id of other characters than A-Z, a-z, 0-9, "_" and "-", or that is
-// too long, has them replaced and a hash behind it, so that no two ids share a
-// name.
+// directly in the directory of all sessions. The time is that of the header, in
+// UTC, or 1970 if it has none, because Operator's own clock and zone are
+// unknown here. In an id that is too long, or has other characters than A-Z,
+// a-z, 0-9, "_" and "-", these are replaced and a hash is added, so that no two
+// ids share a name.
 func (Dialect) FileName(h core.Header) (dir, name string) {
 	t, ok := instant(h.Time)
 	if !ok || t.Year() < 0 || t.Year() > 9999 {

@@ -9,12 +9,12 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-// Fill adds id, timestamp and parent_id, in this order and as far as f gives
-// and line lacks them, in front of the brace that closes line. The time is
-// ISO 8601 and becomes a number; a number stays as it is. A root gets a
-// parent_id of null, which says what Operator says by leaving it out. A member
-// that is there stays, also null. No other byte changes; line itself never
-// does. ErrInvalid also for a time that is neither.
+// Fill adds id, timestamp and parent_id, in this order, before the closing
+// brace of line, unless line has them or f does not give them. The time is ISO
+// 8601 and becomes a number, or is a number and stays as it is. A root gets a
+// parent_id of null, which means the same as leaving it out. A member that line
+// has stays, also null. No other byte changes, and line itself is not modified.
+// Returns ErrInvalid for a time in another format, too.
 func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 	if _, err := readEntry(line); err != nil {
 		return core.Entry{}, err

@@ -10,8 +10,8 @@ import (
 
 // Info describes the session whose leaf is leaf. The name is that of the branch
 // that ends there; the labels are the last ones, on whatever branch they are.
-// Entries that Operator does not read count. ErrNotFound when leaf names an
-// entry that is not there.
+// Entries that Operator does not read are counted. Returns ErrNotFound if leaf
+// names an entry that does not exist.
 func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
@@ -50,14 +50,14 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 	return info, nil
 }
 
-// nameOn is the last name on path that is not blank, without the white space
-// around it; empty where there is none.
+// nameOn is the last name on path that is not blank, trimmed, or empty if there
+// is none.
 func nameOn(path []core.Entry) string {
 	return lastText(path, typeInfo, "name", strip)
 }
 
-// Channel returns the channel that the branch ending at leaf was last on, empty
-// where it was on none. ErrNotFound as for Path.
+// Channel returns the last channel of the branch ending at leaf, or empty if it
+// has none. Errors are those of Path.
 func Channel(es []core.Entry, leaf core.Leaf) (string, error) {
 	path, err := Dialect{}.Path(es, leaf)
 	if err != nil {
@@ -89,6 +89,5 @@ func lastText(path []core.Entry, kind, member string, clean func(string) string)
 	return ""
 }
 
-// valid returns the text of a JSON value in which bytes that are no UTF-8 are
-// U+FFFD.
+// valid replaces invalid UTF-8 in the text of a JSON value by U+FFFD.
 func valid(v []byte) []byte { return bytes.ToValidUTF8(v, []byte("\uFFFD")) }

@@ -13,7 +13,7 @@ import (
 
 // Read returns what e says in terms that all agents share. A message with
 // several results of tools makes as many items. Lines that Operator does not
-// read say nothing.
+// read make none.
 func (Dialect) Read(e core.Entry) []core.Item {
 	o, err := read(e)
 	if err != nil {
@@ -57,10 +57,10 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	return []core.Item{it}
 }
 
-// root is what from_id says of a branch that begins before all entries.
+// root is the from_id of a branch that begins before all entries.
 const root = "root"
 
-// channelIDs are the ids of a channel's entry, nil where it has none.
+// channelIDs are the ids of a channel's entry, or nil if it has none.
 func channelIDs(o *jsjson.Object) json.RawMessage {
 	var ids jsjson.Object
 	for _, name := range []string{"chat_id", "user_id"} {
@@ -90,9 +90,9 @@ func readMessage(e core.Entry, v jsjson.Value) []core.Item {
 	return []core.Item{it}
 }
 
-// splitResults makes an item of each result of it. A picture behind a result
-// belongs to it; what else is no result is left to the user, who may have put
-// it there.
+// splitResults makes an item of each result of it. A picture after a result
+// belongs to it. Other content is attributed to the user, who may have added
+// it.
 func splitResults(it core.Item) []core.Item {
 	var its []core.Item
 	var others []core.Block
@@ -202,8 +202,8 @@ func readMedia(kind core.BlockKind, list jsjson.Value) []core.Block {
 	return bs
 }
 
-// pictureType is the MIME type of a picture in base64, by how it begins; empty
-// where it is none of those that models are shown.
+// pictureType is the MIME type of a picture in base64, determined by its first
+// bytes, or empty if it is not one of the types that models accept.
 func pictureType(data string) string {
 	for _, t := range [][2]string{
 		{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
@@ -220,7 +220,7 @@ func text(o *jsjson.Object, name string) string {
 	return s
 }
 
-// value is any value, nil for none.
+// value returns v, or nil if it is null or undefined.
 func value(v jsjson.Value) json.RawMessage {
 	if v.IsNullish() {
 		return nil

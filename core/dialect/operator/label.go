@@ -6,8 +6,8 @@ import "github.com/sesslog/sesslog/core"
 type label struct{ text, time string }
 
 // labelsOf returns the labels in es by the id of their target. The last label
-// entry of a target counts, on whatever branch it is; one without a label, or
-// with an empty one, clears. The target need not be there.
+// entry of a target counts, on whatever branch it is. An entry without a label,
+// or with an empty one, clears it. The target need not exist.
 func labelsOf(es []core.Entry) map[string]label {
 	labels := map[string]label{}
 	for _, e := range es {

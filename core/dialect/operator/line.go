@@ -13,10 +13,10 @@ import (
 )
 
 // Header reads a header line: an object of one of the two header types with an
-// id and a cwd that are strings. Its timestamp, where there is one, is a
-// number. The version may be absent, and may be any. The parent, where there is
-// one, is named by the file of a session that was branched; what we make names
-// it by its id.
+// id and a cwd that are strings. Its timestamp is optional and a number. The
+// version is optional, and any value is accepted. The parent is optional;
+// Operator names it by the file of a session that was branched, headers made
+// here name it by its id.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := readEntry(line)
 	if err != nil {
@@ -49,9 +49,9 @@ func asHeader(e core.Entry) (core.Header, error) {
 	return h, nil
 }
 
-// Entry reads any line as an entry, also one that Check refuses. An id,
-// parent_id or type that is no string counts as absent. Time is a number as it
-// is written, or the text of a string.
+// Entry reads any line as an entry, including those that Check refuses. An id,
+// parent_id or type that is not a string counts as absent. Time is a number as
+// it is written, or the text of a string.
 func (Dialect) Entry(line []byte) (core.Entry, error) { return readEntry(line) }
 
 func readEntry(line []byte) (core.Entry, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// WithMeta returns the message entry e with meta, an object or null, in place
-// of its own. Nothing else of its line changes. ErrInvalid when e is no message
-// that Operator reads, or meta is neither.
+// WithMeta returns the message entry e with its meta replaced by meta, an
+// object or null. The rest of its line does not change. Returns ErrInvalid if e
+// is not a message that Operator reads, or meta is neither.
 func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	if _, err := read(e); e.Type != typeMessage || err != nil {
 		return core.Entry{}, fmt.Errorf("entry %q is no message: %w", jsonl.Clip(e.ID, 64), core.ErrInvalid)
@@ -30,10 +30,10 @@ func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	return readEntry(line)
 }
 
-// WithReaction returns the first message in es that its channel calls message,
-// with emoji behind its reactions, or as it is where emoji is among them. The
-// entry keeps its id, so it can take the place of the one it was made from.
-// ErrNotFound when there is no such message.
+// WithReaction returns the first message in es with the channel's id message,
+// with emoji added to its reactions, or unchanged if it is one of them. The
+// entry keeps its id, so it can replace the original. Returns ErrNotFound if
+// there is no such message.
 func WithReaction(es []core.Entry, message, emoji string) (core.Entry, error) {
 	for _, e := range es {
 		meta, raw, ok := metaOf(e)
@@ -84,8 +84,8 @@ func metaOf(e core.Entry) (meta jsjson.Object, raw jsjson.Value, ok bool) {
 	return meta, raw, ok
 }
 
-// react returns reactions, which may be null, with emoji at the end; there
-// says that it is among them.
+// react returns reactions, which may be null, with emoji at the end. there
+// reports that emoji was already among them.
 func react(reactions jsjson.Value, emoji string) (list []byte, there bool) {
 	list = []byte{'['}
 	_ = jsjson.Each(reactions, func(item jsjson.Value) {
@@ -97,9 +97,8 @@ func react(reactions jsjson.Value, emoji string) (list []byte, there bool) {
 	return append(jsjson.AppendString(list, emoji), ']'), there
 }
 
-// withMember returns the object in line with another value for the member
-// called name, which is added at the end where there is none. No other byte
-// changes.
+// withMember returns the object in line with the value of the member called
+// name replaced, or the member added at the end. No other byte changes.
 func withMember(line []byte, name string, value []byte) ([]byte, error) {
 	from, to, err := spanOf(line, name)
 	if err != nil {
@@ -118,8 +117,8 @@ func withMember(line []byte, name string, value []byte) ([]byte, error) {
 	return append(append(b, value...), line[end:]...), nil
 }
 
-// spanOf returns where in line the value of the member called name is, the last
-// of them where there are several; to is 0 where there is none.
+// spanOf returns the position in line of the value of the member called name,
+// the last one of several. to is 0 if there is none.
 func spanOf(line []byte, name string) (from, to int, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if _, err = d.ReadToken(); err != nil {

@@ -23,7 +23,7 @@ func (Dialect) Name() string { return name }
 // version is the format version that Operator writes. It never reads it.
 const version = 3
 
-// The types of lines that decide where a session stands and what is in it.
+// The types of lines that Operator reads.
 const (
 	typeHeader        = "session"
 	typeHeaderByBook  = "session_header" // as the document has it

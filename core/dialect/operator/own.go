@@ -7,9 +7,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// ownOf is what only Operator has of a session at the end of path: the channel
-// it was last on, null where it was on none, the settings that a context ends
-// with, and the file of the session it came from, where the header names one.
+// ownOf is what only Operator has of a session at the end of path: the last
+// channel, null if there is none, the settings that a context ends with, and
+// the file of the session that it came from, if the header names one.
 func ownOf(header *jsjson.Object, path []core.Entry) json.RawMessage {
 	channel := null
 	if s := channelOn(path); s != "" {

@@ -9,21 +9,21 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-// Leaf is the last entry of es that Operator reads, or what it points at where
-// it is a leaf entry: NoLeaf where it points at nothing. It is the default
-// leaf where there is no entry, or where the last one has no id and so cannot
-// be named; reading then ends at that entry all the same. Where Operator reads
-// none of es, it is the last that has an id.
+// Leaf is the last entry of es that Operator reads or, if that is a leaf entry,
+// the entry it points to, or NoLeaf if it points to none. It is the default
+// leaf if there is no entry, or if the last one has no id and so cannot be
+// named; reading ends at that entry all the same. If Operator reads none of es,
+// it is the last entry that has an id.
 //
-// What a leaf entry points at may be outside of es, and need not be anywhere.
+// The target of a leaf entry may be outside of es, and need not exist.
 func (Dialect) Leaf(es []core.Entry) core.Leaf {
-	_, leaf := standing(es)
+	_, leaf := currentLeaf(es)
 	return leaf
 }
 
-// standing returns the place of the entry that says where es stands, -1 where
-// there is none, and what it says.
-func standing(es []core.Entry) (int, core.Leaf) {
+// currentLeaf returns the index of the entry that determines the leaf of es, or
+// -1 if there is none, and that leaf.
+func currentLeaf(es []core.Entry) (int, core.Leaf) {
 	named := -1
 	for i := len(es) - 1; i >= 0; i-- {
 		if isHeader(es[i].Type) {
@@ -49,9 +49,10 @@ func standing(es []core.Entry) (int, core.Leaf) {
 }
 
 // Path returns the entries from the root to leaf, following parents until one
-// is not there or was met before. The default leaf is where es stands, also at
-// an entry without an id; it is before every entry where a leaf entry points at
-// what is not there. For a named leaf that is ErrNotFound.
+// does not exist or was met before. The default leaf is the current one, even
+// at an entry without an id; it is before every entry if a leaf entry points to
+// an entry that does not exist. Returns ErrNotFound if leaf names an entry that
+// does not exist.
 func (Dialect) Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	at, byID, err := find(es, leaf)
 	if err != nil {
@@ -77,7 +78,7 @@ func climb(es []core.Entry, at int, byID map[string]int) []core.Entry {
 	return path
 }
 
-// find returns the place of leaf in es, -1 where that is before every entry.
+// find returns the index of leaf in es, or -1 if that is before every entry.
 func find(es []core.Entry, leaf core.Leaf) (at int, byID map[string]int, err error) {
 	if leaf.IsNone() {
 		return -1, nil, nil
@@ -96,7 +97,7 @@ func find(es []core.Entry, leaf core.Leaf) (at int, byID map[string]int, err err
 
 // byDefault returns the place of the default leaf.
 func byDefault(es []core.Entry, byID map[string]int) int {
-	at, leaf := standing(es)
+	at, leaf := currentLeaf(es)
 	if leaf.IsDefault() {
 		return at
 	}
@@ -107,8 +108,8 @@ func byDefault(es []core.Entry, byID map[string]int) int {
 	return -1
 }
 
-// index returns the places of the entries by id: of several with one id, the
-// last one that Operator reads, and where it reads none of them the last.
+// index returns the indexes of the entries by id. Of several with one id, it is
+// the last one that Operator reads, or else the last one.
 func index(es []core.Entry) map[string]int {
 	byID := make(map[string]int, len(es))
 	for i := range es {

@@ -14,11 +14,11 @@ var usageNames = listing.UsageNames{
 	CacheRead: "cache_read_tokens", CacheWrite: "cache_write_tokens",
 }
 
-// Summary reads all branches, and the name on the branch where es stands.
-// First is the first text that a user wrote, its blocks joined by a space.
-// Messages counts the message entries. Modified is the latest time of a message
-// of user or assistant that has text or an image, by the message's own
-// timestamp before the entry's, else the time of the header. Usage is what the
+// Summary reads all branches, and the name on the current branch. First is the
+// first text that a user wrote, with its blocks joined by a space. Messages
+// counts the message entries. Modified is the latest time of a message of user
+// or assistant that has text or an image, by the message's own timestamp or
+// else the entry's; without one it is the time of the header. Usage is what the
 // messages of the assistant report.
 func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	s := summing{Summary: core.Summary{Created: toISO(h.Time)}}

@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// timeText is a timestamp as text: a number as it is written, a string's text,
-// nothing for any other value.
+// timeText is a timestamp as text: a number as it is written, the text of a
+// string, or empty for any other value.
 func timeText(v jsjson.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
@@ -24,8 +24,8 @@ func timeText(v jsjson.Value) string {
 	return ""
 }
 
-// isTime reports whether Operator takes v for a time: a number, also one in
-// quotes. It takes the time of reading where there is none.
+// isTime reports whether Operator accepts v as a time: a number, also in
+// quotes. Operator uses the time of reading if there is none.
 func isTime(v jsjson.Value) bool {
 	if v == nil {
 		return true
@@ -55,7 +55,7 @@ func madeAt(e core.Entry) float64 {
 // The years 1 to 9999, in seconds since 1970.
 const earliest, latest = -62135596800, 253402300800
 
-// instant is text as a time, and false where it is none or out of range.
+// instant is text as a time, and false if it is none or out of range.
 func instant(text string) (time.Time, bool) {
 	f, ok := parseSeconds(text)
 	if !ok || f < earliest || f >= latest {
@@ -64,7 +64,7 @@ func instant(text string) (time.Time, bool) {
 	return time.UnixMicro(int64(math.Round(f * 1e6))).UTC(), true
 }
 
-// toISO is text as ISO 8601 in milliseconds, empty where it is no time.
+// toISO is text as ISO 8601 in milliseconds, or empty if it is not a time.
 func toISO(text string) string {
 	t, ok := instant(text)
 	if !ok || t.Year() > 9999 {

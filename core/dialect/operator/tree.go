@@ -8,10 +8,10 @@ import (
 )
 
 // Tree returns every entry once, in the order in which Operator shows them:
-// roots and the children of an entry sorted by time, those of the same time as
-// in the file, those without a time last. Roots are the entries without a
-// parent, those that are their own parent, those whose parent is not there and
-// of each ring of parents the oldest.
+// roots and the children of an entry are sorted by time, then by their order in
+// the file, with those without a time last. Roots are the entries without a
+// parent, those that are their own parent, those whose parent does not exist,
+// and the oldest entry of each cycle of parents.
 func (Dialect) Tree(es []core.Entry) []core.TreeNode {
 	t := growTree(entriesOf(es))
 	labels := labelsOf(es)

@@ -9,12 +9,12 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Usable returns a context that Context returned without the turns that a
-// provider would refuse, as Operator does before it sends one: turns of the
-// assistant without any text, thinking or tool call, wherever they are; and at
-// the end its turns that did not stop by themselves, that call a tool, which
-// nobody answered, or that say nothing. The session keeps all of them.
-// ErrInvalid when context is no context.
+// Usable removes from a context that Context returned the turns that a provider
+// would refuse, as Operator does before it sends one: all turns of the
+// assistant without any text, thinking or tool call; and at the end, turns of
+// the assistant that did not stop normally, that call a tool without an answer,
+// or that have no content. The session keeps all of them. Returns ErrInvalid if
+// context is not a context.
 func Usable(context json.RawMessage) (json.RawMessage, error) {
 	o, err := jsjson.ParseObject(context)
 	if err != nil {

@@ -22,8 +22,8 @@ func (Dialect) NewHeader(f core.HeaderFields) []byte {
 	return append(b, '}')
 }
 
-// NewLabel makes a line that labels target, or takes its label away where
-// label is empty.
+// NewLabel makes a line that labels target, or clears its label if label is
+// empty.
 func (Dialect) NewLabel(target, label string) []byte {
 	b := []byte(`{"type":"label"`)
 	if label != "" {
@@ -32,9 +32,9 @@ func (Dialect) NewLabel(target, label string) []byte {
 	return append(jsonl.AppendMember(b, "target_id", target), '}')
 }
 
-// NewName makes a line that names the session. The name is kept as it is; it
-// is read without the white space around it. A name that is blank does not
-// clear: Operator then goes on using the one before it, and so does Info.
+// NewName makes a line that names the session. The name is stored unchanged and
+// trimmed on reading. A blank name does not clear the previous one: Operator
+// continues to use that, and so does Info.
 func (Dialect) NewName(name string) []byte {
 	b := []byte(`{"type":"session_info"`)
 	if name != "" {

@@ -15,9 +15,9 @@ import (
 // levels are the thinking levels that Operator has, from the least to the most.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// Write makes a line that says it, one that Operator reads. A mode it cannot
-// say. A message of the system becomes an extension's, for Operator makes its
-// own.
+// Write makes a line that says it, one that Operator reads. Operator has no
+// entries for a mode. A system message becomes an extension's, because Operator
+// makes its own.
 func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 	w := writer{}
 	switch it.Kind {
@@ -124,7 +124,7 @@ func (w *writer) message(it core.Item) {
 	w.Lost = append(w.Lost, m.Lost...)
 }
 
-// messageID is a UUID for a message, derived from what it says.
+// messageID is a UUID for a message, derived from its content.
 func messageID(message []byte) string {
 	h := sha256.Sum256(message)
 	return core.UUIDOf([16]byte(h[:16]))
@@ -152,7 +152,8 @@ func (w *writer) answer(it core.Item) {
 	}
 }
 
-// result adds the result of a tool: its texts in one, its pictures behind it.
+// result adds the result of a tool: one block with its texts, followed by its
+// pictures.
 func (w *writer) result(bs []core.Block) {
 	r := core.Block{}
 	if len(bs) > 0 {
@@ -183,8 +184,8 @@ func (w *writer) result(bs []core.Block) {
 	w.Bytes = append(w.Bytes, ']')
 }
 
-// object adds v where it is an object, else an empty one: what is lost then is
-// said in the words of lost.
+// object adds v if it is an object, and otherwise an empty object; lost
+// describes the loss.
 func (w *writer) object(name string, v json.RawMessage, lost string) {
 	b, err := jsjson.Append(nil, jsjson.Value(v))
 	if err != nil || len(b) == 0 || b[0] != '{' {

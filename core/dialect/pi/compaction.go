@@ -6,10 +6,10 @@ import (
 )
 
 // choose returns the entries of path that make the context. Without a
-// compaction that is all of them. Otherwise it is the last compaction, then
-// what it kept, which is everything between its first kept entry and itself
-// but what dropped says, then what follows it. A first kept entry that is not
-// on the path before the compaction means that it kept nothing.
+// compaction these are all of them. Otherwise they are the last compaction,
+// then what it kept, which is everything from its first kept entry to itself
+// except what dropped reports, then what follows it. If the first kept entry is
+// not on the path before the compaction, it kept nothing.
 func choose(path []core.Entry, dropped func(core.Entry) (bool, error)) ([]core.Entry, error) {
 	at := len(path) - 1
 	for at >= 0 && path[at].Type != "compaction" {

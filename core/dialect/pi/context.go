@@ -48,8 +48,8 @@ func (d Dialect) Context(es []core.Entry, leaf core.Leaf) (json.RawMessage, erro
 	return bytes.Join(messages, []byte(",")), nil
 }
 
-// messagesIn returns the messages that chosen adds to the context. Those that
-// stand as they are share the memory of their entries.
+// messagesIn returns the messages that chosen adds to the context. Unchanged
+// messages share the memory of their entries.
 func messagesIn(chosen []core.Entry, edits map[string]jsjson.Value) ([][]byte, error) {
 	all := make([][]byte, 0, len(chosen))
 	for i, e := range chosen {
@@ -95,7 +95,7 @@ func messagesIn(chosen []core.Entry, edits map[string]jsjson.Value) ([][]byte, e
 }
 
 // storedMessage returns the message of a message entry as the context has it,
-// nil where it has none.
+// or nil if it has none.
 func storedMessage(e core.Entry) ([]byte, error) {
 	m, err := messageOf(e)
 	if err != nil {
@@ -111,9 +111,9 @@ func storedMessage(e core.Entry) ([]byte, error) {
 	return jsonl.Append(nil, v)
 }
 
-// appendSettings ends the context with the settings that hold at the end of
-// path: the last thinking level, "off" where there is none, and the last model
-// that was chosen or that answered, null where there is none.
+// appendSettings ends the context with the settings at the end of path: the
+// last thinking level, "off" if there is none, and the last model that was
+// chosen or that answered, null if there is none.
 func appendSettings(b []byte, path []core.Entry) (json.RawMessage, error) {
 	thinking, err := thinkingAt(path)
 	if err != nil {

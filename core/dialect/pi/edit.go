@@ -28,9 +28,9 @@ func editsIn(chosen []core.Entry) (map[string]jsjson.Value, error) {
 	return edits, nil
 }
 
-// edit returns message with the content of replacement in place of its own.
-// A replacement of null leaves the message out. Messages that are not the
-// user's, the assistant's, a tool's or an extension's stay as they are.
+// edit returns message with its content replaced by that of replacement, or nil
+// if replacement is null. Messages that are not the user's, the assistant's, a
+// tool's or an extension's stay as they are.
 func edit(message, replacement jsjson.Value) (jsjson.Value, error) {
 	switch replacement.Kind() {
 	case 0:
@@ -51,8 +51,8 @@ func edit(message, replacement jsjson.Value) (jsjson.Value, error) {
 	return jsonl.Build(&m)
 }
 
-// newContent returns the content in replacement; where blocks are wanted, a
-// string becomes a text block.
+// newContent returns the content in replacement. If blocks is set, a string
+// becomes a text block.
 func newContent(replacement jsjson.Value, blocks bool) jsjson.Value {
 	r, ok := jsonl.Nested(replacement)
 	if !ok {

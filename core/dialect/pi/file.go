@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/migrate"
 )
 
-// File reads a session file. Lines end at "\n" and nowhere else. Empty lines
-// are left out, other lines that are no object are skipped and reported, also
-// in front of the header. A file older than version 3 is migrated.
+// File reads a session file. Lines end only at "\n". Empty lines are left out.
+// Other lines that are not objects are skipped and reported, including before
+// the header. A file older than version 3 is migrated.
 func (Dialect) File(data []byte) (*core.File, error) {
 	body, marked := bytes.CutPrefix(data, jsonl.ByteOrderMark)
 	f := &core.File{Dialect: "pi", Exact: !marked && bytes.HasSuffix(body, []byte("\n"))}

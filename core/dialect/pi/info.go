@@ -7,8 +7,9 @@ import (
 )
 
 // Info describes the session whose leaf is leaf. The name is that of the last
-// session_info entry in es and the labels are the last ones, on whatever
-// branch they are. ErrNotFound when leaf names an entry that is not there.
+// session_info entry in es, and the labels are the last ones, on whatever
+// branch they are. Returns ErrNotFound if leaf names an entry that does not
+// exist.
 func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, error) {
 	o, err := jsonl.Object(core.Entry{Line: h.Line, ID: h.ID})
 	if err != nil {
@@ -24,8 +25,7 @@ func (Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info, 
 	return info, err
 }
 
-// nameOf is the name that the last session_info entry gives, nil where it
-// gives none.
+// nameOf is the name in the last session_info entry, or nil if it has none.
 func nameOf(es []core.Entry) *string {
 	for i := len(es) - 1; i >= 0; i-- {
 		if es[i].Type != "session_info" {

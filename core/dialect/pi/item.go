@@ -10,8 +10,8 @@ import (
 )
 
 // Read returns what e says in terms that all agents share. A command that the
-// user ran reads as the user telling of it. Usage entries, edits of the context
-// and lines of unknown types say nothing to others.
+// user ran is read as a message of the user about it. Usage entries, edits of
+// the context and lines of unknown types have no counterpart.
 func (Dialect) Read(e core.Entry) []core.Item {
 	o, err := jsonl.Object(e)
 	if err != nil {
@@ -33,8 +33,8 @@ func (Dialect) Read(e core.Entry) []core.Item {
 // levels are the thinking levels that pi has, from the least to the most.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh"}
 
-// Write makes a line that says it. What pi has no entries for, a mode or a
-// channel, it cannot say; nor where a session stands, which is its last line.
+// Write makes a line that says it. pi has no entries for a mode or a channel,
+// nor for the position of a session, which is its last line.
 func (Dialect) Write(it core.Item) (line []byte, lost []string) {
 	switch it.Kind {
 	case core.ItemModel:

@@ -8,9 +8,9 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-// Header reads a header line: an object of type "session" whose id is a
-// string. pi names one parent, by its file, and does not say whether it copied
-// all of that session or a branch: both are a fork.
+// Header reads a header line: an object of type "session" whose id is a string.
+// pi names one parent, by its file, and does not say whether it copied that
+// whole session or a branch: both are a fork.
 func (Dialect) Header(line []byte) (core.Header, error) {
 	e, err := jsonl.Entry(line)
 	if err != nil {
@@ -36,7 +36,7 @@ func asHeader(e core.Entry) (core.Header, error) {
 // no string counts as absent.
 func (Dialect) Entry(line []byte) (core.Entry, error) { return jsonl.Entry(line) }
 
-// Fill adds id, parentId and timestamp, in this order and as far as f gives
-// and line lacks them, in front of the brace that closes line. A member that
-// is there stays, also null. No other byte changes; line itself never does.
+// Fill adds id, parentId and timestamp, in this order, before the closing brace
+// of line, unless line has them or f does not give them. A member that line has
+// stays, also null. No other byte changes, and line itself is not modified.
 func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) { return jsonl.Fill(line, f) }

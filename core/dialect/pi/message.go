@@ -7,8 +7,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// messagesOf returns what e adds to the context: one message for most, none
-// for settings, labels and the like, one or two for a compaction.
+// messagesOf returns the messages that e adds to the context: one for most
+// types, none for settings, labels and the like, one or two for a compaction.
 func messagesOf(e core.Entry) ([]jsjson.Value, error) {
 	switch e.Type {
 	case "message":
@@ -52,7 +52,7 @@ func one(v jsjson.Value, err error) ([]jsjson.Value, error) {
 	return []jsjson.Value{v}, nil
 }
 
-// A message is what a message entry holds; nil where it is not there.
+// A message is the message of a message entry. Missing members are nil.
 type message struct {
 	whole, role, content jsjson.Value
 	same                 bool // whole is as JSON.stringify writes it
@@ -67,7 +67,7 @@ func messageOf(e core.Entry) (message, error) {
 
 var messageMembers = [...]string{"role", "content"}
 
-// stored returns m with empty content where it has none.
+// stored returns m, with empty content if it has none.
 func (m message) stored() (jsjson.Value, error) {
 	if m.whole.IsNullish() {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // ownOf is what only pi has of a session: the model that it would ask next,
-// null where none was chosen yet, the thinking level, and the file of the
-// session that this one came from, where the header names one.
+// null if none was chosen yet, the thinking level, and the file of the session
+// that this one came from, if the header names one.
 func ownOf(header *jsjson.Object, es []core.Entry, leaf core.Leaf) (json.RawMessage, error) {
 	path, err := tree.Path(es, leaf)
 	if err != nil {

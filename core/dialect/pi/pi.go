@@ -9,8 +9,8 @@ import (
 // Its methods keep nothing and may be called from several goroutines.
 type Dialect struct {
 	frame.JS
-	// V073 has the same lines read by the rules of pi 0.73.1: package pi says
-	// where those differ.
+	// V073 reads the same lines by the rules of pi 0.73.1. The package comment
+	// lists the differences.
 	V073 bool
 }
 

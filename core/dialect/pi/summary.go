@@ -5,8 +5,9 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
-// Summary reads all branches, as listing.Of says. Usage is what the assistant
-// messages and the usage entries report; pi 0.73.1 knows none of the latter.
+// Summary reads all branches, as listing.Of describes. Usage is what the
+// assistant messages and the usage entries report; pi 0.73.1 does not know the
+// latter.
 func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
 	usage := "usage"
 	if d.V073 {

@@ -9,9 +9,8 @@ import (
 // TidyEntry implements core.TidyDecoder.
 func (Dialect) TidyEntry(line []byte) core.Entry { return jsonl.TidyEntry(line) }
 
-// tidyMessage returns the message of e where the context has it as it stands,
-// as most are; nil where it has another or none, or where it takes more than a
-// glance to find out.
+// tidyMessage returns the message of e if the context has it unchanged, as for
+// most entries, or nil if that is not so or is not known without a full scan.
 func tidyMessage(e core.Entry, edits map[string]jsjson.Value) jsjson.Value {
 	if !e.Tidy || e.Type != "message" {
 		return nil

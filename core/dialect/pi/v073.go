@@ -9,8 +9,8 @@ import (
 )
 
 // context073 returns what the context builder of pi 0.73.1 makes of path: every
-// message as it is stored, whatever its content, and nothing edited. That
-// version has neither system messages nor edits of the context.
+// message as it is stored, whatever its content, without edits. That version
+// has neither system messages nor edits of the context.
 func context073(path []core.Entry) (json.RawMessage, error) {
 	chosen, err := choose(path, func(core.Entry) (bool, error) { return false, nil })
 	if err != nil {

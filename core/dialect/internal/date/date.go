@@ -11,8 +11,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Millis is new Date(v).getTime() as JSON: milliseconds since 1970, null where
-// v is no date.
+// Millis is new Date(v).getTime() as JSON: milliseconds since 1970, or null if
+// v is not a date.
 func Millis(v jsjson.Value) jsjson.Value { return jsjson.AppendNumber(nil, FromValue(v)) }
 
 // Of is FromValue of an entry's timestamp.
@@ -45,7 +45,7 @@ func FromValue(v jsjson.Value) float64 {
 	return clipDate(math.Trunc(f))
 }
 
-// clipDate returns ms, NaN where it is beyond what JavaScript's dates reach.
+// clipDate returns ms, or NaN if it is out of the range of JavaScript's dates.
 func clipDate(ms float64) float64 {
 	if math.Abs(ms) > 8.64e15 {
 		return math.NaN()
@@ -53,7 +53,7 @@ func clipDate(ms float64) float64 {
 	return ms
 }
 
-// ISO is new Date(ms).ISOString(), empty where ms is no date.
+// ISO is new Date(ms).toISOString(), or empty if ms is not a date.
 func ISO(ms float64) string {
 	if math.IsNaN(clipDate(ms)) || ms < -62135596800000 || ms > 253402300799999 {
 		return "" // years of other than four digits
@@ -77,8 +77,8 @@ func Parse(s string) float64 {
 	return clipDate(ms)
 }
 
-// A dateParser reads fields off the beginning of rest, and is bad once one was
-// not what it should be.
+// A dateParser reads fields from the beginning of rest. bad is set once a field
+// is invalid.
 type dateParser struct {
 	rest string
 	bad  bool
@@ -129,8 +129,8 @@ func (d *dateParser) clock() float64 {
 	return ms - d.offset()
 }
 
-// fraction reads digits as a part of a second; those behind the third do not
-// count.
+// fraction reads digits as a fraction of a second. Digits after the third do
+// not count.
 func (d *dateParser) fraction() float64 {
 	n := 0
 	for n < len(d.rest) && '0' <= d.rest[n] && d.rest[n] <= '9' {

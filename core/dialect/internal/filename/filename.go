@@ -1,5 +1,5 @@
-// Package filename makes names of one file each out of what a session says of
-// itself: no separator, not "..", at most 255 bytes.
+// Package filename makes file names from the fields of a session. Each is the
+// name of one file: no separator, not "..", at most 255 bytes.
 package filename
 
 import (
@@ -58,8 +58,8 @@ func Safe(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Bounded returns before+s+after, with the end of s replaced by a hash of s
-// where that would be too long.
+// Bounded returns before+s+after. If that is too long, the end of s is replaced
+// by a hash of s.
 func Bounded(before, s, after string) string {
 	room := longestName - len(before) - len(after)
 	if len(s) > room {

@@ -9,9 +9,9 @@ import (
 const longestID = 1 << 10
 
 // ParentID returns the id of the session that an agent's link names. The link
-// is the path of its file, <time>_<id>.jsonl on any system, or the id itself;
-// isPath tells which. The id is empty where the link is empty, the path of a
-// file with another name, or nothing that can be an id.
+// is the path of the session's file, <time>_<id>.jsonl on any system, or the id
+// itself; isPath says which. The id is empty if the link is empty, is the path
+// of a file with another name, or cannot be an id.
 func ParentID(link string) (id string, isPath bool) {
 	name := link[strings.LastIndexAny(link, `/\`)+1:]
 	stem, isFile := strings.CutSuffix(name, ".jsonl")
@@ -43,9 +43,9 @@ func beginsWithDay(s string) bool {
 	return true
 }
 
-// Lineage is what a link says: the parents' ids and how the session came to be,
-// byID where the link is an id and byPath where it is a path. Neither where it
-// gives no id.
+// Lineage returns the parents' ids that a link names, and how the session came
+// to be: byID if the link is an id, byPath if it is a path. Both are empty if
+// the link gives no id.
 func Lineage(link, byID, byPath string) (parents []string, how string) {
 	id, isPath := ParentID(link)
 	switch {

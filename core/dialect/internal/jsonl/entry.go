@@ -29,8 +29,8 @@ func Entry(line []byte) (core.Entry, error) {
 	return e, nil
 }
 
-// texts decodes three values, empty where they are no strings. Those that stand
-// as they are share one piece of memory: a session has many of them.
+// texts decodes three values, which are empty if they are not strings. Strings
+// without escapes share one allocation, because a session has many of them.
 func texts(a, b, c jsjson.Value) (string, string, string) {
 	x, ok1 := a.Plain()
 	y, ok2 := b.Plain()
@@ -58,7 +58,7 @@ func typeOf(v jsjson.Value) string {
 	return s
 }
 
-// reason is why line is no entry, in the words that the log has for it.
+// reason says why line is not an entry, in the same words as package core.
 func reason(line []byte, err error) error {
 	if told := core.Members(line, func(string, jsontext.Value) {}); told != nil {
 		return told
@@ -107,8 +107,8 @@ func Object(e core.Entry) (jsjson.Object, error) {
 }
 
 // Inside returns the member of an entry's line called outer, and in values the
-// members of that which are called names; nil for what is not there. Where it
-// reports same, Append would but copy the member. The error names the entry.
+// members of that object called names; missing ones are nil. same reports that
+// Append would only copy the member. The error names the entry.
 func Inside(e core.Entry, outer string, names []string, values []jsjson.Value) (member jsjson.Value, same bool, err error) {
 	member, same, err = jsjson.PickIn(e.Line, outer, names, values)
 	if err != nil {
@@ -117,7 +117,7 @@ func Inside(e core.Entry, outer string, names []string, values []jsjson.Value) (
 	return member, same, nil
 }
 
-// Nested reads v as an object, and reports false where it is none.
+// Nested reads v as an object, and reports false if it is not one.
 func Nested(v jsjson.Value) (jsjson.Object, bool) {
 	if v.Kind() != '{' {
 		return jsjson.Object{}, false
@@ -126,8 +126,8 @@ func Nested(v jsjson.Value) (jsjson.Object, bool) {
 	return o, err == nil
 }
 
-// Text decodes v where it is a string. It is core.Text but for bytes that are
-// no UTF-8, which JavaScript's decoder counts otherwise.
+// Text decodes v if it is a string. It differs from core.Text only in how many
+// U+FFFD it returns for invalid UTF-8, where it follows JavaScript.
 func Text[V ~[]byte](v V) (string, bool) { return jsjson.Value(v).Text() }
 
 // Build returns the text of o.

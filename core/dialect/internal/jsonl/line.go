@@ -19,7 +19,7 @@ func (l *Line) Begin(kind string) { l.Bytes = append(l.Bytes, `{"type":"`+kind+`
 // Text adds a member.
 func (l *Line) Text(name, value string) { l.Bytes = AppendMember(l.Bytes, name, value) }
 
-// TextIf adds a member that is left out where it is empty.
+// TextIf adds a member unless value is empty.
 func (l *Line) TextIf(name, value string) {
 	if value != "" {
 		l.Text(name, value)
@@ -32,7 +32,7 @@ func (l *Line) Raw(name string, value []byte) {
 	l.Bytes = append(l.Bytes, value...)
 }
 
-// Value adds a member of somebody else's, nothing where it is nil.
+// Value adds a member with any JSON value, or nothing if v is nil.
 func (l *Line) Value(name string, v json.RawMessage) {
 	if v == nil {
 		return

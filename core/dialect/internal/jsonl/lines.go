@@ -12,8 +12,8 @@ import (
 // ByteOrderMark is what some editors begin a file with.
 var ByteOrderMark = []byte("\uFEFF")
 
-// Numbered yields the lines of body, from 1. What is behind the last "\n" is a
-// line unless it is empty.
+// Numbered yields the lines of body, numbered from 1. Text after the last "\n"
+// is a line unless it is empty.
 func Numbered(body []byte) func(yield func(int, []byte) bool) {
 	return func(yield func(int, []byte) bool) {
 		for n := 1; len(body) > 0; n++ {
@@ -34,7 +34,8 @@ func CountUpTo(body []byte) int {
 	return min(bytes.Count(body, []byte("\n")), len(body)/usual) + 1
 }
 
-// Reason is err for a reader who knows already that the line is bad.
+// Reason is the text of err without the words that say that the line is
+// invalid.
 func Reason(err error) string {
 	s := err.Error()
 	if errors.Is(err, core.ErrInvalid) {

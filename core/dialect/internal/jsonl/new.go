@@ -19,8 +19,8 @@ func NewHeader(version int, f core.HeaderFields) []byte {
 	return append(b, '}')
 }
 
-// NewLabel makes a line that labels target, or takes its label away where
-// label is empty.
+// NewLabel makes a line that labels target, or clears its label if label is
+// empty.
 func NewLabel(target, label string) []byte {
 	b := AppendMember([]byte(`{"type":"label"`), "targetId", target)
 	if label != "" {

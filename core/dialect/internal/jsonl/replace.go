@@ -8,10 +8,10 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// WithText returns line, one JSON object, with the string text in place of the
-// string that its member called name is; where there are several of that name,
-// of each. No other byte changes, and line itself never does. A line that has no
-// such member, or another value there, is returned as it is.
+// WithText returns line, one JSON object, with the value of the member called
+// name replaced by text, if it is a string. Every member of that name is
+// replaced. No other byte changes, and line itself is not modified. A line
+// without such a member is returned unchanged.
 func WithText(line []byte, name, text string) []byte {
 	return withValue(line, name, func(old []byte) []byte {
 		if jsjson.Value(old).Kind() != '"' {

@@ -8,7 +8,7 @@ import (
 // tidyMembers are what an entry is made of.
 var tidyMembers = [...]string{"type", "id", "parentId", "timestamp"}
 
-// pickedMembers are those that tidyEntry looks at.
+// pickedMembers are the members that tidyEntry reads.
 var pickedMembers = [...]string{"type", "id", "parentId", "timestamp", "message"}
 
 // tidyEntry is Entry for a line that is tidy, which here includes that a message
@@ -30,7 +30,7 @@ func TidyEntry(line []byte) core.Entry {
 	return entryOf(line, v[:])
 }
 
-// GlanceMessage returns the message of e, which is tidy; nil where it has none.
+// GlanceMessage returns the message of e, which is tidy, or nil if it has none.
 func GlanceMessage(e core.Entry) jsjson.Tidy {
 	m := jsjson.Tidy(e.Line).From("message")
 	return m[:max(0, len(m)-1)]

@@ -13,12 +13,12 @@ import (
 
 var usageNames = UsageNames{"input", "output", "cacheRead", "cacheWrite"}
 
-// Of reads all branches. First is the first text that a user wrote, text
+// Of reads all branches. First is the first text that a user wrote, with text
 // blocks joined by a space. Messages counts the message entries. Modified is
 // the latest time of a message of user or assistant, by the message's own
-// timestamp before the entry's, else the time of the header. Usage is what the
-// assistant messages report, and the entries of the type usageType; that is empty where there
-// are none such.
+// timestamp or else the entry's; without one it is the time of the header.
+// Usage is what the assistant messages report and the entries of type
+// usageType, which is empty if there is no such type.
 func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
 	s := summing{latest: math.NaN()}
 	created := date.Of(core.Entry{Line: h.Line, Time: h.Time})
@@ -72,7 +72,7 @@ func (s *summing) message(e core.Entry) {
 	}
 }
 
-// activity is when a message was sent, NaN where nothing says so.
+// activity is when a message was sent, or NaN if unknown.
 func activity(e core.Entry, m *jsjson.Object) float64 {
 	if m.Get("content") == nil {
 		return math.NaN()

@@ -19,8 +19,8 @@ const (
 	maxCount = 1 << 53
 )
 
-// Add adds the usage that v reports to u. A value that is no number, or is out
-// of range, counts as 0.
+// Add adds the usage that v reports to u. A value that is not a number, or is
+// out of range, counts as 0.
 func (n *UsageNames) Add(u *core.Usage, v jsjson.Value) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
@@ -37,7 +37,8 @@ func (n *UsageNames) Add(u *core.Usage, v jsjson.Value) {
 	}
 }
 
-// Count returns v as a number of tokens, or 0 if it is no number of that range.
+// Count returns v as a number of tokens, or 0 if it is not a number in that
+// range.
 func Count(v jsjson.Value) int64 {
 	f, ok := v.Number()
 	if !ok || math.Abs(f) > maxCount {

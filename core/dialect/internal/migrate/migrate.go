@@ -15,10 +15,10 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// ToV3 brings records, header first, to version 3 as pi does when it opens an
-// old file. It returns the version that the header gave, for people, and
-// whether records were rewritten: those of an old file become what
-// JSON.stringify gives for them, those of a new file keep their bytes.
+// ToV3 migrates records, header first, to version 3 as pi does when it opens an
+// old file. It returns the version that the header names, for people, and
+// whether records were rewritten: records of an old file become what
+// JSON.stringify returns for them, those of a new file keep their bytes.
 func ToV3(records []core.Entry) (version string, rewritten bool, err error) {
 	h, err := jsonl.Object(records[0])
 	if err != nil {
@@ -47,7 +47,7 @@ const (
 )
 
 // rewrite migrates records from version from, which is less than 3 or NaN. As
-// in pi, NaN is no reason to change anything, and no reason not to rewrite.
+// in pi, NaN changes nothing, but the records are rewritten.
 func rewrite(session string, records []core.Entry, from float64) error {
 	objects := make([]jsjson.Object, len(records))
 	for i, e := range records {
@@ -97,8 +97,8 @@ func giveIDs(session string, records []core.Entry, objects []jsjson.Object) {
 }
 
 // nameKept turns the firstKeptEntryIndex of a compaction into the id of the
-// record at that place. A record behind the compaction has no new id yet: its
-// old one is taken, which is mostly none.
+// record at that index. A record after the compaction has no new id yet, so its
+// old one is used, which usually is none.
 func nameKept(o *jsjson.Object, records []core.Entry, objects []jsjson.Object) {
 	f, ok := o.Get("firstKeptEntryIndex").Number()
 	if !ok {

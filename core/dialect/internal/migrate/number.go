@@ -28,8 +28,8 @@ func toNumber(v jsjson.Value) float64 {
 	return f
 }
 
-// arrayToNumber is toNumber of an array's text: that of its only item, the
-// empty text where it has none.
+// arrayToNumber is toNumber of an array's text, which is that of its only item,
+// or empty if it has none.
 func arrayToNumber(v jsjson.Value) float64 {
 	b, err := jsjson.Append(nil, v)
 	if err != nil {

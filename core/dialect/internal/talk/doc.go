@@ -1,3 +1,3 @@
-// Package talk turns the messages of pi and omp, which are alike, into items
-// and items into such messages.
+// Package talk converts the messages of pi and omp, which are alike, to items,
+// and items to such messages.
 package talk

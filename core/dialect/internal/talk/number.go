@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// number is v as a number, 0 where it is none.
+// number is v as a number, or 0 if it is none.
 func number(v jsjson.Value) float64 {
 	f, ok := v.Number()
 	if !ok || math.IsInf(f, 0) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Read returns what an entry of a type that pi and omp share says. Types that
-// only one of them has are its own to read.
+// Read returns the items of an entry whose type pi and omp share. Types that
+// only one of them has are read by its own package.
 func Read(e core.Entry, o *jsjson.Object) []core.Item {
 	switch e.Type {
 	case "message":
@@ -43,10 +43,11 @@ func Read(e core.Entry, o *jsjson.Object) []core.Item {
 	return nil
 }
 
-// root is what fromId says of a branch that begins before all entries.
+// root is the fromId of a branch that begins before all entries.
 const root = "root"
 
-// Time is when e was made, as items have it: empty where it is no date.
+// Time is when e was made in the format of items, or empty if its time is not a
+// date.
 func Time(e core.Entry) string { return date.ISO(date.Parse(e.Time)) }
 
 func one(e core.Entry, it core.Item) []core.Item {
@@ -119,7 +120,7 @@ var stops = map[string]core.Stop{
 	"error": core.StopError, "aborted": core.StopAborted,
 }
 
-// shellText is a command that the user ran, as a user would tell of it.
+// shellText describes a command that the user ran, as a user would.
 func shellText(m *jsjson.Object) string {
 	s := "Ran `" + text(m, "command") + "`\n"
 	if out := text(m, "output"); out != "" {
@@ -131,7 +132,7 @@ func shellText(m *jsjson.Object) string {
 func texts(s string) []core.Block { return []core.Block{{Kind: core.BlockText, Text: s}} }
 
 // blocks reads the content of a message: a text, or a list of blocks. Blocks of
-// kinds that nobody else has are left out.
+// kinds that no other agent has are left out.
 func blocks(content jsjson.Value) []core.Block {
 	if s, ok := jsonl.Text(content); ok {
 		return texts(s)
@@ -174,7 +175,7 @@ func text(o *jsjson.Object, name string) string {
 	return s
 }
 
-// details is any value, nil for none.
+// details returns v, or nil if it is null or undefined.
 func details(v jsjson.Value) json.RawMessage {
 	if v.IsNullish() {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
-// Write makes the line of an item of a kind that pi and omp write alike, and
-// says what of it has no place there; nil for any other. hidden appends the
-// block of a thought that the provider hid, which each of them has its own way.
+// Write makes the line of an item that pi and omp write alike, or nil for any
+// other item, and names what of it has no place there. hidden appends the block
+// of a thought that the provider hid, which differs between the two.
 func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
 	w := writer{hidden: hidden}
 	switch it.Kind {
@@ -152,7 +152,7 @@ func (w *writer) content(name string, bs []core.Block) {
 	w.Bytes = append(w.Bytes, ']')
 }
 
-// arguments adds those of a call, which are an object or nothing.
+// arguments adds the arguments of a call, which are an object or nothing.
 func (w *writer) arguments(args json.RawMessage) {
 	b, err := jsjson.Append(nil, jsjson.Value(args))
 	if err != nil || len(b) == 0 || b[0] != '{' {

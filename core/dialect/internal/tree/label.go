@@ -9,8 +9,9 @@ import (
 type Label struct{ Text, Time string }
 
 // Labels returns the labels in es by the id of their target. The last label
-// entry of a target counts, on whatever branch it is; one without a label
-// clears. The target need not be there. A target that is no string is none.
+// entry of a target counts, on whatever branch it is. An entry without a label
+// clears it. The target need not exist. A target that is not a string is
+// ignored.
 func Labels(es []core.Entry) map[string]Label {
 	labels := map[string]Label{}
 	for _, e := range es {

@@ -8,8 +8,8 @@ import (
 )
 
 // Path returns the entries from the root to leaf, following parents until one
-// is not there or was met before. The default leaf is the last entry, also
-// where that has no id. ErrNotFound for a leaf that is not there.
+// does not exist or was met before. The default leaf is the last entry, even if
+// it has no id. Returns ErrNotFound if leaf names an entry that does not exist.
 func Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	at, places, err := find(es, leaf)
 	if err != nil {
@@ -28,8 +28,9 @@ func Path(es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	return path[first:], nil
 }
 
-// LeafID returns the id of the entry that leaf names, nil where it names none
-// or one without an id. ErrNotFound for a leaf that is not there.
+// LeafID returns the id of the entry that leaf names, or nil if leaf names
+// none, or one without an id. Returns ErrNotFound if leaf names an entry that
+// does not exist.
 func LeafID(es []core.Entry, leaf core.Leaf) (*string, error) {
 	at, _, err := find(es, leaf)
 	if err != nil || at < 0 || es[at].ID == "" {
@@ -38,7 +39,7 @@ func LeafID(es []core.Entry, leaf core.Leaf) (*string, error) {
 	return &es[at].ID, nil
 }
 
-// find returns the place of leaf in es, -1 where there is nothing before it.
+// find returns the index of leaf in es, or -1 for NoLeaf.
 func find(es []core.Entry, leaf core.Leaf) (int, *places, error) {
 	if leaf.IsNone() {
 		return -1, nil, nil

@@ -7,13 +7,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// places are the places of entries by id, as Index has them: of several with
-// one id, the last. It is a hash table for those who need nothing more, and does
-// not keep the ids again.
+// places maps ids to the indexes of entries, like Index: of several entries
+// with one id, the last. It is a hash table that does not store the ids again.
 type places struct {
 	es    []core.Entry
 	seed  maphash.Seed
-	slots []int32 // one more than a place in es, 0 where there is none
+	slots []int32 // an index in es plus one, or 0 if the slot is empty
 }
 
 func placesOf(es []core.Entry) *places {
@@ -26,7 +25,7 @@ func placesOf(es []core.Entry) *places {
 	return p
 }
 
-// of returns the place of the entry called id, -1 where there is none.
+// of returns the index of the entry called id, or -1 if there is none.
 func (p *places) of(id string) int {
 	if id == "" {
 		return -1
@@ -34,7 +33,7 @@ func (p *places) of(id string) int {
 	return int(p.slots[p.slot(id)]) - 1
 }
 
-// slot returns the slot of id, or the empty one where it belongs.
+// slot returns the slot of id, or the empty slot where it belongs.
 func (p *places) slot(id string) int {
 	last := len(p.slots) - 1
 	for i := int(maphash.String(p.seed, id)) & last; ; i = (i + 1) & last {

@@ -11,14 +11,14 @@ import (
 
 // Rows returns the entries in the order in which they are shown. Roots are the
 // entries without a parent, those that are their own parent and those whose
-// parent is not there, in file order; the children of an entry are sorted by
+// parent does not exist, in file order. The children of an entry are sorted by
 // time.
 //
-// Of several entries with one id the last stands for all: it is shown as often
-// as there are such entries, with its children each time. Where that would
-// make the tree much longer than the session, children are shown once.
-// Entries that no root leads to, because their parents form a ring, follow at
-// the end, the first of them in the file as a root.
+// Of several entries with one id the last represents all: it is shown as often
+// as there are such entries, with its children each time. If that would make
+// the tree much longer than the session, children are shown once. Entries that
+// no root leads to, because their parents form a cycle, follow at the end; the
+// first of them in the file is shown as a root.
 func Rows(es []core.Entry) []core.TreeNode {
 	t := growTree(es)
 	rows, ok := t.rows(4*len(t.nodes) + 16)
@@ -61,8 +61,8 @@ func growTree(es []core.Entry) *tree {
 	return t
 }
 
-// rows flattens t. Where limit is above zero it gives up, and reports false,
-// at more rows than that; otherwise it shows the children of an entry once.
+// rows flattens t. If limit is above zero, it stops and reports false at more
+// rows than that. Otherwise it shows the children of an entry once.
 func (t *tree) rows(limit int) ([]core.TreeNode, bool) {
 	type place struct{ node, depth int }
 	rows := make([]core.TreeNode, 0, len(t.nodes))
@@ -135,8 +135,8 @@ func (t *tree) row(i, depth int) core.TreeNode {
 }
 
 // sortByTime sorts nodes as JavaScript's sort does by the difference of their
-// times. A time that is none is like any other, and then what comes out
-// depends on how one sorts: up to 64 nodes V8 inserts one by one.
+// times. An invalid time compares as equal to every other, so the result
+// depends on the algorithm: V8 sorts up to 64 nodes by insertion.
 func (t *tree) sortByTime(nodes []int) {
 	byTime := func(a, b int) int {
 		if d := t.millis[a] - t.millis[b]; d == d {
@@ -152,8 +152,8 @@ func (t *tree) sortByTime(nodes []int) {
 	insertionSort(nodes, byTime)
 }
 
-// insertionSort is V8's sort of a short array: the run at the beginning, turned
-// round where it descends, and each further item put in by binary search.
+// insertionSort is V8's sort of a short array: it reverses the first run if
+// that descends, and inserts each further item by binary search.
 func insertionSort(a []int, by func(a, b int) int) {
 	if len(a) < 2 {
 		return
