@@ -433,7 +433,7 @@ func TestCleanupRemovesOldestFirst(t *testing.T) {
 		ids = append(ids, create(t, ss, nova.Options{}))
 		now = now.Add(time.Minute)
 	}
-	if _, err := ss.RunTask(t.Context(), ids[0], nil); err != nil { // the oldest is at work again
+	if _, err := ss.RunTask(t.Context(), ids[0], nil); err != nil { // the oldest is active again
 		t.Fatal(err)
 	}
 	gone := ss.CleanupOld(t.Context())

@@ -11,32 +11,32 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// anywhere are the promises that hold with and without a log.
+// anywhere are the tests that also run without a log.
 var anywhere = []test{
-	{"AppendHangsOnTheLeafAndMovesIt", appendHangsOnTheLeaf},
-	{"LinesThatBreakARuleChangeNothing", badLinesChangeNothing},
-	{"BranchMovesTheLeafAndLosesNothing", branchMovesTheLeaf},
-	{"ResetLeafMakesTheNextEntryARoot", resetLeaf},
-	{"EveryKindOfEntry", everyKind},
-	{"ItemsThatBreakARuleChangeNothing", badItems},
-	{"AnswersSayWhichModelGaveThem", answers},
-	{"BranchWithASummary", branchWithSummary},
-	{"CompactionStandsForWhatIsBefore", compaction},
-	{"MessagesAreAnnotated", annotated},
-	{"LabelsAndNames", labelsAndNames},
+	{"AppendMovesTheLeaf", appendHangsOnTheLeaf},
+	{"InvalidLinesChangeNothing", badLinesChangeNothing},
+	{"BranchKeepsAllEntries", branchMovesTheLeaf},
+	{"ResetLeafMakesNextEntryARoot", resetLeaf},
+	{"AppendsEveryKindOfEntry", everyKind},
+	{"InvalidItemsChangeNothing", badItems},
+	{"AnswersNameTheirModel", answers},
+	{"BranchWithSummary", branchWithSummary},
+	{"CompactionReplacesEarlierEntries", compaction},
+	{"AnnotatesMessages", annotated},
+	{"SetsLabelsAndNames", labelsAndNames},
 	{"TreeChildrenAndPath", treeChildrenPath},
-	{"LazySessionsKeepWhatTheyHave", lazyKeeps},
-	{"ForkHasAllEntries", forkHasAll},
-	{"BranchedHasThePathAndItsLabels", branchedHasPath},
-	{"CloseEndsWritingAndNotReading", closeEndsWriting},
-	{"ManyWritersAtOnce", manyWriters},
+	{"LazySessionKeepsEntries", lazyKeeps},
+	{"ForkCopiesAllEntries", forkHasAll},
+	{"BranchedCopiesPathAndLabels", branchedHasPath},
+	{"ClosedSessionIsReadable", closeEndsWriting},
+	{"ConcurrentWrites", manyWriters},
 }
 
 // OP-21, OP-27, OMP-20, PI-16, PI-18, PI-19, PI-27, PI-36
 func appendHangsOnTheLeaf(t *testing.T, w *suite) {
 	s := w.create(t)
 	if !s.Leaf().IsNone() {
-		t.Errorf("a new session stands at %v", s.Leaf())
+		t.Errorf("the leaf of a new session is %v", s.Leaf())
 	}
 	if _, ok := s.LeafEntry(); ok {
 		t.Error("a new session has a leaf entry")
@@ -48,17 +48,17 @@ func appendHangsOnTheLeaf(t *testing.T, w *suite) {
 		if !ok || e.Parent != before || e.Time == "" || len(id) != 8 {
 			t.Errorf("entry %d is %q, %v, want parent %q, a time and an id of 8 characters", i, e.Line, ok, before)
 		}
-		stands(t, s, id)
+		wantLeaf(t, s, id)
 		before = id
 	}
 	if n := len(s.Entries()); n != 3 {
-		t.Errorf("%d entries, want 3: the header is none", n)
+		t.Errorf("%d entries, want 3: the header does not count", n)
 	}
 	if h := s.Header(); h.ID != string(s.ID()) || h.CWD == "" || h.Time == "" {
 		t.Errorf("the header is %q", h.Line)
 	}
 	if _, ok := s.Entry("nowhere"); ok {
-		t.Error("there is an entry that nobody made")
+		t.Error("an entry exists that was not written")
 	}
 	if err := s.Flush(t.Context()); err != nil || len(s.Unsent()) != 0 {
 		t.Errorf("flush: %v, %d unsent", err, len(s.Unsent()))
@@ -69,13 +69,13 @@ func badLinesChangeNothing(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	want, leaf := lines(s.Entries()), s.Leaf()
 	for name, line := range map[string]string{
-		"no JSON":          `{`,
-		"no object":        `[1]`,
-		"two lines":        "{\"type\":\"custom\",\n\"customType\":\"x\"}",
-		"a taken id":       fmt.Sprintf(`{"type":"custom","customType":"x","custom_type":"x","id":%q}`, ids[0]),
-		"an orphan":        `{"type":"custom","customType":"x","custom_type":"x","parentId":"nowhere","parent_id":"nowhere"}`,
-		"an id too long":   fmt.Sprintf(`{"type":"custom","customType":"x","custom_type":"x","id":%q}`, strings.Repeat("i", 300)),
-		"an id that is no": `{"type":"custom","customType":"x","custom_type":"x","id":null}`,
+		"no JSON":            `{`,
+		"no object":          `[1]`,
+		"two lines":          "{\"type\":\"custom\",\n\"customType\":\"x\"}",
+		"a taken id":         fmt.Sprintf(`{"type":"custom","customType":"x","custom_type":"x","id":%q}`, ids[0]),
+		"an orphan":          `{"type":"custom","customType":"x","custom_type":"x","parentId":"nowhere","parent_id":"nowhere"}`,
+		"an id too long":     fmt.Sprintf(`{"type":"custom","customType":"x","custom_type":"x","id":%q}`, strings.Repeat("i", 300)),
+		"an id that is null": `{"type":"custom","customType":"x","custom_type":"x","id":null}`,
 	} {
 		good := w.message(core.RoleUser, "good")
 		_, err := s.AppendLine(t.Context(), good, []byte(line))
@@ -86,7 +86,7 @@ func badLinesChangeNothing(t *testing.T, w *suite) {
 	}
 	equal(t, "entries", want, lines(s.Entries()))
 	if s.Leaf() != leaf || s.Err() != nil || len(s.Unsent()) != 0 {
-		t.Errorf("it stands at %v, error %v, %d unsent", s.Leaf(), s.Err(), len(s.Unsent()))
+		t.Errorf("the leaf is %v, error %v, %d unsent", s.Leaf(), s.Err(), len(s.Unsent()))
 	}
 }
 
@@ -95,20 +95,20 @@ func branchMovesTheLeaf(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	before := lines(s.Entries())
 	must(t, s.Branch(t.Context(), ids[1]))
-	stands(t, s, ids[1])
+	wantLeaf(t, s, ids[1])
 	equal(t, "context", []string{"one", "two"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
 	other := w.user(t, s, "five")
 	e, _ := s.Entry(other)
 	if e.Parent != ids[1] {
-		t.Errorf("the next entry hangs on %q, want %q", e.Parent, ids[1])
+		t.Errorf("the parent of the next entry is %q, want %q", e.Parent, ids[1])
 	}
-	equal(t, "the entries there were", before, lines(s.Entries())[:len(before)])
+	equal(t, "the earlier entries", before, lines(s.Entries())[:len(before)])
 	equal(t, "the old branch", []string{"one", "two", "three", "four"}, texts(t, s, core.LeafAt(ids[3]), "one", "two", "three", "four", "five"))
-	equal(t, "the new one", []string{"one", "two", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
+	equal(t, "the new branch", []string{"one", "two", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
 	leaf := s.Leaf()
 	wantErr(t, s.Branch(t.Context(), "nowhere"), core.ErrNotFound)
 	if s.Leaf() != leaf {
-		t.Error("a branch that failed moved the leaf")
+		t.Error("a failed branch moved the leaf")
 	}
 	_, err := s.Context(core.LeafAt("nowhere"))
 	wantErr(t, err, core.ErrNotFound)
@@ -120,17 +120,17 @@ func resetLeaf(t *testing.T, w *suite) {
 	n := len(s.Entries())
 	must(t, s.ResetLeaf(t.Context()))
 	if !s.Leaf().IsNone() || len(s.Entries()) != n {
-		t.Errorf("it stands at %v with %d entries, want none and %d", s.Leaf(), len(s.Entries()), n)
+		t.Errorf("the leaf is %v with %d entries, want none and %d", s.Leaf(), len(s.Entries()), n)
 	}
 	equal(t, "context", []string{}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
 	if path, err := s.Path(core.Leaf{}); err != nil || len(path) != 0 {
 		t.Errorf("the path is %q, %v", ids(path), err)
 	}
-	root := w.user(t, s, "anew")
+	root := w.user(t, s, "again")
 	if e, _ := s.Entry(root); e.Parent != "" {
-		t.Errorf("the next entry hangs on %q, want a root", e.Parent)
+		t.Errorf("the parent of the next entry is %q, want none", e.Parent)
 	}
-	equal(t, "context", []string{"anew"}, texts(t, s, core.Leaf{}, "one", "anew"))
+	equal(t, "context", []string{"again"}, texts(t, s, core.Leaf{}, "one", "again"))
 	if roots := s.Children(""); len(roots) != 2 {
 		t.Errorf("%d roots, want 2", len(roots))
 	}
@@ -165,19 +165,19 @@ func everyKind(t *testing.T, w *suite) {
 	for _, id := range ids {
 		e, _ := s.Entry(id)
 		if e.Parent != before {
-			t.Errorf("%s hangs on %q, want %q", e.Line, e.Parent, before)
+			t.Errorf("the parent of %s is %q, want %q", e.Line, e.Parent, before)
 		}
 		kinds, before = append(kinds, e.Type), id
 	}
 	equal(t, "types", want, kinds)
-	stands(t, s, before)
+	wantLeaf(t, s, before)
 	equal(t, "context", []string{"one", "hello", "noted"}, texts(t, s, core.Leaf{}, "one", "hello", "noted"))
 	if s.Label(first) != "here" || s.Name() != "name" {
 		t.Errorf("label %q, name %q", s.Label(first), s.Name())
 	}
 }
 
-// OP-11: Operator's messages do not say which model answered.
+// OP-11: Operator's messages do not name the model.
 func answers(t *testing.T, w *suite) {
 	s := w.create(t)
 	answer := func(model string) core.Item {
@@ -194,7 +194,7 @@ func answers(t *testing.T, w *suite) {
 		e, _ := s.Entry(id)
 		kinds = append(kinds, e.Type)
 	}
-	equal(t, "types of what was asked for", []string{"message", "message", "message", "message", "message", "message"}, kinds)
+	equal(t, "types of the requested entries", []string{"message", "message", "message", "message", "message", "message"}, kinds)
 	changes := 0
 	for _, e := range s.Entries() {
 		if e.Type == "model_change" {
@@ -202,7 +202,7 @@ func answers(t *testing.T, w *suite) {
 		}
 	}
 	if want := map[string]int{"operator": 2}[w.dialect]; changes != want {
-		t.Errorf("%d entries say which model answers, want %d", changes, want)
+		t.Errorf("%d entries name the model, want %d", changes, want)
 	}
 }
 
@@ -218,10 +218,10 @@ func badItems(t *testing.T, w *suite) {
 		it   core.Item
 		want error
 	}{
-		"no such kind":             {core.Item{Kind: "poem"}, core.ErrInvalid},
-		"a label of nothing":       {core.Item{Kind: core.ItemLabel, Target: "nowhere", Text: "x"}, core.ErrNotFound},
-		"a compaction of nothing":  {core.Item{Kind: core.ItemCompaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},
-		"another agent's business": {map[string]core.Item{"operator": {Kind: core.ItemMode, Text: "x"}}[w.dialect], core.ErrInvalid},
+		"no such kind":                    {core.Item{Kind: "poem"}, core.ErrInvalid},
+		"a label of a missing entry":      {core.Item{Kind: core.ItemLabel, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"a compaction of a missing entry": {core.Item{Kind: core.ItemCompaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"an item of another agent":        {map[string]core.Item{"operator": {Kind: core.ItemMode, Text: "x"}}[w.dialect], core.ErrInvalid},
 	} {
 		_, err := s.Append(t.Context(), good, c.it)
 		if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 || !errors.Is(err, c.want) {
@@ -235,7 +235,7 @@ func badItems(t *testing.T, w *suite) {
 	if len(s.Entries()) != 4 {
 		t.Errorf("%d entries, want 4", len(s.Entries()))
 	}
-	stands(t, s, ids[3])
+	wantLeaf(t, s, ids[3])
 }
 
 // OP-23, OMP-21, PI-32
@@ -243,7 +243,7 @@ func branchWithSummary(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	id, err := s.BranchWithSummary(t.Context(), core.LeafAt(ids[1]), "it led nowhere", []byte(`{"readFiles":["a"]}`))
 	must(t, err)
-	stands(t, s, id)
+	wantLeaf(t, s, id)
 	e, _ := s.Entry(id)
 	member := map[string]string{"pi": `"fromId":"` + ids[3], "omp": `"fromId":"` + ids[1], "operator": `"from_id":"` + ids[1]}[w.dialect]
 	if e.Parent != ids[1] || e.Type != "branch_summary" || !strings.Contains(string(e.Line), member) {
@@ -266,7 +266,7 @@ func branchWithSummary(t *testing.T, w *suite) {
 	_, err = s.BranchWithSummary(t.Context(), core.Leaf{}, "x", nil)
 	wantErr(t, err, core.ErrInvalid)
 	if s.Leaf() != leaf {
-		t.Error("a branch that failed moved the leaf")
+		t.Error("a failed branch moved the leaf")
 	}
 }
 
@@ -275,7 +275,7 @@ func compaction(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	id, err := s.Compact(t.Context(), "so far", ids[2], 1234, nil)
 	must(t, err)
-	stands(t, s, id)
+	wantLeaf(t, s, id)
 	w.user(t, s, "five")
 	equal(t, "context", []string{"three", "four", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
 	context, err := s.Context(core.Leaf{})
@@ -323,7 +323,7 @@ func labelsAndNames(t *testing.T, w *suite) {
 		t.Helper()
 		id, err := s.SetLabel(t.Context(), ids[1], label)
 		must(t, err)
-		stands(t, s, id)
+		wantLeaf(t, s, id)
 		if got := s.Label(ids[1]); got != label {
 			t.Errorf("the label is %q, want %q", got, label)
 		}
@@ -335,7 +335,7 @@ func labelsAndNames(t *testing.T, w *suite) {
 	_, err := s.SetLabel(t.Context(), "nowhere", "x")
 	wantErr(t, err, core.ErrNotFound)
 	if s.Name() != "" || s.Label(ids[0]) != "" {
-		t.Errorf("a name %q or a label %q that nobody gave", s.Name(), s.Label(ids[0]))
+		t.Errorf("name %q and label %q, want none", s.Name(), s.Label(ids[0]))
 	}
 	_, err = s.SetName(t.Context(), "  the name\t")
 	must(t, err)
@@ -361,7 +361,7 @@ func treeChildrenPath(t *testing.T, w *suite) {
 		t.Errorf("children are %q, want %s first and %s last", kids, all[2], other)
 	}
 	equal(t, "roots", []string{all[0]}, ids(s.Children("")))
-	equal(t, "children of nobody", []string{}, ids(s.Children("nowhere")))
+	equal(t, "children of a missing entry", []string{}, ids(s.Children("nowhere")))
 	path, err := s.Path(core.Leaf{})
 	must(t, err)
 	equal(t, "path", []string{all[0], all[1], other, label}, ids(path))
@@ -421,7 +421,7 @@ func branchedHasPath(t *testing.T, w *suite) {
 	one := w.user(t, s, "one")
 	onPath, err := s.SetLabel(t.Context(), one, "on the path")
 	must(t, err)
-	two := w.assistant(t, s, "two") // hangs on the label, and must not lose it
+	two := w.assistant(t, s, "two") // child of the label entry
 	w.user(t, s, "three")
 	_, err = s.SetLabel(t.Context(), two, "from elsewhere")
 	must(t, err)
@@ -446,7 +446,7 @@ func branchedHasPath(t *testing.T, w *suite) {
 	none, err := s.Branched(t.Context(), core.NoLeaf, w.options())
 	must(t, err)
 	if len(none.Entries()) != 0 {
-		t.Errorf("the branch before all entries has %d", len(none.Entries()))
+		t.Errorf("the branch before all entries has %d entries", len(none.Entries()))
 	}
 }
 

@@ -15,18 +15,18 @@ func refusedLines(t *testing.T, w *suite) {
 	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
 	f, ok := errors.AsType[*core.FencedError](err)
 	if !ok || len(f.Lines) != 1 || string(f.Lines[0]) != string(s.Unsent()[0].Line) {
-		t.Fatalf("error is %v, want one that has the line", err)
+		t.Fatalf("error is %v, want one with the line", err)
 	}
 	var wrote []string
 	for _, c := range f.Since {
 		wrote = append(wrote, c.Entries...)
 	}
-	equal(t, "what was written since", []string{theirs}, wrote)
+	equal(t, "written since", []string{theirs}, wrote)
 }
 
 func sharedRebase(t *testing.T, w *suite) {
 	s, _ := w.chat(t, shared)
-	must(t, s.Rebase(t.Context())) // there is nothing to do
+	must(t, s.Rebase(t.Context())) // does nothing
 	other := w.open(t, s.ID(), shared)
 	theirs := w.user(t, other, "theirs")
 	for _, text := range []string{"mine", "mine too"} {
@@ -48,7 +48,7 @@ func sharedRebase(t *testing.T, w *suite) {
 	}
 	for i, want := range []string{theirs, unsent[0].ID} {
 		if e, _ := s.Entry(unsent[i].ID); e.Parent != want {
-			t.Errorf("entry %d hangs on %q, want %q", i, e.Parent, want)
+			t.Errorf("the parent of entry %d is %q, want %q", i, e.Parent, want)
 		}
 	}
 	same(t, w.open(t, s.ID()), s)
@@ -64,7 +64,7 @@ func fencedRebase(t *testing.T, w *suite) {
 	before := slices.Clone(s.Unsent())
 	wantErr(t, s.Rebase(t.Context()), core.ErrFenced)
 	if after := s.Unsent(); len(after) != 1 || string(after[0].Line) != string(before[0].Line) {
-		t.Error("its entry is not what it was")
+		t.Error("its entry changed")
 	}
 	must(t, s.BranchOff(t.Context(), "mine"))
 }

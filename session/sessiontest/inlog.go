@@ -13,38 +13,38 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// inLog are the promises about being kept.
+// inLog are the tests that need a log.
 var inLog = []test{
-	{"WhatIsWrittenIsThereWhenOpenedAgain", openedAgain},
-	{"ABranchSurvives", branchSurvives},
+	{"OpenReturnsWhatWasWritten", openedAgain},
+	{"OpenRestoresTheBranch", branchSurvives},
 	{"OneCallIsOneRecord", oneCallOneRecord},
-	{"LazySessionGoesInAsOneRecord", lazyOneRecord},
+	{"LazySessionIsStoredAsOneRecord", lazyOneRecord},
 	{"AbandonedLazySessionLeavesNothing", lazyAbandoned},
-	{"FlushSavesALazySession", lazyFlushed},
-	{"LazyBranchIsKeptWhenItsAgentWould", lazyBranched},
-	{"OpenTellsWhatIsWrong", openErrors},
-	{"ReadOnlyRefusesWrites", readOnlyRefuses},
-	{"ClaimedHeadIsRefusedUntilTakenOver", claimedHead},
-	{"FencedWriterKeepsItsWorkOnAHeadOfItsOwn", fencedWriter},
-	{"FencedWriterMayGiveUp", fencedDiscards},
-	{"SharedWriterNeverWritesOverAnother", sharedConflict},
-	{"SharedWriterNeverMovesWhatAnotherMoved", sharedMove},
-	{"ARefusedAppendHasItsLines", refusedLines},
-	{"SharedWriterGoesOnBehindAnother", sharedRebase},
-	{"AFencedWriterDoesNotRebase", fencedRebase},
+	{"FlushStoresALazySession", lazyFlushed},
+	{"LazyBranchIsStoredWhenItsAgentWouldKeepIt", lazyBranched},
+	{"OpenReturnsTypedErrors", openErrors},
+	{"ReadOnlyRejectsWrites", readOnlyRefuses},
+	{"ClaimedHeadIsRejectedUntilTakenOver", claimedHead},
+	{"FencedWriterBranchesOff", fencedWriter},
+	{"FencedWriterDiscards", fencedDiscards},
+	{"SharedWriteConflicts", sharedConflict},
+	{"SharedMoveConflicts", sharedMove},
+	{"FencedErrorHasLines", refusedLines},
+	{"SharedWriterRebases", sharedRebase},
+	{"FencedWriterCannotRebase", fencedRebase},
 	{"LostAnswersStoreNothingTwice", lostAnswers},
-	{"LostAnswersOfAnyKind", flaky},
-	{"OutageKeepsEntriesInHand", outage},
-	{"WhatTheLogRefusesChangesNothing", logRefuses},
-	{"DiscardedSessionIsNotTheOneThatWasMade", discardedUnsaved},
-	{"RefreshAndFollowSeeWhatOthersWrite", refreshAndFollow},
-	{"ContinueOpensTheLatestOrMakesOne", continueRecent},
-	{"EnsureMakesWhatIsNotThere", ensure},
-	{"ForkFromIsAWholeCopy", forkFrom},
-	{"SessionsAreListed", listed},
+	{"AnyLostAnswerIsRetried", flaky},
+	{"OutageKeepsEntries", outage},
+	{"RejectedWriteChangesNothing", logRefuses},
+	{"DiscardedSessionIsNotReused", discardedUnsaved},
+	{"RefreshAndFollowReadOtherWriters", refreshAndFollow},
+	{"ContinueOpensTheLatestOrCreates", continueRecent},
+	{"EnsureOpensOrCreates", ensure},
+	{"ForkFromCopiesAllEntries", forkFrom},
+	{"RecentListsSessions", listed},
 	{"DeletedSessionIsOnlyRead", deleted},
-	{"ImagesComeBack", images},
-	{"AnyHistoryReadsTheSameFromTheLog", anyHistory},
+	{"ImagesRoundTrip", images},
+	{"AnyHistoryReadsBackEqual", anyHistory},
 }
 
 // OP-18, OP-20, OP-33, PI-17, OMP-29, OMP-32
@@ -69,14 +69,14 @@ func branchSurvives(t *testing.T, w *suite) {
 	s, ids := w.chat(t, shared)
 	must(t, s.Branch(t.Context(), ids[1]))
 	o := w.open(t, s.ID())
-	stands(t, o, ids[1])
+	wantLeaf(t, o, ids[1])
 	next := w.user(t, o, "five")
 	if e, _ := o.Entry(next); e.Parent != ids[1] {
-		t.Errorf("the next entry hangs on %q", e.Parent)
+		t.Errorf("the parent of the next entry is %q", e.Parent)
 	}
 	must(t, o.ResetLeaf(t.Context()))
 	if o := w.open(t, s.ID()); !o.Leaf().IsNone() {
-		t.Errorf("after a reset it stands at %v", o.Leaf())
+		t.Errorf("after a reset the leaf is %v", o.Leaf())
 	}
 }
 
@@ -100,15 +100,15 @@ func lazyOneRecord(t *testing.T, w *suite) {
 	s := w.create(t, lazy, shared)
 	_, err := s.SetName(t.Context(), "early")
 	must(t, err)
-	if w.dialect == "pi" { // it waits for anybody to speak
+	if w.dialect == "pi" { // it waits for any message
 		if s.Saved() || w.Records(t, s.ID()) != 0 {
-			t.Errorf("it is there before anybody spoke, in %d records", w.Records(t, s.ID()))
+			t.Errorf("it is stored before any message, in %d records", w.Records(t, s.ID()))
 		}
 		w.user(t, s, "one")
 	} else {
 		w.user(t, s, "one")
 		if s.Saved() || len(s.Unsent()) != 2 || w.Records(t, s.ID()) != 0 {
-			t.Errorf("it is there before the assistant spoke, in %d records", w.Records(t, s.ID()))
+			t.Errorf("it is stored before the first answer, in %d records", w.Records(t, s.ID()))
 		}
 		w.assistant(t, s, "two")
 	}
@@ -156,17 +156,17 @@ func lazyBranched(t *testing.T, w *suite) {
 	b, err := s.Branched(t.Context(), core.LeafAt(id), session.Options{Lazy: true})
 	must(t, err)
 	if b.Saved() || w.Records(t, b.ID()) != 0 {
-		t.Error("a branch without a word is in the log")
+		t.Error("a branch without messages is in the log")
 	}
 	w.assistant(t, b, "words")
 	if !b.Saved() {
-		t.Error("a branch with a word is not in the log")
+		t.Error("a branch with a message is not in the log")
 	}
 	same(t, b, w.open(t, b.ID()))
 	b, err = s.Branched(t.Context(), core.Leaf{}, session.Options{Lazy: true})
 	must(t, err)
 	if !b.Saved() {
-		t.Error("a branch with words is not in the log")
+		t.Error("a branch with messages is not in the log")
 	}
 }
 
@@ -177,7 +177,7 @@ func openErrors(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	_, err = session.Create(t.Context(), w.Log, "/w", session.Options{Dialect: w.dialect, ID: string(s.ID())})
 	wantErr(t, err, core.ErrExists)
-	for _, o := range []session.Options{{Dialect: "nobody's"}, {Head: "a b"}, {ID: "../x"}, {Access: 9}} {
+	for _, o := range []session.Options{{Dialect: "unknown"}, {Head: "a b"}, {ID: "../x"}, {Access: 9}} {
 		_, err = session.Create(t.Context(), w.Log, "/w", o)
 		wantErr(t, err, core.ErrInvalid)
 	}
@@ -188,7 +188,7 @@ func openErrors(t *testing.T, w *suite) {
 	_, err = s.AppendLine(gone, w.message(core.RoleUser, "never"))
 	wantErr(t, err, context.Canceled)
 	if len(s.Entries()) != 4 {
-		t.Error("a call that was given up before it began left an entry")
+		t.Error("a canceled call left an entry")
 	}
 }
 
@@ -210,12 +210,12 @@ func claimedHead(t *testing.T, w *suite) {
 	_, err := session.Open(t.Context(), w.Log, s.ID(), w.options())
 	f, ok := errors.AsType[*core.FencedError](err)
 	if !ok || f.Holder == nil || f.Holder.Agent != "test" || f.Head != core.MainHead {
-		t.Fatalf("error is %v, want who holds the head", err)
+		t.Fatalf("error is %v, want one with the holder", err)
 	}
 	must(t, s.Close(t.Context()))
 	o := w.open(t, s.ID(), claimed)
 	if _, writer := o.Head(); writer == "" {
-		t.Error("it holds no claim")
+		t.Error("it has no claim")
 	}
 	o = w.open(t, s.ID(), takeOver)
 	w.user(t, o, "mine now")
@@ -238,7 +238,7 @@ func fencedWriter(t *testing.T, w *suite) {
 	wantErr(t, s.Flush(t.Context()), core.ErrFenced)
 	unsent := s.Unsent()
 	if len(unsent) != 2 || unsent[1].Parent != unsent[0].ID {
-		t.Fatalf("%d unsent entries, want both, one behind the other", len(unsent))
+		t.Fatalf("%d unsent entries, want two in a chain", len(unsent))
 	}
 	equal(t, "its own context", []string{"one", "four", "mine0", "mine1"}, texts(t, s, core.Leaf{}, "one", "four", "theirs", "mine0", "mine1"))
 	wantErr(t, s.BranchOff(t.Context(), core.MainHead), core.ErrFenced)
@@ -247,12 +247,12 @@ func fencedWriter(t *testing.T, w *suite) {
 		t.Fatal("a failed BranchOff lost entries")
 	}
 	must(t, s.BranchOff(t.Context(), "mine"))
-	stands(t, s, unsent[1].ID)
+	wantLeaf(t, s, unsent[1].ID)
 	w.user(t, s, "and on")
 	must(t, s.Close(t.Context()))
 	o := w.open(t, s.ID(), func(o *session.Options) { o.Head = "mine" })
 	equal(t, "on the head mine", []string{"one", "mine0", "mine1", "and on"}, texts(t, o, core.Leaf{}, "one", "theirs", "mine0", "mine1", "and on"))
-	stands(t, w.open(t, s.ID()), theirs)
+	wantLeaf(t, w.open(t, s.ID()), theirs)
 }
 
 // OMP-34
@@ -265,11 +265,11 @@ func fencedDiscards(t *testing.T, w *suite) {
 	first := s.Close(t.Context())
 	wantErr(t, first, core.ErrFenced)
 	if again := s.Close(t.Context()); again == nil || again.Error() != first.Error() {
-		t.Errorf("a second close says %v, the first %v", again, first)
+		t.Errorf("the second close returns %v, the first %v", again, first)
 	}
 	gone, err := s.Discard(t.Context())
 	if err != nil || len(gone) != 1 || len(s.Unsent()) != 0 || s.Err() != nil {
-		t.Errorf("discard gives %d entries, %v", len(gone), err)
+		t.Errorf("discard returns %d entries, %v", len(gone), err)
 	}
 	must(t, s.Refresh(t.Context()))
 	same(t, other, s)
@@ -286,7 +286,7 @@ func sharedConflict(t *testing.T, w *suite) {
 	_, err = s.Discard(t.Context())
 	must(t, err)
 	must(t, s.Refresh(t.Context()))
-	stands(t, s, theirs)
+	wantLeaf(t, s, theirs)
 	w.user(t, s, "mine")
 	w.user(t, s, "mine again")
 	must(t, other.Refresh(t.Context()))
@@ -302,25 +302,25 @@ func sharedMove(t *testing.T, w *suite) {
 		t.Fatalf("error is %v, want a *core.ConflictError", err)
 	}
 	must(t, other.Refresh(t.Context()))
-	stands(t, other, theirs)
+	wantLeaf(t, other, theirs)
 	_, err = s.Discard(t.Context())
 	must(t, err)
 	must(t, s.Refresh(t.Context()))
-	stands(t, s, theirs)
+	wantLeaf(t, s, theirs)
 	must(t, s.Branch(t.Context(), ids[0]))
-	stands(t, s, ids[0])
+	wantLeaf(t, s, ids[0])
 	must(t, other.Refresh(t.Context()))
 	same(t, s, other)
 }
 
-// A faulty log does what it is asked and says that it does not know, always or
-// every other time, or does not do it at all.
+// A faulty log stores requests but returns core.ErrUncertain, always or every other
+// time; or it rejects them.
 type faulty struct {
 	session.Log
-	lose  bool // the answers
-	flaky bool
+	lose  bool // all answers
+	flaky bool // lose every other answer
 	down  bool
-	full  bool // of what it is given: it is too large
+	full  bool // reject as too large
 	calls int
 }
 
@@ -392,7 +392,7 @@ func flaky(t *testing.T, w *suite) {
 		must(t, err)
 		same(t, s, again)
 		if len(again.Entries()) != wrote || len(s.Unsent()) != 0 {
-			t.Errorf("%d entries, %d unsent, want the %d that were written", len(again.Entries()), len(s.Unsent()), wrote)
+			t.Errorf("%d entries, %d unsent, want %d entries", len(again.Entries()), len(s.Unsent()), wrote)
 		}
 		fork, err := s.Fork(t.Context(), "/elsewhere", o)
 		must(t, err)
@@ -458,7 +458,7 @@ func logRefuses(t *testing.T, w *suite) {
 	must(t, err)
 	_, err = s.SetName(t.Context(), "early")
 	must(t, err)
-	for range 2 { // before it is made, and after
+	for range 2 { // before and after it is stored
 		n := len(s.Entries())
 		f.full = true
 		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "too large"))
@@ -478,13 +478,13 @@ func discardedUnsaved(t *testing.T, w *suite) {
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
 	must(t, err)
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, unheard of"))
+	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, answer lost"))
 	wantErr(t, err, core.ErrUncertain)
 	gone, err := s.Discard(t.Context())
 	must(t, err)
 	f.lose = false
 	if len(gone) != 1 || len(s.Entries()) != 0 {
-		t.Errorf("%d entries given up, %d left", len(gone), len(s.Entries()))
+		t.Errorf("%d entries dropped, %d left", len(gone), len(s.Entries()))
 	}
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "another"))
 	wantErr(t, err, core.ErrExists)
@@ -518,7 +518,7 @@ func continueRecent(t *testing.T, w *suite) {
 	first, err := session.Continue(t.Context(), w.Log, cwd, o)
 	must(t, err)
 	if len(first.Entries()) != 0 || first.Header().CWD != cwd {
-		t.Errorf("where there is none, a new one is made: %s", first.Header().Line)
+		t.Errorf("the new session has the header %s", first.Header().Line)
 	}
 	w.user(t, first, "one")
 	elsewhere := w.createIn(t, cwd+"/below", shared)
@@ -526,7 +526,7 @@ func continueRecent(t *testing.T, w *suite) {
 	again, err := session.Continue(t.Context(), w.Log, cwd, o)
 	must(t, err)
 	if again.ID() != first.ID() {
-		t.Errorf("it went on with %s, want %s", again.ID(), first.ID())
+		t.Errorf("it continued %s, want %s", again.ID(), first.ID())
 	}
 	same(t, first, again)
 }
@@ -537,7 +537,7 @@ func ensure(t *testing.T, w *suite) {
 	s, err := session.Ensure(t.Context(), w.Log, id, "/w", session.Options{Dialect: w.dialect, Access: session.Shared})
 	must(t, err)
 	if s.ID() != id || s.Header().ID != string(id) {
-		t.Errorf("it is called %s", s.ID())
+		t.Errorf("its id is %s", s.ID())
 	}
 	w.user(t, s, "one")
 	again, err := session.Ensure(t.Context(), w.Log, id, "/elsewhere", session.Options{Access: session.Shared})
@@ -552,7 +552,7 @@ func forkFrom(t *testing.T, w *suite) {
 	f, err := session.ForkFrom(t.Context(), w.Log, s.ID(), "/elsewhere", w.options())
 	must(t, err)
 	equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
-	stands(t, f, ids[1])
+	wantLeaf(t, f, ids[1])
 	if h := f.Header(); h.CWD != "/elsewhere" || h.Parent != s.Header().ID || f.ID() == s.ID() {
 		t.Errorf("the header is %s", h.Line)
 	}
@@ -574,7 +574,7 @@ func listed(t *testing.T, w *suite) {
 	}{
 		{session.Query{CWD: cwd}, 2},
 		{session.Query{CWD: cwd, Dialect: w.dialect}, 2},
-		{session.Query{CWD: cwd, Dialect: "nobody's"}, 0},
+		{session.Query{CWD: cwd, Dialect: "unknown"}, 0},
 		{session.Query{CWD: cwd, Limit: 1}, 1},
 		{session.Query{CWD: cwd, Text: "rare name"}, 1},
 		{session.Query{CWD: cwd + "/below"}, 0},
@@ -601,8 +601,7 @@ func images(t *testing.T, w *suite) {
 	same(t, s, w.open(t, s.ID()))
 }
 
-// OP-20, OMP-20, PI-16: whatever a session went through, what another opens is
-// what its writer has.
+// OP-20, OMP-20, PI-16: after any history, a reader has what the writer has.
 func anyHistory(t *testing.T, w *suite) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -630,7 +629,7 @@ func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
 	must(t, w.tryStep(t, s, r))
 }
 
-// tryStep does one thing that an agent may do.
+// tryStep does one random operation.
 func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err error) {
 	t.Helper()
 	es := s.Entries()

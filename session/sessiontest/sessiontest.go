@@ -1,5 +1,5 @@
-// Package sessiontest is the suite that package session passes over every log,
-// and over none.
+// Package sessiontest is the conformance suite of package session. It runs over
+// any session.Log, and over none.
 package sessiontest
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A Place is where the suite keeps its sessions.
+// A Place is where the suite stores its sessions.
 type Place struct {
 	// Log is nil for sessions in memory.
 	Log session.Log
-	// Records returns how many records the log has of a session, 0 where it has
-	// no such session.
+	// Records returns how many records a session has in the log; 0 if it does not
+	// exist.
 	Records func(t *testing.T, id core.SessionID) int
 }
 
-// Run runs the suite. Every test gets a place of its own from open.
+// Run runs the suite. It calls open once for each dialect.
 func Run(t *testing.T, open func(t *testing.T) Place) {
 	for _, d := range []string{"pi", "omp", "operator"} {
 		t.Run(d, func(t *testing.T) {
@@ -49,7 +49,7 @@ type test struct {
 	run  func(*testing.T, *suite)
 }
 
-// suite is one test's world.
+// A suite is the environment of one test.
 type suite struct {
 	Place
 	dialect string
@@ -59,7 +59,7 @@ func (w *suite) options() session.Options {
 	return session.Options{Dialect: w.dialect, Agent: "test", Host: "here", By: "me"}
 }
 
-// create makes a session, which is closed when the test ends.
+// create makes a session in a directory named after the test.
 func (w *suite) create(t *testing.T, change ...func(*session.Options)) *session.Session {
 	t.Helper()
 	return w.createIn(t, "/home/dev/"+t.Name(), change...)
@@ -82,7 +82,7 @@ func (w *suite) createIn(t *testing.T, cwd string, change ...func(*session.Optio
 	return s
 }
 
-// open opens the session again, as another process would.
+// open opens a session as another process would; by default Shared.
 func (w *suite) open(t *testing.T, id core.SessionID, change ...func(*session.Options)) *session.Session {
 	t.Helper()
 	o := w.options()
@@ -101,8 +101,7 @@ func claimed(o *session.Options)  { o.Access = session.Claimed }
 func takeOver(o *session.Options) { o.Access = session.TakeOver }
 func readOnly(o *session.Options) { o.Access = session.ReadOnly }
 
-// message is a line that an agent of the dialect writes, without id, parent and
-// time.
+// message returns a line in the format of the dialect, without id, parent and time.
 func (w *suite) message(role core.Role, text string) []byte {
 	quoted, _ := json.Marshal(text)
 	switch {
@@ -131,20 +130,20 @@ func (w *suite) line(t *testing.T, s *session.Session, line []byte) string {
 	return ids[0]
 }
 
-// chat makes a session of four messages and returns their ids.
+// chat makes a session with four messages and returns their ids.
 func (w *suite) chat(t *testing.T, change ...func(*session.Options)) (*session.Session, []string) {
 	t.Helper()
 	s := w.create(t, change...)
 	return s, []string{w.user(t, s, "one"), w.assistant(t, s, "two"), w.user(t, s, "three"), w.assistant(t, s, "four")}
 }
 
-// same compares two sessions entry by entry, and what they say.
+// same compares the headers, entries, leaves and contexts of two sessions.
 func same(t *testing.T, want, got *session.Session) {
 	t.Helper()
 	equal(t, "header", string(want.Header().Line), string(got.Header().Line))
 	equal(t, "entries", lines(want.Entries()), lines(got.Entries()))
 	if want.Leaf() != got.Leaf() {
-		t.Errorf("it stands at %v, want %v", got.Leaf(), want.Leaf())
+		t.Errorf("the leaf is %v, want %v", got.Leaf(), want.Leaf())
 	}
 	a, err := want.Context(core.Leaf{})
 	must(t, err)
@@ -168,7 +167,7 @@ func ids(es []core.Entry) []string {
 	return out
 }
 
-// texts are those of words that the context at leaf has, in its order.
+// texts returns those of words that the context at leaf contains, in its order.
 func texts(t *testing.T, s *session.Session, leaf core.Leaf, words ...string) []string {
 	t.Helper()
 	b, err := s.Context(leaf)
@@ -205,11 +204,11 @@ func equal(t *testing.T, what string, want, got any) {
 	}
 }
 
-// stands fails the test unless s stands at the entry called id.
-func stands(t *testing.T, s *session.Session, id string) {
+// wantLeaf fails the test unless the leaf of s is the entry id.
+func wantLeaf(t *testing.T, s *session.Session, id string) {
 	t.Helper()
 	if s.Leaf() != core.LeafAt(id) {
-		t.Errorf("it stands at %v, want %s", s.Leaf(), id)
+		t.Errorf("the leaf is %v, want %s", s.Leaf(), id)
 	}
 	e, ok := s.LeafEntry()
 	if !ok || e.ID != id {
