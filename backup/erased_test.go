@@ -99,7 +99,7 @@ func TestWriterOfLostLogCannotWriteToRestoredLog(t *testing.T) {
 	id := a.bring(t, string(harness.Generate(1, harness.Shape{Turns: 2}).Bytes))
 	repo, _ := newRepo(t)
 	take(t, a, repo)
-	a.say(t, id, "behind the backup")
+	a.say(t, id, "after the backup")
 	known := a.last(t, id)
 
 	b := startNode(t)

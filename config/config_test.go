@@ -50,7 +50,7 @@ func TestUnknownKeysAreErrors(t *testing.T) {
 		t.Errorf("a misspelt name in the environment: %v", err)
 	}
 	if err := ReadEnv(&c, []string{"SESS_URL=x"}, "SESS_URL"); err != nil {
-		t.Errorf("a name that is somebody else's: %v", err)
+		t.Errorf("a variable of another program: %v", err)
 	}
 	if err := Read(&c, []byte("# nothing\n")); err != nil {
 		t.Errorf("an empty file: %v", err)
@@ -161,7 +161,7 @@ func TestOnlyLoopbackOrOpenAdmitsWithoutToken(t *testing.T) {
 		{"an address with TLS alone", "0.0.0.0:1", "", false, certs, "token:", false},
 		{"an address with a token", "0.0.0.0:1", "t", false, TLS{}, "", true},
 		{"an address with certificates", "0.0.0.0:1", "", false, mutual, "", true},
-		{"said in so many words", "0.0.0.0:1", "", true, TLS{}, "", false},
+		{"with open", "0.0.0.0:1", "", true, TLS{}, "", false},
 		{"said, and a token", "0.0.0.0:1", "t", true, TLS{}, "open:", true},
 		{"said, and certificates", "0.0.0.0:1", "", true, mutual, "open:", true},
 		{"certificates without TLS", "127.0.0.1:1", "t", false, TLS{ClientCA: "ca"}, "tls.client_ca:", true},

@@ -23,7 +23,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-var update = flag.Bool("update", false, "write what the tests expect anew")
+var update = flag.Bool("update", false, "update the expected output")
 
 const (
 	metricsPath  = "../../docs/METRICS.md"
@@ -150,7 +150,7 @@ func work(t *testing.T, url string) core.SessionID {
 		{"append an image", func() error {
 			return post("", "", line(`[{"type":"image","data":"`+image+`","mimeType":"image/png"}]`))
 		}, false},
-		{"append behind the wrong place", func() error { return post("", made.Cursor.String(), line(`"two"`)) }, true},
+		{"append at the wrong position", func() error { return post("", made.Cursor.String(), line(`"two"`)) }, true},
 		{"claim", func() error { return claim("first-writer-here", false) }, false},
 		{"claim what is held", func() error { return claim("second-writer-here", false) }, true},
 		{"take over", func() error { return claim("second-writer-here", true) }, false},

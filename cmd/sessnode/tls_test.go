@@ -113,7 +113,7 @@ func TestClientCertificatesDecideScope(t *testing.T) {
 		{"reader", "", ours.Client(t, ours.Pair(t, "reader")), "200", "403", "read"},
 		{"a name that only begins so", "", ours.Client(t, ours.Pair(t, "reader2")), "401", "401", ""},
 		{"no name", "", ours.Client(t, ours.Pair(t, "")), "401", "401", ""},
-		{"nobody we know, the node's token", "a-token-of-the-test", ours.Client(t, ours.Pair(t, "x")), "200", "200", "admin"},
+		{"unknown certificate, the node's token", "a-token-of-the-test", ours.Client(t, ours.Pair(t, "x")), "200", "200", "admin"},
 		{"an admin with a reader's token", made.Bearer, ours.Client(t, ours.Pair(t, "ops")), "200", "403", "read"},
 		{"an admin with a wrong token", "wrong", ours.Client(t, ours.Pair(t, "ops")), "401", "401", ""},
 	} {

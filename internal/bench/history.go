@@ -26,21 +26,20 @@ type History struct {
 
 	P50   time.Duration `json:"p50"` // to open it, from snapshot and tail
 	P99   time.Duration `json:"p99"`
-	Ratio float64       `json:"ratio"` // P99 to Snapshot: what is slow at worst, to what is usual
+	Ratio float64       `json:"ratio"` // P99 divided by Snapshot: the slowest opening to the usual baseline
 }
 
 const (
-	// tailRecords is how many records lie behind a History's snapshot.
+	// tailRecords is the number of records after a History's snapshot.
 	tailRecords = 20
-	// cutEvery is after how many records the session is snapshotted and the log
-	// truncated behind it.
-	cutEvery = 500
-	// turn is how many openings are timed before as many of the baseline.
-	turn = 20
+	// truncateEvery is the number of records between two snapshots with truncation.
+	truncateEvery = 500
+	// batch is the number of openings that are timed before as many of the baseline.
+	batch = 20
 )
 
-// Histories measures sessions of n entries with that many records behind them
-// altogether, each opened and its baseline taken so many times.
+// Histories measures a session of n entries after each of the given numbers of
+// records. It times every opening and baseline the given number of times.
 func (r *Rig) Histories(ctx context.Context, n, times int, records ...uint64) ([]History, error) {
 	id := core.SessionID(fmt.Sprintf("history-%d-%d", n, time.Now().UnixNano()))
 	s, err := r.session(ctx, string(id), entries(n))
@@ -65,7 +64,7 @@ func (r *Rig) Histories(ctx context.Context, n, times int, records ...uint64) ([
 func (r *Rig) grow(ctx context.Context, s *engine.Session, h *History) error {
 	upTo := h.Records - tailRecords - 1
 	for seqOf(s) < upTo {
-		if err := r.rewrite(ctx, s, min(seqOf(s)+cutEvery, upTo)); err != nil {
+		if err := r.rewrite(ctx, s, min(seqOf(s)+truncateEvery, upTo)); err != nil {
 			return err
 		}
 		if err := r.truncate(ctx, s); err != nil {
@@ -104,7 +103,7 @@ func (r *Rig) reopen(ctx context.Context, id core.SessionID, h *History, times i
 	m, snapshots := fresh.Begun(), materializer.NewSnapshots(r.bucket)
 	var opened, base []time.Duration
 	for len(opened) < times {
-		n := min(turn, times-len(opened))
+		n := min(batch, times-len(opened))
 		took, err := timed(n, func() error {
 			_, err := r.sessions.Open(ctx, id)
 			return err

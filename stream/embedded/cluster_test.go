@@ -90,7 +90,7 @@ func TestMemberIsReadyOnlyWithOthers(t *testing.T) {
 	}
 	first := start(t, cfgs[0])
 	if err := first.Check(); err == nil {
-		t.Error("one member of three says it is ready")
+		t.Error("one member of three is ready")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -110,7 +110,7 @@ func TestMemberIsReadyOnlyWithOthers(t *testing.T) {
 		t.Errorf("Ready of two members of three: %v", err)
 	}
 	if err := wrong.Check(); err == nil {
-		t.Error("a server with the wrong secret was let in")
+		t.Error("a server with the wrong secret joined")
 	}
 	if err := wrong.Close(); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMemberIsReadyOnlyWithOthers(t *testing.T) {
 
 	for _, s := range all {
 		if !s.IsClustered() || s.ClientURL() != "" || s.ClusterURL() != "nats://"+s.Config().Cluster.Listen {
-			t.Errorf("%s says clients %q, cluster %q", s.Config().Name, s.ClientURL(), s.ClusterURL())
+			t.Errorf("%s: clients %q, cluster %q", s.Config().Name, s.ClientURL(), s.ClusterURL())
 		}
 	}
 	makeStream(t, third, "S", 3)
@@ -223,7 +223,7 @@ func publishRetrying(t *testing.T, js jetstream.JetStream, body string) {
 
 func within(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := f(ctx); err != nil {
 		t.Fatalf("waited for %s: %v", what, err)

@@ -84,7 +84,7 @@ func TestKillLosesNoAcknowledgedMessage(t *testing.T) {
 // returns the last sequence that it printed.
 func publishUntilKilled(t *testing.T, dir string, enough uint64) (acked uint64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), publisherEnv+"="+dir)
@@ -113,7 +113,7 @@ func publishUntilKilled(t *testing.T, dir string, enough uint64) (acked uint64) 
 	}
 	_ = cmd.Wait() // the error is that it was killed
 	if !killed {
-		t.Fatalf("the publisher stopped by itself after %d", acked)
+		t.Fatalf("the publisher exited after %d", acked)
 	}
 	return acked
 }

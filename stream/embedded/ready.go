@@ -22,16 +22,6 @@ const (
 // IsClustered reports whether the server is a member of a cluster.
 func (s *Server) IsClustered() bool { return s.cfg.Cluster != nil }
 
-// StreamLeader reports whether this server leads the named stream. A single server
-// leads every stream. The result may be outdated: use it to place work, not for
-// safety.
-func (s *Server) StreamLeader(name string) bool {
-	if s.closed.Load() {
-		return false
-	}
-	return !s.IsClustered() || s.ns.JetStreamIsStreamLeader(globalAccount, name)
-}
-
 // Peers returns the names of the members that are online and ready for streams,
 // including this one. Only the cluster's leader knows them; other members and a
 // single server return nil.

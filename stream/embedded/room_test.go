@@ -29,7 +29,7 @@ func TestRoomCachesSizeOfStreams(t *testing.T) {
 	}
 	for _, stream := range []string{"S", "another"} {
 		if used := room(stream); used != empty {
-			t.Errorf("%s was looked for: %d, %d were known", stream, used, empty)
+			t.Errorf("%s has %d used bytes, want %d from the cache", stream, used, empty)
 		}
 	}
 	s.StoredAt(time.Time{})

@@ -196,15 +196,6 @@ func (s *Server) ClientURL() string {
 	return urlOf(s.ns.Addr())
 }
 
-// ClusterURL returns the URL for cluster members on this host, or "" for a single
-// server.
-func (s *Server) ClusterURL() string {
-	if addr := s.ns.ClusterAddr(); addr != nil {
-		return urlOf(addr)
-	}
-	return ""
-}
-
 // urlOf returns the URL of a listener for clients on this host.
 func urlOf(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)

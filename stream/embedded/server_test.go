@@ -22,7 +22,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-const patience = 30 * time.Second
+const testTimeout = 30 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -52,17 +52,17 @@ func TestFailedStartAndCloseLeakNoGoroutines(t *testing.T) {
 	defer taken.Close()
 	if _, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, Listen: taken.Addr().String(), Logger: quiet}); err == nil ||
 		!strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("Start on a taken port: %v", err)
+		t.Errorf("Start on a used port: %v", err)
 	}
 	cluster := embeddedtest.Configs(t, 3)[0]
 	cluster.Cluster.Listen = taken.Addr().String()
 	if _, err := embedded.Start(t.Context(), cluster); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("Start of a member on a taken port: %v", err)
+		t.Errorf("Start of a member on a used port: %v", err)
 	}
 	blocked := t.TempDir()
 	write(t, blocked, "jetstream", "")
 	if _, err := embedded.Start(t.Context(), embedded.Config{Dir: blocked, Logger: quiet}); err == nil {
-		t.Error("Start with a file in the place of the streams succeeded")
+		t.Error("Start succeeded with a file in place of the streams")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -86,7 +86,7 @@ func TestRestartKeepsAcknowledgedMessages(t *testing.T) {
 		t.Error(err)
 	}
 	if s.ClientURL() != "" || s.ClusterURL() != "" || s.IsClustered() || !s.StreamLeader("S") || s.Peers() != nil {
-		t.Error("a single server without Listen says it is something else")
+		t.Error("a single server without Listen has the wrong role or URL")
 	}
 	makeStream(t, s, "S", 1)
 	publish(t, s, "s.1", "hello")
@@ -121,7 +121,7 @@ func TestSecondServerOnDirectoryIsRejected(t *testing.T) {
 	}
 	for _, part := range []string{s.Config().Dir, fmt.Sprintf("process %d", os.Getpid()), "stop that node"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
+			t.Errorf("%q does not contain %q", err, part)
 		}
 	}
 	publishesStill(t, s)
@@ -212,7 +212,7 @@ func TestLogIsQuietAndNamesRisks(t *testing.T) {
 	}
 	for _, part := range want {
 		if !strings.Contains(text, part) {
-			t.Errorf("the log does not say %s:\n%s", part, text)
+			t.Errorf("the log does not contain %s:\n%s", part, text)
 		}
 	}
 	if n := strings.Count(text, "\n"); n > 6 {
@@ -367,12 +367,12 @@ func await(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-late:
-			tb.Fatalf("waited %v for %s", patience, what)
+			tb.Fatalf("waited %v for %s", testTimeout, what)
 		}
 	}
 }

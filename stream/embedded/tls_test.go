@@ -75,7 +75,7 @@ func TestClusterMembersMustUseTLS(t *testing.T) {
 			return first.Routes() > 0 && third.Routes() > 0 && refusals.any()
 		})
 		if wrong.Routes() != 0 {
-			t.Errorf("%s: it was let in", name)
+			t.Errorf("%s: the member joined", name)
 		}
 		if err := errors.Join(wrong.Close(), first.Close(), third.Close()); err != nil {
 			t.Fatal(err)
