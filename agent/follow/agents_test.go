@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// rootAt makes a follower on another root than the setup's own directory.
+// rootAt opens a follower with a different root.
 func (s *setup) rootAt(t testing.TB, root follow.Root) {
 	t.Helper()
 	if err := s.Close(); err != nil {
@@ -29,7 +29,7 @@ func (s *setup) rootAt(t testing.TB, root follow.Root) {
 	t.Cleanup(func() { _ = b.Close() })
 }
 
-func TestImagesOfAnAgentsOwnStoreComeAlong(t *testing.T) {
+func TestImagesAreSentBeforeTheirLines(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	img := bytes.Repeat([]byte("picture "), 1000)
@@ -67,9 +67,9 @@ func TestImagesOfAnAgentsOwnStoreComeAlong(t *testing.T) {
 	}
 }
 
-func TestTwoBridgesOnOneFileStoreEachLineOnce(t *testing.T) {
+func TestTwoFollowersOfOneFileStoreEachLineOnce(t *testing.T) {
 	t.Parallel()
-	for _, host := range []string{"", "here"} { // without claims, and with those of one host
+	for _, host := range []string{"", "here"} { // without and with claims
 		t.Run("host "+host, func(t *testing.T) { t.Parallel(); storeOnce(t, host) })
 	}
 }
@@ -98,8 +98,8 @@ func storeOnce(t *testing.T, host string) {
 	}
 }
 
-// An agent gives the entries of an old file ids of its own when it opens it.
-func TestAFileThatItsAgentMigratedGoesOn(t *testing.T) {
+// An agent adds IDs to the entries of an old file when it opens it.
+func TestFollowsFileMigratedByItsAgent(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	old := `{"type":"session","id":"` + sessionID + `","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}` + "\n" +
@@ -110,7 +110,7 @@ func TestAFileThatItsAgentMigratedGoesOn(t *testing.T) {
 	write(t, s.path, grown)
 	s.flush(t)
 	if n := len(entries(t, s.node, sessionID)); n != 2 {
-		t.Fatalf("%d entries of an old file, there are 2: %v", n, s.told.all)
+		t.Fatalf("%d entries of an old file, want 2; notices: %v", n, s.told.all)
 	}
 	write(t, s.path, text(strings.Replace(header, `"version":3,`, "", 1), said("f00", "", "one"), said("f01", "f00", "two"))[:0]+
 		`{"type":"session","id":"`+sessionID+`","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w","version":3}`+"\n"+text(said("f00", "", "one"), said("f01", "f00", "two")))
@@ -118,17 +118,17 @@ func TestAFileThatItsAgentMigratedGoesOn(t *testing.T) {
 	add(t, s.path, said("f02", "f01", "three")+"\n")
 	s.flush(t)
 	if at := headAt(t, s.node, core.MainHead); at != "f02" {
-		t.Errorf("main stands at %s; told %v", at, s.told.all)
+		t.Errorf("main points to %s; notices: %v", at, s.told.all)
 	}
 	if n := len(entries(t, s.node, sessionID)); n != 5 {
-		t.Errorf("%d entries, 2 of the old file and 3 of the new: %v", n, s.told.all)
+		t.Errorf("%d entries, want 2 of the old file and 3 of the new; notices: %v", n, s.told.all)
 	}
 	if n := notes(t, s.node, sessionID); len(n) == 0 || !strings.Contains(n[0], "2 lines left") {
 		t.Error(n)
 	}
 }
 
-func TestANovaFileIsTakenAsItIs(t *testing.T) {
+func TestImportsNovaDocuments(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	dir := filepath.Join(s.dir, "sessions")
@@ -143,12 +143,12 @@ func TestANovaFileIsTakenAsItIs(t *testing.T) {
 		write(t, filepath.Join(dir, id+".json"), doc(turns))
 		s.flush(t)
 		if got := string(exported(t, s.node, id)); strings.TrimSpace(got) != doc(turns) {
-			t.Errorf("the log has\n%s\nthe file has\n%s\ntold %v", got, doc(turns), s.told.all)
+			t.Errorf("the log has\n%s\nthe file has\n%s\nnotices: %v", got, doc(turns), s.told.all)
 		}
 	}
 }
 
-func TestASessionInTheTrashIsToldAndTakenUpAgain(t *testing.T) {
+func TestReportsDeletedSessionAndResumesWhenRestored(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	data := text(header, said("a", "", "one"))
@@ -171,7 +171,7 @@ func TestASessionInTheTrashIsToldAndTakenUpAgain(t *testing.T) {
 	s.inLog(t, data+text(said("b", "a", "two"), said("c", "b", "three")))
 }
 
-func TestSessionFilesAreKnownByTheirNames(t *testing.T) {
+func TestIsSessionName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"/s/2026_x.jsonl": true, "/s/x.jsonl.__partial__": true, "/p/.nova/sessions/x.json": true,

@@ -21,9 +21,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// BenchmarkWriteToReadElsewhere is how long it takes from an agent's write until
-// the line is read from another node, that hears of it by itself. The baseline is
-// an append through the API of the first node, without a file.
+// BenchmarkWriteToReadElsewhere measures the time from an agent's write until the
+// line can be read from another node. The baseline is an append through the API of
+// the first node, without a file.
 func BenchmarkWriteToReadElsewhere(b *testing.B) {
 	c := startCluster(b)
 	first, other := c.node(b), c.node(b)
@@ -69,7 +69,7 @@ func BenchmarkWriteToReadElsewhere(b *testing.B) {
 			wait(id)
 			took = append(took, time.Since(began))
 			parent = id
-			time.Sleep(20 * time.Millisecond) // an idle machine, not a race
+			time.Sleep(20 * time.Millisecond) // lets the machine idle
 		}
 		slices.Sort(took)
 		return took
@@ -92,9 +92,8 @@ func BenchmarkWriteToReadElsewhere(b *testing.B) {
 	b.ReportMetric(at(file, 0.5)/at(direct, 0.5), "p50-ratio")
 }
 
-// BenchmarkIdle is what a follower costs that follows 10,000 files of which none
-// changes, in a process of its own: its share of a core, and its memory. The
-// baseline is the same process following no file.
+// BenchmarkIdle measures the processor time and the memory of a process that
+// follows 10,000 files, none of which changes. The baseline follows no file.
 func BenchmarkIdle(b *testing.B) {
 	const files = 10_000
 	node := startCluster(b).node(b)
@@ -129,16 +128,16 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// idle runs a follower in a process of its own for two rescans and a little more,
-// and returns its share of a core over that time and its memory.
+// idle runs a follower in a process of its own for more than two rescans, and
+// returns its share of a core and its memory.
 func idle(b *testing.B, base, dir, state string) (cpu, mib float64) {
 	child := exec.Command(os.Args[0], "-test.run=^TestFollowUntilKilled$")
-	// As sessctl watch sets it for itself.
-	child.Env = append(os.Environ(), "GOGC=50", "BRIDGE_NODE="+base, "BRIDGE_DIR="+dir, "BRIDGE_STATE="+state)
+	// as sessctl watch sets it
+	child.Env = append(os.Environ(), "GOGC=50", "FOLLOW_NODE="+base, "FOLLOW_DIR="+dir, "FOLLOW_STATE="+state)
 	if err := child.Start(); err != nil {
 		b.Fatal(err)
 	}
-	time.Sleep(10 * time.Second) // it begins
+	time.Sleep(10 * time.Second) // startup
 	from := ticks(b, child.Process.Pid)
 	const span = 65 * time.Second
 	time.Sleep(span)
@@ -149,7 +148,7 @@ func idle(b *testing.B, base, dir, state string) (cpu, mib float64) {
 	return cpu, mib
 }
 
-// ticks is the processor time of a process, in hundredths of a second.
+// ticks returns the processor time of a process, in hundredths of a second.
 func ticks(b *testing.B, pid int) int {
 	if runtime.GOOS != "linux" {
 		b.Skip("it reads /proc")
@@ -173,16 +172,15 @@ func resident(b *testing.B, pid int) int {
 	return pages * os.Getpagesize()
 }
 
-// BenchmarkBusyFile is one file that gets a line a hundred times a second for a
-// while, after it has got large: processor time of the follower's process for a
-// line. The baseline is the same while the file is small.
+// BenchmarkBusyFile measures the processor time per line of a large file that gets
+// a hundred lines per second. The baseline is a small file.
 func BenchmarkBusyFile(b *testing.B) {
 	node := startCluster(b).node(b)
 	dir, state := b.TempDir(), b.TempDir()
 	path := filepath.Join(dir, "a.jsonl")
 	write(b, path, text(header, said("a", "", "one")))
 	child := exec.Command(os.Args[0], "-test.run=^TestFollowUntilKilled$")
-	child.Env = append(os.Environ(), "BRIDGE_NODE="+node.Base, "BRIDGE_DIR="+dir, "BRIDGE_STATE="+state)
+	child.Env = append(os.Environ(), "FOLLOW_NODE="+node.Base, "FOLLOW_DIR="+dir, "FOLLOW_STATE="+state)
 	if err := child.Start(); err != nil {
 		b.Fatal(err)
 	}

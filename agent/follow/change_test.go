@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// notes are the reasons in the session's head records.
+// notes returns the notes in the session's head records.
 func notes(t testing.TB, node *api.Client, id string) (whys []string) {
 	t.Helper()
 	err := node.Follow(t.Context(), id, core.Cursor{}, false, func(ev api.Event) error {
@@ -53,7 +53,7 @@ func headAt(t testing.TB, node *api.Client, head string) string {
 	return "no such head"
 }
 
-func TestAChangedLineIsAmended(t *testing.T) {
+func TestAmendsChangedLine(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two"), said("c", "b", "three")))
@@ -67,7 +67,7 @@ func TestAChangedLineIsAmended(t *testing.T) {
 	}
 }
 
-func TestALineThatChangedInTheLogIsNotChangedBack(t *testing.T) {
+func TestKeepsLineThatChangedInTheLog(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
@@ -80,7 +80,7 @@ func TestALineThatChangedInTheLogIsNotChangedBack(t *testing.T) {
 	s.inLog(t, text(header, said("a", "", "ONE"), said("b", "a", "TWO"), said("c", "b", "three")))
 }
 
-func TestLinesThatLeaveTheFileStayAndAreOnRecord(t *testing.T) {
+func TestRecordsRemovedLines(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	all := []string{header, said("a", "", "one"), said("b", "a", "two"), said("c", "b", "three")}
@@ -90,7 +90,7 @@ func TestLinesThatLeaveTheFileStayAndAreOnRecord(t *testing.T) {
 	s.flush(t)
 	s.inLog(t, text(all...))
 	if at := headAt(t, s.node, core.MainHead); at != "a" {
-		t.Errorf("main stands at %s", at)
+		t.Errorf("main points to %s", at)
 	}
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "2 lines left "+s.path+": b, c") {
 		t.Error(n)
@@ -99,19 +99,19 @@ func TestLinesThatLeaveTheFileStayAndAreOnRecord(t *testing.T) {
 	s.flush(t)
 	s.inLog(t, text(append(all, said("d", "a", "four"))...))
 	if at := headAt(t, s.node, core.MainHead); at != "d" {
-		t.Errorf("main stands at %s", at)
+		t.Errorf("main points to %s", at)
 	}
-	write(t, s.path, text(all...)) // and back
+	write(t, s.path, text(all...)) // restored
 	s.flush(t)
 	if at := headAt(t, s.node, core.MainHead); at != "c" {
-		t.Errorf("main stands at %s", at)
+		t.Errorf("main points to %s", at)
 	}
 	if n := notes(t, s.node, sessionID); len(n) != 2 {
 		t.Error(n)
 	}
 }
 
-func TestABadLineIsOnRecordAndStopsNothing(t *testing.T) {
+func TestRecordsBadLine(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	good := text(header, said("a", "", "one"))
@@ -145,7 +145,7 @@ func slot(title string) string {
 	return b + strings.Repeat(" ", 255-len(b)-2) + `"}`
 }
 
-func TestATitleWrittenInPlaceIsTheLogs(t *testing.T) {
+func TestFollowsTitleWrittenInPlace(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	rest := text(ompHeader, said("a", "", "one"))
@@ -164,13 +164,13 @@ func TestATitleWrittenInPlaceIsTheLogs(t *testing.T) {
 	until(t, "the second title", func() bool { return string(exported(t, s.node, sessionID)) == want })
 	add(t, s.path, said("b", "a", "two")+"\n")
 	want += said("b", "a", "two") + "\n"
-	until(t, "a line behind it", func() bool { return string(exported(t, s.node, sessionID)) == want })
+	until(t, "the line after it", func() bool { return string(exported(t, s.node, sessionID)) == want })
 	if n := notes(t, s.node, sessionID); s.told.count(follow.Conflict) > 0 || len(n) > 1 {
 		t.Error(n, s.told.all)
 	}
 }
 
-func TestAFileThatIsReplacedGoesOn(t *testing.T) {
+func TestFollowsReplacedFile(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	s.run(t)
@@ -192,11 +192,11 @@ func TestAFileThatIsReplacedGoesOn(t *testing.T) {
 		if err := os.Rename(tmp, s.path); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "a file in its place", has)
+		until(t, "the new file", has)
 	}
 }
 
-func TestAnOpenRathSessionIsFollowedToItsEnd(t *testing.T) {
+func TestFollowsOpenRathSessionToItsFinalName(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	s.run(t)
@@ -233,7 +233,7 @@ func TestAnOpenRathSessionIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
-func TestTwoHostsThatGoOnKeepBothHistories(t *testing.T) {
+func TestTwoHostsKeepBothHistories(t *testing.T) {
 	t.Parallel()
 	node := startCluster(t).node(t)
 	a, b := newSetup(t, node, t.TempDir()), newSetup(t, node, t.TempDir())
@@ -265,7 +265,7 @@ func TestTwoHostsThatGoOnKeepBothHistories(t *testing.T) {
 	}
 	own := b.told.first(follow.Diverged).Head
 	if m, o := headAt(t, node, core.MainHead), headAt(t, node, own); m != "x2" || o != "y2" {
-		t.Errorf("main stands at %s, %s at %s", m, own, o)
+		t.Errorf("main points to %s, %s to %s", m, own, o)
 	}
 }
 
@@ -276,7 +276,7 @@ func parent(name string, i int) string {
 	return fmt.Sprint(name, i-1)
 }
 
-func TestWhoIsFencedKeepsItsLinesAndIsTold(t *testing.T) {
+func TestFencedWriterGetsSeparateHead(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one")))
@@ -294,14 +294,14 @@ func TestWhoIsFencedKeepsItsLinesAndIsTold(t *testing.T) {
 	}
 }
 
-func TestANodeThatIsAwayStopsNothing(t *testing.T) {
+func TestLinesWaitWhileNodeIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	s.line.down.Store(true)
 	stop := s.run(t)
 	data := text(header, said("a", "", "one"))
 	write(t, s.path, data)
-	until(t, "being told", func() bool { return s.told.count(follow.Away) == 1 })
+	until(t, "the notice", func() bool { return s.told.count(follow.Away) == 1 })
 	for i := range 20 {
 		l := said(fmt.Sprint("b", i), "a", "x") + "\n"
 		add(t, s.path, l)
@@ -321,7 +321,7 @@ func TestANodeThatIsAwayStopsNothing(t *testing.T) {
 	}
 }
 
-func TestALostAnswerDoublesNothing(t *testing.T) {
+func TestLostAnswerStoresNoLineTwice(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	data := text(header, said("a", "", "one"))
@@ -330,14 +330,14 @@ func TestALostAnswerDoublesNothing(t *testing.T) {
 		write(t, s.path, data)
 		s.flush(t)
 		data += said(fmt.Sprint("b", i), "a", "x") + "\n"
-		data += fmt.Sprintf(`{"type":"odd","n":%d}`, i%2) + "\n" // has no id, and comes again
+		data += fmt.Sprintf(`{"type":"odd","n":%d}`, i%2) + "\n" // repeated, without an ID
 	}
 	write(t, s.path, data)
 	s.flush(t)
 	s.inLog(t, data)
 }
 
-func TestABridgeRemembersAndTheLogDecides(t *testing.T) {
+func TestStateIsOnlyACache(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	s := newSetup(t, c.node(t), t.TempDir())
@@ -345,13 +345,13 @@ func TestABridgeRemembersAndTheLogDecides(t *testing.T) {
 	write(t, s.path, data)
 	s.flush(t)
 	if _, err := follow.New(follow.Config{Node: s.node, State: s.state}); err == nil {
-		t.Error("two have one state")
+		t.Error("two followers opened one state directory")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	data += said("c", "b", "three") + "\n"
-	write(t, s.path, data) // while nobody looks
+	write(t, s.path, data) // while no follower runs
 	s.open(t)
 	before := s.line.sent.Load()
 	s.flush(t)
@@ -362,7 +362,7 @@ func TestABridgeRemembersAndTheLogDecides(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The places are gone, then all of the memory, then the log.
+	// Lose the places, then the whole state, then the log.
 	for _, lost := range []string{filepath.Join(s.state, "places"), s.state} {
 		if err := os.RemoveAll(lost); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// claiming makes a follower of a host that claims heads.
+// claiming returns a follower that claims heads for a host.
 func claiming(t testing.TB, node *api.Client, host string, idle time.Duration) *setup {
 	t.Helper()
 	s := &setup{dir: t.TempDir(), state: t.TempDir(), node: node, line: &line{}, told: &told{}, host: host, idle: idle}
@@ -24,7 +24,7 @@ func claiming(t testing.TB, node *api.Client, host string, idle time.Duration) *
 	return s
 }
 
-// holder is who holds a head, nil for nobody.
+// holder returns the claim on a head, or nil.
 func holder(t testing.TB, node *api.Client, head string) *core.Claim {
 	t.Helper()
 	hs, err := node.Heads(t.Context(), sessionID)
@@ -46,9 +46,7 @@ func isHeldBy(t testing.TB, node *api.Client, head, host string) func() bool {
 	}
 }
 
-// While lines come others see who is at work and where, and once no more do the
-// head is free again.
-func TestAHeadIsClaimedWhileLinesCome(t *testing.T) {
+func TestClaimsHeadWhileLinesCome(t *testing.T) {
 	t.Parallel()
 	s := claiming(t, startCluster(t).node(t), "ann", time.Second)
 	s.run(t)
@@ -63,7 +61,7 @@ func TestAHeadIsClaimedWhileLinesCome(t *testing.T) {
 	s.inLog(t, text(header, said("a", "", "one"), said("b", "a", "two")))
 }
 
-func TestWhoIsAtWorkIsSeenAndTheEndOfARunReleases(t *testing.T) {
+func TestRunAnnouncesClaimsAndReleasesThem(t *testing.T) {
 	t.Parallel()
 	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
 	stop := s.run(t)
@@ -86,10 +84,10 @@ func TestWhoIsAtWorkIsSeenAndTheEndOfARunReleases(t *testing.T) {
 	}
 }
 
-// Two hosts whose agents go on with one session at the same time: every line of
-// both is in the log, once; one has main and the other a head of its own, each
-// under its claim; and who has parted is told so in one sentence.
-func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
+// The agents of two hosts continue one session at the same time. Every line is in
+// the log once; one host holds main and the other a separate head, which is
+// reported once.
+func TestConcurrentHostsClaimAHeadEach(t *testing.T) {
 	t.Parallel()
 	node := startCluster(t).node(t)
 	hosts := []*setup{claiming(t, node, "ann", time.Hour), claiming(t, node, "bob", time.Hour)}
@@ -104,7 +102,7 @@ func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
 		wg.Go(func() {
 			for i := range 40 {
 				add(t, s.path, said(fmt.Sprint(s.host, i), parent(s.host, i), "on "+s.host)+"\n")
-				time.Sleep(2 * time.Millisecond) // agents take their time; nothing rests on it
+				time.Sleep(2 * time.Millisecond) // a realistic pace; the test does not depend on it
 			}
 		})
 	}
@@ -125,7 +123,7 @@ func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
 		}
 		f := s.Files()[0]
 		if at := headAt(t, node, f.Head); at != s.host+"39" {
-			t.Errorf("the head %s of %s stands at %s", f.Head, s.host, at)
+			t.Errorf("the head %s of %s points to %s", f.Head, s.host, at)
 		}
 		until(t, s.host+" to hold its head", isHeldBy(t, node, f.Head, s.host))
 	}
@@ -134,13 +132,11 @@ func TestTwoHostsAtOnceHaveAHeadEach(t *testing.T) {
 		t.Errorf("both are on %s", a)
 	}
 	if n := ann.told.count(follow.Diverged) + bob.told.count(follow.Diverged); n != 1 {
-		t.Errorf("%d times somebody is told: %v %v", n, ann.told.all, bob.told.all)
+		t.Errorf("%d notices of divergence: %v %v", n, ann.told.all, bob.told.all)
 	}
 }
 
-// A head that another host holds is left to it, and the sentence says who it is
-// and how to go on.
-func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
+func TestLeavesHeadToOtherHost(t *testing.T) {
 	t.Parallel()
 	node := startCluster(t).node(t)
 	ann, bob := claiming(t, node, "ann", time.Hour), claiming(t, node, "bob", time.Hour)
@@ -150,10 +146,10 @@ func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
 	until(t, "ann to hold main", isHeldBy(t, node, core.MainHead, "ann"))
 	write(t, bob.path, common+said("y0", "a", "on bob")+"\n")
 	bob.run(t)
-	until(t, "bob to be told", func() bool { return bob.told.count(follow.Diverged) == 1 })
+	until(t, "the notice for bob", func() bool { return bob.told.count(follow.Diverged) == 1 })
 	n := bob.told.first(follow.Diverged)
 	if !strings.HasPrefix(n.Text, "pi on ann continued session "+sessionID) || !strings.Contains(n.Text, "sessctl resume") {
-		t.Errorf("it says %s", n.Text)
+		t.Errorf("the notice is %s", n.Text)
 	}
 	until(t, "bob to hold its own head", isHeldBy(t, node, n.Head, "bob"))
 	if c := holder(t, node, core.MainHead); c == nil || c.Host != "ann" || headAt(t, node, core.MainHead) != "a" {
@@ -164,9 +160,9 @@ func TestAHeadThatAnotherHostHoldsIsLeftToIt(t *testing.T) {
 	}
 }
 
-// What ended without giving its claim back, as when it is killed, has it when it
-// runs again: nobody has parted, and in the end the head is free.
-func TestAClaimOutlivesABridgeThatWasCutOff(t *testing.T) {
+// A follower that was killed continues under its claim, and releases it in the
+// end.
+func TestKeepsClaimAfterCrash(t *testing.T) {
 	t.Parallel()
 	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
 	stop := s.run(t)
@@ -179,7 +175,7 @@ func TestAClaimOutlivesABridgeThatWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.line.down.Store(false)
-	s.host = "ann-renamed" // not known by its host, but by what was remembered
+	s.host = "ann-renamed" // the claim is recognized by the state, not by the host
 	s.open(t)
 	stop = s.run(t)
 	add(t, s.path, said("b", "a", "two")+"\n")
@@ -189,13 +185,11 @@ func TestAClaimOutlivesABridgeThatWasCutOff(t *testing.T) {
 	}
 	stop()
 	if c := holder(t, s.node, core.MainHead); c != nil || s.told.count(follow.Diverged) > 0 {
-		t.Errorf("main is held by %v; told %v", c, s.told.all)
+		t.Errorf("main is held by %v; notices: %v", c, s.told.all)
 	}
 }
 
-// A claim that somebody else made on the same host, for the agent that writes the
-// file, is written from, and is theirs to release.
-func TestAClaimOfTheSameHostIsShared(t *testing.T) {
+func TestSharesClaimOfTheSameHost(t *testing.T) {
 	t.Parallel()
 	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
 	write(t, s.path, text(header, said("a", "", "one")))
@@ -209,13 +203,13 @@ func TestAClaimOfTheSameHostIsShared(t *testing.T) {
 	until(t, "the line", func() bool { return headAt(t, s.node, core.MainHead) == "b" })
 	stop()
 	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || s.told.count(follow.Diverged) > 0 {
-		t.Errorf("main is held by %v; told %v", c, s.told.all)
+		t.Errorf("main is held by %v; notices: %v", c, s.told.all)
 	}
 }
 
-// Who takes a head over has it: the lines of the former holder go to a head of
-// their own. Once it is free again, that stays so, for the histories are two.
-func TestAClaimThatIsTakenOverIsOver(t *testing.T) {
+// After a take-over, the lines of the former holder go to a separate head, also
+// after the head has been released.
+func TestTakeOverEndsClaim(t *testing.T) {
 	t.Parallel()
 	s := claiming(t, startCluster(t).node(t), "ann", time.Hour)
 	s.run(t)
@@ -226,7 +220,7 @@ func TestAClaimThatIsTakenOverIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s.path, said("b", "a", "two")+"\n")
-	until(t, "ann to be told", func() bool { return s.told.count(follow.Diverged) == 1 })
+	until(t, "the notice for ann", func() bool { return s.told.count(follow.Diverged) == 1 })
 	own := s.told.first(follow.Diverged).Head
 	until(t, "ann to hold its own head", isHeldBy(t, s.node, own, "ann"))
 	if c := holder(t, s.node, core.MainHead); c == nil || c.Writer != theirs.Writer || headAt(t, s.node, core.MainHead) != "a" {

@@ -19,7 +19,7 @@ const header = `{"type":"session","version":3,"id":"0199aaaa-0000-7000-8000-0000
 
 const sessionID = "0199aaaa-0000-7000-8000-000000000001"
 
-// said makes a line of pi's.
+// said returns a message of pi.
 func said(id, parent, text string) string {
 	p := "null"
 	if parent != "" {
@@ -87,16 +87,16 @@ func add(t testing.TB, path, data string) {
 type setup struct {
 	*follow.Follower
 	dir   string
-	path  string // a session file in it
+	path  string // of a session file in dir
 	state string
 	node  *api.Client
 	line  *line
 	told  *told
-	host  string        // who claims; empty for no claims
+	host  string        // empty: no claims
 	idle  time.Duration // with host
 }
 
-// newSetup makes a follower on a directory of its own, with n on its way to node.
+// newSetup opens a follower with a new directory and its own connection to node.
 func newSetup(t testing.TB, node *api.Client, state string) *setup {
 	t.Helper()
 	s := &setup{dir: t.TempDir(), state: state, node: node, line: &line{}, told: &told{}}
@@ -118,7 +118,7 @@ func (s *setup) open(t testing.TB) {
 	t.Cleanup(func() { _ = b.Close() })
 }
 
-// run runs the follower until the function it returns is called.
+// run runs the follower until stop is called.
 func (s *setup) run(t testing.TB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -142,7 +142,7 @@ func (s *setup) flush(t testing.TB) {
 func (s *setup) inLog(t testing.TB, want string) {
 	t.Helper()
 	if got := string(exported(t, s.node, sessionID)); got != want {
-		t.Errorf("the log has\n%s\nwant\n%s\ntold %v", got, want, s.told.all)
+		t.Errorf("the log has\n%s\nwant\n%s\nnotices: %v", got, want, s.told.all)
 	}
 }
 
@@ -151,12 +151,12 @@ func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("in vain: %s", what)
+			t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }
 
-func TestALineIsInTheLogWhileTheFileGrows(t *testing.T) {
+func TestStoresLinesWhileTheFileGrows(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), "")
 	s.run(t)
@@ -187,7 +187,7 @@ func TestALineIsInTheLogWhileTheFileGrows(t *testing.T) {
 	})
 }
 
-func TestFlushTakesALastLineWithoutItsNewline(t *testing.T) {
+func TestFlushStoresLastLineWithoutNewline(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), "")
 	data := text(header, said("a", "", "one"))

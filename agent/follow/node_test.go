@@ -33,7 +33,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// A cluster is a real server with a log on it, for nodes to stand on.
+// A cluster is a real server with a log, for several nodes.
 type cluster struct {
 	conn   *nats.Conn
 	bucket blobstore.Bucket
@@ -103,21 +103,21 @@ func (c *cluster) node(t testing.TB) *api.Client {
 	return &api.Client{Base: "http://" + ln.Addr().String()}
 }
 
-// A line is the way to a node, which can be cut, and which can lose answers.
+// A line is a connection to a node that can be cut and can lose answers.
 type line struct {
 	down atomic.Bool
-	lose atomic.Int64 // so many answers of writes are lost
-	hang atomic.Bool  // requests are taken and not answered
-	hung atomic.Int64 // so many of them, each of which will not wait for ever
+	lose atomic.Int64 // how many answers to writes to lose
+	hang atomic.Bool  // requests get no answer
+	hung atomic.Int64 // how many of them have a deadline
 	sent atomic.Int64 // bytes of requests
-	slow atomic.Int64 // so many writes to sessions break, and arrive later
+	slow atomic.Int64 // how many writes to delay, without an answer
 	rest sync.WaitGroup
 	late atomic.Pointer[late]
-	// before is called with each request that is about to be sent.
+	// before is called with each request before it is sent.
 	before atomic.Pointer[func(*http.Request)]
 }
 
-// through returns a client that speaks to c's node over l.
+// through returns a client of c's node over l.
 func (l *line) through(c *api.Client) *api.Client {
 	return &api.Client{Base: c.Base, Token: c.Token, HTTP: &http.Client{Transport: l}}
 }
@@ -143,7 +143,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 		x := &late{then: func() {}}
 		err := x.take(r)
 		l.rest.Go(func() {
-			time.Sleep(rand.N(30 * time.Millisecond)) // chance, not an order of events
+			time.Sleep(rand.N(30 * time.Millisecond)) // random timing; the test does not depend on it
 			if r, err := http.DefaultTransport.RoundTrip(x.request); err == nil {
 				_ = r.Body.Close()
 			}
@@ -166,7 +166,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// exported returns the session as its agent's file.
+// exported returns the session as a file of its agent.
 func exported(t testing.TB, node *api.Client, id string) []byte {
 	t.Helper()
 	r, err := node.Export(t.Context(), id, false)

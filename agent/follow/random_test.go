@@ -25,7 +25,7 @@ var (
 	seed = flag.Uint64("seed", 0, "the seed of random tests (default a random one)")
 )
 
-// dice returns a source of chance and prints its seed.
+// dice returns a random source and logs its seed.
 func dice(t testing.TB) *rand.Rand {
 	s := *seed
 	if s == 0 {
@@ -35,14 +35,14 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// An agent writes a session file as agents do, and as they should not.
+// An agent writes a session file, well and badly.
 type agent struct {
 	t     testing.TB
 	r     *rand.Rand
 	path  string
 	omp   bool
 	title int
-	lines []string // of the file, behind its header
+	lines []string // of the file, after its header
 	ids   []string // of lines
 	n     int      // lines made
 	calm  bool     // it only appends
@@ -53,7 +53,7 @@ func (a *agent) next() string {
 	id, parent := fmt.Sprintf("%s%06d", "e", a.n), ""
 	if len(a.ids) > 0 {
 		parent = a.ids[len(a.ids)-1]
-		if a.r.IntN(20) == 0 { // the tree forks
+		if a.r.IntN(20) == 0 { // a branch
 			parent = a.ids[a.r.IntN(len(a.ids))]
 		}
 	}
@@ -71,7 +71,7 @@ func (a *agent) data() string {
 	return text(append([]string{head}, a.lines...)...)
 }
 
-// grow appends some lines, in pieces that need not end where lines do.
+// grow appends lines in pieces that may end within a line.
 func (a *agent) grow() {
 	var b []byte
 	for range 1 + a.r.IntN(8) {
@@ -95,7 +95,7 @@ func (a *agent) grow() {
 	}
 }
 
-// rewrite writes the whole file, in its place or into its place.
+// rewrite writes the whole file, in place or by a rename.
 func (a *agent) rewrite() {
 	path := a.path
 	if a.r.IntN(2) == 0 {
@@ -109,7 +109,7 @@ func (a *agent) rewrite() {
 	write(a.t, path, a.data())
 }
 
-// step does one thing.
+// step changes the file once.
 func (a *agent) step() {
 	if len(a.lines) < 3 || a.calm {
 		a.grow()
@@ -117,21 +117,21 @@ func (a *agent) step() {
 	}
 	at := a.r.IntN(len(a.lines))
 	switch a.r.IntN(16) {
-	case 0: // a line changes, and keeps its length or not
+	case 0: // change a line
 		old := a.lines[at]
 		from := string("xyz"[a.r.IntN(3)])
 		a.lines[at] = strings.Replace(old, `"content":"`+from, `"content":"`+string("xyz"[a.r.IntN(3)])+strings.Repeat("!", a.r.IntN(2)), 1)
 		a.rewrite()
-	case 1: // the end is cut off
+	case 1: // truncate
 		at = len(a.lines) - 1 - a.r.IntN(3)
 		a.lines, a.ids = a.lines[:max(1, at)], a.ids[:max(1, at)]
 		if err := os.Truncate(a.path, int64(len(a.data()))); err != nil {
 			a.t.Fatal(err)
 		}
-	case 2: // a line goes
+	case 2: // remove a line
 		a.lines, a.ids = slices.Delete(a.lines, at, at+1), slices.Delete(a.ids, at, at+1)
 		a.rewrite()
-	case 3: // the title is written over the old one
+	case 3: // overwrite the title
 		if !a.omp {
 			a.grow()
 			return
@@ -145,7 +145,7 @@ func (a *agent) step() {
 		if _, err := f.WriteAt([]byte(slot(fmt.Sprint("t", a.title))), 0); err != nil {
 			a.t.Fatal(err)
 		}
-	case 4: // gone, and there again
+	case 4: // remove and restore
 		if err := os.Remove(a.path); err != nil {
 			a.t.Fatal(err)
 		}
@@ -153,13 +153,13 @@ func (a *agent) step() {
 			a.next()
 		}
 		write(a.t, a.path, a.data())
-	case 5: // it gets another name
+	case 5: // rename
 		to := filepath.Join(filepath.Dir(a.path), fmt.Sprintf("n%d.jsonl", a.n))
 		if err := os.Rename(a.path, to); err != nil {
 			a.t.Fatal(err)
 		}
 		a.path = to
-	case 6: // some lines and a rewrite
+	case 6: // grow and rewrite
 		a.next()
 		a.rewrite()
 	default:
@@ -167,7 +167,7 @@ func (a *agent) step() {
 	}
 }
 
-// check compares what the log has with the file.
+// check compares the log with the file.
 func (a *agent) check(node *api.Client) {
 	a.t.Helper()
 	logged := map[string]string{}
@@ -201,7 +201,7 @@ func (a *agent) check(node *api.Client) {
 		a.t.Errorf("from entry %d on the file has %v, the log has %v", at, near(a.ids), near(order))
 	}
 	if at := headAt(a.t, node, core.MainHead); len(a.ids) > 0 && at != a.ids[len(a.ids)-1] {
-		a.t.Errorf("main stands at %s, the file ends with %s", at, a.ids[len(a.ids)-1])
+		a.t.Errorf("main points to %s, the file ends with %s", at, a.ids[len(a.ids)-1])
 	}
 	if a.omp {
 		first, _, _ := bytes.Cut(exported(a.t, node, sessionID), []byte("\n"))
@@ -211,10 +211,10 @@ func (a *agent) check(node *api.Client) {
 	}
 }
 
-// Whatever an agent does to its file, the log has what the file has, line by
-// line, while the follower is stopped and begun anew, its memory lags, the node is
-// away, answers are lost and requests arrive late, with claims that come and go and without.
-func TestTheLogHasWhatTheFileHas(t *testing.T) {
+// An agent changes its file at random while the follower is restarted, its state
+// lags, the node is away, answers are lost and requests are delayed, with and
+// without claims. In the end the log has every line of the file.
+func TestRandomAgentEndsUpInTheLog(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct{ omp, claims bool }{
 		"pi": {}, "omp": {omp: true}, "pi, claiming": {claims: true}, "omp, claiming": {omp: true, claims: true},
@@ -241,7 +241,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 				switch r.IntN(20) {
 				case 0:
 					lags := r.IntN(2) == 0
-					if lags { // what it forgets is no more than what it had just done
+					if lags { // it forgets at most the last change
 						s.line.down.Store(false)
 						s.flush(t)
 					}
@@ -254,7 +254,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 					}
 					s.open(t)
 					stop = s.run(t)
-					if lags { // it learns again what it forgot
+					if lags { // it catches up with what it forgot
 						s.flush(t)
 					}
 				case 1:
@@ -264,7 +264,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 				case 7:
 					s.line.slow.Store(r.Int64N(3))
 				case 3, 4, 5:
-					time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond) // chance, not an order of events
+					time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond) // random timing; the test does not depend on it
 				case 6:
 					s.line.down.Store(false)
 					s.flush(t)
@@ -272,7 +272,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 					a.check(s.node)
 				}
 				if t.Failed() {
-					t.Fatalf("at step %d; told %v", i, s.told.all)
+					t.Fatalf("at step %d; notices: %v", i, s.told.all)
 				}
 			}
 			s.line.down.Store(false)
@@ -292,7 +292,7 @@ func TestTheLogHasWhatTheFileHas(t *testing.T) {
 	}
 }
 
-// forgetSome takes something off the end of the memory, as a crash would.
+// forgetSome truncates the state, as a crash would.
 func (s *setup) forgetSome(t testing.TB, r *rand.Rand) {
 	path := filepath.Join(s.state, "places")
 	info, err := os.Stat(path)
@@ -304,9 +304,8 @@ func (s *setup) forgetSome(t testing.TB, r *rand.Rand) {
 	}
 }
 
-// A follower in a process of its own, killed at random points over a session that
-// grows all the time, brings in each line once.
-func TestAKilledBridgeNeitherLosesNorDoublesALine(t *testing.T) {
+// The follower is killed at random points while the file grows.
+func TestKilledFollowerStoresEachLineOnce(t *testing.T) {
 	t.Parallel()
 	r := dice(t)
 	node := startCluster(t).node(t)
@@ -320,7 +319,7 @@ func TestAKilledBridgeNeitherLosesNorDoublesALine(t *testing.T) {
 	}
 	for a.n < lines {
 		child := exec.Command(os.Args[0], "-test.run=^TestFollowUntilKilled$")
-		child.Env = append(os.Environ(), "BRIDGE_NODE="+node.Base, "BRIDGE_DIR="+dir, "BRIDGE_STATE="+state)
+		child.Env = append(os.Environ(), "FOLLOW_NODE="+node.Base, "FOLLOW_DIR="+dir, "FOLLOW_STATE="+state)
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -328,8 +327,8 @@ func TestAKilledBridgeNeitherLosesNorDoublesALine(t *testing.T) {
 		for upto := a.n + every; a.n < upto; {
 			a.grow()
 		}
-		until(t, "something of it", func() bool { return len(exportedOrNone(t, node)) > had })
-		time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond) // so that it dies anywhere
+		until(t, "more of the file", func() bool { return len(exportedOrNone(t, node)) > had })
+		time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond) // a random point
 		_ = child.Process.Kill()
 		_ = child.Wait()
 	}
@@ -344,7 +343,7 @@ func TestAKilledBridgeNeitherLosesNorDoublesALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := string(exported(t, node, sessionID)); got != a.data() {
-		t.Error("the log is not the file, line for line")
+		t.Error("the log differs from the file")
 	}
 	a.check(node)
 }
@@ -360,12 +359,12 @@ func exportedOrNone(t testing.TB, node *api.Client) []byte {
 
 // TestFollowUntilKilled is the process of the test above.
 func TestFollowUntilKilled(t *testing.T) {
-	base := os.Getenv("BRIDGE_NODE")
+	base := os.Getenv("FOLLOW_NODE")
 	if base == "" {
 		t.Skip("it is run by another test")
 	}
 	b, err := follow.New(follow.Config{
-		Node: &api.Client{Base: base}, Roots: []follow.Root{{Path: os.Getenv("BRIDGE_DIR")}}, State: os.Getenv("BRIDGE_STATE"),
+		Node: &api.Client{Base: base}, Roots: []follow.Root{{Path: os.Getenv("FOLLOW_DIR")}}, State: os.Getenv("FOLLOW_STATE"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ const otherID = "0199aaaa-0000-7000-8000-000000000002"
 
 var otherHeader = strings.Replace(header, sessionID, otherID, 1)
 
-// What cannot be noted in a session that takes nothing any more is that file's
-// affair: it is told once, no node counts as away, and other files go on.
-func TestASessionThatTakesNothingHoldsNoOtherUp(t *testing.T) {
+// A session that accepts nothing is reported once; the node does not count as away,
+// and other files are copied.
+func TestStoppedSessionDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	for name, become := range map[string]string{"a file that holds nothing": "", "a bad line": text(header, said("a", "", "one"), `{"id":"x"}{"id":"y"}`)} {
 		t.Run(name, func(t *testing.T) {
@@ -52,9 +52,9 @@ func TestASessionThatTakesNothingHoldsNoOtherUp(t *testing.T) {
 	}
 }
 
-// A log that was begun anew gets what is in files that nobody touches, also that
-// of a file whose head was elsewhere.
-func TestALogThatWasBegunAnewGetsWhatFilesHave(t *testing.T) {
+// A log that was created again gets the content of unchanged files, also of one whose
+// head pointed elsewhere.
+func TestAuditFillsNewLog(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	data := text(header, said("a", "", "one"), said("b", "a", "two"))
@@ -64,7 +64,7 @@ func TestALogThatWasBegunAnewGetsWhatFilesHave(t *testing.T) {
 		t.Fatal(err)
 	}
 	data = text(header, said("a", "", "1!!"), said("b", "a", "two"))
-	write(t, s.path, data) // it is compared, and no head is where it ends
+	write(t, s.path, data) // a file that no head points to the end of
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(s.path, old, old); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestALogThatWasBegunAnewGetsWhatFilesHave(t *testing.T) {
 	s.inLog(t, data)
 }
 
-// age has the follower, which is closed, remember to have seen all files some
+// age changes the state of the closed follower so that it has seen all files some
 // minutes ago.
 func (s *setup) age(t testing.TB) {
 	t.Helper()
@@ -101,9 +101,8 @@ func (s *setup) age(t testing.TB) {
 	}
 }
 
-// What others amend while a file is compared is not undone: that it changed in
-// both is told.
-func TestWhatOthersAmendMeanwhileIsNotUndone(t *testing.T) {
+// Another writer amends a line while the file is compared.
+func TestConcurrentAmendIsAConflict(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))

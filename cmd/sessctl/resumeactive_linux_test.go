@@ -52,7 +52,7 @@ func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
 	}
 	watched := agent.StoredClaim{Session: testID, Head: "main", Writer: "w0", Follows: true}
 	f, _ := claimedHere(t, "ann", "omp", watched)
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, "", "") // none is left
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, "", "") // no agent runs
 
 	pid := started(t, "omp", t.TempDir())
 	f, asked := claimedHere(t, "ann", "omp", watched)
@@ -62,7 +62,7 @@ func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
 		t.Errorf("stderr lacks %q:\n%s", want, got.err)
 	}
 	if len(asked()) > 0 {
-		t.Errorf("a claim was asked for: %+v", asked())
+		t.Errorf("claims were requested: %+v", asked())
 	}
 }
 
@@ -73,7 +73,7 @@ func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
 	f, asked := claimedHere(t, "sessnode n1", "pi", before)
 	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), exitFenced, "", "ask the holder to end first, or take it over with: sessctl resume --take-over "+testID)
 	if len(asked()) > 0 {
-		t.Errorf("a claim was asked for: %+v", asked())
+		t.Errorf("claims were requested: %+v", asked())
 	}
 	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
 }

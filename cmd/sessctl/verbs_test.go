@@ -226,7 +226,7 @@ func TestResume(t *testing.T) {
 		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
 	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 
-	// Over an older file of the session, in place, with its mode.
+	// Replaces an older file of the session and keeps its mode.
 	_ = os.WriteFile(path, []byte(talk("a")), 0o600)
 	_ = os.Chmod(path, 0o640)
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, path+"\n", "")
@@ -235,7 +235,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
 
-	// Not over one that contradicts the log, and then nobody is fenced.
+	// Does not replace a file that conflicts with the log, and does not fence.
 	other := strings.Replace(talk("a", "b"), `"hi"`, `"ho"`, 1)
 	_ = os.WriteFile(path, []byte(other), 0o600)
 	before := claims.Load()
@@ -258,8 +258,7 @@ next: list its entries with: sessctl entries `+path+`, or keep it under another 
 	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 }
 
-// Lines that the log lacks are brought into it, from the claim.
-func TestResumeBringsInWhatTheLogLacks(t *testing.T) {
+func TestResumeImportsLocalLines(t *testing.T) {
 	t.Parallel()
 	mine := talk("a", "c", "d")
 	all := talk("a", "b") + strings.TrimPrefix(mine, talk("a"))
@@ -294,8 +293,7 @@ func TestResumeBringsInWhatTheLogLacks(t *testing.T) {
 	}
 }
 
-// A dry run says all and does nothing.
-func TestADryRunDoesNothing(t *testing.T) {
+func TestResumeDryRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	f, claims := resumable(t, talk("a"))
 	dir := filepath.Join(t.TempDir(), "new")
@@ -307,24 +305,23 @@ func TestADryRunDoesNothing(t *testing.T) {
 	}
 }
 
-// What a node says is not believed where it would leave the agent's directory.
-func TestResumeStaysInItsDirectory(t *testing.T) {
+func TestResumeRejectsPathsOfTheNode(t *testing.T) {
 	t.Parallel()
 	f, _ := resumable(t, "no session\n")
 	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--head", "evil"), exitInvalid, "", "not a file name")
 }
 
-func TestResumeInTheAgentsOwnPlace(t *testing.T) {
+func TestResumeWritesToTheAgentsDirectory(t *testing.T) {
 	t.Parallel()
 	f, _ := resumable(t, talk("a"))
 	wantResult(t, f.run("resume", testID), 0, filepath.Join(f.home, ".pi/agent/sessions/----", talkFile), "")
 	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_DIR": "~/own"}, "resume", testID), 0, filepath.Join(f.home, "own/sessions/----", talkFile), "")
 	wantResult(t, f.runWith(map[string]string{"PI_CODING_AGENT_SESSION_DIR": "~/flat"}, "resume", testID), 0, filepath.Join(f.home, "flat", talkFile), "")
-	other, _ := resumable(t, "of an agent that is not known here\n") // its place is what the node says
+	other, _ := resumable(t, "of an agent that is not known here\n") // the node names the path
 	wantResult(t, other.run("resume", testID), 0, filepath.Join(other.home, ".pi/agent/sessions/--lab--/talk.jsonl"), "")
 }
 
-func TestAResumeThatBreaksOffLeavesNothing(t *testing.T) {
+func TestResumeLeavesNothingAfterBrokenResponse(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.has([]string{testID})

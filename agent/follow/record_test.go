@@ -9,26 +9,24 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// What a session is told of a file it is told once, also where the answer to that
-// is lost: lines that left, lines that are none, lines that the log does not take.
-func TestWhatASessionIsToldItIsToldOnce(t *testing.T) {
+func TestNotesAreRecordedOnceDespiteLostAnswers(t *testing.T) {
 	t.Parallel()
 	a, b := said("a", "", "one"), said("b", "a", "two")
 	for name, x := range map[string]struct {
 		become []string
 		why    string
 	}{
-		"lines that left":     {[]string{header, a}, "1 line left "},
-		"a line that is none": {[]string{header, a, b, `{"id":"x"}{"id":"y"}`}, "lines of "},
-		"a clash":             {[]string{header, a, said("b", "a", "2!!")}, "1 line of "},
+		"removed lines": {[]string{header, a}, "1 line left "},
+		"a bad line":    {[]string{header, a, b, `{"id":"x"}{"id":"y"}`}, "lines of "},
+		"a conflict":    {[]string{header, a, said("b", "a", "2!!")}, "1 line of "},
 	} {
 		for _, anew := range []bool{false, true} {
-			t.Run(name+map[bool]string{true: ", begun anew"}[anew], func(t *testing.T) {
+			t.Run(name+map[bool]string{true: ", restarted"}[anew], func(t *testing.T) {
 				t.Parallel()
 				s := newSetup(t, startCluster(t).node(t), t.TempDir())
 				write(t, s.path, text(header, a, b))
 				s.flush(t)
-				if strings.HasPrefix(name, "a clash") {
+				if strings.HasPrefix(name, "a conflict") {
 					if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), api.AppendOptions{}); err != nil {
 						t.Fatal(err)
 					}
@@ -46,15 +44,15 @@ func TestWhatASessionIsToldItIsToldOnce(t *testing.T) {
 					}
 				}
 				if n != 1 {
-					t.Errorf("it is told %d times: %q", n, notes(t, s.node, sessionID))
+					t.Errorf("%d notes, want 1: %q", n, notes(t, s.node, sessionID))
 				}
 			})
 		}
 	}
 }
 
-// cutOff flushes until an answer is lost, ends as a process that dies then, and
-// begins anew.
+// cutOff flushes until an answer is lost, ends like a killed process, and opens the
+// follower again.
 func (s *setup) cutOff(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

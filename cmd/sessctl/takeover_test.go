@@ -14,14 +14,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// heldBy has main of testID held by a writer of whom so much is known, and
-// grants what is asked for.
+// heldBy returns a node on which a writer with that life holds main of testID. It
+// grants every claim.
 func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
 	return heldWith(t, mine("w0"), life, "pi")
 }
 
-// heldWith is heldBy with that claim, in a session of that agent's.
+// heldWith is heldBy with that claim, in a session of that agent.
 func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
 	f = newFake(t)
@@ -45,7 +45,7 @@ func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f 
 	return f, func() []api.ClaimRequest { return got }
 }
 
-func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
+func TestResumeRespectsActiveHolder(t *testing.T) {
 	t.Parallel()
 	seen := time.Now().Add(-3 * time.Second)
 	for _, life := range []api.Life{{State: api.LifeAlive, Seen: seen}, {State: api.LifeNew, Seen: seen}} {
@@ -58,18 +58,17 @@ func TestResumeLeavesAHeadToAHolderAtWork(t *testing.T) {
 			}
 		}
 		if len(asked()) > 0 {
-			t.Fatalf("%s: a claim was asked for: %+v", life.State, asked())
+			t.Fatalf("%s: claims were requested: %+v", life.State, asked())
 		}
 		wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
 		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "" {
-			t.Errorf("asked for %+v", q)
+			t.Errorf("requested %+v", q)
 		}
 	}
 }
 
-// What nobody answers for is taken over, but only from the one that was looked
-// at.
-func TestResumeTakesOverFromTheSilent(t *testing.T) {
+// The request names the holder, so that no other one is fenced.
+func TestResumeTakesOverFromSilentHolder(t *testing.T) {
 	t.Parallel()
 	for _, life := range []api.Life{{State: api.LifeSilent, Seen: time.Unix(1, 0)}, {State: "unknown"}} {
 		f, asked := heldBy(t, &life)
@@ -77,13 +76,12 @@ func TestResumeTakesOverFromTheSilent(t *testing.T) {
 		said[life] = "taken over from pi on a-host, "
 		wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, said[life], "")
 		if q := asked(); len(q) != 1 || !q[0].TakeOver || q[0].From != "w0" {
-			t.Errorf("%s: asked for %+v", life.State, q)
+			t.Errorf("%s: requested %+v", life.State, q)
 		}
 	}
 }
 
-// This host's own claim is no reason to ask, unless somebody here works with it.
-func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
+func TestResumeTakesOverOwnClaimUnlessActive(t *testing.T) {
 	t.Parallel()
 	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": exitFenced} {
 		life := api.Life{Seen: time.Now()}
@@ -101,7 +99,7 @@ func TestResumeAgainIsMineUnlessItIsAlive(t *testing.T) {
 
 func TestHeads(t *testing.T) {
 	t.Parallel()
-	f, _ := heldBy(t, &api.Life{State: api.LifeAlive, Seen: time.Now().Add(time.Hour)}) // clocks differ: it is just now, however long this takes
+	f, _ := heldBy(t, &api.Life{State: api.LifeAlive, Seen: time.Now().Add(time.Hour)}) // in the future: shown as 0s ago, however long the test takes
 	wantResult(t, f.run("heads", testID), 0, `HEAD  AT    APART  HELD BY                           TYPE     TEXT
 main  e1    -      pi on a-host, alive, seen 0s ago  message  user: hi␛
 side  none  +2 -1  -                                 -`, "")
@@ -125,9 +123,7 @@ writer  ann␛  none  2001-01-01  silent since 2001-02-03  s-1@main
 	wantResult(t, f.run("ps", "-o", "json"), 0, `[{"id":"n-1","agent":"n1"`, "")
 }
 
-// A claim that is held in the foreground is told of, ends when it was lost, and
-// says to whom.
-func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
+func TestClaimHoldEndsWhenFenced(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	told, tellOnce := make(chan struct{}), sync.Once{}
@@ -137,7 +133,7 @@ func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/heads", func(w http.ResponseWriter, _ *http.Request) {
-		<-told // taken over only then
+		<-told // taken over after the announcement
 		_ = json.NewEncoder(w).Encode(api.Heads{Session: testID, Heads: []api.HeadInfo{{Head: "main", Claim: mine("w0")}}})
 	})
 	f.mux.HandleFunc("DELETE /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) { left.Store(true); w.WriteHeader(http.StatusNoContent) })
@@ -145,21 +141,20 @@ func TestClaimHoldEndsWhenItIsFenced(t *testing.T) {
 	node := &api.Client{Base: f.url}
 	err := a.hold(t.Context(), node, testID, api.Claimed{Claim: *mine("w1"), Head: "main"})
 	if holder := agent.HolderOf(err); holder == nil || holder.Writer != "w0" {
-		t.Errorf("it ended with %v, want that w0 holds it", err)
+		t.Errorf("hold returned %v, want that w0 holds the head", err)
 	}
 	if !left.Load() {
-		t.Error("nobody was told that it ended")
+		t.Error("the presence was not removed")
 	}
 }
 
-// Where it cannot be told whether a holder is there, it is not taken for gone.
-func TestResumeTakesNothingWhilePresenceCannotBeTold(t *testing.T) {
+func TestResumeRespectsHolderOfUnknownState(t *testing.T) {
 	t.Parallel()
 	f, asked := heldBy(t, nil)
 	got := f.run("resume", testID, "--dir", t.TempDir())
 	wantResult(t, got, exitFenced, "", "whether it is active is unknown at present")
 	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
-		t.Errorf("asked for %+v, and said %s", asked(), got.err)
+		t.Errorf("requested %+v, and printed %s", asked(), got.err)
 	}
 	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--take-over"), 0, "who is fenced", "")
 }

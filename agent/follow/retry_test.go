@@ -12,8 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// What no second try mends is told, and not tried for ever.
-func TestTwoNewLinesOfOneIDAreToldOnce(t *testing.T) {
+func TestReportsDuplicateIDOnce(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
@@ -21,16 +20,15 @@ func TestTwoNewLinesOfOneIDAreToldOnce(t *testing.T) {
 	write(t, s.path, text(header, said("x", "", "one"), said("y", "x", "two"), said("y", "x", "three")))
 	s.flush(t)
 	if n := len(notes(t, s.node, sessionID)); n > 1 {
-		t.Errorf("the session has %d notes of the lines that left", n)
+		t.Errorf("%d notes of removed lines", n)
 	}
 	if n := s.told.count(follow.BadFile); n != 1 {
-		t.Errorf("it was told %d times: %v", n, s.told.all)
+		t.Errorf("%d notices: %v", n, s.told.all)
 	}
 }
 
-// Somebody who writes to another head of a session all the time does not keep a
-// file from being brought in.
-func TestAFileIsBroughtInHoweverBusyItsSessionIs(t *testing.T) {
+// Another writer keeps writing to a different head of the session.
+func TestImportsFileOfBusySession(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
@@ -54,16 +52,16 @@ func TestAFileIsBroughtInHoweverBusyItsSessionIs(t *testing.T) {
 	write(t, s.path, text(header, said("a", "", "1!!"), said("b", "a", "two"), said("c", "b", "three")))
 	s.flush(t)
 	if imports == 0 || imports > 5 {
-		t.Errorf("it was sent %d times", imports)
+		t.Errorf("%d imports", imports)
 	}
 	if at := headAt(t, s.node, core.MainHead); at != "c" {
-		t.Errorf("main stands at %s", at)
+		t.Errorf("main points to %s", at)
 	}
 }
 
-// Where a fence cannot be put, for somebody else holds the head, a file that does
-// not change costs nothing.
-func TestAFenceThatIsRefusedIsNotTriedAtEveryLook(t *testing.T) {
+// While another writer holds the head, the fence is rejected. A file that does not
+// change then costs no requests.
+func TestRejectedFenceBacksOff(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
@@ -90,11 +88,11 @@ func TestAFenceThatIsRefusedIsNotTriedAtEveryLook(t *testing.T) {
 		s.flush(t)
 	}
 	if n := moves.Load(); !claimed.Load() || n > 1 {
-		t.Errorf("it was tried %d times to put a fence", n)
+		t.Errorf("%d attempts to fence", n)
 	}
 	before := all.Load()
 	s.flush(t)
 	if n := all.Load() - before; n > 1 {
-		t.Errorf("a look at a file that did not change took %d requests", n)
+		t.Errorf("an unchanged file took %d requests", n)
 	}
 }

@@ -16,8 +16,7 @@ import (
 
 func init() { programs["agent"] = agentDouble }
 
-// agentDouble is an agent that says what reaches it: each signal, and what it
-// is told on its standard input.
+// agentDouble is an agent that prints each signal, and obeys its standard input.
 func agentDouble() {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)

@@ -22,8 +22,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// patience is how long a test waits for what must come.
-const patience = time.Minute
+// waitTimeout bounds how long a test waits.
+const waitTimeout = time.Minute
 
 // A terminal is a pseudo terminal with a program in it.
 type terminal struct {
@@ -35,7 +35,7 @@ type terminal struct {
 	grew  *sync.Cond
 	shown bytes.Buffer
 	ended bool
-	read  int // of what is shown, how much was awaited
+	read  int // how much of shown was matched
 }
 
 // inTerminal starts a program in a terminal of its own, with programs called
@@ -67,7 +67,7 @@ func inTerminal(t *testing.T, name string, args ...string) *terminal {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(term, f) // ends with the terminal
+		_, _ = io.Copy(term, f) // until the terminal is closed
 		term.mu.Lock()
 		defer term.mu.Unlock()
 		term.ended = true
@@ -75,7 +75,7 @@ func inTerminal(t *testing.T, name string, args ...string) *terminal {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = f.Close() // hangs up whatever is left in it
+		_ = f.Close() // hangs up what still runs in it
 		<-done
 	})
 	return term
@@ -95,12 +95,12 @@ func (x *terminal) types(keys string) {
 	}
 }
 
-// shows waits until the terminal shows what matches, behind what was awaited
-// before, and returns its groups.
+// shows waits until the terminal shows a match after the previous one, and returns
+// its groups.
 func (x *terminal) shows(pattern string) []string {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	over := time.AfterFunc(patience, func() {
+	over := time.AfterFunc(waitTimeout, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.ended = true
@@ -137,7 +137,7 @@ func (x *terminal) exit() int {
 	return x.cmd.ProcessState.ExitCode()
 }
 
-// said is all that the terminal has shown.
+// said returns everything that the terminal has shown.
 func (x *terminal) said() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -154,7 +154,7 @@ func inSessctl(t *testing.T) (x *terminal, agent int) {
 	return x, pid
 }
 
-func TestWhatIsTypedReachesTheAgentOnceAndSessctlNot(t *testing.T) {
+func TestKeysReachTheAgentOnce(t *testing.T) {
 	t.Parallel()
 	x, _ := inSessctl(t)
 	x.types("\x03") // Ctrl-C
@@ -168,11 +168,11 @@ func TestWhatIsTypedReachesTheAgentOnceAndSessctlNot(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if n := strings.Count(x.said(), "heard"); n != 3 {
-		t.Errorf("three keys were heard %d times:\n%s", n, x.said())
+		t.Errorf("3 keys arrived %d times:\n%s", n, x.said())
 	}
 }
 
-func TestTheAgentHasTheTerminalAndItsSize(t *testing.T) {
+func TestAgentHasTheTerminalAndItsSize(t *testing.T) {
 	t.Parallel()
 	x, _ := inSessctl(t)
 	x.types("size\r")
@@ -184,7 +184,7 @@ func TestTheAgentHasTheTerminalAndItsSize(t *testing.T) {
 	x.shows("size is 132 50")
 }
 
-func TestSignalsToSessctlReachTheAgent(t *testing.T) {
+func TestRunForwardsSignals(t *testing.T) {
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		if signal.Ignored(s) {
@@ -202,7 +202,7 @@ func TestSignalsToSessctlReachTheAgent(t *testing.T) {
 	}
 }
 
-func TestADeathBySignalIsTheExitCodeAndTheTerminalIsAsBefore(t *testing.T) {
+func TestRunRestoresTerminalAfterKill(t *testing.T) {
 	t.Parallel()
 	x, _ := inSessctl(t)
 	before := settings(t, x.pty)
@@ -216,13 +216,12 @@ func TestADeathBySignalIsTheExitCodeAndTheTerminalIsAsBefore(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if settings(t, x.pty) != before {
-		t.Error("the terminal is left as the dead agent had it")
+		t.Error("the terminal has the settings of the killed agent")
 	}
 }
 
-// TestAStoppedAgentGivesTheShellItsTerminal types the key that stops to a shell
-// with jobs, and has the agent stop itself.
-func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
+// Types the stop key in a shell with job control, and makes the agent stop itself.
+func TestStoppedAgentReturnsTerminalToShell(t *testing.T) {
 	t.Parallel()
 	x := inTerminal(t, "sh", "-i")
 	x.types("sessctl run -- agent\r")
@@ -251,9 +250,8 @@ func TestAStoppedAgentGivesTheShellItsTerminal(t *testing.T) {
 	x.shows("it was 42")
 }
 
-// awaitStopped waits until all threads of a process have stopped. The shell is
-// told when sessctl has; what is typed then, a thread of the agent's that waits
-// for input may still take.
+// awaitStopped waits until all threads of a process have stopped. The shell only
+// waits for sessctl; a running thread of the agent could still read the next keys.
 func awaitStopped(t *testing.T, pid string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -269,14 +267,14 @@ func awaitStopped(t *testing.T, pid string) {
 		}
 		return err == nil && len(tasks) > 0
 	}
-	for over := time.Now().Add(patience); !stopped(); time.Sleep(5 * time.Millisecond) {
+	for over := time.Now().Add(waitTimeout); !stopped(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(over) {
 			t.Fatalf("process %s does not stop", pid)
 		}
 	}
 }
 
-func TestWhatCannotBeStartedIsSaidAsAShellSaysIt(t *testing.T) {
+func TestRunExitCodesMatchShells(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	dir := t.TempDir()

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A line that changed in the middle of a file while lines were added at its end is
-// amended, also where the follower ends after it saw only the end.
-func TestALineThatChangedWhileTheFileGrewIsNotForgotten(t *testing.T) {
+// A line changes in the middle of a file while lines are added at its end, and the
+// follower ends after it has seen only the end.
+func TestAmendsLineThatChangedWhileTheFileGrew(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	lines := []string{header}

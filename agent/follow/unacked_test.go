@@ -13,11 +13,11 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A late request is one whose connection breaks while it is on its way: who sent
-// it hears nothing, and it arrives when it is let go.
+// A late is a request whose connection breaks: the sender gets no answer, and the
+// request arrives when arrive is called.
 type late struct {
-	method, path string // of the request, path its end
-	then         func() // what happens once it is on its way
+	method, path string // of the request; path is a suffix
+	then         func() // called after it was sent
 	request      *http.Request
 }
 
@@ -38,7 +38,7 @@ func (x *late) take(r *http.Request) error {
 	return errors.New("the connection broke")
 }
 
-// arrive has the node answer it, and returns how.
+// arrive sends the request to the node, and returns the status.
 func (x *late) arrive(t testing.TB) int {
 	t.Helper()
 	r, err := http.DefaultTransport.RoundTrip(x.request)
@@ -50,14 +50,13 @@ func (x *late) arrive(t testing.TB) int {
 	return r.StatusCode
 }
 
-// What was sent, and arrives when the file is another already, changes nothing
-// any more: whatever it is, whatever became of the file, and also where the
-// follower was begun anew meanwhile.
-func TestWhatArrivesLateChangesNothing(t *testing.T) {
+// A request that arrives after the file has changed again changes nothing, also if
+// the follower was restarted in the meantime.
+func TestDelayedRequestChangesNothing(t *testing.T) {
 	t.Parallel()
 	a, b, c := said("a", "", "one"), said("b", "a", "two"), said("c", "b", "three")
 	for name, x := range map[string]struct {
-		method, path        string // of the request that comes late
+		method, path        string // of the delayed request
 		before, sent, after []string
 	}{
 		"an amendment, and the line is as it was": {http.MethodPatch, "/b", []string{a, b}, []string{a, said("b", "a", "2!!")}, []string{a, b}},
@@ -69,7 +68,7 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 		"a session's beginning":                   {http.MethodPost, "/import", nil, []string{a, b}, []string{a}},
 	} {
 		for _, anew := range []bool{false, true} {
-			t.Run(name+map[bool]string{true: ", begun anew"}[anew], func(t *testing.T) {
+			t.Run(name+map[bool]string{true: ", restarted"}[anew], func(t *testing.T) {
 				t.Parallel()
 				s := newSetup(t, startCluster(t).node(t), t.TempDir())
 				put := func(lines []string) { write(t, s.path, text(append([]string{header}, lines...)...)) }
@@ -83,7 +82,7 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 				slow.then = func() {
 					put(x.after)
 					if anew {
-						cancel() // as if it died now
+						cancel() // as if the process died
 					}
 				}
 				s.line.late.Store(slow)
@@ -103,7 +102,7 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 				s.inLog(t, want)
 				last := strings.Split(x.after[len(x.after)-1], `"`)[7]
 				if at := headAt(t, s.node, core.MainHead); at != last {
-					t.Errorf("main stands at %s, the file ends with %s; it was answered with %d", at, last, status)
+					t.Errorf("main points to %s, the file ends with %s; the status is %d", at, last, status)
 				}
 				add(t, s.path, said("z", last, "on")+"\n")
 				s.flush(t)
@@ -118,9 +117,9 @@ func TestWhatArrivesLateChangesNothing(t *testing.T) {
 	}
 }
 
-// What arrives late at the very moment when the file is brought in as it has
-// become since is part of its history, and no contradiction.
-func TestWhatArrivesAtTheSameTimeContradictsNothing(t *testing.T) {
+// An import that arrives while the later content of the file is imported is part of
+// its history.
+func TestDelayedImportIsNoConflict(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	want := text(header, said("a", "", "one"), said("b", "a", "2!!"))

@@ -14,9 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// A session says that its file is gone, where, and once: also where the answer to
-// that was lost, or the follower was away when it happened or begins anew.
-func TestADeletedFileIsOnRecordOnce(t *testing.T) {
+func TestRecordsRemovedFileOnce(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	data := text(header, said("a", "", "one"))
@@ -35,9 +33,9 @@ func TestADeletedFileIsOnRecordOnce(t *testing.T) {
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
+	until(t, "the notice", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := gone(); n != 1 {
-		t.Errorf("the session says it %d times: %q", n, notes(t, s.node, sessionID))
+		t.Errorf("%d notes, want 1: %q", n, notes(t, s.node, sessionID))
 	}
 	stop()
 	if err := s.Close(); err != nil {
@@ -46,24 +44,23 @@ func TestADeletedFileIsOnRecordOnce(t *testing.T) {
 
 	s.open(t)
 	s.run(t)
-	write(t, s.path, data) // it comes back, goes on, and goes again
+	write(t, s.path, data) // it returns, grows, and is removed again
 	add(t, s.path, said("b", "a", "two")+"\n")
 	until(t, "the line", func() bool { return headAt(t, s.node, "main") == "b" })
 	if n := gone(); n != 1 {
-		t.Errorf("after a new beginning the session says it %d times", n)
+		t.Errorf("after a restart: %d notes", n)
 	}
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told again", func() bool { return s.told.count(follow.FileRemoved) == 2 })
+	until(t, "the second notice", func() bool { return s.told.count(follow.FileRemoved) == 2 })
 	if n := gone(); n != 2 {
-		t.Errorf("of two deletions the session says %q", notes(t, s.node, sessionID))
+		t.Errorf("after two removals the notes are %q", notes(t, s.node, sessionID))
 	}
 	s.inLog(t, data+said("b", "a", "two")+"\n")
 }
 
-// What is deleted while no follower runs is on record when one does.
-func TestAFileThatWentWhileNobodyLookedIsOnRecord(t *testing.T) {
+func TestRecordsFileRemovedWhileNotRunning(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one")))
@@ -76,15 +73,13 @@ func TestAFileThatWentWhileNobodyLookedIsOnRecord(t *testing.T) {
 	}
 	s.open(t)
 	s.run(t)
-	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
+	until(t, "the notice", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
-		t.Errorf("the session says %q", n)
+		t.Errorf("the notes are %q", n)
 	}
 }
 
-// That a file is gone is on record also where others write to its session all the
-// while.
-func TestADeletedFileIsOnRecordAlthoughOthersWrite(t *testing.T) {
+func TestRecordsRemovedFileOfBusySession(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one")))
@@ -106,17 +101,16 @@ func TestADeletedFileIsOnRecordAlthoughOthersWrite(t *testing.T) {
 	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "being told", func() bool { return s.told.count(follow.FileRemoved) == 1 })
+	until(t, "the notice", func() bool { return s.told.count(follow.FileRemoved) == 1 })
 	if n := notes(t, s.node, sessionID); len(n) != 1 || !strings.Contains(n[0], "is gone") {
-		t.Errorf("after %d tries the session says %q", tried, n)
+		t.Errorf("after %d attempts the notes are %q", tried, n)
 	}
 	if s.told.count(follow.Away) > 0 {
 		t.Error(s.told.first(follow.Away))
 	}
 }
 
-// A file whose time lies in the future is brought in as any other.
-func TestAFileFromTheFutureHoldsNothingUp(t *testing.T) {
+func TestFollowsFileModifiedInTheFuture(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	all := text(header, said("a", "", "one"), said("b", "a", "two"))
@@ -130,13 +124,13 @@ func TestAFileFromTheFutureHoldsNothingUp(t *testing.T) {
 	s.flush(t)
 	s.inLog(t, all)
 	if at := headAt(t, s.node, "main"); at != "a" {
-		t.Errorf("main stands at %s", at)
+		t.Errorf("main points to %s", at)
 	}
 }
 
-// Flush ends when its context does, also while a worker waits for a node that takes
-// requests and answers none; and no request waits for ever.
-func TestANodeThatHangsHoldsNoFlushUp(t *testing.T) {
+// Flush ends with its context, also while a worker waits for a node that accepts
+// requests and does not answer; and every request has a deadline.
+func TestFlushEndsWhileNodeHangs(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one")))
@@ -144,7 +138,7 @@ func TestANodeThatHangsHoldsNoFlushUp(t *testing.T) {
 	s.line.hang.Store(true)
 	stop := s.run(t)
 	add(t, s.path, said("b", "a", "two")+"\n")
-	until(t, "a request with an end", func() bool { return s.line.hung.Load() > 0 })
+	until(t, "a request with a deadline", func() bool { return s.line.hung.Load() > 0 })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := s.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
