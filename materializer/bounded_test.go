@@ -39,7 +39,7 @@ func (f forever) tail() int64 {
 	return max(int64(f.minTail), f.size()) + 2*int64(linesARound*(f.line+200)) + 4<<10
 }
 
-// TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten writes to sessions:
+// TestDiskAndMemoryStayBounded writes to sessions:
 // first lines are appended, then lines that are there replaced, for ever. With
 // -long there are 10,000 of them, and some 130,000 records; that needs a -timeout
 // of its own:
@@ -48,7 +48,7 @@ func (f forever) tail() int64 {
 //
 // How often the server flushes is nothing that this is about, so then it does so
 // late: a flush for each record would be most of the time.
-func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
+func TestDiskAndMemoryStayBounded(t *testing.T) {
 	f := forever{
 		sessions: 24, rounds: 8, growing: 3, writers: 8, line: 1500, minTail: 8 << 10,
 		garbage: 50 << 10, cache: 150 << 10, patience: 2 * time.Minute, pause: 5 * time.Millisecond,
@@ -63,9 +63,9 @@ func TestDiskAndMemoryStayBoundedHoweverLongSessionsAreWritten(t *testing.T) {
 	newToil(t, f).goOn(t)
 }
 
-// TestDisksOfAClusterStayBounded is the same of three servers that each have a
+// TestClusterDisksStayBounded is the same of three servers that each have a
 // copy, with fewer sessions.
-func TestDisksOfAClusterStayBounded(t *testing.T) {
+func TestClusterDisksStayBounded(t *testing.T) {
 	t.Parallel()
 	f := forever{
 		sessions: 8, rounds: 4, growing: 2, writers: 4, line: 1500, minTail: 4 << 10,

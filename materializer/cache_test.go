@@ -40,7 +40,7 @@ func (c telling) Done() <-chan struct{} {
 
 // Who asks for a session that others are loading already must not be given what
 // the log had before that.
-func TestWhatIsAskedForFreshIsNoOlderThanTheAsking(t *testing.T) {
+func TestFreshIsNotOlderThanTheCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := r.create(t, "session-one")

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// DefaultGarbage is the default of Config.Garbage.
-	DefaultGarbage = 64 << 20
-	// DefaultGrace is the default of Config.Grace.
-	DefaultGrace = time.Hour
+	// defaultGarbage is the default of Config.Garbage.
+	defaultGarbage = 64 << 20
+	// defaultGrace is the default of Config.Grace.
+	defaultGrace = time.Hour
 	// Old snapshots are collected twice in a grace, within collectMin and
 	// collectMax.
 	collectMin = time.Minute

@@ -164,7 +164,7 @@ func (r *rig) worker(t *testing.T) (*materializer.Materializer, *index.Index) {
 
 // Whatever a materializer has sent when it dies, the next one finds nothing that
 // is to be mended, and leaves one snapshot of each session.
-func TestAMaterializerThatDiesAtAnyStepLeavesNothingToMend(t *testing.T) {
+func TestMaterializerRecoversFromCrashAtAnyStep(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

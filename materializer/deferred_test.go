@@ -33,7 +33,7 @@ func (b *downBucket) Get(ctx context.Context, key string) (io.ReadCloser, error)
 // While the object store is down, the rows of all sessions whose records are in
 // the log go on; those of the others follow when it is back, also through a
 // restart that came meanwhile.
-func TestASessionWhoseBodyIsInAStoreThatIsDownHoldsUpNoOther(t *testing.T) {
+func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	bucket := &downBucket{Bucket: r.bucket}

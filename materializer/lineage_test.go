@@ -11,7 +11,7 @@ import (
 
 // Rows that an older version wrote do not say where a session is from. They are
 // made anew from the log, once.
-func TestRowsOfAnotherFormatAreMadeAnew(t *testing.T) {
+func TestRowsOfOtherVersionAreRebuilt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, stop := r.run(t, materializer.Policy{})

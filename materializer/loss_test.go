@@ -15,7 +15,7 @@ import (
 
 // A shard that comes back empty, in which strict reads have begun to leave
 // barriers where records were.
-func TestRowsOfALostShardAreGoneAndStayGone(t *testing.T) {
+func TestRowsOfLostRecordsAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	policy := materializer.Policy{}
@@ -81,7 +81,7 @@ func sameShard(r *rig, shard int) core.SessionID {
 
 // Rows that were lost with the file they were in come back from the log while the
 // node serves.
-func TestRowsOfADamagedDirectoryComeBack(t *testing.T) {
+func TestRowsOfCorruptDirectoryAreRestored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.run(t, materializer.Policy{})

@@ -28,17 +28,17 @@ type Config struct {
 	// Node is this node's name among those that Members returns.
 	Node string
 	// Members returns the nodes whose materializers run, including this one. It is
-	// called every MembersEvery. If it is nil, this node owns all shards.
+	// called every membersEvery. If it is nil, this node owns all shards.
 	Members func(context.Context) ([]string, error)
 	// Spread is the longest random delay of a checkpoint while the other nodes are
 	// unknown, so that of several nodes that see the same session one is first and
 	// the others find the work done. 0 if there is one node.
 	Spread time.Duration
 	// Garbage is how many bytes of garbage a shard may hold in addition to as many
-	// bytes as are live. With more, it is truncated. 0 for DefaultGarbage, negative
+	// bytes as are live. With more, it is truncated. 0 for defaultGarbage, negative
 	// for never.
 	Garbage int64
-	// Grace is how long a superseded snapshot is kept. 0 for DefaultGrace, negative
+	// Grace is how long a superseded snapshot is kept. 0 for defaultGrace, negative
 	// for ever.
 	Grace time.Duration
 	// Checkpointed is called after each attempt of a checkpoint. It must not block.
@@ -84,8 +84,8 @@ func New(cfg Config) *Materializer {
 	}
 	cfg.Tracer = spans.Or(cfg.Tracer)
 	cfg.Policy = cfg.Policy.withDefaults()
-	cfg.Garbage = cmp.Or(cfg.Garbage, DefaultGarbage)
-	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
+	cfg.Garbage = cmp.Or(cfg.Garbage, defaultGarbage)
+	cfg.Grace = cmp.Or(cfg.Grace, defaultGrace)
 	m := &Materializer{
 		cfg:        cfg,
 		seen:       map[int]Floor{},

@@ -188,7 +188,7 @@ func TestDirectoryHasARowForEverySession(t *testing.T) {
 	})
 }
 
-func TestDirectoryIsThereAfterARestartAndAfterItsLoss(t *testing.T) {
+func TestDirectorySurvivesRestartAndLoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, stop := r.run(t, materializer.Policy{})
@@ -225,7 +225,7 @@ func TestDirectoryIsThereAfterARestartAndAfterItsLoss(t *testing.T) {
 	}
 }
 
-func TestATailThatHasGrownIsSnapshotted(t *testing.T) {
+func TestGrownSessionGetsSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t, materializer.Policy{MinTail: 10 << 10, Idle: time.Hour})
@@ -261,7 +261,7 @@ func rendered(s *engine.Session) (b []byte) {
 	return b
 }
 
-func TestAnIdleSessionIsSnapshottedOnce(t *testing.T) {
+func TestIdleSessionGetsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t, materializer.Policy{Idle: time.Second})
@@ -284,7 +284,7 @@ func TestAnIdleSessionIsSnapshottedOnce(t *testing.T) {
 	})
 }
 
-func TestWhatTheLastRunLeftIsSnapshotted(t *testing.T) {
+func TestSessionsOfLastRunGetSnapshots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, stop := r.run(t, materializer.Policy{Idle: time.Hour})
@@ -304,7 +304,7 @@ func TestWhatTheLastRunLeftIsSnapshotted(t *testing.T) {
 	})
 }
 
-func TestTwoMaterializersWriteTheSameSnapshot(t *testing.T) {
+func TestSnapshotIsTheSameOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, _ := r.run(t, materializer.Policy{Idle: time.Hour})
@@ -333,7 +333,7 @@ func TestTwoMaterializersWriteTheSameSnapshot(t *testing.T) {
 	}
 }
 
-func TestASnapshotLandsWhileAWriterIsBusy(t *testing.T) {
+func TestCheckpointDuringAppends(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, _ := r.run(t, materializer.Policy{Idle: time.Hour, MinTail: 1 << 30})
@@ -377,7 +377,7 @@ func TestASnapshotLandsWhileAWriterIsBusy(t *testing.T) {
 	}
 }
 
-func TestCacheForgetsTheOldestAndKeepsItsBound(t *testing.T) {
+func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i := range 8 {
@@ -405,7 +405,7 @@ func TestCacheForgetsTheOldestAndKeepsItsBound(t *testing.T) {
 	}
 }
 
-func TestASessionThatCannotBeReadStopsNobody(t *testing.T) {
+func TestUnreadableSessionDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	// A record of a dialect that nobody knows, put there by somebody else.
@@ -461,7 +461,7 @@ func TestSnapshotsAreSeekableZstdOfThePlainBytes(t *testing.T) {
 	}
 }
 
-func TestASnapshotIsKnownByHowItIsPackedOrByWhatIsInIt(t *testing.T) {
+func TestSnapshotIsVerifiedByPackedOrPlainDigest(t *testing.T) {
 	t.Parallel()
 	bucket := memblob.New()
 	s := materializer.NewSnapshots(bucket)

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// MembersEvery is how often the active nodes are looked up.
-	MembersEvery = time.Second
+	// membersEvery is how often the active nodes are looked up.
+	membersEvery = time.Second
 	// membersTimeout is how long the active nodes may be unknown before every node owns
 	// all shards.
-	membersTimeout = 4 * MembersEvery
+	membersTimeout = 4 * membersEvery
 )
 
 // share finds out, until ctx ends, which shards this node owns: each shard has one
@@ -25,7 +25,7 @@ func (m *Materializer) share(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	tick := time.NewTicker(MembersEvery)
+	tick := time.NewTicker(membersEvery)
 	defer tick.Stop()
 	known := time.Now()
 	for {

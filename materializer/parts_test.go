@@ -41,7 +41,7 @@ func (g *thrift) whole() { g.written, g.changes, g.since = g.written+g.size, nil
 
 // Snapshots and changes come to at most five times the size of a session, so that
 // with bodies of their own it is six, whatever is appended between truncations.
-func TestASessionThatIsTruncatedForEverIsWrittenInProportion(t *testing.T) {
+func TestTruncatedSessionIsWrittenInProportionToInput(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)
 	const just = mostInline + 1

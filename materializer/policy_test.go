@@ -102,7 +102,7 @@ func (g *growth) look(idle time.Duration) {
 	g.apply(&core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Base: g.st.Pos, Epoch: g.st.Epoch, Body: body})
 }
 
-func TestObjectStorageIsWrittenAtMostSixTimesASessionsSizeHoweverItGrows(t *testing.T) {
+func TestPolicyWritesAtMostSixTimesSessionSize(t *testing.T) {
 	t.Parallel()
 	const idle = time.Hour
 	patterns := map[string]func(*growth){
@@ -188,7 +188,7 @@ func TestObjectStorageIsWrittenAtMostSixTimesASessionsSizeHoweverItGrows(t *test
 
 // Where entries are replaced a session is written to and does not grow: what is
 // written then stays in proportion to what is appended.
-func TestATailOfReplacedEntriesIsSnapshottedAtLast(t *testing.T) {
+func TestReplacedEntriesGetSnapshot(t *testing.T) {
 	t.Parallel()
 	g := newGrowth(t, rand.New(rand.NewPCG(*seed, 1)))
 	g.grow(400<<10, time.Hour)

@@ -35,7 +35,7 @@ func (g *gate) Put(ctx context.Context, key string, src io.Reader, size int64) e
 
 // However many sessions are due while the object store is slow: those that wait for
 // their snapshot take no memory beside the cache, and all get one.
-func TestSessionsThatWaitForTheirSnapshotAreNotHeldInMemory(t *testing.T) {
+func TestQueuedSessionsAreNotHeldInMemory(t *testing.T) {
 	t.Parallel()
 	const sessions, writing = 16, 4
 	g := &gate{Bucket: memblob.New(), opened: make(chan struct{})}

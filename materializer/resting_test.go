@@ -81,7 +81,7 @@ func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size 
 
 // A large session gets a line, and then the front of its shard goes, again and
 // again: what is put into the bucket stays in proportion to the session.
-func TestALineForEachTruncationOfALargeSessionIsNotWrittenManyTimes(t *testing.T) {
+func TestLargeSessionIsNotRewrittenForEachTruncation(t *testing.T) {
 	t.Parallel()
 	counted := &countingBucket{Bucket: memblob.New()}
 	r := newRigOn(t, counted)
@@ -115,7 +115,7 @@ func TestALineForEachTruncationOfALargeSessionIsNotWrittenManyTimes(t *testing.T
 
 // Entries that are replaced are changes, too, and cost object storage in proportion to
 // what is sent and to the session.
-func TestASnapshotOfPartsHasWhatWasReplaced(t *testing.T) {
+func TestIncrementalSnapshotHasReplacedLines(t *testing.T) {
 	t.Parallel()
 	counted := &countingBucket{Bucket: memblob.New()}
 	r := newRigOn(t, counted)
@@ -181,7 +181,7 @@ func (r *rig) withChange(t *testing.T, m *materializer.Materializer, s *engine.S
 
 // Whichever part is gone or damaged, that is found out, named, and mended where the
 // records are there; and a snapshot that is whole in its place will do.
-func TestEachPartOfASnapshotThatIsHarmedIsNamed(t *testing.T) {
+func TestCorruptPartOfSnapshotIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -242,7 +242,7 @@ func TestEachPartOfASnapshotThatIsHarmedIsNamed(t *testing.T) {
 }
 
 // Parts of the latest snapshot are never old; a change that became part of another is.
-func TestOnlyPartsThatNoSnapshotHasAreDeleted(t *testing.T) {
+func TestCollectKeepsPartsInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -286,7 +286,7 @@ func TestOnlyPartsThatNoSnapshotHasAreDeleted(t *testing.T) {
 
 // A snapshot that is late must not name parts that another has left behind: they
 // may be deleted before it is stored.
-func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindALaterOne(t *testing.T) {
+func TestIncrementalSnapshotIsRefusedAfterLaterSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -331,7 +331,7 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindALaterOne(t *testing.T) 
 }
 
 // A manifest may carry lines: none with those that were redacted is stored.
-func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindARedaction(t *testing.T) {
+func TestIncrementalSnapshotIsRefusedAfterRedaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -363,7 +363,7 @@ func TestASnapshotThatRestsOnAFormerOneIsNotStoredBehindARedaction(t *testing.T)
 }
 
 // Names of parts in a manifest are somebody's words.
-func TestPartsThatASnapshotCannotHaveAreRefused(t *testing.T) {
+func TestInvalidPartsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, _ := r.runAs(t, manual)

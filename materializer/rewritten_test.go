@@ -80,7 +80,7 @@ func (w *rewriting) whole() {
 // Lines that are replaced for ever make no session larger, and each costs something:
 // snapshots and changes come to at most five times the session's size and what was
 // sent together, so that with bodies of their own it is six.
-func TestLinesThatAreReplacedForEverAreWrittenInProportionToWhatIsSent(t *testing.T) {
+func TestReplacedLinesAreWrittenInProportionToInput(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)
 	patterns := map[string]func(rng *rand.Rand, i int, w *rewriting){

@@ -27,7 +27,7 @@ func (t tape) survey() *survey {
 
 func nobody(core.SessionID) bool { return false }
 
-func TestWhatACheckpointCoversIsGarbage(t *testing.T) {
+func TestSurveyCountsCoveredRecordsAsGarbage(t *testing.T) {
 	t.Parallel()
 	var s tape
 	s.put("a", core.KindOpen, 0, 100)
@@ -46,7 +46,7 @@ func TestWhatACheckpointCoversIsGarbage(t *testing.T) {
 // However a shard looks, the plan's figures are right to the byte where no
 // session has many records, a cut frees what it says, takes at least half of the
 // garbage where nobody is in the way, and stores again at most twice what it frees.
-func TestACutFreesAtLeastHalfOfTheGarbageAndStoresLittleAgain(t *testing.T) {
+func TestCutFreesHalfOfGarbageAndRewritesLittle(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -103,7 +103,7 @@ func TestACutFreesAtLeastHalfOfTheGarbageAndStoresLittleAgain(t *testing.T) {
 	}
 }
 
-func TestManyRecordsOfOneSessionCountAsNeededRatherThanAsGarbage(t *testing.T) {
+func TestSurveyOverestimatesLiveBytes(t *testing.T) {
 	t.Parallel()
 	var s tape
 	for range 100_000 {
@@ -120,7 +120,7 @@ func TestManyRecordsOfOneSessionCountAsNeededRatherThanAsGarbage(t *testing.T) {
 	}
 }
 
-func TestACutEndsBeforeASessionThatIsInTheWay(t *testing.T) {
+func TestCutEndsBeforeExcludedSession(t *testing.T) {
 	t.Parallel()
 	var s tape
 	for range 1000 {
@@ -145,7 +145,7 @@ func TestACutEndsBeforeASessionThatIsInTheWay(t *testing.T) {
 	}
 }
 
-func TestEveryShardHasOneOwnerAndKeepsItWhenOthersComeAndGo(t *testing.T) {
+func TestShardOwnersAreStable(t *testing.T) {
 	t.Parallel()
 	members := []string{"n0", "n1", "n2", "n3", "n4"}
 	count := map[string]int{}

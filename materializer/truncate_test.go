@@ -63,7 +63,7 @@ func (r *rig) sound(t *testing.T, d *index.Index, m *materializer.Materializer, 
 	}
 }
 
-func TestAShardHoldsNoMoreGarbageThanIsLiveAndTheAllowance(t *testing.T) {
+func TestGarbageIsBoundedByLiveBytesAndAllowance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -109,7 +109,7 @@ func TestAShardHoldsNoMoreGarbageThanIsLiveAndTheAllowance(t *testing.T) {
 	}
 }
 
-func TestASessionThatCannotBeReadIsNamedAndWhatLiesBeforeItGoes(t *testing.T) {
+func TestTruncationEndsBeforeUnreadableSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -165,7 +165,7 @@ func (r *rig) inShard(t *testing.T, shard int) *engine.Session {
 	}
 }
 
-func TestACheckpointOfTheSameLinesNamesTheSnapshotThatIsThere(t *testing.T) {
+func TestCheckpointOfSameLinesReusesSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -195,7 +195,7 @@ func TestACheckpointOfTheSameLinesNamesTheSnapshotThatIsThere(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{"session-one": rendered(s)})
 }
 
-func TestOnlySnapshotsThatALaterOneTookThePlaceOfAreDeleted(t *testing.T) {
+func TestCollectDeletesOnlySupersededSnapshots(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, d, _ := r.runAs(t, manual)
@@ -253,7 +253,7 @@ func TestOnlySnapshotsThatALaterOneTookThePlaceOfAreDeleted(t *testing.T) {
 
 // Two nodes make the same snapshot, and one of them is late: what the other's
 // checkpoint names is not the late one's to take back, unless it must not be there.
-func TestALateNodeTakesBackOnlyWhatWasRedacted(t *testing.T) {
+func TestDelayedNodeWithdrawsOnlyRedactedSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, redact := range []bool{false, true} {
 		r := newRig(t)
@@ -290,7 +290,7 @@ func TestALateNodeTakesBackOnlyWhatWasRedacted(t *testing.T) {
 
 // A node that is killed while it writes a snapshot cannot take it back when the
 // session is erased meanwhile.
-func TestWhatIsLeftOfAnErasedSessionIsCollected(t *testing.T) {
+func TestSnapshotsOfErasedSessionAreCollected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, _ := r.runAs(t, manual)
@@ -363,7 +363,7 @@ func allPrompts(t *testing.T, d *index.Index) []materializer.Prompt {
 
 // A checkpoint of a past that the log has forgotten is nobody's base, whatever it
 // says: what it covers is not old.
-func TestAStrayCheckpointMakesNoSnapshotOld(t *testing.T) {
+func TestOrphanCheckpointSupersedesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m, _, stop := r.runAs(t, manual)

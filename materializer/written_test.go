@@ -31,10 +31,10 @@ var patterns = map[string]pattern{
 	"anything": func(rng *rand.Rand) (int, int) { return 1 << rng.IntN(17), 1 + rng.IntN(4) },
 }
 
-// TestObjectStorageIsWrittenInProportionByARealMaterializer counts what is put
+// TestMaterializerWritesInProportionToSessionSize counts what is put
 // into the bucket while sessions grow at random and their log is truncated behind
 // them: the policy's arithmetic alone is shown in TestObjectStorageIsWritten….
-func TestObjectStorageIsWrittenInProportionByARealMaterializer(t *testing.T) {
+func TestMaterializerWritesInProportionToSessionSize(t *testing.T) {
 	t.Parallel()
 	seed := flag.Lookup("seed").Value.(flag.Getter).Get().(uint64) // of the policy's tests
 	t.Logf("-seed %d", seed)

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 )
 
-func TestAuditRecordsThatRunOutOfRoomAreNamedBefore(t *testing.T) {
+func TestAuditCapacityIsReported(t *testing.T) {
 	t.Parallel()
 	for used, want := range map[uint64]Level{0: "", 79_999: "", 80_000: Warning, 94_999: Warning, 95_000: Danger, 100_000: Danger} {
 		f := &finder{}
@@ -43,7 +43,7 @@ func (b agedBucket) List(ctx context.Context, prefix string) iter.Seq2[blobstore
 	}
 }
 
-func TestATrashThatNobodyEmptiesIsNamed(t *testing.T) {
+func TestUncollectedTrashIsReported(t *testing.T) {
 	t.Parallel()
 	bucket := memblob.New()
 	blobs := blobstore.New(bucket).WithGrace(time.Hour)

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-func TestStreamsThatSomebodyChangedAreADanger(t *testing.T) {
+func TestChangedStreamSettingsAreDanger(t *testing.T) {
 	t.Parallel()
 	nc, err := embeddedtest.Start(t).Connect()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestStreamsThatSomebodyChangedAreADanger(t *testing.T) {
 	}
 }
 
-func TestADiskThatFillsUpIsNamedBeforeItIsFull(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	t.Parallel()
 	for free, want := range map[int64]Level{50: "", 15: "", 14: Warning, 5: Warning, 4: Danger, 0: Danger} {
 		f := &finder{}
@@ -74,7 +74,7 @@ func TestADiskThatFillsUpIsNamedBeforeItIsFull(t *testing.T) {
 	}
 }
 
-func TestManyFindingsAreNotNamedOneByOne(t *testing.T) {
+func TestFindingsPerCheckAreLimited(t *testing.T) {
 	t.Parallel()
 	f := &finder{check: "listing"}
 	for range mostFindings + 7 {
@@ -86,7 +86,7 @@ func TestManyFindingsAreNotNamedOneByOne(t *testing.T) {
 	}
 }
 
-func TestTheWorstIsWhatIsLeft(t *testing.T) {
+func TestWorstIgnoresRepairedFindings(t *testing.T) {
 	t.Parallel()
 	r := Report{Findings: []Finding{{Level: Danger, Mended: true}, {Level: Note}, {Level: Warning}}}
 	if r.Worst() != Warning {

@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-func TestASnapshotIsThereWhereAllItsPartsAreOrALaterOneIs(t *testing.T) {
+func TestKeptSnapshotIsFoundByPartsOrLaterSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

@@ -209,7 +209,7 @@ func (r *rig) record(t *testing.T, id core.SessionID, kind core.Kind, body strin
 	}
 }
 
-func TestWhatNobodyNamesIsMovedAndAGraceLaterDeleted(t *testing.T) {
+func TestUnreferencedBlobIsTrashedThenDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.imported(t, "session1", textLine("a", "nothing here"))
@@ -244,7 +244,7 @@ func TestWhatNobodyNamesIsMovedAndAGraceLaterDeleted(t *testing.T) {
 }
 
 // Every way for a session to refer to a blob keeps it.
-func TestWhatASessionNamesStays(t *testing.T) {
+func TestReferencedBlobsStay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	image, covered, replaced, foreign := noise(2000), noise(3000), noise(4000), noise(500)
@@ -284,7 +284,7 @@ func TestWhatASessionNamesStays(t *testing.T) {
 	}
 }
 
-func TestAnErasedSessionNamesNothing(t *testing.T) {
+func TestErasedSessionReferencesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	shared, alone := noise(2000), noise(3000)
@@ -301,7 +301,7 @@ func TestAnErasedSessionNamesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNamedAgainIsPutBack(t *testing.T) {
+func TestBlobReferencedAgainIsMovedBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := noise(2000)
@@ -328,7 +328,7 @@ func TestWhatIsNamedAgainIsPutBack(t *testing.T) {
 	}
 }
 
-func TestADryRunChangesNothing(t *testing.T) {
+func TestDryRunChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put(t, noise(10))
@@ -348,7 +348,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsDeletedThatCannotBeRecorded(t *testing.T) {
+func TestDeletionRequiresRecord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ref := r.put(t, noise(10))
@@ -363,7 +363,7 @@ func TestNothingIsDeletedThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-func TestAShorterGraceThanTheWritersIsRefused(t *testing.T) {
+func TestShorterGraceIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	if _, err := r.collectorOn(r.bucket).Run(t.Context(), gc.Request{Apply: true, Grace: grace - 1}); !errors.Is(err, core.ErrInvalid) {
@@ -376,7 +376,7 @@ func TestAShorterGraceThanTheWritersIsRefused(t *testing.T) {
 	}
 }
 
-func TestASessionThatCannotBeReadStopsTheSweep(t *testing.T) {
+func TestUnreadableSessionStopsTheSweep(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(*testing.T, *rig){
 		"a record of an unknown kind": func(t *testing.T, r *rig) { r.record(t, "harmed-session", "anneal", `{}`) },
@@ -432,7 +432,7 @@ func TestASessionThatCannotBeReadStopsTheSweep(t *testing.T) {
 	}
 }
 
-func TestABucketOfAnotherLogIsLeftAlone(t *testing.T) {
+func TestBucketOfAnotherLogIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]string{
 		"a log of another name":              "logs/other/20260101T000000.000000000Z",
@@ -468,7 +468,7 @@ func TestABucketOfAnotherLogIsLeftAlone(t *testing.T) {
 
 // A log that was restored into the bucket of the lost one finds that one's
 // signature there.
-func TestALogThatIsGoneForGoodIsForgottenByWhoSaysSo(t *testing.T) {
+func TestSignatureOfRemovedLogIsRemovedOnRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	c := r.collectorOn(r.bucket)
@@ -501,7 +501,7 @@ func TestALogThatIsGoneForGoodIsForgottenByWhoSaysSo(t *testing.T) {
 	r.apply(t) // nothing is in the way any more
 }
 
-func TestTheReportCountsWhatSharingSaves(t *testing.T) {
+func TestReportCountsSavedBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	shared, single := noise(2000), noise(3000)
@@ -523,7 +523,7 @@ func TestTheReportCountsWhatSharingSaves(t *testing.T) {
 
 // A run that dies at any question to the store leaves every named blob to be
 // read, and the next run finishes the work.
-func TestARunMayDieAtAnyStep(t *testing.T) {
+func TestRunRecoversFromCrashAtAnyStep(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("died")
 	r := newRig(t)

@@ -58,7 +58,7 @@ func (a *answered) some(n int) []blobstore.Ref {
 // Writers put, append, amend, lose and put back while blobs are collected with a
 // tiny grace. No blob that an acknowledged write named is missing at any moment,
 // and garbage goes.
-func TestNoNamedBlobIsEverMissing(t *testing.T) {
+func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 	t.Parallel()
 	from := *seed
 	if from == 0 {

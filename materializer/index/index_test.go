@@ -61,7 +61,7 @@ func onDisk(t *testing.T, path, text string) (in []string) {
 
 // Erased sessions, redacted entries and sessions that are gone leave no text, in
 // the file or beside it.
-func TestWhatIsErasedLeavesNoText(t *testing.T) {
+func TestErasedTextIsOverwritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	x := open(t, path)
@@ -107,7 +107,7 @@ func TestWhatIsErasedLeavesNoText(t *testing.T) {
 
 // Rows are replaced by rows of a higher seq alone, and what was put is known at
 // once, before and after it was written.
-func TestOlderRowsReplaceNothing(t *testing.T) {
+func TestPutIgnoresOlderRows(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
 	x.Put(view("session-1", 5, "five"))
@@ -155,7 +155,7 @@ func TestFloorsAreStoredWithTheirRows(t *testing.T) {
 	_ = x.Close()
 }
 
-func TestAFileOfNoUseIsMadeAnew(t *testing.T) {
+func TestUnusableFileIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
 		"another version": func(t *testing.T, path string) { execSQL(t, path, `PRAGMA user_version = 77`) },
@@ -212,7 +212,7 @@ func execSQL(t *testing.T, path, stmt string) {
 
 // A file that is found damaged at work is made anew, and the shards are said to
 // be lost until each is read again.
-func TestAFileThatIsDamagedAtWorkIsMadeAnew(t *testing.T) {
+func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	x := open(t, path)
@@ -372,7 +372,7 @@ func TestHostileText(t *testing.T) {
 
 // A thousand texts of one second are all found, and a page cut among them loses
 // none.
-func TestManyTextsOfOneSecond(t *testing.T) {
+func TestTextsOfTheSameSecond(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
 	for i := range 40 {
@@ -395,7 +395,7 @@ func TestManyTextsOfOneSecond(t *testing.T) {
 
 // Whoever follows changes is told of each session once, as it is, and of those
 // that are gone.
-func TestChangesTellWhatCameBehindAMark(t *testing.T) {
+func TestChangesContinueAfterMark(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
 	x.Put(view("session-1", 1))
@@ -441,7 +441,7 @@ func TestChangesTellWhatCameBehindAMark(t *testing.T) {
 
 // Of sessions that are gone the last are remembered. Who followed changes further
 // back is told so; everybody else goes on.
-func TestAListOfSessionsThatAreGoneStaysShortAndSaysSo(t *testing.T) {
+func TestRemovedSessionsAreRememberedWithinLimit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
 	x := open(t, path)
@@ -487,7 +487,7 @@ func TestAListOfSessionsThatAreGoneStaysShortAndSaysSo(t *testing.T) {
 }
 
 // What was erased is known as such, and can be told again, or forgotten.
-func TestErasedSessionsAreToldAgainAndForgotten(t *testing.T) {
+func TestErasedListsErasedSessionsUntilForgotten(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
 	x.Put(view("session-1", 1, "one"))

@@ -131,7 +131,7 @@ func searchAll(t testing.TB, x *index.Index, q materializer.SearchQuery) (found 
 
 // What is listed and found is what looking through everything finds, in the same
 // order, whatever page by page; after changes of every kind.
-func TestListingsAndSearchesAreThoseOfANaiveLook(t *testing.T) {
+func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 	t.Parallel()
 	rows, changes, asked := 5_000, 300, 40
 	if *long {
@@ -234,7 +234,7 @@ func (w *world) terms(v *materializer.View) []string {
 
 // Pages are cut where their last row was: whatever changes in between, what
 // stayed is listed once, and none is passed over.
-func TestPagesSurviveRowsThatChangeOrGoAway(t *testing.T) {
+func TestPagingWhileRowsChange(t *testing.T) {
 	t.Parallel()
 	w, x, known := newWorld(newRand(t)), newIndex(t), oracle{}
 	var all []*materializer.View

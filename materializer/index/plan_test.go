@@ -12,7 +12,7 @@ import (
 
 // What is shown of a page is all that is read of rows: which they are is told by
 // an index alone, and where it has the listing's order, nothing is sorted.
-func TestWhatAPageShowsIsToldByAnIndexAlone(t *testing.T) {
+func TestListingsUseCoveringIndexes(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: "main"})
 	if err != nil {

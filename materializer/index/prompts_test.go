@@ -218,7 +218,7 @@ func dbPath(t *testing.T) string {
 }
 
 // OMP-43
-func TestPromptsAreFoundByTheirWords(t *testing.T) {
+func TestPromptsAreFoundByWords(t *testing.T) {
 	t.Parallel()
 	r := newRig()
 	n := r.start(t, dbPath(t))

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestQueriesAreWordsPhrasesAndBeginnings(t *testing.T) {
+func TestParseQuery(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string][]term{
 		"one  two":               {{"one", false}, {"two", false}},
@@ -36,7 +36,7 @@ func TestQueriesAreWordsPhrasesAndBeginnings(t *testing.T) {
 	}
 }
 
-func TestNothingInAQueryIsACommand(t *testing.T) {
+func TestMatchTermsQuotesOperators(t *testing.T) {
 	t.Parallel()
 	terms, err := parseQuery(`NEAR(a OR text:b) say"s" x"*`)
 	if err == nil {

@@ -22,7 +22,7 @@ func allRows(t *testing.T, x *index.Index) (rows []materializer.Row, err error) 
 
 // What is written while all rows are read takes none of them away, nor brings one
 // twice, and reading holds nobody up.
-func TestAllRowsComeOnceByIDHoweverManyAndWhateverIsWrittenMeanwhile(t *testing.T) {
+func TestRowsYieldsEachRowOnce(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
 	const n = 1203 // more than are read at once, and then some

@@ -22,7 +22,7 @@ func randomStandings(rng *rand.Rand, n int) []rank {
 	return ps
 }
 
-func TestARuleKeepsTheLatestOfEachGroup(t *testing.T) {
+func TestRuleKeepsLatestOfEachGroup(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)
 	rng := rand.New(rand.NewPCG(*seed, 7))
@@ -49,7 +49,7 @@ func TestARuleKeepsTheLatestOfEachGroup(t *testing.T) {
 	}
 }
 
-func TestAPlanNamesTheOldestAndSaysThatThereAreMore(t *testing.T) {
+func TestPlanIsLimitedToOldestSessions(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)
 	rng := rand.New(rand.NewPCG(*seed, 8))

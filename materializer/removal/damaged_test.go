@@ -27,7 +27,7 @@ func (p *place) damage(t *testing.T) {
 	}
 }
 
-func TestADamagedSessionIsErasedOnlyByWhoSaysSo(t *testing.T) {
+func TestDamagedSessionIsErasedOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
@@ -53,7 +53,7 @@ func TestADamagedSessionIsErasedOnlyByWhoSaysSo(t *testing.T) {
 
 // Neither a hold that lies in the log nor one that only a checkpoint knows of is
 // lost with what cannot be read.
-func TestADamagedSessionThatIsHeldStays(t *testing.T) {
+func TestDamagedHeldSessionIsNotErased(t *testing.T) {
 	t.Parallel()
 	for _, covered := range []bool{false, true} {
 		p := newPlace(t)
@@ -85,7 +85,7 @@ func TestADamagedSessionThatIsHeldStays(t *testing.T) {
 }
 
 // What a broker may yet forget must not be what a removal rests on.
-func TestNothingGoesBeforeTheBrokersHaveFlushedWhy(t *testing.T) {
+func TestEraseWaitsForFlush(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(context.Context, *Remover) error{
 		"erase": func(ctx context.Context, r *Remover) error {

@@ -36,7 +36,7 @@ func (p *place) rest(t *testing.T, name string) *core.Manifest {
 }
 
 // What is redacted is in no part of a snapshot, and in no manifest.
-func TestARedactionLeavesNoPartOfAnEarlierSnapshot(t *testing.T) {
+func TestRedactRemovesPartsOfEarlierSnapshots(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
@@ -75,7 +75,7 @@ func TestARedactionLeavesNoPartOfAnEarlierSnapshot(t *testing.T) {
 
 // An entry may have been given other words before it is redacted, and those may be the
 // ones that a redaction leaves: then the lines stay as they are, and the parts must go.
-func TestARedactionOfWhatSaysNothingAnyMoreLeavesNoPart(t *testing.T) {
+func TestRepeatedRedactRemovesParts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
@@ -109,7 +109,7 @@ func TestARedactionOfWhatSaysNothingAnyMoreLeavesNoPart(t *testing.T) {
 	}
 }
 
-func TestAnErasureTakesEveryPart(t *testing.T) {
+func TestEraseRemovesAllParts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)

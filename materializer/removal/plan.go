@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// MaxPlan limits the sessions in a plan.
-	MaxPlan = 10_000
+	// maxPlan limits the sessions in a plan.
+	maxPlan = 10_000
 	// maxRules limits the rules of a policy.
 	maxRules = 100
 )
@@ -65,7 +65,7 @@ type Plan struct {
 	Made   time.Time `json:"made"`
 	Policy Policy    `json:"policy"`
 	Items  []Item    `json:"items"`
-	More   bool      `json:"more,omitempty"` // there are more than MaxPlan
+	More   bool      `json:"more,omitempty"` // the policy selects more than the 10,000 sessions of a plan
 }
 
 // An Outcome is what happened to an item: done, or left alone and why.
@@ -103,7 +103,7 @@ func (p *Policy) Check() error {
 
 // Plan returns what p selects now, the sessions first that were not changed for
 // longest. Sessions that are held or claimed stay. The rows are read twice if a
-// rule keeps some. They are not all in memory: only MaxPlan selected sessions, and
+// rule keeps some. They are not all in memory: only maxPlan selected sessions, and
 // the times of the sessions that rules keep.
 func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	if err := p.Check(); err != nil {
@@ -117,7 +117,7 @@ func (r *Remover) Plan(ctx context.Context, p Policy) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	goes := oldest{most: MaxPlan}
+	goes := oldest{most: maxPlan}
 	for row, err := range r.Directory.Rows(ctx) {
 		if err != nil {
 			return nil, err
@@ -268,8 +268,8 @@ func (p *Plan) Check(log string) error {
 		return fmt.Errorf("plan %q was changed since it was made: %w", p.ID, core.ErrInvalid)
 	case p.Log != log:
 		return fmt.Errorf("plan %s is of log %q, this is %q: %w", p.ID, p.Log, log, core.ErrInvalid)
-	case len(p.Items) > MaxPlan:
-		return fmt.Errorf("plan %s has %d sessions, the limit is %d: %w", p.ID, len(p.Items), MaxPlan, core.ErrInvalid)
+	case len(p.Items) > maxPlan:
+		return fmt.Errorf("plan %s has %d sessions, the limit is %d: %w", p.ID, len(p.Items), maxPlan, core.ErrInvalid)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ var ada = core.Notice{By: "ada", Why: "asked for"}
 
 // A process that ends at any step leaves a session that is whole, or one that
 // is erased, and the same again completes it.
-func TestAnErasureThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
+func TestInterruptedEraseIsCompletedByRetry(t *testing.T) {
 	t.Parallel()
 	erase := func(r *Remover) error {
 		_, err := r.Erase(t.Context(), session, ada, How{Now: true})
@@ -179,7 +179,7 @@ func TestAnErasureThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
 	}
 }
 
-func TestARedactionThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
+func TestInterruptedRedactIsCompletedByRetry(t *testing.T) {
 	t.Parallel()
 	redact := func(r *Remover) error {
 		ids := []string{"entry-0", "entry-1", "entry-2", "entry-3", "entry-4", "entry-5"}
@@ -218,7 +218,7 @@ func TestARedactionThatWasKilledIsCompletedByTheSameAgain(t *testing.T) {
 }
 
 // Another node has the session in memory, with all its lines, when it goes.
-func TestALateWriterIsToldByWhomTheSessionWasErased(t *testing.T) {
+func TestDelayedAppendToErasedSessionNamesEraser(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
@@ -245,7 +245,7 @@ func TestALateWriterIsToldByWhomTheSessionWasErased(t *testing.T) {
 	}
 }
 
-func TestALateWriterBringsNoRedactedLineBack(t *testing.T) {
+func TestDelayedAppendDoesNotRestoreRedactedLine(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
@@ -270,7 +270,7 @@ func TestALateWriterBringsNoRedactedLineBack(t *testing.T) {
 	}
 }
 
-func TestASessionIsErasedFromTheTrashWhenItsTimeIsOver(t *testing.T) {
+func TestSessionIsErasedAfterItsTimeInTrash(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t)
