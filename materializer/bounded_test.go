@@ -16,70 +16,70 @@ var (
 	manyOf    = flag.Int("sessions", 10_000, "with -long: how many sessions are written to")
 )
 
-// forever is how much is written, and what may lie there.
-type forever struct {
+// A workload is how much is written to how many sessions, and the allowances.
+type workload struct {
 	sessions, rounds, writers int
-	growing                   int // rounds in which sessions grow; in the others they are rewritten
+	growing                   int // rounds in which sessions grow; in the others lines are replaced
 	line, minTail             int // bytes
 	garbage, cache            int64
-	sync                      time.Duration // how late the server flushes; 0 for not at all
-	patience, pause           time.Duration // for the log to be small again, and between two looks at it
+	sync                      time.Duration // flush interval of the server; 0 flushes before answering
+	timeout, pause            time.Duration // how long the log may take to shrink, and the pause between two checks
 }
 
-// linesARound is how many lines a session gets, or gets anew, in a round.
-const linesARound = 3
+// linesPerRound is how many lines are appended to a session, or replaced in it, per
+// round.
+const linesPerRound = 3
 
 // size is about how large a session becomes.
-func (f forever) size() int64 { return int64(f.growing*linesARound*(f.line+200) + 200) }
+func (f workload) size() int64 { return int64(f.growing*linesPerRound*(f.line+200) + 200) }
 
-// tail is how much a session may have in the log that no snapshot covers: what
-// makes a snapshot due, what comes before it is taken, and what the records take
-// beside their lines, checkpoints among them.
-func (f forever) tail() int64 {
-	return max(int64(f.minTail), f.size()) + 2*int64(linesARound*(f.line+200)) + 4<<10
+// tail is how many bytes of a session may be in the log without a snapshot: what
+// makes a snapshot due, what arrives before it is taken, and the overhead of
+// records.
+func (f workload) tail() int64 {
+	return max(int64(f.minTail), f.size()) + 2*int64(linesPerRound*(f.line+200)) + 4<<10
 }
 
-// TestDiskAndMemoryStayBounded writes to sessions:
-// first lines are appended, then lines that are there replaced, for ever. With
-// -long there are 10,000 of them, and some 130,000 records; that needs a -timeout
-// of its own:
+// TestDiskAndMemoryStayBounded writes to sessions: it appends lines, then replaces
+// lines. With -long there are 10,000 sessions and some 130,000 records, which needs
+// a -timeout:
 //
 //	go test ./materializer -run DiskAndMemory -v -timeout 60m -args -long
 //
-// How often the server flushes is nothing that this is about, so then it does so
-// late: a flush for each record would be most of the time.
+// The server flushes late, because a flush for each record would take most of the
+// time.
 func TestDiskAndMemoryStayBounded(t *testing.T) {
-	f := forever{
+	f := workload{
 		sessions: 24, rounds: 8, growing: 3, writers: 8, line: 1500, minTail: 8 << 10,
-		garbage: 50 << 10, cache: 150 << 10, patience: 2 * time.Minute, pause: 5 * time.Millisecond,
+		garbage: 50 << 10, cache: 150 << 10, timeout: 2 * time.Minute, pause: 5 * time.Millisecond,
 	}
 	if *long {
 		f.sessions, f.rounds, f.writers = *manyOf, *manyTimes, 32
 		f.garbage, f.cache, f.sync = 4<<20, 32<<20, time.Minute
-		f.patience, f.pause = 10*time.Minute, time.Second
+		f.timeout, f.pause = 10*time.Minute, time.Second
 	} else {
 		t.Parallel()
 	}
-	newToil(t, f).goOn(t)
+	newToil(t, f).run(t)
 }
 
-// TestClusterDisksStayBounded is the same of three servers that each have a
-// copy, with fewer sessions.
+// TestClusterDisksStayBounded is the same for three servers that each have a copy,
+// with fewer sessions.
 func TestClusterDisksStayBounded(t *testing.T) {
 	t.Parallel()
-	f := forever{
+	f := workload{
 		sessions: 8, rounds: 4, growing: 2, writers: 4, line: 1500, minTail: 4 << 10,
-		garbage: 16 << 10, cache: 64 << 10, patience: 2 * time.Minute, pause: 5 * time.Millisecond,
+		garbage: 16 << 10, cache: 64 << 10, timeout: 2 * time.Minute, pause: 5 * time.Millisecond,
 	}
 	if *long {
-		f.sessions, f.rounds, f.garbage, f.patience = 200, 12, 100<<10, 2*time.Minute
+		f.sessions, f.rounds, f.garbage, f.timeout = 200, 12, 100<<10, 2*time.Minute
 	}
 	servers := embeddedtest.StartCluster(t, 3)
-	newToilOn(t, f, servers...).goOn(t)
+	newToilOn(t, f, servers...).run(t)
 }
 
-// goOn writes, round by round, and looks what there is after each.
-func (w *toil) goOn(t *testing.T) {
+// run writes round by round, and checks the bounds after each.
+func (w *toil) run(t *testing.T) {
 	t.Helper()
 	for round := range w.f.rounds {
 		start := time.Now()
@@ -99,13 +99,13 @@ func (w *toil) goOn(t *testing.T) {
 	}
 }
 
-// settle waits until the log and its files are as small as they have to be, and
-// the cache keeps its bound.
+// settle waits until the log and its files have shrunk, and the cache keeps its
+// limit.
 func (w *toil) settle(t *testing.T, round int) {
 	t.Helper()
-	deadline := time.Now().Add(w.f.patience)
+	deadline := time.Now().Add(w.f.timeout)
 	for {
-		why := w.tooMuch(t)
+		why := w.exceeded(t)
 		if why == "" {
 			return
 		}
@@ -116,15 +116,15 @@ func (w *toil) settle(t *testing.T, round int) {
 	}
 }
 
-// blockSize is the size of a file of JetStream's. What is dropped in the midst of
-// one leaves the disk with the rest of it.
+// blockSize is the size of a file of JetStream. Messages deleted in it take disk
+// space until the file is dropped.
 const blockSize = 8 << 20
 
-// tooMuch says what there is too much of, "" for nothing: each shard has twice
-// what is live and the allowance at most, the files of each server twice what is
-// live, the allowances and a block for each shard, the cache what it was given.
-// And what is live does not grow with what was ever written.
-func (w *toil) tooMuch(t *testing.T) string {
+// exceeded says which bound is exceeded, "" if none: each shard has at most twice
+// its live bytes and the allowance, the files of each server at most twice the live
+// bytes, the allowances and a block for each shard, the cache its limit. Live bytes
+// do not grow with what was ever written.
+func (w *toil) exceeded(t *testing.T) string {
 	t.Helper()
 	w.live, w.held = 0, 0
 	for shard := range w.log.Shards() {
@@ -157,7 +157,7 @@ func (w *toil) tooMuch(t *testing.T) string {
 	return ""
 }
 
-// report says what there is, and how long sessions take to open.
+// report logs sizes, and how long sessions take to open.
 func (w *toil) report(t *testing.T, round int, wrote, settled time.Duration) {
 	t.Helper()
 	if round == 0 {
@@ -174,16 +174,16 @@ func (w *toil) report(t *testing.T, round int, wrote, settled time.Duration) {
 	w.forget(t, round, inUse)
 }
 
-// forget waits until the process has no more in memory than it may: the node, its
-// server and its writers, but not the objects. The server keeps what was read of
-// the log for some seconds, and it was just read from end to end.
+// forget waits until the process uses no more memory than allowed for the node, its
+// server and its writers, without the objects. The server keeps messages that were
+// read for some seconds.
 func (w *toil) forget(t *testing.T, round int, inUse int64) {
 	t.Helper()
 	if !*long {
-		return // others are in the process
+		return // other tests run in the process
 	}
 	most := 2*w.f.cache + heapBeside + int64(w.f.sessions)*heapForEach
-	for deadline := time.Now().Add(w.f.patience); inUse > most; inUse = memory() {
+	for deadline := time.Now().Add(w.f.timeout); inUse > most; inUse = memory() {
 		if time.Now().After(deadline) {
 			t.Fatalf("round %d: %d bytes of memory are in use, %d would do", round, inUse, most)
 		}
@@ -191,7 +191,7 @@ func (w *toil) forget(t *testing.T, round int, inUse int64) {
 	}
 }
 
-// memory is how many bytes of memory the process has in use.
+// memory returns the bytes of memory that the process uses.
 func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -199,9 +199,9 @@ func memory() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a process has in memory beside the sessions that it keeps: fixed (a block of
-// each shard that is written and one that is read, and packers), and for each
-// session that there is (its subject in the server, its row's number).
+// The memory of a process besides its cached sessions: a fixed part (a block of
+// each shard that is written and one that is read, and encoders), and a part per
+// session (its subject in the server, its row's number).
 const (
 	heapBeside  = 96 << 20
 	heapForEach = 4 << 10

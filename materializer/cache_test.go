@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A slowLog tells of its first last record when it is allowed to.
+// A slowLog delays its first answer to Last.
 type slowLog struct {
 	core.Log
 	once         sync.Once
@@ -27,7 +27,7 @@ func (l *slowLog) Last(ctx context.Context, id core.SessionID) (*core.Record, er
 	return r, err
 }
 
-// A telling context tells that somebody waits for it.
+// A telling context calls a function when it is waited for.
 type telling struct {
 	context.Context
 	waits func()
@@ -38,8 +38,8 @@ func (c telling) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// Who asks for a session that others are loading already must not be given what
-// the log had before that.
+// A caller that joins a load of an earlier caller must not get the state before its
+// own call.
 func TestFreshIsNotOlderThanTheCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -54,7 +54,7 @@ func TestFreshIsNotOlderThanTheCall(t *testing.T) {
 	}()
 	<-log.asked
 	add(t, s, 100)
-	// It is answered once both wait for it.
+	// It is answered once both callers wait.
 	got, err := cache.Fresh(telling{t.Context(), sync.OnceFunc(func() { close(log.allow) })}, "session-one")
 	if err := <-early; err != nil {
 		t.Error(err)

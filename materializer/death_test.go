@@ -30,7 +30,7 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A life ends at its nth step: that one, and all behind it, reach nobody.
+// A life ends at its nth step: that step and all later ones have no effect.
 type life struct {
 	left  atomic.Int64
 	steps atomic.Int64
@@ -46,7 +46,8 @@ func (l *life) step() error {
 
 func (l *life) isOver() bool { return l.left.Load() < 0 }
 
-// A mortal connection is that of a process that may die; so is a mortalBucket.
+// A mortalConn is the connection of a process that may die, and a mortalBucket its
+// bucket.
 type mortalConn struct {
 	net.Conn
 	life *life
@@ -109,9 +110,9 @@ func (b *mortalBucket) Delete(ctx context.Context, key string) error {
 	return b.life.step()
 }
 
-// on returns the rig of a process that reaches the server through conn, and waits
-// so long for it.
-func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, patience time.Duration) (*rig, error) {
+// on returns the rig of a process that reaches the server through conn, with these
+// timeouts.
+func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, retry time.Duration) (*rig, error) {
 	t.Helper()
 	r := &rig{conn: conn, bucket: bucket, blobs: blobstore.New(bucket), quiet: slog.New(slog.DiscardHandler)}
 	blobs := materializer.NewBlobs(r.blobs)
@@ -124,14 +125,13 @@ func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, patienc
 	r.snapshots = materializer.NewSnapshots(bucket)
 	r.sessions = engine.NewSessions(engine.Config{
 		Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet,
-		Timeout: timeout, Patience: patience,
+		Timeout: timeout, Patience: retry,
 	})
 	r.cache = materializer.NewCache(r.sessions, 1<<20)
 	return r, nil
 }
 
-// work has a process checkpoint every session, truncate the log, and delete old
-// snapshots.
+// work checkpoints every session, truncates the log, and deletes old snapshots.
 func (r *rig) work(ctx context.Context, m *materializer.Materializer, ids []core.SessionID) error {
 	for _, id := range ids {
 		s, err := r.sessions.Open(ctx, id)
@@ -162,8 +162,8 @@ func (r *rig) worker(t *testing.T) (*materializer.Materializer, *index.Index) {
 	return materializer.New(cfg), d
 }
 
-// Whatever a materializer has sent when it dies, the next one finds nothing that
-// is to be mended, and leaves one snapshot of each session.
+// After a materializer dies at any step, the next one finds nothing to repair, and
+// leaves one snapshot per session.
 func TestMaterializerRecoversFromCrashAtAnyStep(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
@@ -184,7 +184,7 @@ func TestMaterializerRecoversFromCrashAtAnyStep(t *testing.T) {
 	r.file = filepath.Join(t.TempDir(), "index.db")
 	cfg := manual
 	cfg.Garbage = 1 << 10
-	m, d, _ := r.runAs(t, cfg) // a node that lives on
+	m, d, _ := r.runAs(t, cfg) // a node that stays alive
 	var open []*engine.Session
 	var ids []core.SessionID
 	for i := range 3 {
@@ -197,7 +197,7 @@ func TestMaterializerRecoversFromCrashAtAnyStep(t *testing.T) {
 	}
 	deaths := 0
 	for n := int64(1); ; n += stride {
-		for _, s := range open { // garbage, once there are checkpoints
+		for _, s := range open { // garbage, after the checkpoints
 			for range 3 {
 				add(t, s, 500)
 			}
@@ -246,8 +246,7 @@ func TestMaterializerRecoversFromCrashAtAnyStep(t *testing.T) {
 	t.Logf("died %d times", deaths)
 }
 
-// healthy has a doctor look at all that a materializer leaves behind: it finds
-// nothing to mend.
+// healthy fails the test if a doctor finds something to repair.
 func (r *rig) healthy(t *testing.T, d *index.Index, m *materializer.Materializer) {
 	t.Helper()
 	fine := func(context.Context) error { return nil }
@@ -263,14 +262,14 @@ func (r *rig) healthy(t *testing.T, d *index.Index, m *materializer.Materializer
 	}
 	for _, f := range report.Findings {
 		if f.Check == "durability" || f.Level == doctor.Note {
-			continue // that one server has it all; what goes by itself
+			continue // a single server, or what is cleaned up automatically
 		}
 		t.Errorf("a doctor finds %s: %s %s", f.Check, f.What, f.Detail)
 	}
 }
 
-// mortal runs a process that dies at its nth step at work. It reports false where a
-// busy machine kept it waiting for longer than it waits: then it is no death.
+// mortal runs a process that dies at its nth step. It returns false if the process
+// did not die but timed out on a busy machine.
 func mortal(t *testing.T, url string, bucket blobstore.Bucket, l *life, n int64, ids []core.SessionID) bool {
 	t.Helper()
 	conn, err := nats.Connect(url, nats.SetCustomDialer(mortalDialer{l}), nats.NoReconnect(), nats.ReconnectBufSize(-1),
@@ -279,7 +278,7 @@ func mortal(t *testing.T, url string, bucket blobstore.Bucket, l *life, n int64,
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	r, err := on(t, conn, &mortalBucket{bucket, l}, time.Second, 200*time.Millisecond) // the dead wait for nobody
+	r, err := on(t, conn, &mortalBucket{bucket, l}, time.Second, 200*time.Millisecond) // dead processes do not wait
 	if errors.Is(err, core.ErrUnavailable) {
 		return false
 	}

@@ -30,9 +30,9 @@ func (b *downBucket) Get(ctx context.Context, key string) (io.ReadCloser, error)
 	return b.Bucket.Get(ctx, key)
 }
 
-// While the object store is down, the rows of all sessions whose records are in
-// the log go on; those of the others follow when it is back, also through a
-// restart that came meanwhile.
+// While the object store is down, the rows of sessions that need it are pending and
+// those of all others are made; when it is back, all are made, also after a restart
+// in between.
 func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -55,7 +55,7 @@ func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	big := r.create(t, "session-of-a-large-turn")
 	add(t, big, 10)
 	await(t, "the first row", func() bool { return d.Seq(big.ID()) == 2 })
-	noise := make([]byte, 700<<10) // random, so that it is spilled
+	noise := make([]byte, 700<<10) // random, so that it is stored as a blob
 	for i := range noise {
 		noise[i] = 'a' + byte(rand.N(26))
 	}

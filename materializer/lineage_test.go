@@ -9,8 +9,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// Rows that an older version wrote do not say where a session is from. They are
-// made anew from the log, once.
+// Rows of an older version have no lineage. They are made again from the log, once.
 func TestRowsOfOtherVersionAreRebuilt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -35,7 +34,7 @@ func TestRowsOfOtherVersionAreRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for range 2 { // the second run finds them as they should be
+	for range 2 { // the second run finds them up to date
 		m, d, stop := r.run(t, materializer.Policy{})
 		if err := m.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A shard that comes back empty, in which strict reads have begun to leave
-// barriers where records were.
+// A shard is empty after a restart, and barriers of strict reads are where its
+// records were.
 func TestRowsOfLostRecordsAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -51,7 +51,7 @@ func TestRowsOfLostRecordsAreDropped(t *testing.T) {
 	}
 }
 
-// empty makes a stream anew, without its messages.
+// empty deletes and recreates a stream.
 func (r *rig) empty(t *testing.T, stream string) {
 	t.Helper()
 	js, err := jetstream.New(r.conn)
@@ -79,8 +79,7 @@ func sameShard(r *rig, shard int) core.SessionID {
 	}
 }
 
-// Rows that were lost with the file they were in come back from the log while the
-// node serves.
+// Rows lost with their file are restored from the log while the node serves.
 func TestRowsOfCorruptDirectoryAreRestored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -91,7 +90,8 @@ func TestRowsOfCorruptDirectoryAreRestored(t *testing.T) {
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// The pages move from the write-ahead log into the file, where they are spoilt.
+	// The pages move from the write-ahead log into the file, where they are
+	// corrupted.
 	db, err := sql.Open("sqlite", r.file)
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// A rig is a log with what a materializer needs around it.
+// A rig is a log with the dependencies of a materializer.
 type rig struct {
 	conn      *nats.Conn
 	bucket    blobstore.Bucket
@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	return newRigOn(t, memblob.New())
 }
 
-// newRigOn is newRig with a bucket of the caller's.
+// newRigOn is newRig with a given bucket.
 func newRigOn(t *testing.T, bucket blobstore.Bucket) *rig {
 	t.Helper()
 	conn, err := embeddedtest.Start(t).Connect()
@@ -73,7 +73,7 @@ func (r *rig) run(t *testing.T, p materializer.Policy) (m *materializer.Material
 	return r.runAs(t, materializer.Config{Policy: p})
 }
 
-// runAs is run with more to say.
+// runAs is run with a given configuration.
 func (r *rig) runAs(t *testing.T, cfg materializer.Config) (m *materializer.Materializer, d *index.Index, stop func()) {
 	t.Helper()
 	d, err := index.Open(t.Context(), index.Config{Path: r.file, Log: r.log.Name(), Logger: r.quiet})
@@ -141,16 +141,16 @@ func add(t *testing.T, s *engine.Session, size int) {
 	}
 }
 
-// await waits for what it asks to become true.
+// await waits until ok returns true.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	awaitFor(t, 20*time.Second, what, ok)
 }
 
-// awaitFor is await with more patience.
-func awaitFor(t *testing.T, patience time.Duration, what string, ok func() bool) {
+// awaitFor is await with a longer timeout.
+func awaitFor(t *testing.T, timeout time.Duration, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
@@ -408,7 +408,7 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 func TestUnreadableSessionDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// A record of a dialect that nobody knows, put there by somebody else.
+	// A record of an unknown dialect, written by another program.
 	body := []byte(`{"dialect":"klingon"}` + "\n" + `{"type":"session"}`)
 	rec := &core.Record{Kind: core.KindOpen, Seq: 1, Head: core.MainHead, Writer: "w", Body: body}
 	rec.Chain = core.ChainStart(r.log.Name(), "bad-session").Next(rec)
@@ -489,7 +489,7 @@ func TestSnapshotIsVerifiedByPackedOrPlainDigest(t *testing.T) {
 		return got, checked()
 	}
 
-	// What another version packs is other bytes under the same key.
+	// Another version of the encoder stores other bytes under the same key.
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
 	if err != nil {
 		t.Fatal(err)
@@ -515,13 +515,13 @@ func TestSnapshotIsVerifiedByPackedOrPlainDigest(t *testing.T) {
 	if _, err := load(&short, packed); !errors.Is(err, core.ErrCorrupt) {
 		t.Errorf("bytes that are more: %v", err)
 	}
-	// Read goes by the plain bytes alone.
+	// Read compares the plain bytes only.
 	other := *m
 	other.SHA256 = core.Digest{1}
 	if _, err := s.Read(t.Context(), &other); !errors.Is(err, core.ErrCorrupt) {
 		t.Errorf("plain bytes that are others: %v", err)
 	}
-	// What does not come back is not stored.
+	// What does not unpack to the same bytes is not stored.
 	if err := s.Save(t.Context(), &core.Manifest{Object: "snapshots/x/2", Size: 1}, plain); !errors.Is(err, core.ErrCorrupt) {
 		t.Errorf("saved for a manifest of another size: %v", err)
 	}

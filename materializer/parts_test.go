@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A thrift plays what is written of a session that is truncated all the time: each
-// step, something is appended and a checkpoint must cover it.
+// A thrift simulates what is written of a session that is truncated all the time:
+// after each append a checkpoint must cover it.
 type thrift struct {
 	size, written, since int64
 	changes              []int64
@@ -39,8 +39,8 @@ func (g *thrift) step(n int64) {
 
 func (g *thrift) whole() { g.written, g.changes, g.since = g.written+g.size, nil, 0 }
 
-// Snapshots and changes come to at most five times the size of a session, so that
-// with bodies of their own it is six, whatever is appended between truncations.
+// Snapshots and changes have at most five times the size of a session, and with
+// bodies of their own six times, whatever is appended between truncations.
 func TestTruncatedSessionIsWrittenInProportionToInput(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)

@@ -16,16 +16,16 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of random tests; they print it")
 
-// A growth is a session that is appended to, and what the policy has written of
-// it by then.
+// A growth simulates a session that is appended to, and what the policy writes of
+// it.
 type growth struct {
 	t   *testing.T
 	rng *rand.Rand
 	st  *core.State
 	p   Policy
 	pos core.Pos
-	put int64 // bytes that went to object storage
-	n   int   // snapshots among that
+	put int64 // bytes put into object storage
+	n   int   // snapshots among them
 }
 
 func newGrowth(t *testing.T, rng *rand.Rand) *growth {
@@ -52,8 +52,8 @@ func (g *growth) apply(r *core.Record) {
 	}
 }
 
-// grow appends one line with size bytes that no compression makes smaller, and
-// has the policy look at the session when it was left alone for idle.
+// grow appends one incompressible line of size bytes, and applies the policy as if
+// the session had been idle for that long.
 func (g *growth) grow(size int, idle time.Duration) {
 	noise := make([]byte, size*3/4)
 	for i := range noise {
@@ -72,7 +72,7 @@ func (g *growth) grow(size int, idle time.Duration) {
 	g.look(idle)
 }
 
-// claim has somebody take the head and give it up.
+// claim claims the head and releases it.
 func (g *growth) claim(idle time.Duration) {
 	body, _ := json.Marshal(core.Claim{Agent: "somebody", Host: "somewhere"})
 	g.apply(&core.Record{Kind: core.KindClaim, Head: core.MainHead, Epoch: g.st.Epoch + 1, Body: body})
@@ -80,7 +80,7 @@ func (g *growth) claim(idle time.Duration) {
 	g.look(idle)
 }
 
-// look writes a snapshot where one is due, as the materializer does.
+// look writes a snapshot if one is due, as the materializer does.
 func (g *growth) look(idle time.Duration) {
 	if !g.p.due(g.st, idle) {
 		return
@@ -186,8 +186,8 @@ func TestPolicyWritesAtMostSixTimesSessionSize(t *testing.T) {
 	}
 }
 
-// Where entries are replaced a session is written to and does not grow: what is
-// written then stays in proportion to what is appended.
+// A session whose entries are replaced does not grow: what is written then is
+// proportional to what is appended.
 func TestReplacedEntriesGetSnapshot(t *testing.T) {
 	t.Parallel()
 	g := newGrowth(t, rand.New(rand.NewPCG(*seed, 1)))

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A gate lets no object in before it is opened.
+// A gate blocks all puts until it is opened.
 type gate struct {
 	blobstore.Bucket
 	opened chan struct{}
@@ -33,8 +33,8 @@ func (g *gate) Put(ctx context.Context, key string, src io.Reader, size int64) e
 	}
 }
 
-// However many sessions are due while the object store is slow: those that wait for
-// their snapshot take no memory beside the cache, and all get one.
+// Sessions that wait for their snapshot while the object store is slow take no
+// memory beyond the cache, and all get one.
 func TestQueuedSessionsAreNotHeldInMemory(t *testing.T) {
 	t.Parallel()
 	const sessions, writing = 16, 4
@@ -54,7 +54,7 @@ func TestQueuedSessionsAreNotHeldInMemory(t *testing.T) {
 		if err := m.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		met, err := r.cache.Get(t.Context(), s.ID()) // the one that was taken in
+		met, err := r.cache.Get(t.Context(), s.ID()) // the session that is followed
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func (b *countingBucket) Put(ctx context.Context, key string, src io.Reader, siz
 	return b.Bucket.Put(ctx, key, src, size)
 }
 
-// front drops all that a shard has now, as the truncator does.
+// front truncates a shard up to its end, as a truncator does.
 func (r *rig) front(t *testing.T, m *materializer.Materializer, shard int) {
 	t.Helper()
 	st, err := r.log.State(t.Context(), shard)
@@ -44,7 +44,7 @@ func (r *rig) front(t *testing.T, m *materializer.Materializer, shard int) {
 	}
 }
 
-// latest is the manifest that a session is read from.
+// latest returns the manifest from which a session is read.
 func (r *rig) latest(t *testing.T, id core.SessionID) *core.Manifest {
 	t.Helper()
 	m, err := r.sessions.Manifest(t.Context(), id)
@@ -54,8 +54,8 @@ func (r *rig) latest(t *testing.T, id core.SessionID) *core.Manifest {
 	return m
 }
 
-// large makes a session of size bytes, of which as much has been written as ever
-// is: nothing is paid for.
+// large creates a session of size bytes for which the policy has written as much as
+// it ever does, so that no whole snapshot is due.
 func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size int) *engine.Session {
 	t.Helper()
 	s := r.create(t, id)
@@ -66,7 +66,7 @@ func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size 
 			t.Fatal(err)
 		}
 	}
-	for range 3 { // the last of them finds that it is not
+	for range 3 { // in the last round it is not due
 		grow(t, rng, s, func(*rand.Rand) (int, int) { return 100, 1 })
 		if _, err := m.Checkpoint(t.Context(), s); err != nil {
 			t.Fatal(err)
@@ -79,8 +79,8 @@ func (r *rig) large(t *testing.T, m *materializer.Materializer, id string, size 
 	return nil
 }
 
-// A large session gets a line, and then the front of its shard goes, again and
-// again: what is put into the bucket stays in proportion to the session.
+// A large session gets a line, and the front of its shard is truncated, repeatedly:
+// what is put into the bucket is proportional to the session's size.
 func TestLargeSessionIsNotRewrittenForEachTruncation(t *testing.T) {
 	t.Parallel()
 	counted := &countingBucket{Bucket: memblob.New()}
@@ -113,8 +113,8 @@ func TestLargeSessionIsNotRewrittenForEachTruncation(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(s)})
 }
 
-// Entries that are replaced are changes, too, and cost object storage in proportion to
-// what is sent and to the session.
+// Replaced entries are changes, too: what is put into object storage is
+// proportional to the input and the session's size.
 func TestIncrementalSnapshotHasReplacedLines(t *testing.T) {
 	t.Parallel()
 	counted := &countingBucket{Bucket: memblob.New()}
@@ -155,7 +155,7 @@ func TestIncrementalSnapshotHasReplacedLines(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(s)})
 }
 
-// replacement is another line for e, with that text.
+// replacement returns another line for e, with that text.
 func replacement(e core.Entry, text string) []byte {
 	parent := "null"
 	if e.Parent != "" {
@@ -179,8 +179,8 @@ func (r *rig) withChange(t *testing.T, m *materializer.Materializer, s *engine.S
 	return nil
 }
 
-// Whichever part is gone or damaged, that is found out, named, and mended where the
-// records are there; and a snapshot that is whole in its place will do.
+// A missing or corrupt part is detected, reported, and repaired if the records
+// exist. A whole snapshot in its place serves as well.
 func TestCorruptPartOfSnapshotIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -227,7 +227,7 @@ func TestCorruptPartOfSnapshotIsReported(t *testing.T) {
 		}
 		put(object)
 	}
-	// The records since are there: the next snapshot rests on nothing that is gone.
+	// The later records exist: the next snapshot does not rest on the missing part.
 	if err := r.bucket.Delete(t.Context(), latest.Parts[0].Object); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,8 @@ func TestCorruptPartOfSnapshotIsReported(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(s)})
 }
 
-// Parts of the latest snapshot are never old; a change that became part of another is.
+// Parts of the latest snapshot are kept. A change that was merged into another is
+// not.
 func TestCollectKeepsPartsInUse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -254,7 +255,7 @@ func TestCollectKeepsPartsInUse(t *testing.T) {
 		if err := r.bucket.Put(t.Context(), dead, bytes.NewReader(nil), 0); err != nil {
 			t.Fatal(err)
 		}
-		later := materializer.SnapshotKey("main", s.ID(), latest.Seq+99, core.Digest{1}) // has every other one looked at
+		later := materializer.SnapshotKey("main", s.ID(), latest.Seq+99, core.Digest{1}) // so that every other snapshot is checked
 		if err := r.bucket.Put(t.Context(), later, bytes.NewReader(nil), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -284,8 +285,8 @@ func TestCollectKeepsPartsInUse(t *testing.T) {
 	}
 }
 
-// A snapshot that is late must not name parts that another has left behind: they
-// may be deleted before it is stored.
+// A delayed snapshot must not name parts that another one has superseded: they may
+// be deleted before it is stored.
 func TestIncrementalSnapshotIsRefusedAfterLaterSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -330,7 +331,7 @@ func TestIncrementalSnapshotIsRefusedAfterLaterSnapshot(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(late)})
 }
 
-// A manifest may carry lines: none with those that were redacted is stored.
+// A manifest can contain lines: one with redacted lines is not stored.
 func TestIncrementalSnapshotIsRefusedAfterRedaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -362,7 +363,7 @@ func TestIncrementalSnapshotIsRefusedAfterRedaction(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{s.ID(): rendered(late)})
 }
 
-// Names of parts in a manifest are somebody's words.
+// Parts in a manifest are untrusted input.
 func TestInvalidPartsAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

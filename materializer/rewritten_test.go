@@ -5,20 +5,20 @@ import (
 	"testing"
 )
 
-// A rewriting plays what is written of a session whose lines are replaced while the
-// front of its shard is truncated all the time: after each record a checkpoint must
-// cover it.
+// A rewriting simulates what is written of a session whose lines are replaced while
+// the front of its shard is truncated: after each record a checkpoint must cover
+// it.
 type rewriting struct {
 	lines         []int64 // their sizes
 	size, written int64
 	sent          int64 // bytes of all records
 	since         map[int]bool
-	changes       []map[int]bool // which lines each of them has
+	changes       []map[int]bool // which lines each change has
 	sizes         []int64        // of the changes
 }
 
-// newRewriting is a session of that many lines of each bytes, of which as much has
-// been written as the policy ever allows.
+// newRewriting returns a session of that many lines of each bytes, for which the
+// policy has written as much as it ever does.
 func newRewriting(lines int, each int64) *rewriting {
 	w := &rewriting{since: map[int]bool{}}
 	for i := range lines {
@@ -28,7 +28,7 @@ func newRewriting(lines int, each int64) *rewriting {
 	return w
 }
 
-// send stores a line, in the place of what is there.
+// send stores a line in place of an existing one.
 func (w *rewriting) send(line int, size int64) {
 	if line == len(w.lines) {
 		w.lines = append(w.lines, 0)
@@ -39,7 +39,7 @@ func (w *rewriting) send(line int, size int64) {
 	w.since[line] = true
 }
 
-// sum is what a change with those lines takes.
+// sum returns the size of a change with those lines.
 func (w *rewriting) sum(lines map[int]bool) (n int64) {
 	for i := range lines {
 		n += w.lines[i]
@@ -77,9 +77,9 @@ func (w *rewriting) whole() {
 	w.changes, w.sizes, w.since = nil, nil, map[int]bool{}
 }
 
-// Lines that are replaced for ever make no session larger, and each costs something:
-// snapshots and changes come to at most five times the session's size and what was
-// sent together, so that with bodies of their own it is six.
+// Replaced lines do not make a session larger, but each is written: snapshots and
+// changes have at most five times the session's size plus the input, and with
+// bodies of their own six times.
 func TestReplacedLinesAreWrittenInProportionToInput(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)

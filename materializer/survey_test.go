@@ -43,9 +43,9 @@ func TestSurveyCountsCoveredRecordsAsGarbage(t *testing.T) {
 	}
 }
 
-// However a shard looks, the plan's figures are right to the byte where no
-// session has many records, a cut frees what it says, takes at least half of the
-// garbage where nobody is in the way, and stores again at most twice what it frees.
+// For random shards, the plan's numbers are exact if no session has many records; a
+// cut frees what it says, at least half of the garbage if no session is excluded,
+// and rewrites at most twice what it frees.
 func TestCutFreesHalfOfGarbageAndRewritesLittle(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

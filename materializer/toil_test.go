@@ -27,7 +27,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// A counted bucket counts the bytes that are put into it.
+// A counted bucket counts the bytes put into it.
 type counted struct {
 	blobstore.Bucket
 	put atomic.Int64
@@ -38,20 +38,20 @@ func (c *counted) Put(ctx context.Context, key string, src io.Reader, size int64
 	return c.Bucket.Put(ctx, key, src, size)
 }
 
-// A toil is sessions that are written to for ever.
+// A toil writes to sessions for a long time.
 type toil struct {
 	*rig
-	f        forever
+	f        workload
 	servers  []*embedded.Server
 	put      *counted
 	mat      *materializer.Materializer
 	appended atomic.Int64
 
-	live, held, files int64 // bytes, as of when they were looked at last
+	live, held, files int64 // bytes, as of the last check
 }
 
-// newToil is a toil on a server of its own.
-func newToil(t *testing.T, f forever) *toil {
+// newToil returns a toil with a server of its own.
+func newToil(t *testing.T, f workload) *toil {
 	t.Helper()
 	server, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), SyncEvery: f.sync, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -61,8 +61,8 @@ func newToil(t *testing.T, f forever) *toil {
 	return newToilOn(t, f, server)
 }
 
-// newToilOn is a toil whose log has a copy on each of servers.
-func newToilOn(t *testing.T, f forever, servers ...*embedded.Server) *toil {
+// newToilOn returns a toil whose log has a copy on each server.
+func newToilOn(t *testing.T, f workload, servers ...*embedded.Server) *toil {
 	t.Helper()
 	conn, err := servers[0].Connect()
 	if err != nil {
@@ -84,7 +84,7 @@ func newToilOn(t *testing.T, f forever, servers ...*embedded.Server) *toil {
 	return w
 }
 
-// objects is a bucket: on disk where memory is looked at.
+// objects returns a bucket: on disk, if memory is measured.
 func objects(t *testing.T) blobstore.Bucket {
 	t.Helper()
 	if !*long {
@@ -108,7 +108,7 @@ func (w *toil) write(t *testing.T, round int) {
 	}
 }
 
-// each calls f for every session, several at a time.
+// each calls f for every session, several concurrently.
 func (w *toil) each(f func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(w.f.writers)
@@ -133,7 +133,7 @@ func (w *toil) writeOne(t *testing.T, i, round int) error {
 	if err != nil {
 		return err
 	}
-	lines := make([][]byte, linesARound)
+	lines := make([][]byte, linesPerRound)
 	for n := range lines {
 		lines[n] = w.line(fmt.Sprintf("e%d-%d", round%w.f.growing, n))
 	}
@@ -147,9 +147,8 @@ func (w *toil) writeOne(t *testing.T, i, round int) error {
 	return err
 }
 
-// line is an entry of noise, which no compression makes much smaller. It is none
-// of the text that is searched for: what an index of random words costs is nothing
-// that this is about.
+// line returns an entry of noise, which compression makes hardly smaller. The
+// search ignores it, because indexing random words is not measured here.
 func (w *toil) line(id string) []byte {
 	noise := make([]byte, w.f.line*3/4)
 	for i := range noise {
@@ -159,7 +158,7 @@ func (w *toil) line(id string) []byte {
 	return fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":null,"message":{"role":"user","content":"again"},"noise":%q}`, id, base64.StdEncoding.EncodeToString(noise))
 }
 
-// size reads all sessions, and returns how large they are.
+// size reads all sessions, and returns their total size.
 func (w *toil) size(t *testing.T) int64 {
 	t.Helper()
 	var sum atomic.Int64
@@ -191,7 +190,7 @@ func (w *toil) openings(t *testing.T) (p50, p99 time.Duration) {
 	return took[len(took)/2], took[len(took)*99/100]
 }
 
-// onDisk is what the files of the server that has most of them take.
+// onDisk returns the size of the files of the server with the largest ones.
 func (w *toil) onDisk() (most int64) {
 	for _, s := range w.servers {
 		most = max(most, sizeOf(s.Config().Dir))
@@ -206,7 +205,7 @@ func sizeOf(dir string) (size int64) {
 				size += info.Size()
 			}
 		}
-		return nil // files come and go
+		return nil // files appear and disappear
 	})
 	return size
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/sesslog/sesslog/materializer/verify"
 )
 
-// manual is a materializer that does nothing by itself.
+// manual configures a materializer that does nothing on its own.
 var manual = materializer.Config{Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour}, Garbage: 10 << 10, Grace: -1}
 
-// settled truncates a shard until there is nothing to do.
+// settled truncates a shard until there is nothing left to do.
 func settled(t *testing.T, m *materializer.Materializer, shard int) (w materializer.ShardWork) {
 	t.Helper()
 	return settledAt(t, m, shard, manual.Garbage)
@@ -39,8 +39,8 @@ func settledAt(t *testing.T, m *materializer.Materializer, shard int, garbage in
 	return w
 }
 
-// sound fails the test unless every session of the log is read, without a fault,
-// as it is in want.
+// sound fails the test unless every session of the log reads as in want, without
+// faults.
 func (r *rig) sound(t *testing.T, d *index.Index, m *materializer.Materializer, want map[core.SessionID][]byte) {
 	t.Helper()
 	v := &verify.Verifier{Log: r.log, Sessions: r.sessions, Cache: r.cache, Materializer: m, Directory: d, Snapshots: r.snapshots, Blobs: r.blobs}
@@ -104,7 +104,7 @@ func TestGarbageIsBoundedByLiveBytesAndAllowance(t *testing.T) {
 		}
 	}
 	r.sound(t, d, m, want)
-	for _, s := range all { // those that were open all the time go on
+	for _, s := range all { // sessions that were open all the time still work
 		add(t, s, 10)
 	}
 }
@@ -154,7 +154,7 @@ func TestTruncationEndsBeforeUnreadableSession(t *testing.T) {
 	r.sound(t, d, m, map[core.SessionID][]byte{good.ID(): rendered(good)})
 }
 
-// inShard makes a session in a shard.
+// inShard creates a session in a shard.
 func (r *rig) inShard(t *testing.T, shard int) *engine.Session {
 	t.Helper()
 	for i := 0; ; i++ {
@@ -185,7 +185,7 @@ func TestCheckpointOfSameLinesReusesSnapshot(t *testing.T) {
 	if again.Seq <= first.Seq || again.Object != first.Object || again.Written != first.Written {
 		t.Errorf("%+v\nbehind\n%+v", again, first)
 	}
-	// One that is gone is written again.
+	// A missing snapshot is written again.
 	if err := r.bucket.Delete(t.Context(), first.Object); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestCollectDeletesOnlySupersededSnapshots(t *testing.T) {
 	}
 	r.sound(t, d, m, map[core.SessionID][]byte{"session-one": rendered(s)})
 
-	// While the latest cannot be read, the one before it stays.
+	// While the latest snapshot cannot be read, the one before it is kept.
 	add(t, s, 1000)
 	last, err := m.Checkpoint(t.Context(), s)
 	if err != nil {
@@ -251,8 +251,8 @@ func TestCollectDeletesOnlySupersededSnapshots(t *testing.T) {
 	}
 }
 
-// Two nodes make the same snapshot, and one of them is late: what the other's
-// checkpoint names is not the late one's to take back, unless it must not be there.
+// Two nodes write the same snapshot, and one of them is delayed: it does not
+// withdraw what the other's checkpoint names, unless that must not exist.
 func TestDelayedNodeWithdrawsOnlyRedactedSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, redact := range []bool{false, true} {
@@ -288,7 +288,7 @@ func TestDelayedNodeWithdrawsOnlyRedactedSnapshot(t *testing.T) {
 	}
 }
 
-// A node that is killed while it writes a snapshot cannot take it back when the
+// A node that is killed while it writes a snapshot cannot withdraw it when the
 // session is erased meanwhile.
 func TestSnapshotsOfErasedSessionAreCollected(t *testing.T) {
 	t.Parallel()
@@ -325,7 +325,7 @@ func TestRebuildRestoresRowsAndPrompts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for shard := range r.log.Shards() { // rows come from what is left of the log
+	for shard := range r.log.Shards() { // rows must come from what is left of the log
 		settled(t, m, shard)
 	}
 	if err := m.CatchUp(t.Context()); err != nil {
@@ -361,8 +361,7 @@ func allPrompts(t *testing.T, d *index.Index) []materializer.Prompt {
 	return page.Prompts
 }
 
-// A checkpoint of a past that the log has forgotten is nobody's base, whatever it
-// says: what it covers is not old.
+// A checkpoint of lost history supersedes nothing.
 func TestOrphanCheckpointSupersedesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -391,7 +390,7 @@ func TestOrphanCheckpointSupersedesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop() // it would adopt the stray, and have nothing left to keep it all for
+	stop() // it would recover the orphan
 	rec := &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Seq: 51, Writer: "w", Base: last.Pos, Body: body, Chain: core.Chain{1}}
 	if _, err := r.log.Append(t.Context(), "session-one", last.Pos, rec); err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// mostTimes is how many times its final size a session that only grows may cost
-// in object storage: snapshots, and bodies of their own.
+// mostTimes limits what a session that only grows may cost in object storage, in
+// multiples of its final size: snapshots, and bodies of their own.
 const mostTimes = 6
 
-// A pattern is a way to append to a session, a record at a time.
+// A pattern is a way to append to a session, record by record.
 type pattern func(rng *rand.Rand) (size int, lines int)
 
 var patterns = map[string]pattern{
@@ -31,9 +31,9 @@ var patterns = map[string]pattern{
 	"anything": func(rng *rand.Rand) (int, int) { return 1 << rng.IntN(17), 1 + rng.IntN(4) },
 }
 
-// TestMaterializerWritesInProportionToSessionSize counts what is put
-// into the bucket while sessions grow at random and their log is truncated behind
-// them: the policy's arithmetic alone is shown in TestObjectStorageIsWritten….
+// TestMaterializerWritesInProportionToSessionSize counts what is put into the
+// bucket while sessions grow at random and their log is truncated. The policy's
+// arithmetic alone is tested by TestPolicyWritesAtMostSixTimesSessionSize.
 func TestMaterializerWritesInProportionToSessionSize(t *testing.T) {
 	t.Parallel()
 	seed := flag.Lookup("seed").Value.(flag.Getter).Get().(uint64) // of the policy's tests
@@ -99,8 +99,8 @@ func grow(t *testing.T, rng *rand.Rand, s *engine.Session, next pattern) {
 	}
 }
 
-// noise is a text of about size bytes, which compression makes a quarter smaller and
-// no more.
+// noise returns a text of about size bytes that compression reduces by a quarter at
+// most.
 func noise(rng *rand.Rand, size int) string {
 	b := make([]byte, size*3/4)
 	for i := range b {

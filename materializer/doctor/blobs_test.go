@@ -26,7 +26,7 @@ func TestAuditCapacityIsReported(t *testing.T) {
 	}
 }
 
-// An agedBucket says that its objects are older than they are.
+// An agedBucket reports objects as older than they are.
 type agedBucket struct {
 	blobstore.Bucket
 	by time.Duration

@@ -29,7 +29,7 @@ import (
 
 const grace = time.Hour
 
-// A rig is a log with a store and a collector, whose clock can be set ahead.
+// A rig is a log with a store and a collector, whose clock can be advanced.
 type rig struct {
 	bucket    blobstore.Bucket
 	blobs     *blobstore.Blobs
@@ -39,7 +39,7 @@ type rig struct {
 	ahead     time.Duration
 	mu        sync.Mutex
 	deletions []gc.Deletion
-	refuse    error // what Record answers
+	refuse    error // the error of Record
 }
 
 func newRig(t *testing.T) *rig { return newRigOn(t, memblob.New(), grace) }
@@ -111,7 +111,7 @@ func (r *rig) has(t *testing.T, ref blobstore.Ref) bool {
 	return err == nil
 }
 
-// inPlace says whether the blob is where it belongs, and not in the trash.
+// inPlace reports whether the blob exists outside of the trash.
 func (r *rig) inPlace(t *testing.T, ref blobstore.Ref) bool {
 	t.Helper()
 	_, err := r.bucket.Stat(t.Context(), ref.Key())
@@ -144,7 +144,7 @@ func textLine(id, text string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":%q}}`, id, text)
 }
 
-// imported makes a session of lines.
+// imported creates a session of lines.
 func (r *rig) imported(t *testing.T, id string, lines ...string) *engine.Session {
 	t.Helper()
 	raw := []byte(`{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}` + "\n" + strings.Join(lines, "\n") + "\n")
@@ -170,7 +170,7 @@ func appendTo(t *testing.T, s *engine.Session, lines ...string) {
 	}
 }
 
-// checkpoint gives the session a snapshot.
+// checkpoint writes a snapshot of the session.
 func (r *rig) checkpoint(t *testing.T, s *engine.Session) {
 	t.Helper()
 	var d *engine.Draft
@@ -190,7 +190,7 @@ func (r *rig) checkpoint(t *testing.T, s *engine.Session) {
 	}
 }
 
-// record stores a record that no call of stream makes.
+// record stores a record that package engine does not write.
 func (r *rig) record(t *testing.T, id core.SessionID, kind core.Kind, body string) {
 	t.Helper()
 	s, err := r.sessions.Open(t.Context(), id)
@@ -243,7 +243,7 @@ func TestUnreferencedBlobIsTrashedThenDeleted(t *testing.T) {
 	}
 }
 
-// Every way for a session to refer to a blob keeps it.
+// Every way in which a session can reference a blob keeps it.
 func TestReferencedBlobsStay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -311,7 +311,7 @@ func TestBlobReferencedAgainIsMovedBack(t *testing.T) {
 	if r.inPlace(t, ref) {
 		t.Fatal("it was not moved")
 	}
-	// A record that names it without a put, as a copied line does.
+	// A record that references it without storing it, as a copied line does.
 	r.imported(t, "session1", textLine("a", "blob:"+ref.String()))
 	if rep := r.run(t, gc.Request{}); rep.PutBack != (gc.Amount{Blobs: 1, Bytes: 2000}) || r.inPlace(t, ref) {
 		t.Errorf("a dry run: %+v", rep)
@@ -319,7 +319,7 @@ func TestBlobReferencedAgainIsMovedBack(t *testing.T) {
 	if rep := r.apply(t); rep.PutBack != (gc.Amount{Blobs: 1, Bytes: 2000}) || rep.Deleted.Blobs != 0 || !r.inPlace(t, ref) {
 		t.Errorf("%+v", rep)
 	}
-	// The copy has served and goes, and is recorded as the spare that it is.
+	// The copy in the trash is deleted, and recorded as a spare.
 	if rep := r.apply(t); rep.PutBack.Blobs != 0 || rep.Deleted.Blobs != 1 || !r.has(t, ref) {
 		t.Errorf("%+v", rep)
 	}
@@ -466,8 +466,7 @@ func TestBucketOfAnotherLogIsRefused(t *testing.T) {
 	}
 }
 
-// A log that was restored into the bucket of the lost one finds that one's
-// signature there.
+// A log that was restored into the bucket of a lost one finds its signature there.
 func TestSignatureOfRemovedLogIsRemovedOnRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -498,7 +497,7 @@ func TestSignatureOfRemovedLogIsRemovedOnRequest(t *testing.T) {
 	if rep := r.run(t, gc.Request{Apply: true, Gone: []string{alive}}); rep.Moved.Blobs != 1 || r.inPlace(t, garbage) {
 		t.Errorf("%+v", rep)
 	}
-	r.apply(t) // nothing is in the way any more
+	r.apply(t) // nothing prevents it any more
 }
 
 func TestReportCountsSavedBytes(t *testing.T) {
@@ -521,8 +520,8 @@ func TestReportCountsSavedBytes(t *testing.T) {
 	}
 }
 
-// A run that dies at any question to the store leaves every named blob to be
-// read, and the next run finishes the work.
+// After a run dies at any request to the store, every referenced blob can be read,
+// and the next run completes the work.
 func TestRunRecoversFromCrashAtAnyStep(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("died")

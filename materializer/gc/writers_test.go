@@ -22,11 +22,11 @@ var (
 	seed = flag.Uint64("seed", 0, "of what is drawn; 0: one by chance, which is printed")
 )
 
-// shortGrace is about as long as an append takes now and then, so that some have
-// to put their blobs again.
+// shortGrace is about as long as some appends take, so that they must store their
+// blobs again.
 const shortGrace = 300 * time.Millisecond
 
-// answered are the blobs that acknowledged appends named. None may ever be
+// answered are the blobs that acknowledged appends reference. None may ever be
 // missing.
 type answered struct {
 	mu  sync.Mutex
@@ -55,9 +55,9 @@ func (a *answered) some(n int) []blobstore.Ref {
 	return refs
 }
 
-// Writers put, append, amend, lose and put back while blobs are collected with a
-// tiny grace. No blob that an acknowledged write named is missing at any moment,
-// and garbage goes.
+// Writers append, amend, and lose and restore sessions while blobs are collected
+// with a tiny grace. No blob that an acknowledged write references is missing at
+// any moment, and garbage is deleted.
 func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 	t.Parallel()
 	from := *seed
@@ -74,7 +74,7 @@ func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 	var moved, putBack, deleted atomic.Int64
 	var writers, work sync.WaitGroup
 	written := make(chan struct{})
-	// Until all is written, and garbage was both moved and deleted.
+	// Until everything is written, and garbage was moved and deleted.
 	running := func() bool {
 		select {
 		case <-written:
@@ -92,7 +92,7 @@ func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 		})
 	}
 	writers.Go(func() { r.loseAndPutBack(t, losses) })
-	work.Go(func() { // garbage, until somebody names it
+	work.Go(func() { // garbage, until a session references it
 		draw := rand.New(rand.NewPCG(from, 1000))
 		for running() {
 			r.put(t, pool(draw))
@@ -108,13 +108,13 @@ func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 			}
 		}
 	})
-	for range 2 { // at the same time
+	for range 2 { // concurrently
 		work.Go(func() {
 			c := r.collectorOn(r.bucket)
 			for running() {
 				rep, err := c.Run(t.Context(), gc.Request{Apply: true})
-				// A session that was just lost stops the run: it is found gone, or what
-				// was listed of it does not come.
+				// A lost session stops the run: it is not found, or its records do
+				// not arrive.
 				if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnavailable) {
 					continue
 				}
@@ -144,7 +144,7 @@ func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 }
 
 // pool returns one of so many images that most have been garbage for a while when
-// they are named.
+// they are referenced.
 func pool(draw *rand.Rand) []byte { return fmt.Appendf(nil, "%01000d", draw.IntN(300)) }
 
 // write is one write of a writer: an append to a session that many write to, a
@@ -180,7 +180,7 @@ func (r *rig) write(t *testing.T, draw *rand.Rand, acked *answered, name string)
 	time.Sleep(time.Duration(draw.IntN(int(20 * time.Millisecond))))
 }
 
-// inShard returns an id that begins with name and lives in that shard.
+// inShard returns an id in that shard, with name as its prefix.
 func (r *rig) inShard(shard int, name string) string {
 	for n := 0; ; n++ {
 		id := fmt.Sprintf("%s-%d", name, n)
@@ -190,8 +190,8 @@ func (r *rig) inShard(shard int, name string) string {
 	}
 }
 
-// loseAndPutBack has a shard lose all that it has, and the last session there put
-// back. Its image is looked at only while it is named.
+// loseAndPutBack deletes all messages of a shard, and restores the last session in
+// it. Its image is checked only while it is referenced.
 func (r *rig) loseAndPutBack(t *testing.T, losses int) {
 	for i := range losses {
 		name := fmt.Sprintf("lost-%d", i)

@@ -22,7 +22,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// view is a session that says these things, one entry each.
+// view returns a session with an entry for each text.
 func view(id string, seq uint64, texts ...string) materializer.View {
 	v := materializer.View{Dialect: pi, Row: materializer.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: core.Summary{Created: iso(noon), Modified: iso(noon)}}}
 	for i, text := range texts {
@@ -40,7 +40,7 @@ func find(t testing.TB, x *index.Index, text string) (found []string) {
 	return found
 }
 
-// onDisk reports which files beside the index hold text.
+// onDisk returns which files of the index contain text.
 func onDisk(t *testing.T, path, text string) (in []string) {
 	t.Helper()
 	files, err := filepath.Glob(path + "*")
@@ -59,8 +59,8 @@ func onDisk(t *testing.T, path, text string) (in []string) {
 	return in
 }
 
-// Erased sessions, redacted entries and sessions that are gone leave no text, in
-// the file or beside it.
+// Erased and removed sessions and redacted entries leave no text, in the file or
+// beside it.
 func TestErasedTextIsOverwritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
@@ -72,7 +72,7 @@ func TestErasedTextIsOverwritten(t *testing.T) {
 		v.Row.Name = "about " + s
 		x.Put(v)
 	}
-	for i := range 300 { // others, so that there is something to merge with
+	for i := range 300 { // other sessions, so that segments are merged
 		x.Put(view(fmt.Sprintf("other-%04d", i), 1, fmt.Sprintf("something else %d", i)))
 	}
 	x.Sync(t.Context())
@@ -95,7 +95,7 @@ func TestErasedTextIsOverwritten(t *testing.T) {
 		if found := find(t, x, s); len(found) > 0 {
 			t.Errorf("%s is found in %q", s, found)
 		}
-		// The engine keeps words with what they share at the beginning cut off.
+		// FTS5 stores words without their common prefixes.
 		if in := onDisk(t, path, s[1:]); len(in) > 0 {
 			t.Errorf("most of %s is still in %v", s, in)
 		}
@@ -105,8 +105,8 @@ func TestErasedTextIsOverwritten(t *testing.T) {
 	}
 }
 
-// Rows are replaced by rows of a higher seq alone, and what was put is known at
-// once, before and after it was written.
+// A row is only replaced by one of a higher seq, and Seq knows what was put before
+// and after it is written.
 func TestPutIgnoresOlderRows(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
@@ -133,7 +133,7 @@ func TestPutIgnoresOlderRows(t *testing.T) {
 	}
 }
 
-// Floors are on disk with the rows that they speak for, or not at all.
+// Floors are on disk together with the rows that they describe, or not at all.
 func TestFloorsAreStoredWithTheirRows(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
@@ -141,7 +141,7 @@ func TestFloorsAreStoredWithTheirRows(t *testing.T) {
 	floor := materializer.Floor{Pos: 7, Chain: core.Chain{1, 2}}
 	x.Put(view("session-1", 5, "five"))
 	x.SetFloor(3, floor)
-	other := open(t, path) // as another start after a crash would see it
+	other := open(t, path) // as a start after a crash sees it
 	if other.Floor(3) != (materializer.Floor{}) || other.Seq("session-1") != 0 {
 		t.Error("something is there before it was written")
 	}
@@ -210,8 +210,8 @@ func execSQL(t *testing.T, path, stmt string) {
 	}
 }
 
-// A file that is found damaged at work is made anew, and the shards are said to
-// be lost until each is read again.
+// A file found corrupt at runtime is rebuilt, and its shards are lost until each is
+// read again.
 func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
@@ -236,7 +236,7 @@ func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	for range 20 { // until the damage is met
+	for range 20 { // until the corruption is met
 		_, _ = allRows(t, x)
 		_, _ = x.Search(t.Context(), materializer.SearchQuery{Text: "some", Limit: 100})
 		x.Put(view("session-0007", 6, "other"))
@@ -261,12 +261,12 @@ func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 	}
 }
 
-// Of a long entry the beginning is found, of a long session the newest part; and
-// it is the same part whether it came at once or bit by bit.
+// The beginning of a long entry is found, and the newest part of a long session,
+// whether it was put at once or in steps.
 func TestTextIsBounded(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
-	filler := strings.Repeat("filling words ", 280) // nearly an entry's worth
+	filler := strings.Repeat("filling words ", 280) // nearly the limit of an entry
 	var texts []string
 	for i := range 200 {
 		texts = append(texts, fmt.Sprintf("number%d %s", i, filler))
@@ -304,7 +304,7 @@ func TestTextIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever agents write, the index takes it, and finds what can be found.
+// The index accepts arbitrary text from agents, and finds what can be found.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
@@ -315,13 +315,13 @@ func TestHostileText(t *testing.T) {
 	}
 	for i, s := range hostile {
 		v := view(fmt.Sprintf("session-%04d", i), math.MaxInt64, s, s)
-		short := materializer.Clip(s) // as rows have it
+		short := materializer.Clip(s) // as in rows
 		v.Row.Name, v.Row.CWD, v.Row.First, v.Row.Tags = short, short, short, []string{short, short, "same"}
 		v.Row.Created, v.Row.Modified, v.Row.AgentID = s, s, s
 		v.Row.Usage.Cost = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1}[i%5]
 		v.Claims = map[string]core.Claim{s: {Agent: s, Host: s, Writer: s}, core.MainHead: {}}
 		v.Entries = append(v.Entries,
-			core.Entry{Line: []byte(s), ID: s, Time: s}, // no JSON at all
+			core.Entry{Line: []byte(s), ID: s, Time: s}, // not JSON
 			labelEntry(9, s, s, noon),
 			message(10, "user", s, time.Unix(1<<60, 0)), message(11, "user", s, time.Unix(-1<<60, 0)))
 		x.Put(v)
@@ -370,8 +370,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// A thousand texts of one second are all found, and a page cut among them loses
-// none.
+// A thousand texts of the same second are all found, and a page that ends among
+// them loses none.
 func TestTextsOfTheSameSecond(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
@@ -393,8 +393,8 @@ func TestTextsOfTheSameSecond(t *testing.T) {
 	}
 }
 
-// Whoever follows changes is told of each session once, as it is, and of those
-// that are gone.
+// A client that follows changes sees each session once, in its current state, and
+// those that were removed.
 func TestChangesContinueAfterMark(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
@@ -439,8 +439,8 @@ func TestChangesContinueAfterMark(t *testing.T) {
 	}
 }
 
-// Of sessions that are gone the last are remembered. Who followed changes further
-// back is told so; everybody else goes on.
+// Only the last removed sessions are remembered. A client that is further behind
+// gets an error, others continue.
 func TestRemovedSessionsAreRememberedWithinLimit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index.db")
@@ -486,7 +486,7 @@ func TestRemovedSessionsAreRememberedWithinLimit(t *testing.T) {
 	}
 }
 
-// What was erased is known as such, and can be told again, or forgotten.
+// Erased sessions are listed by Erased, can be put again, and can be forgotten.
 func TestErasedListsErasedSessionsUntilForgotten(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)

@@ -23,8 +23,8 @@ var (
 	queries = flag.Int("queries", 400, "measure so many listings and searches of each kind")
 )
 
-// TestFigures prints what a directory of -rows sessions takes, to make and to
-// ask. It asserts nothing about time.
+// TestFigures prints the cost of a directory of -rows sessions: to write and to
+// query. It asserts nothing about time.
 func TestFigures(t *testing.T) {
 	if *rows == 0 {
 		t.Skip("a measurement: go test ./materializer/index -run TestFigures -rows 1000000 -timeout 1h -v")
@@ -97,8 +97,7 @@ func TestFigures(t *testing.T) {
 	t.Logf("memory: %d MiB of Go's heap in use, %d MiB resident", m.HeapInuse>>20, resident())
 }
 
-// readThrough reads a file once, so that what is measured is a node that has been
-// running, not the disk.
+// readThrough reads a file once, to measure a running node and not the disk.
 func readThrough(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -152,8 +151,8 @@ type listKind struct {
 	make func() materializer.Filter
 }
 
-// filters are those that are measured: what people and programs ask for, with
-// values that are there as often as they are in sessions.
+// filters returns the measured filters: typical queries, with values as frequent as
+// in sessions.
 func filters(w *world, some []*materializer.View) []listKind {
 	pick := func() *materializer.View { return some[w.rng.IntN(len(some))] }
 	hour := func(n time.Duration) materializer.Range[time.Time] {
@@ -249,8 +248,8 @@ func searchKinds(w *world, some []*materializer.View) []searchKind {
 	}
 }
 
-// asked is how long queries of a kind took, and how many pages they read that were
-// not in the engine's own cache.
+// asked is how long queries of a kind took, and how many pages they read beyond
+// SQLite's cache.
 type asked struct {
 	times []time.Duration
 	pages []int
@@ -260,8 +259,8 @@ func (a *asked) add(took time.Duration, pages int) {
 	a.times, a.pages = append(a.times, took), append(a.pages, pages)
 }
 
-// report prints how long queries took. The number of pages does not depend on what
-// else the machine does.
+// report prints how long queries took. The number of pages does not depend on the
+// load of the machine.
 func report(t *testing.T, what string, took asked, rows int) {
 	t.Helper()
 	slices.Sort(took.times)
@@ -273,14 +272,14 @@ func report(t *testing.T, what string, took asked, rows int) {
 		what, at(.5), at(.95), at(.99), at(1), took.pages[place(.5)], took.pages[place(.95)], float64(rows)/float64(n))
 }
 
-// pagesRead is how many pages of 4 KiB the process has read from files; 0 where
-// nobody tells.
+// pagesRead returns how many pages of 4 KiB the process has read from files, 0 if
+// unknown.
 func pagesRead() int {
 	read, _ := transferred()
 	return read / 4096
 }
 
-// transferred is how many bytes the process has read from files, and written.
+// transferred returns how many bytes the process has read from files, and written.
 func transferred() (read, written int) {
 	b, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -290,7 +289,7 @@ func transferred() (read, written int) {
 	return read, written
 }
 
-// resident is how much memory the process has, in MiB; 0 where nobody tells.
+// resident returns the process's resident memory in MiB, 0 if unknown.
 func resident() int {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

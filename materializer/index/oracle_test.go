@@ -23,7 +23,7 @@ type hold = session.HeldClaim
 // frequent is a tag of half of the sessions.
 const frequent = "frequent"
 
-// filter makes a filter that some of the sessions pass.
+// filter returns a filter that matches some of the sessions.
 func (w *world) filter(o []*materializer.View) materializer.Filter {
 	some := o[w.rng.IntN(len(o))]
 	f := materializer.Filter{}
@@ -129,8 +129,8 @@ func searchAll(t testing.TB, x *index.Index, q materializer.SearchQuery) (found 
 	}
 }
 
-// What is listed and found is what looking through everything finds, in the same
-// order, whatever page by page; after changes of every kind.
+// After random changes, listings, searches and prompts equal those of a model that
+// looks through everything, page by page and in the same order.
 func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 	t.Parallel()
 	rows, changes, asked := 5_000, 300, 40
@@ -162,7 +162,7 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 			x.Sync(t.Context())
 			continue
 		case 2:
-			x.Put(*all[i]) // an older one, or the same
+			x.Put(*all[i]) // an older or the same one
 		default:
 			if known[id] == nil {
 				continue
@@ -196,6 +196,23 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 			t.Fatalf("%+v:\n%s", f, d)
 		}
 	}
+	for i := range asked {
+		v := all[w.rng.IntN(len(all))]
+		q := materializer.PromptQuery{Text: strings.Fields(v.Row.First)[0] + "*"}
+		switch i % 4 {
+		case 0:
+			q.Text, q.CWD = "", v.Row.CWD
+		case 1:
+			q.Dialect = v.Row.Dialect
+		case 2:
+			q.CWD = v.Row.CWD
+		}
+		want := known.prompts(q)
+		q.Limit = 1 + len(want)/3
+		if d := cmp.Diff(want, promptsAll(t, x, q), cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("%+v:\n%s", q, d)
+		}
+	}
 	for range asked {
 		f := materializer.Filter{}
 		if w.rng.IntN(2) == 0 {
@@ -214,7 +231,24 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 	}
 }
 
-// terms makes a query of what v says.
+func promptsAll(t testing.TB, x *index.Index, q materializer.PromptQuery) (lines []string) {
+	t.Helper()
+	for {
+		page, err := x.Prompts(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		for _, p := range page.Prompts {
+			lines = append(lines, fmt.Sprintf("%s %s %s", p.Session, p.Entry, p.Prompt))
+		}
+		if page.Next == "" {
+			return lines
+		}
+		q.Before = page.Next
+	}
+}
+
+// terms returns a query with words of v.
 func (w *world) terms(v *materializer.View) []string {
 	said := strings.Fields(v.Row.First)
 	var out []string
@@ -232,8 +266,8 @@ func (w *world) terms(v *materializer.View) []string {
 	return out
 }
 
-// Pages are cut where their last row was: whatever changes in between, what
-// stayed is listed once, and none is passed over.
+// A page ends at its last row: rows that stay are listed exactly once, whatever
+// changes between pages.
 func TestPagingWhileRowsChange(t *testing.T) {
 	t.Parallel()
 	w, x, known := newWorld(newRand(t)), newIndex(t), oracle{}

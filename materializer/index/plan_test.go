@@ -10,8 +10,8 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// What is shown of a page is all that is read of rows: which they are is told by
-// an index alone, and where it has the listing's order, nothing is sorted.
+// A listing selects its sessions from an index alone, reads only the rows that it
+// returns, and sorts nothing if the index has its order.
 func TestListingsUseCoveringIndexes(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: "main"})
@@ -45,8 +45,8 @@ func TestListingsUseCoveringIndexes(t *testing.T) {
 	}
 }
 
-// planOf is what the engine says of how it finds the sessions of a page. Nothing
-// is in the file, so a way is always short enough.
+// planOf returns SQLite's query plan. The file is empty, so every access path is
+// short enough.
 func planOf(t *testing.T, x *Index, f materializer.Filter) string {
 	t.Helper()
 	f.Limit = 100

@@ -252,7 +252,7 @@ func TestPromptsAreFoundByWords(t *testing.T) {
 	}
 }
 
-// OMP-43: what is in the store of a prompt.
+// OMP-43: the fields of a prompt.
 func TestPromptFields(t *testing.T) {
 	t.Parallel()
 	r := newRig()

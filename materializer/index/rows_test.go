@@ -20,12 +20,12 @@ func allRows(t *testing.T, x *index.Index) (rows []materializer.Row, err error) 
 	return rows, nil
 }
 
-// What is written while all rows are read takes none of them away, nor brings one
-// twice, and reading holds nobody up.
+// Writes during a scan of all rows neither hide nor duplicate rows, and the scan
+// does not block them.
 func TestRowsYieldsEachRowOnce(t *testing.T) {
 	t.Parallel()
 	x := newIndex(t)
-	const n = 1203 // more than are read at once, and then some
+	const n = 1203 // more than two pages
 	for i := range n {
 		x.Put(view(fmt.Sprintf("session-%04d", i*7%n), 1, "some"))
 	}
@@ -39,7 +39,7 @@ func TestRowsYieldsEachRowOnce(t *testing.T) {
 			t.Fatalf("row %d is of %s, want %s", at, row.ID, want)
 		}
 		if at++; at%400 == 0 {
-			x.Put(view(fmt.Sprintf("session-%04d", at/2), 2, "some")) // one that was met
+			x.Put(view(fmt.Sprintf("session-%04d", at/2), 2, "some")) // one that was yielded
 			x.Put(view(fmt.Sprintf("a-session-%d", at), 1, "some"))   // before all of them
 			x.Sync(t.Context())
 		}
@@ -47,7 +47,7 @@ func TestRowsYieldsEachRowOnce(t *testing.T) {
 	if at != n {
 		t.Errorf("%d rows of %d", at, n)
 	}
-	for row, err := range x.Rows(t.Context()) { // who has enough may go
+	for row, err := range x.Rows(t.Context()) { // the caller may stop
 		if err != nil || row.ID != "a-session-1200" {
 			t.Errorf("the first is %s, %v", row.ID, err)
 		}

@@ -22,7 +22,7 @@ var (
 	long = flag.Bool("long", false, "run the long forms")
 )
 
-// newRand returns random numbers, whose seed a failing test prints.
+// newRand returns a random source, and logs its seed.
 func newRand(t testing.TB) *rand.Rand {
 	s := *seed
 	if s == 0 {
@@ -48,8 +48,8 @@ func newIndex(t testing.TB) *index.Index {
 	return x
 }
 
-// A world makes sessions that are like those of a fleet: some directories and
-// words are everywhere, most are rare.
+// A world creates sessions like those of a fleet: some directories and words are
+// frequent, most are rare.
 type world struct {
 	rng   *rand.Rand
 	words *rand.Zipf
@@ -67,8 +67,8 @@ func newWorld(rng *rand.Rand) *world {
 	}
 }
 
-// word is the nth word of the vocabulary, the most frequent first: syllables of
-// one of 20 consonants and one of 5 vowels, so that three letters are as telling as
+// word returns the nth word of the vocabulary, the most frequent first: syllables
+// of one of 20 consonants and one of 5 vowels, so that trigrams are as selective as
 // in a language.
 func word(n uint64) string {
 	const consonants, vowels = "klmnrtsvpdgfbzxhcjwq", "aeiou"
@@ -87,7 +87,7 @@ func (w *world) text(n int) string {
 	return strings.Join(ws, " ")
 }
 
-// dir is the nth directory, the most used first.
+// dir returns the nth directory, the most used first.
 func dir(n uint64) string {
 	return fmt.Sprintf("/home/user%d/team%d/project-%d", n%23, n%7, n)
 }
@@ -100,7 +100,7 @@ var pi = dialect.All()["pi"]
 
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// message is an entry of a session.
+// message returns an entry of a session.
 func message(i int, role, text string, at time.Time) core.Entry {
 	id := fmt.Sprintf("e%07d", i)
 	line := fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":%q,"message":{"role":%q,"content":[{"type":"text","text":%q}]}}`, id, iso(at), role, text)
@@ -113,7 +113,7 @@ func labelEntry(i int, target, label string, at time.Time) core.Entry {
 	return core.Entry{Line: []byte(line), ID: id, Type: "label", Time: iso(at)}
 }
 
-// session makes the ith session.
+// session creates the ith session.
 func (w *world) session(i int) *materializer.View {
 	created := w.time()
 	modified := created.Add(time.Duration(w.rng.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Millisecond)
@@ -149,7 +149,7 @@ func (w *world) session(i int) *materializer.View {
 	return v
 }
 
-// settle brings a row in step with the entries.
+// settle updates a row's size and number of entries.
 func (w *world) settle(v *materializer.View) {
 	v.Row.Entries, v.Row.Size = len(v.Entries), 0
 	for i := range v.Entries {
@@ -157,7 +157,7 @@ func (w *world) settle(v *materializer.View) {
 	}
 }
 
-// change makes another state of a session, which goes on where v stood.
+// change returns a later state of a session.
 func (w *world) change(v *materializer.View) *materializer.View {
 	n := *v
 	n.Row.Seq += 1 + w.rng.Uint64N(3)
@@ -181,7 +181,8 @@ func (w *world) change(v *materializer.View) *materializer.View {
 	return &n
 }
 
-// An oracle knows sessions, and looks through all of them for everything.
+// An oracle is a model: it knows all sessions, and looks through all of them for
+// each query.
 type oracle map[core.SessionID]*materializer.View
 
 func (o oracle) list(f materializer.Filter) []core.SessionID {
@@ -287,10 +288,47 @@ func labels(v *materializer.View) []string {
 	return out
 }
 
-// A said is what a session says where.
+// prompts returns the prompts of all sessions outside of the trash, newest first: of
+// successive equal ones the first.
+func (o oracle) prompts(f materializer.PromptQuery) []string {
+	type asked struct {
+		at    time.Time
+		place int
+		line  string
+		id    core.SessionID
+	}
+	var all []asked
+	for id, v := range o {
+		if v.Row.Deleted || f.CWD != "" && v.Row.CWD != f.CWD || f.Dialect != "" && v.Row.Dialect != f.Dialect {
+			continue
+		}
+		before := ""
+		for i, e := range v.Entries {
+			for _, it := range pi.Read(e) {
+				if it.Kind != core.ItemMessage || it.Role != core.RoleUser || it.Blocks[0].Text == before {
+					continue
+				}
+				before = it.Blocks[0].Text
+				if hasAll(spread(before), strings.Fields(f.Text)) {
+					all = append(all, asked{moment(e.Time), i, fmt.Sprintf("%s %s %s", id, e.ID, before), id})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b asked) int {
+		return cmp.Or(b.at.Compare(a.at), strings.Compare(string(b.id), string(a.id)), b.place-a.place)
+	})
+	lines := make([]string, len(all))
+	for i := range all {
+		lines[i] = all[i].line
+	}
+	return lines
+}
+
+// A said is a text of a session and its entry.
 type said struct{ entry, text string }
 
-// saids returns what v says, and notes it: views are never changed.
+// saids returns the texts of v, and caches them: views do not change.
 func (w *world) saids(v *materializer.View) []said {
 	if out, ok := w.said[v]; ok {
 		return out
@@ -310,8 +348,8 @@ func (w *world) saids(v *materializer.View) []said {
 	return out
 }
 
-// search returns the session and entry of every text that has all of terms: a
-// word, the words of a phrase, or the beginning of a word with * behind it.
+// search returns the session and entry of every text that has all of terms: a word,
+// a phrase, or a prefix with * after it.
 func (w *world) search(o oracle, f materializer.Filter, terms []string) []string {
 	var found []string
 	for id, v := range o {
@@ -328,7 +366,7 @@ func (w *world) search(o oracle, f materializer.Filter, terms []string) []string
 	return found
 }
 
-// spread is text for hasAll.
+// spread returns text in the form for hasAll.
 func spread(text string) string { return " " + strings.ToLower(text) + " " }
 
 func hasAll(text string, terms []string) bool {

@@ -17,7 +17,7 @@ var seed = flag.Uint64("seed", 1, "of random tests; they print it")
 func randomStandings(rng *rand.Rand, n int) []rank {
 	ps := make([]rank, n)
 	for i := range ps {
-		ps[i] = rank{time.Unix(rng.Int64N(50), 0), core.SessionID(fmt.Sprintf("session-%03d", i))} // many are as old
+		ps[i] = rank{time.Unix(rng.Int64N(50), 0), core.SessionID(fmt.Sprintf("session-%03d", i))} // many have the same time
 	}
 	return ps
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// damage takes the session's snapshots away, and the records that they cover.
+// damage removes the session's snapshots, and the records that they cover.
 func (p *place) damage(t *testing.T) {
 	t.Helper()
 	r := p.node(t)
@@ -51,8 +51,8 @@ func TestDamagedSessionIsErasedOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// Neither a hold that lies in the log nor one that only a checkpoint knows of is
-// lost with what cannot be read.
+// A hold is not lost with unreadable data, whether it is in the log or only in a
+// checkpoint.
 func TestDamagedHeldSessionIsNotErased(t *testing.T) {
 	t.Parallel()
 	for _, covered := range []bool{false, true} {
@@ -75,7 +75,7 @@ func TestDamagedHeldSessionIsNotErased(t *testing.T) {
 		if _, err := p.node(t).Erase(t.Context(), session, ada, How{Damaged: true}); !errors.Is(err, core.ErrHeld) {
 			t.Errorf("covered %v: %v", covered, err)
 		}
-		if err := s.Unhold(t.Context(), ada); err != nil { // through a node that still has it
+		if err := s.Unhold(t.Context(), ada); err != nil { // through a node that has it in memory
 			t.Fatal(err)
 		}
 		if _, err := p.node(t).Erase(t.Context(), session, ada, How{Damaged: true}); err != nil {
@@ -84,7 +84,7 @@ func TestDamagedHeldSessionIsNotErased(t *testing.T) {
 	}
 }
 
-// What a broker may yet forget must not be what a removal rests on.
+// A removal must not rely on what a broker may still lose.
 func TestEraseWaitsForFlush(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(context.Context, *Remover) error{
@@ -106,7 +106,7 @@ func TestEraseWaitsForFlush(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			r := p.node(t)
-			r.waiting = cancel // it has come to the wait
+			r.waiting = cancel // it waits
 			if err := remove(ctx, r); !errors.Is(err, core.ErrUnavailable) {
 				t.Errorf("given up while it waits: %v", err)
 			}

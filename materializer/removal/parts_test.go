@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// rest has the session's latest snapshot rest on a former one, and returns its
+// rest makes the session's latest snapshot rest on a former one, and returns its
 // manifest.
 func (p *place) rest(t *testing.T, name string) *core.Manifest {
 	t.Helper()
@@ -35,7 +35,7 @@ func (p *place) rest(t *testing.T, name string) *core.Manifest {
 	return nil
 }
 
-// What is redacted is in no part of a snapshot, and in no manifest.
+// Redacted lines are in no part of a snapshot, and in no manifest.
 func TestRedactRemovesPartsOfEarlierSnapshots(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -54,7 +54,7 @@ func TestRedactRemovesPartsOfEarlierSnapshots(t *testing.T) {
 	if len(left) != 1 || left[0] != m.Object {
 		t.Errorf("left are %v", left)
 	}
-	// Those that rest on the new one have nothing of it either, and it stays.
+	// Snapshots that rest on the new one do not have them either, and it stays.
 	p.rest(t, "later")
 	if _, err := r.Redact(t.Context(), session, engine.Redaction{IDs: ids[:1], Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
@@ -73,8 +73,8 @@ func TestRedactRemovesPartsOfEarlierSnapshots(t *testing.T) {
 	})
 }
 
-// An entry may have been given other words before it is redacted, and those may be the
-// ones that a redaction leaves: then the lines stay as they are, and the parts must go.
+// An entry may have been amended before to the very text that the redaction leaves:
+// then the lines do not change, but the parts must be removed.
 func TestRepeatedRedactRemovesParts(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -32,7 +32,7 @@ var errKilled = errors.New("killed")
 type place struct {
 	conn   *nats.Conn
 	bucket blobstore.Bucket
-	flush  time.Duration // how late the broker is said to flush
+	flush  time.Duration // the broker's flush interval
 }
 
 func newPlace(t *testing.T) *place {
@@ -45,7 +45,7 @@ func newPlace(t *testing.T) *place {
 	return &place{conn: conn, bucket: memblob.New()}
 }
 
-// node is a node that has just started: it remembers nothing.
+// node returns a Remover of a node that has just started, with nothing in memory.
 func (p *place) node(t *testing.T) *Remover {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -69,7 +69,7 @@ func (p *place) node(t *testing.T) *Remover {
 	return &Remover{Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Window: time.Hour}
 }
 
-// create makes a session of three snapshots and six entries.
+// create creates a session with three snapshots and six entries.
 func (p *place) create(t *testing.T) {
 	t.Helper()
 	r := p.node(t)
@@ -95,7 +95,8 @@ func (p *place) create(t *testing.T) {
 	}
 }
 
-// left is what of a session can still be read: entries in records, and snapshots.
+// left returns what of a session can still be read: entries in records, and
+// snapshots.
 func (p *place) left(t *testing.T, text string) (where []string) {
 	t.Helper()
 	r := p.node(t)
@@ -122,7 +123,7 @@ func (p *place) left(t *testing.T, text string) (where []string) {
 }
 
 // killedAt runs do on a new node, killed before its nth step, and reports whether
-// there were so many.
+// it was killed.
 func (p *place) killedAt(t *testing.T, n int, do func(*Remover) error) bool {
 	t.Helper()
 	r := p.node(t)
@@ -141,8 +142,8 @@ func (p *place) killedAt(t *testing.T, n int, do func(*Remover) error) bool {
 
 var ada = core.Notice{By: "ada", Why: "asked for"}
 
-// A process that ends at any step leaves a session that is whole, or one that
-// is erased, and the same again completes it.
+// A process that ends at any step leaves the session either complete or erased, and
+// a retry completes the erasure.
 func TestInterruptedEraseIsCompletedByRetry(t *testing.T) {
 	t.Parallel()
 	erase := func(r *Remover) error {
@@ -217,7 +218,7 @@ func TestInterruptedRedactIsCompletedByRetry(t *testing.T) {
 	}
 }
 
-// Another node has the session in memory, with all its lines, when it goes.
+// Another node has the session in memory, with all its lines, when it is erased.
 func TestDelayedAppendToErasedSessionNamesEraser(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
