@@ -75,10 +75,10 @@ func TestUnavailableStoreDefersOnlyItsSessions(t *testing.T) {
 	add(t, big, 10)
 	others(2)
 	if d.Seq(big.ID()) != 2 {
-		t.Errorf("the row of a session that cannot be read speaks of record %d", d.Seq(big.ID()))
+		t.Errorf("the row of an unreadable session is of record %d", d.Seq(big.ID()))
 	}
 	if err := m.CatchUp(t.Context()); !errors.Is(err, core.ErrUnavailable) {
-		t.Errorf("it says that all is taken in: %v", err)
+		t.Errorf("CatchUp does not report the deferred session: %v", err)
 	}
 	stop()
 	mine.cache = materializer.NewCache(mine.sessions, 64<<20)

@@ -203,13 +203,13 @@ func TestDirectorySurvivesRestartAndLoss(t *testing.T) {
 	r.create(t, "while-nobody-ran")
 	m, d, stop := r.run(t, materializer.Policy{})
 	if d.Len() != 5 {
-		t.Errorf("before it has read anything a new run knows %d sessions", d.Len())
+		t.Errorf("before reading anything a new run has %d sessions", d.Len())
 	}
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if d.Len() != 6 {
-		t.Errorf("then it knows %d sessions", d.Len())
+		t.Errorf("then it has %d sessions", d.Len())
 	}
 	stop()
 
@@ -221,7 +221,7 @@ func TestDirectorySurvivesRestartAndLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Len() != 6 {
-		t.Errorf("rebuilt from the log it knows %d sessions", d.Len())
+		t.Errorf("rebuilt from the log it has %d sessions", d.Len())
 	}
 }
 

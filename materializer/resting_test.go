@@ -320,7 +320,7 @@ func TestIncrementalSnapshotIsRefusedAfterLaterSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := late.Checkpoint(t.Context(), draft); err != nil {
-		t.Errorf("one that covers as much is no news: %v", err)
+		t.Errorf("a snapshot that covers as much: %v", err)
 	}
 	if err := late.Checkpoint(t.Context(), more); !errors.Is(err, engine.ErrOvertaken) {
 		t.Errorf("one that rests on what is gone: %v", err)

@@ -25,7 +25,7 @@ func (t tape) survey() *survey {
 	return v
 }
 
-func nobody(core.SessionID) bool { return false }
+func none(core.SessionID) bool { return false }
 
 func TestSurveyCountsCoveredRecordsAsGarbage(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestSurveyCountsCoveredRecordsAsGarbage(t *testing.T) {
 	s.put("b", core.KindOpen, 0, 5)
 	s.put("b", core.KindErase, 0, 2)
 	s.put("", "", 0, 1000) // a barrier
-	p := s.survey().plan(1<<30, nobody)
+	p := s.survey().plan(1<<30, none)
 	if p.live != 10+1+2 || p.garbage != 100+1000+5+1000 || p.upTo != 0 {
 		t.Errorf("live %d, garbage %d, cut at %d", p.live, p.garbage, p.upTo)
 	}
@@ -79,7 +79,7 @@ func TestCutFreesHalfOfGarbageAndRewritesLittle(t *testing.T) {
 				garbage += ch.Bytes
 			}
 		}
-		p := s.survey().plan(0, nobody)
+		p := s.survey().plan(0, none)
 		if p.live != live || p.garbage != garbage {
 			t.Fatalf("seed %d: live %d, garbage %d; want %d and %d", seed, p.live, p.garbage, live, garbage)
 		}
@@ -114,7 +114,7 @@ func TestSurveyOverestimatesLiveBytes(t *testing.T) {
 	if n := len(v.sessions["a"].pieces); n > mostPieces {
 		t.Errorf("%d pieces are remembered", n)
 	}
-	p := v.plan(0, nobody)
+	p := v.plan(0, none)
 	if p.live < 110 || p.garbage+p.live != 1_000_010 || p.garbage < 900_000 {
 		t.Errorf("live %d, garbage %d", p.live, p.garbage)
 	}
@@ -132,8 +132,8 @@ func TestCutEndsBeforeExcludedSession(t *testing.T) {
 	}
 	s.put("gone", core.KindCheckpoint, core.Pos(len(s)), 1)
 	inWay := func(id core.SessionID) bool { return id == "bad" }
-	if p := s.survey().plan(0, nobody); p.upTo <= bad || p.blocked != "" {
-		t.Errorf("nobody is in the way: %+v", p)
+	if p := s.survey().plan(0, none); p.upTo <= bad || p.blocked != "" {
+		t.Errorf("no session is excluded: %+v", p)
 	}
 	p := s.survey().plan(0, inWay)
 	if p.upTo != 0 || p.blocked != "bad" {
@@ -141,7 +141,7 @@ func TestCutEndsBeforeExcludedSession(t *testing.T) {
 	}
 	p = append(s[:1001:1001], tape{{Subject: "gone", Kind: core.KindCheckpoint, Pos: 1002, Base: 1000, Bytes: 1}}...).survey().plan(0, inWay)
 	if p.upTo == 0 || p.upTo >= bad {
-		t.Errorf("nearly all of it is: %+v", p)
+		t.Errorf("nearly all of it is garbage: %+v", p)
 	}
 }
 
@@ -166,6 +166,6 @@ func TestShardOwnersAreStable(t *testing.T) {
 		}
 	}
 	if owner("main", 1, nil) != "" {
-		t.Error("nobody's shard has an owner")
+		t.Error("a shard without nodes has an owner")
 	}
 }

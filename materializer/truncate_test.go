@@ -400,6 +400,6 @@ func TestOrphanCheckpointSupersedesNothing(t *testing.T) {
 	}
 	fresh, err := r.sessions.Open(t.Context(), "session-one")
 	if err != nil || !bytes.Equal(rendered(fresh), plain) {
-		t.Errorf("it is read otherwise: %v", err)
+		t.Errorf("it reads differently: %v", err)
 	}
 }

@@ -378,7 +378,7 @@ func TestShorterGraceIsRefused(t *testing.T) {
 
 func TestUnreadableSessionStopsTheSweep(t *testing.T) {
 	t.Parallel()
-	for name, harm := range map[string]func(*testing.T, *rig){
+	for name, spoil := range map[string]func(*testing.T, *rig){
 		"a record of an unknown kind": func(t *testing.T, r *rig) { r.record(t, "harmed-session", "anneal", `{}`) },
 		"a body that is gone": func(t *testing.T, r *rig) {
 			for info, err := range r.blobs.List(t.Context()) {
@@ -418,7 +418,7 @@ func TestUnreadableSessionStopsTheSweep(t *testing.T) {
 			r.imported(t, "healthy-session", textLine("a", "b"))
 			r.imported(t, "harmed-session", textLine("a", base64.StdEncoding.EncodeToString(noise(2*stream.SpillSize))))
 			garbage := r.put(t, noise(10))
-			harm(t, r)
+			spoil(t, r)
 			before := r.objects(t)
 			r.ahead = 3 * grace
 			_, err := r.collectorOn(r.bucket).Run(t.Context(), gc.Request{Apply: true})

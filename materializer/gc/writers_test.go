@@ -103,7 +103,7 @@ func TestReferencedBlobsAreNeverMissing(t *testing.T) {
 		for running() {
 			for _, ref := range acked.some(20) {
 				if !r.has(t, ref) {
-					t.Errorf("blob %s was named by an acknowledged append, and is missing", ref)
+					t.Errorf("blob %s is missing, but an acknowledged append references it", ref)
 				}
 			}
 		}

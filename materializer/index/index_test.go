@@ -101,7 +101,7 @@ func TestErasedTextIsOverwritten(t *testing.T) {
 		}
 	}
 	if len(find(t, x, "redacted")) != 2 || len(find(t, x, "else")) != 100 && len(find(t, x, "else")) != 300 {
-		t.Error("others went with them")
+		t.Error("other sessions lost text")
 	}
 }
 
@@ -124,12 +124,12 @@ func TestPutIgnoresOlderRows(t *testing.T) {
 	}
 	x.Forget("session-1")
 	if x.Seq("session-1") != 0 {
-		t.Error("what was forgotten is known")
+		t.Error("a forgotten row still has a seq")
 	}
 	x.Put(view("session-1", 2, "two"))
 	x.Sync(t.Context())
 	if x.Seq("session-1") != 2 || len(find(t, x, "two")) != 1 || x.Len() != 1 {
-		t.Error("what was forgotten is not made again")
+		t.Error("a forgotten row is not stored again")
 	}
 }
 
@@ -143,7 +143,7 @@ func TestFloorsAreStoredWithTheirRows(t *testing.T) {
 	x.SetFloor(3, floor)
 	other := open(t, path) // as a start after a crash sees it
 	if other.Floor(3) != (materializer.Floor{}) || other.Seq("session-1") != 0 {
-		t.Error("something is there before it was written")
+		t.Error("it is visible before it was written")
 	}
 	_ = other.Close()
 	x.Sync(t.Context())
@@ -184,7 +184,7 @@ func TestUnusableFileIsRebuilt(t *testing.T) {
 			x = open(t, path)
 			defer x.Close()
 			if x.Len() != 0 || x.Floor(0).Pos != 0 || len(find(t, x, "five")) != 0 {
-				t.Fatal("it was gone on with")
+				t.Fatal("the file was not rebuilt")
 			}
 			x.Put(view("session-1", 5, "five"))
 			x.Sync(t.Context())
@@ -250,14 +250,14 @@ func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 	}
 	x.SetFloor(0, materializer.Floor{Pos: 10})
 	if x.Floor(0).Pos != 0 {
-		t.Error("a floor speaks for rows that are gone")
+		t.Error("SetFloor takes effect while the shard is lost")
 	}
 	x.Restart(0)
 	x.SetFloor(0, materializer.Floor{Pos: 10})
 	x.Put(view("session-0008", 6, "anew"))
 	x.Sync(t.Context())
 	if x.Lost(0) || x.Floor(0).Pos != 10 || len(find(t, x, "anew")) != 1 {
-		t.Error("it does not go on")
+		t.Error("the index does not work after Restart")
 	}
 }
 

@@ -105,7 +105,7 @@ func listAll(t testing.TB, x *index.Index, f materializer.Filter) (ids []core.Se
 			return ids
 		}
 		if len(page.Rows) != f.Limit {
-			t.Fatalf("%+v: a page of %d with another behind it", f, len(page.Rows))
+			t.Fatalf("%+v: a page of %d before the last one", f, len(page.Rows))
 		}
 		f.After = page.Next
 	}

@@ -40,7 +40,7 @@ func TestListingsUseCoveringIndexes(t *testing.T) {
 	} {
 		plan := planOf(t, x, c.filter)
 		if !strings.Contains(plan, c.by) || strings.Contains(plan, "s USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") != c.sorts {
-			t.Errorf("%s: not along %s alone, or sorted where it need not be:\n%s", c.name, c.by, plan)
+			t.Errorf("%s: does not use %s alone, or sorts needlessly:\n%s", c.name, c.by, plan)
 		}
 	}
 }

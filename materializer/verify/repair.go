@@ -24,8 +24,8 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report,
 	if len(before.Problems) == 0 {
 		return before, []Problem{}, nil
 	}
-	for _, mend := range []func(context.Context, *Report, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
-		if err := mend(ctx, before, in); err != nil {
+	for _, repair := range []func(context.Context, *Report, *engine.Inspection) error{v.repairBlobs, v.repairBodies, v.repairState} {
+		if err := repair(ctx, before, in); err != nil {
 			return nil, nil, err
 		}
 	}
