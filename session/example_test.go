@@ -2,30 +2,119 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
 
-// A session in memory; with a log, session.Create in place of InMemory.
+// newLog returns a log in memory. Programs use a node's log instead: the method
+// Log of a node's client.
+func newLog() session.Log {
+	return engine.NewLocal(engine.NewSessions(engine.Config{Log: engine.Plain(memlog.New("example")), Dialects: dialect.All()}), nil)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+func message(role core.Role, text string) core.Item {
+	return core.Item{Kind: core.ItemMessage, Role: role, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}}
+}
+
+// A session in memory. With a log, use Create in place of InMemory.
 func Example() {
 	ctx := context.Background()
-	s, err := session.InMemory("/home/dev/site", session.Options{Dialect: "pi"})
-	if err != nil {
-		panic(err)
-	}
-	ids, err := s.AppendLine(ctx,
+	s := must(session.InMemory("/home/dev/site", session.Options{Dialect: "pi"}))
+	ids := must(s.AppendLine(ctx,
 		[]byte(`{"type":"message","message":{"role":"user","content":"Which port?"}}`),
 		[]byte(`{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":"8080."}]}}`),
-	)
-	if err != nil {
-		panic(err)
-	}
+	))
 	if err := s.Branch(ctx, ids[0]); err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	path, err := s.Path(core.Leaf{})
-	fmt.Println(len(s.Entries()), len(path), err)
-	// Output: 2 1 <nil>
+	path := must(s.Path(core.Leaf{}))
+	fmt.Println(len(s.Entries()), len(path))
+	// Output: 2 1
+}
+
+func ExampleCreate() {
+	ctx := context.Background()
+	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{Dialect: "pi", Agent: "my-agent"}))
+	must(s.Append(ctx, message(core.RoleUser, "Which port?")))
+	if err := s.Close(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.Saved(), len(s.Unsent()))
+	// Output: true 0
+}
+
+func ExampleOpen() {
+	ctx, nodes := context.Background(), newLog()
+	s := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{ID: "session-1", Access: session.Shared}))
+	must(s.Append(ctx, message(core.RoleUser, "Which port?")))
+
+	reader := must(session.Open(ctx, nodes, "session-1", session.Options{Access: session.ReadOnly}))
+	fmt.Println(reader.Header().CWD, len(reader.Entries()))
+
+	_, err := session.Open(ctx, nodes, "session-2", session.Options{})
+	fmt.Println(errors.Is(err, core.ErrNotFound))
+	// Output:
+	// /home/dev/site 1
+	// true
+}
+
+// All items of one call are one record: a reader sees all of them or none.
+func ExampleSession_Append() {
+	ctx := context.Background()
+	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{}))
+	answer := message(core.RoleAssistant, "8080.")
+	answer.Provider, answer.Model, answer.Stop = "example", "model-1", core.StopEnd
+	ids := must(s.Append(ctx, message(core.RoleUser, "Which port?"), answer))
+	last, _ := s.LeafEntry()
+	fmt.Println(len(ids), last.ID == ids[1], last.Parent == ids[0])
+	// Output: 2 true true
+}
+
+func ExampleSession_Branch() {
+	ctx := context.Background()
+	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{}))
+	first := must(s.Append(ctx, message(core.RoleUser, "Which port?")))
+	must(s.Append(ctx, message(core.RoleUser, "And which host?")))
+	if err := s.Branch(ctx, first[0]); err != nil {
+		log.Fatal(err)
+	}
+	must(s.Append(ctx, message(core.RoleUser, "Which protocol?")))
+	fmt.Println(len(s.Children(first[0])), len(must(s.Path(core.Leaf{}))))
+	// Output: 2 2
+}
+
+// A writer that lost its head keeps its work on another head.
+func ExampleSession_BranchOff() {
+	ctx, nodes := context.Background(), newLog()
+	laptop := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{ID: "session-1", Host: "laptop"}))
+	server := must(session.Open(ctx, nodes, "session-1", session.Options{Host: "server", Access: session.TakeOver}))
+	must(server.Append(ctx, message(core.RoleUser, "From the server.")))
+
+	_, err := laptop.Append(ctx, message(core.RoleUser, "From the laptop."))
+	var fenced *core.FencedError
+	if errors.As(err, &fenced) {
+		fmt.Println("the head is held on host", fenced.Holder.Host)
+	}
+	if err := laptop.BranchOff(ctx, "laptop"); err != nil {
+		log.Fatal(err)
+	}
+	head, _ := laptop.Head()
+	fmt.Println(head, len(laptop.Unsent()))
+	// Output:
+	// the head is held on host server
+	// laptop 0
 }
