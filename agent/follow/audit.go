@@ -12,8 +12,8 @@ const auditInterval = time.Hour
 
 // audit compares the state with a listing of the log: after a node answers, and
 // then once per interval. A session that the log lacks, or has less of, is
-// compared in full. So a log that was created anew, or lost records, gets them
-// again.
+// compared in full. So a log that was created again, or lost records, gets
+// them back.
 func (fl *Follower) audit(ctx context.Context) {
 	for {
 		wait := auditInterval
