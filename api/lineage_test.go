@@ -130,7 +130,7 @@ func TestLineageOfHostileHeaders(t *testing.T) {
 	}{
 		"of-itself":     {[]string{"of-itself fork of-itself"}, "itself"},
 		"each-other-1":  {[]string{"each-other-1 fork each-other-2", "each-other-2 fork each-other-1"}, "each other"},
-		"an-orphan":     {[]string{"an-orphan fork gone-long-ago", "gone-long-ago unknown missing"}, "gone-long-ago, which is not there"},
+		"an-orphan":     {[]string{"an-orphan fork gone-long-ago", "gone-long-ago unknown missing"}, "gone-long-ago, which does not exist"},
 		"gone-long-ago": {nil, ""},
 	} {
 		l, err := n.Lineage(t.Context(), api.LineageOptions{Session: id})

@@ -170,7 +170,7 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Ent
 		return nil
 	}
 	if taken {
-		return fmt.Errorf("this id is there already with other bytes: %w", ErrConflict)
+		return fmt.Errorf("this id exists already with other bytes: %w", ErrConflict)
 	}
 	if e.ID == "" {
 		return fmt.Errorf("it has no id: %w", ErrInvalid)
@@ -184,14 +184,14 @@ func (s *State) admitLine(p Proposal, e *Entry, taken bool, mine map[string]*Ent
 		return before || now
 	}
 	if e.Parent != "" && !there(e.Parent) {
-		return fmt.Errorf("its parent %q is nowhere before it: %w", clip(e.Parent, 64), ErrInvalid)
+		return fmt.Errorf("its parent %q does not exist before it: %w", clip(e.Parent, 64), ErrInvalid)
 	}
 	if e.Aside {
 		return nil
 	}
 	// Some entries move the head to another entry, which has to exist.
 	if leaf, ok := s.Dialect.Leaf([]Entry{*e}).ID(); ok && leaf != e.ID && !there(leaf) {
-		return fmt.Errorf("it leads to entry %q, which is nowhere before it: %w", clip(leaf, 64), ErrInvalid)
+		return fmt.Errorf("it moves the head to entry %q, which does not exist before it: %w", clip(leaf, 64), ErrInvalid)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ const MaxEntryID = 256
 func by(n *Notice) string {
 	who := n.By
 	if who == "" {
-		who = "somebody"
+		who = "an unknown user"
 	}
 	if n.Host != "" {
 		who += " on " + n.Host

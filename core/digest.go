@@ -19,10 +19,10 @@ func ParseDigest(s string) (Digest, error) {
 	var d Digest
 	h, ok := strings.CutPrefix(s, "sha256:")
 	if !ok || len(h) != 2*len(d) || strings.ToLower(h) != h {
-		return d, fmt.Errorf("%q is no sha256:<64 lowercase hex>: %w", clip(s, 80), ErrInvalid)
+		return d, fmt.Errorf("%q is not sha256:<64 lowercase hex digits>: %w", clip(s, 80), ErrInvalid)
 	}
 	if _, err := hex.Decode(d[:], []byte(h)); err != nil {
-		return Digest{}, fmt.Errorf("%q is no sha256:<64 lowercase hex>: %w", clip(s, 80), ErrInvalid)
+		return Digest{}, fmt.Errorf("%q is not sha256:<64 lowercase hex digits>: %w", clip(s, 80), ErrInvalid)
 	}
 	return d, nil
 }

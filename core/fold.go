@@ -24,7 +24,7 @@ func (s *State) Follows(r *Record) bool {
 // when its dialect is unknown here.
 func (s *State) Apply(r *Record) error {
 	if !s.Follows(r) {
-		return fmt.Errorf("record %d (%s) behind record %d: %w", r.Seq, r.Kind, s.Seq, ErrOrphan)
+		return fmt.Errorf("record %d (%s) after record %d: %w", r.Seq, r.Kind, s.Seq, ErrOrphan)
 	}
 	if err := s.fold(r); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *State) foldOpen(r *Record) error {
 	}
 	d, ok := s.dialects[o.Dialect]
 	if !ok {
-		return fmt.Errorf("dialect %q of session %s is unknown here: %w", clip(o.Dialect, 40), s.ID, ErrNotFound)
+		return fmt.Errorf("dialect %q of session %s is unknown: %w", clip(o.Dialect, 40), s.ID, ErrNotFound)
 	}
 	h, err := d.Header(lines[1])
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *State) foldAmend(r *Record) error {
 	}
 	for i := range es {
 		if _, ok := s.Entry(es[i].ID); !ok {
-			return fmt.Errorf("amend record %d names entry %q, which is not there: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
+			return fmt.Errorf("amend record %d names entry %q, which does not exist: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
 		}
 	}
 	entries := slices.Clone(s.Entries) // readers may hold the old one
@@ -182,7 +182,7 @@ func (s *State) foldRedact(r *Record) error {
 	lines := make(map[string]*Entry, len(es))
 	for i := range es {
 		if _, ok := s.Entry(es[i].ID); !ok {
-			return fmt.Errorf("redact record %d names entry %q, which is not there: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
+			return fmt.Errorf("redact record %d names entry %q, which does not exist: %w", r.Seq, clip(es[i].ID, 64), ErrCorrupt)
 		}
 		lines[es[i].ID] = &es[i]
 	}

@@ -145,7 +145,7 @@ func RestoreChecked(m *Manifest, plain []byte, at Pos, dialects Dialects) (*Stat
 	}
 	d, ok := dialects[m.Origin.Dialect]
 	if !ok {
-		return nil, fmt.Errorf("dialect %q of session %s is unknown here: %w", clip(m.Origin.Dialect, 40), m.Session, ErrNotFound)
+		return nil, fmt.Errorf("dialect %q of session %s is unknown: %w", clip(m.Origin.Dialect, 40), m.Session, ErrNotFound)
 	}
 	head, rest, _ := bytes.Cut(plain, []byte("\n"))
 	h, err := d.Header(head)

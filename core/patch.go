@@ -84,12 +84,12 @@ func (p *patch) take(change []byte) error {
 		return err
 	}
 	if there := p.own + len(p.added); h.Lines != there {
-		return fmt.Errorf("it is of %d lines, there are %d", h.Lines, there)
+		return fmt.Errorf("it is for %d lines, not for %d", h.Lines, there)
 	}
 	last := -1
 	for _, at := range h.Replaced {
 		if at <= last || at >= h.Lines || len(rest) == 0 {
-			return fmt.Errorf("it replaces line %d behind line %d of %d, with %d bytes left", at, last, h.Lines, len(rest))
+			return fmt.Errorf("it replaces line %d after line %d of %d, with %d bytes left", at, last, h.Lines, len(rest))
 		}
 		last = at
 		line, rest = firstLine(rest)

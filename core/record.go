@@ -110,10 +110,10 @@ func (c Chain) String() string { return hex.EncodeToString(c[:]) }
 func ParseChain(s string) (Chain, error) {
 	var c Chain
 	if len(s) != 2*len(c) || strings.ToLower(s) != s {
-		return c, fmt.Errorf("chain %q is no 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
+		return c, fmt.Errorf("chain %q is not 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
 	}
 	if _, err := hex.Decode(c[:], []byte(s)); err != nil {
-		return Chain{}, fmt.Errorf("chain %q is no 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
+		return Chain{}, fmt.Errorf("chain %q is not 64 lowercase hex digits: %w", clip(s, 70), ErrInvalid)
 	}
 	return c, nil
 }
@@ -166,7 +166,7 @@ func ParseCursor(s string) (Cursor, error) {
 	}
 	c.Seq = seq
 	if err != nil || seq == 0 || c.String() != s {
-		return Cursor{}, fmt.Errorf("cursor %q is no <number>-<16 hex digits>: %w", clip(s, 60), ErrInvalid)
+		return Cursor{}, fmt.Errorf("cursor %q is not <number>-<16 hex digits>: %w", clip(s, 60), ErrInvalid)
 	}
 	return c, nil
 }

@@ -269,7 +269,7 @@ func TestAHoleIsNamedAndNothingIsGuessed(t *testing.T) {
 	mustAppend(t, s, core.MainHead, "", message("b"))
 	mustAppend(t, s, core.MainHead, "", message("c"))
 	_, err := node(&hole{Log: l, at: records(t, l, id)[1].Pos}, b).Open(t.Context(), id)
-	if !errors.Is(err, core.ErrCorrupt) || !strings.Contains(err.Error(), "which is not there") {
+	if !errors.Is(err, core.ErrCorrupt) || !strings.Contains(err.Error(), "which does not exist") {
 		t.Errorf("opened with %v", err)
 	}
 }

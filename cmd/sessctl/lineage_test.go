@@ -70,13 +70,13 @@ gone  [missing]
 	if d := cmp.Diff(want, got.out); d != "" || got.code != 0 {
 		t.Errorf("code %d\n%s", got.code, d)
 	}
-	for _, says := range []string{"1 session has to do with no other", "gone, which is not there"} {
+	for _, says := range []string{"1 session has to do with no other", "gone, which does not exist"} {
 		if !strings.Contains(got.err, says) {
 			t.Errorf("stderr lacks %q:\n%s", says, got.err)
 		}
 	}
-	wantResult(t, shown(t, nodes, "--all"), 0, "alone  2020-01-02\n", "not there")
-	wantResult(t, shown(t, nodes, testID), 0, testID+"  create  <-  2020-01-02", "not there")
+	wantResult(t, shown(t, nodes, "--all"), 0, "alone  2020-01-02\n", "does not exist")
+	wantResult(t, shown(t, nodes, testID), 0, testID+"  create  <-  2020-01-02", "does not exist")
 }
 
 // Sessions that came from each other are drawn, each once.
@@ -117,7 +117,7 @@ func TestLineageInJSONIsTheNodesAnswer(t *testing.T) {
 	got := shown(t, []lineage.Node{related("orphan", lineage.Fork, "gone")}, "-o", "json")
 	want := `{"sessions":[{"id":"orphan","kind":"fork","parents":[{"session":"gone","kind":"fork"}],"created":"2020-01-02T03:04:05.000Z","entries":0},` +
 		`{"id":"gone","kind":"unknown","entries":0,"state":"missing"}],"edges":[{"from":"gone","to":"orphan","kind":"fork"}],` +
-		`"problem":"session orphan came from gone, which is not there"}` + "\n"
+		`"problem":"session orphan came from gone, which does not exist"}` + "\n"
 	if d := cmp.Diff(want, got.out); d != "" || got.err != "" {
 		t.Errorf("%s\n%s", d, got.err)
 	}

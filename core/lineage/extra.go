@@ -42,7 +42,7 @@ func (e *Extra) UnmarshalJSON(b []byte) error {
 	}
 	var key *string
 	if err := json.Unmarshal(pair[0], &key); err != nil || key == nil {
-		return fmt.Errorf("the name of a pair is no string: %w", core.ErrInvalid)
+		return fmt.Errorf("the name of a pair is not a string: %w", core.ErrInvalid)
 	}
 	e.Key, e.Value = *key, pair[1]
 	return nil

@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	case e.Session == "":
 		return fmt.Sprintf("session %s is not in the graph", e.Missing)
 	}
-	return fmt.Sprintf("session %s came from %s, which is not there", e.Session, e.Missing)
+	return fmt.Sprintf("session %s came from %s, which does not exist", e.Session, e.Missing)
 }
 
 // cycleText names a cycle, or the beginning of a long one.

@@ -63,7 +63,7 @@ type line struct {
 // record.
 func Write(w io.Writer, r *Record) error {
 	if !utf8.ValidString(string(r.Kind)) || !utf8.ValidString(r.Head) || !utf8.ValidString(r.Writer) {
-		return fmt.Errorf("record %d has a kind, head or writer that is no text: %w", r.Seq, core.ErrInvalid)
+		return fmt.Errorf("record %d has a kind, head or writer that is not valid text: %w", r.Seq, core.ErrInvalid)
 	}
 	l := line{
 		Kind: r.Kind, Seq: r.Seq, Chain: r.Chain, Head: r.Head, Writer: r.Writer, Epoch: r.Epoch, Count: r.Count,
@@ -151,7 +151,7 @@ func (rd *Reader) body(size int) ([]byte, error) {
 		return nil, cutOff(err)
 	}
 	if end != '\n' {
-		return nil, fmt.Errorf("it goes on behind its end: %w", core.ErrCorrupt)
+		return nil, fmt.Errorf("it continues after its end: %w", core.ErrCorrupt)
 	}
 	return b, nil
 }

@@ -245,7 +245,7 @@ func check(what, s string, longest int) error {
 		return fmt.Errorf("%s is %d bytes long, %d are allowed; a state points at content, it does not hold it: %w", what, len(s), longest, core.ErrInvalid)
 	}
 	if !utf8.ValidString(s) {
-		return fmt.Errorf("%s is no UTF-8: %w", what, core.ErrInvalid)
+		return fmt.Errorf("%s is not valid UTF-8: %w", what, core.ErrInvalid)
 	}
 	return nil
 }

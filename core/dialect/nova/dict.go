@@ -141,7 +141,7 @@ func ReadDict(data []byte) (State, error) {
 	data = bytes.TrimPrefix(data, jsonl.ByteOrderMark)
 	o, err := jsjson.ParseObject(data)
 	if err != nil {
-		return State{}, fmt.Errorf("no state of Nova: %v: %w", err, core.ErrInvalid)
+		return State{}, fmt.Errorf("not a Nova state: %v: %w", err, core.ErrInvalid)
 	}
 	r := reader{o: &o}
 	s := State{
@@ -191,7 +191,7 @@ func (r *reader) get(name string) jsjson.Value {
 
 func (r *reader) fail(name, what string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("no state of Nova: %s%s %s: %w", r.path, name, what, core.ErrInvalid)
+		r.err = fmt.Errorf("not a Nova state: %s%s %s: %w", r.path, name, what, core.ErrInvalid)
 	}
 }
 
@@ -214,7 +214,7 @@ func (r *reader) text(name, absent string) string {
 func (r *reader) asText(name string, v jsjson.Value) string {
 	s, ok := v.Text()
 	if !ok {
-		r.fail(name, "is no string")
+		r.fail(name, "is not a string")
 	}
 	return s
 }
@@ -226,7 +226,7 @@ func (r *reader) number(name string) int64 {
 	}
 	f, ok := v.Number()
 	if !ok || f != math.Trunc(f) || math.Abs(f) > most {
-		r.fail(name, "is no whole number")
+		r.fail(name, "is not a whole number")
 		return 0
 	}
 	return int64(f)
@@ -246,7 +246,7 @@ func (r *reader) each(name string, f func(item jsjson.Value)) {
 		return
 	}
 	if v.Kind() != '[' || jsjson.Each(v, f) != nil {
-		r.fail(name, "is no list")
+		r.fail(name, "is not a list")
 	}
 }
 
@@ -257,7 +257,7 @@ func (r *reader) texts(name string) []string {
 	r.each(name, func(item jsjson.Value) {
 		s, ok := item.Text()
 		if !ok {
-			r.fail(name, "has an item that is no string")
+			r.fail(name, "has an item that is not a string")
 		}
 		if !seen[s] {
 			list = append(list, s)
@@ -273,12 +273,12 @@ func (r *reader) object(name string, v jsjson.Value, f func(in *reader)) {
 		return
 	}
 	if v.Kind() != '{' {
-		r.fail(name, "is no object")
+		r.fail(name, "is not an object")
 		return
 	}
 	o, err := jsjson.ParseObject(v)
 	if err != nil {
-		r.fail(name, "is no object")
+		r.fail(name, "is not an object")
 		return
 	}
 	in := reader{o: &o, path: r.path + name + "."}

@@ -34,7 +34,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 		sum := sha256.Sum256(append([]byte(s.SessionID+"\n"), line...))
 		e, err := d.Fill(line, core.Fields{ID: hex.EncodeToString(sum[:8]), Time: iso})
 		if err != nil {
-			return nil, fmt.Errorf("no state of Nova: %w", err)
+			return nil, fmt.Errorf("not a Nova state: %w", err)
 		}
 		f.Entries, f.Lines = append(f.Entries, e), append(f.Lines, 1)
 	}

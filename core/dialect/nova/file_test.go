@@ -109,15 +109,15 @@ func TestABadFileIsRefusedByTheNameOfItsMember(t *testing.T) {
 		`"session_id": "` + id + `"`:               {`"session_id": "../../../etc"`, "session_id"},
 		`"created_at": "` + created + `", `:        {"", "created_at is missing"},
 		`"last_updated": `:                         {`"last_update": `, "last_updated is missing"},
-		`"model": "m-1"`:                           {`"model": 1`, "model is no string"},
-		`"tokens_used": 1200`:                      {`"tokens_used": "many"`, "tokens_used is no whole number"},
-		`"turn_count": 3`:                          {`"turn_count": 3.5`, "turn_count is no whole number"},
+		`"model": "m-1"`:                           {`"model": 1`, "model is not a string"},
+		`"tokens_used": 1200`:                      {`"tokens_used": "many"`, "tokens_used is not a whole number"},
+		`"turn_count": 3`:                          {`"turn_count": 3.5`, "turn_count is not a whole number"},
 		`"pruned": false`:                          {`"pruned": "no"`, "pruned is neither true nor false"},
-		`"tags": ["pr", "feature"]`:                {`"tags": [1]`, "tags has an item that is no string"},
-		`"b": "/b"`:                                {`"b": {"content": "x"}`, `latest_artifacts."b" is no string`},
-		`"total_tokens": 1200`:                     {`"total_tokens": {}`, "metrics.total_tokens is no whole number"},
-		`"rationale": "Load"`:                      {`"rationale": []`, "key_decisions.rationale is no string"},
-		`{"decision": "Use a queue", "rationale":`: {`"x", {"rationale":`, "key_decisions is no object"},
+		`"tags": ["pr", "feature"]`:                {`"tags": [1]`, "tags has an item that is not a string"},
+		`"b": "/b"`:                                {`"b": {"content": "x"}`, `latest_artifacts."b" is not a string`},
+		`"total_tokens": 1200`:                     {`"total_tokens": {}`, "metrics.total_tokens is not a whole number"},
+		`"rationale": "Load"`:                      {`"rationale": []`, "key_decisions.rationale is not a string"},
+		`{"decision": "Use a queue", "rationale":`: {`"x", {"rationale":`, "key_decisions is not an object"},
 	} {
 		data := strings.Replace(plain, old, bad[0], 1)
 		if data == plain {

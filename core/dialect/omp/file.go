@@ -18,7 +18,7 @@ import (
 func (d Dialect) File(data []byte) (*core.File, error) {
 	body, marked := bytes.CutPrefix(data, jsonl.ByteOrderMark)
 	if len(body) == 0 {
-		return nil, fmt.Errorf("no omp session: the file is empty: %w", core.ErrInvalid)
+		return nil, fmt.Errorf("not an omp session: the file is empty: %w", core.ErrInvalid)
 	}
 	r := reader{rest: body, line: 1, budget: 4*len(body) + 1<<16, clean: !marked && bytes.HasSuffix(body, []byte("\n"))}
 	slot := r.slot()
@@ -29,7 +29,7 @@ func (d Dialect) File(data []byte) (*core.File, error) {
 	}
 	h, err := asHeader(records[0])
 	if err != nil {
-		return nil, fmt.Errorf("no omp session: line %d: %w", r.lines[0], err)
+		return nil, fmt.Errorf("not an omp session: line %d: %w", r.lines[0], err)
 	}
 	f := &core.File{Dialect: "omp", Header: h, Skipped: r.skipped}
 	migrated := false

@@ -88,7 +88,7 @@ func TestFileRefuses(t *testing.T) {
 		{"SlotBehindABlankLine", string(text("", slot("S", "", early), header)), `line 2: it begins with type "title"`},
 		{"Garbage", "hello\n", "line 1"},
 		{"EntryFirst", string(text(hello, header)), `line 1: it begins with type "message"`},
-		{"IDIsANumber", `{"type":"session","version":3,"id":7}`, "id in the header is no string"},
+		{"IDIsANumber", `{"type":"session","version":3,"id":7}`, "id in the header is not a string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -80,7 +80,7 @@ func (r *reader) next() bool {
 	r.line += bytes.Count(value, []byte("\n"))
 	behind, rest, _ := bytes.Cut(r.rest[len(value):], []byte("\n"))
 	if err == nil && !jsonl.IsBlank(behind) {
-		r.skip(fmt.Errorf("something is behind the object: %w", core.ErrInvalid))
+		r.skip(fmt.Errorf("there is text after the object: %w", core.ErrInvalid))
 	}
 	r.rest, r.line = rest, r.line+1
 	return true
@@ -141,7 +141,7 @@ func oneLiner(value []byte) (core.Entry, error) {
 func (r *reader) nothing() error {
 	if len(r.skipped) > 0 {
 		first := r.skipped[0]
-		return fmt.Errorf("no omp session: no line is a JSON object (line %d: %s): %w", first.Line, first.Error, core.ErrInvalid)
+		return fmt.Errorf("not an omp session: no line is a JSON object (line %d: %s): %w", first.Line, first.Error, core.ErrInvalid)
 	}
-	return fmt.Errorf("no omp session: there is nothing but a title or white space: %w", core.ErrInvalid)
+	return fmt.Errorf("not an omp session: there is nothing but a title or white space: %w", core.ErrInvalid)
 }

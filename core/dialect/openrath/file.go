@@ -118,10 +118,10 @@ func (r *reader) skip(err error) {
 // noSession says why the lines are not a session.
 func (r *reader) noSession() error {
 	if len(r.file.Skipped) == 0 {
-		return fmt.Errorf("no OpenRath session: no header record found: %w", core.ErrInvalid)
+		return fmt.Errorf("not an OpenRath session: no header record found: %w", core.ErrInvalid)
 	}
 	first := r.file.Skipped[0]
-	return fmt.Errorf("no OpenRath session: no header record found; line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
+	return fmt.Errorf("not an OpenRath session: no header record found; line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
 }
 
 // headerWithin is how far into a file Detect looks for a record.

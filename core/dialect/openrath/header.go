@@ -34,7 +34,7 @@ func readHeader(line []byte) (Session, error) {
 		return Session{}, err
 	}
 	if !o.Get("record_type").Is(recordHeader) {
-		return Session{}, fmt.Errorf("it is no header record: %w", core.ErrInvalid)
+		return Session{}, fmt.Errorf("it is not a header record: %w", core.ErrInvalid)
 	}
 	v, err := schemaVersion(o.Get("schema_version"))
 	if err == nil {
@@ -92,7 +92,7 @@ func schemaVersion(v jsjson.Value) (int, error) {
 	case 'f':
 		return 0, nil
 	}
-	return 0, malformed("schema_version is no number")
+	return 0, malformed("schema_version is not a number")
 }
 
 func (s *Session) lineage(o *jsjson.Object) {

@@ -30,7 +30,7 @@ func (d Dialect) Load(path string, data []byte) (Loaded, error) {
 		return Loaded{}, fmt.Errorf("%s: no header record found: %w", path, core.ErrInvalid)
 	}
 	if _, ok := canonicalUUID(r.file.Header.ID); !ok {
-		return Loaded{}, fmt.Errorf("%s: malformed header record: the id is no UUID: %w", path, core.ErrInvalid)
+		return Loaded{}, fmt.Errorf("%s: malformed header record: the id is not a UUID: %w", path, core.ErrInvalid)
 	}
 	l, err := FromEntries(r.file.Header, r.file.Entries)
 	l.Path = path

@@ -19,7 +19,7 @@ func readRecord(line []byte) (jsjson.Object, error) {
 	case bytes.IndexByte(line, '\n') >= 0:
 		return jsjson.Object{}, fmt.Errorf("more than one line: %w", core.ErrInvalid)
 	case !utf8.Valid(line):
-		return jsjson.Object{}, fmt.Errorf("invalid JSON: bytes that are no UTF-8: %w", core.ErrInvalid)
+		return jsjson.Object{}, fmt.Errorf("invalid JSON: invalid UTF-8: %w", core.ErrInvalid)
 	}
 	v := bytes.TrimSpace(line)
 	if k := jsontext.Value(v).Kind(); k != '{' && jsontext.Value(v).IsValid() {

@@ -84,10 +84,10 @@ func (r *reader) skip(n int, err error) {
 // noSession says why the lines read so far are not a session.
 func (r *reader) noSession() error {
 	if len(r.file.Skipped) == 0 {
-		return fmt.Errorf("no Operator session: the file is empty: %w", core.ErrInvalid)
+		return fmt.Errorf("not an Operator session: the file is empty: %w", core.ErrInvalid)
 	}
 	first := r.file.Skipped[0]
-	return fmt.Errorf("no Operator session: line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
+	return fmt.Errorf("not an Operator session: line %d: %s: %w", first.Line, first.Error, core.ErrInvalid)
 }
 
 // headerWithin is how far into a file Detect looks for a header.

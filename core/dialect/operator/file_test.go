@@ -80,7 +80,7 @@ func TestFileRefuses(t *testing.T) {
 		{"EntryFirst", string(text(hello, header)), `line 1: it begins with type "message"`},
 		{"NoID", string(text(`{"type":"session","cwd":"/"}`, hello)), "line 1: the header has no id"},
 		{"NoCWD", string(text(`{"type":"session","id":"x"}`)), "line 1: the header has no cwd"},
-		{"OfPi", string(text(`{"type":"session","id":"x","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}`)), "line 1: the timestamp in the header is no number"},
+		{"OfPi", string(text(`{"type":"session","id":"x","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}`)), "line 1: the timestamp in the header is not a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

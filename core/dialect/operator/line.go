@@ -44,7 +44,7 @@ func asHeader(e core.Entry) (core.Header, error) {
 	case !hasCWD:
 		return h, fmt.Errorf("the header has no cwd: %w", core.ErrInvalid)
 	case !isTime(o.Get("timestamp")):
-		return h, fmt.Errorf("the timestamp in the header is no number: %w", core.ErrInvalid)
+		return h, fmt.Errorf("the timestamp in the header is not a number: %w", core.ErrInvalid)
 	}
 	return h, nil
 }

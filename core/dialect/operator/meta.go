@@ -17,7 +17,7 @@ import (
 // is not a message that Operator reads, or meta is neither.
 func WithMeta(e core.Entry, meta json.RawMessage) (core.Entry, error) {
 	if _, err := read(e); e.Type != typeMessage || err != nil {
-		return core.Entry{}, fmt.Errorf("entry %q is no message: %w", jsonl.Clip(e.ID, 64), core.ErrInvalid)
+		return core.Entry{}, fmt.Errorf("entry %q is not a message: %w", jsonl.Clip(e.ID, 64), core.ErrInvalid)
 	}
 	v := jsontext.Value(bytes.Clone(meta))
 	if err := v.Compact(); err != nil || v.Kind() != '{' && v.Kind() != 'n' {

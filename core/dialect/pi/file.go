@@ -21,7 +21,7 @@ func (Dialect) File(data []byte) (*core.File, error) {
 	}
 	f.Header, err = asHeader(records[0])
 	if err != nil {
-		return nil, fmt.Errorf("no pi session: line %d: %w", f.Lines[0], err)
+		return nil, fmt.Errorf("not a pi session: line %d: %w", f.Lines[0], err)
 	}
 	migrated := false
 	f.Version, migrated, err = migrate.ToV3(records)
@@ -38,7 +38,7 @@ func (Dialect) File(data []byte) (*core.File, error) {
 // f.Lines, and the others in f.Skipped. There is at least one.
 func readLines(f *core.File, body []byte) ([]core.Entry, error) {
 	if len(body) == 0 {
-		return nil, fmt.Errorf("no pi session: the file is empty: %w", core.ErrInvalid)
+		return nil, fmt.Errorf("not a pi session: the file is empty: %w", core.ErrInvalid)
 	}
 	lines := jsonl.CountUpTo(body)
 	records := make([]core.Entry, 0, lines)
@@ -62,9 +62,9 @@ func readLines(f *core.File, body []byte) ([]core.Entry, error) {
 	}
 	if len(f.Skipped) > 0 {
 		first := f.Skipped[0]
-		return nil, fmt.Errorf("no pi session: no line is a JSON object (line %d: %s): %w", first.Line, first.Error, core.ErrInvalid)
+		return nil, fmt.Errorf("not a pi session: no line is a JSON object (line %d: %s): %w", first.Line, first.Error, core.ErrInvalid)
 	}
-	return nil, fmt.Errorf("no pi session: there is nothing but white space: %w", core.ErrInvalid)
+	return nil, fmt.Errorf("not a pi session: there is nothing but white space: %w", core.ErrInvalid)
 }
 
 // headerWithin is how far into a file pi looks for a header.

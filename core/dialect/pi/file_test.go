@@ -82,8 +82,8 @@ func TestFileRefuses(t *testing.T) {
 		{"Garbage", "hello\nworld\n", "line 1"},
 		{"EntryFirst", string(text(hello, header)), `line 1: it begins with type "message"`},
 		{"NoType", string(text("junk", "{}", header)), `line 2: it begins with type ""`},
-		{"IDIsANumber", `{"type":"session","version":3,"id":7}`, "id in the header is no string"},
-		{"NoID", `{"type":"session","version":3}`, "id in the header is no string"},
+		{"IDIsANumber", `{"type":"session","version":3,"id":7}`, "id in the header is not a string"},
+		{"NoID", `{"type":"session","version":3}`, "id in the header is not a string"},
 		{"TitleSlot", string(text(`{"type":"title","v":1,"title":"x"}`, header)), "omp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func (s *scanner) number() ([]byte, error) {
 	if s.at('.') {
 		s.pos++
 		if s.digits() == 0 {
-			return nil, s.fail("no digit behind the point")
+			return nil, s.fail("no digit after the point")
 		}
 	}
 	if s.at('e') || s.at('E') {

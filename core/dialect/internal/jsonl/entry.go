@@ -82,7 +82,7 @@ func Header(e core.Entry) (core.Header, error) {
 		}
 	})
 	if err == nil && !stringID {
-		err = fmt.Errorf("the id in the header is no string: %w", core.ErrInvalid)
+		err = fmt.Errorf("the id in the header is not a string: %w", core.ErrInvalid)
 	}
 	return h, err
 }
