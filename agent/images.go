@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
+	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -20,11 +20,6 @@ import (
 // Some agents keep images in a directory of their host and write only the hashes
 // into the session. The images go to the node with the session, and back to the
 // directory where it is resumed.
-
-// maxImage bounds an image, in bytes.
-const maxImage = 64 << 20
-
-var imageRef = regexp.MustCompile(`"blob:(sha256:[0-9a-f]{64})"`)
 
 // ImageStore returns the directory where the agent of a dialect keeps images:
 // given, unless it is empty. It is empty if the agent has none.
@@ -45,7 +40,7 @@ func SendImages(ctx context.Context, node Node, name, store string) (missing []c
 		return nil, err
 	}
 	for _, d := range refs {
-		b, err := readImage(store, d)
+		b, err := follow.ReadImage(store, d)
 		if err != nil {
 			missing = append(missing, d)
 			continue
@@ -93,9 +88,8 @@ func refsInFile(name string) ([]core.Digest, error) {
 	r := bufio.NewReaderSize(f, 1<<20)
 	for {
 		line, err := r.ReadBytes('\n')
-		for _, m := range imageRef.FindAllSubmatch(line, -1) {
-			d, bad := core.ParseDigest(string(m[1]))
-			if bad == nil && !seen[d] {
+		for _, d := range follow.ImageRefs(line) {
+			if !seen[d] {
 				seen[d] = true
 				refs = append(refs, d)
 			}
@@ -107,23 +101,6 @@ func refsInFile(name string) ([]core.Digest, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-}
-
-func readImage(store string, d core.Digest) ([]byte, error) {
-	f, err := os.Open(filepath.Join(store, hexOf(d)))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAllOf(f, d)
-}
-
-func readAllOf(r io.Reader, d core.Digest) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxImage+1))
-	if err == nil && (len(b) > maxImage || core.DigestOf(b) != d) {
-		err = core.ErrCorrupt
-	}
-	return b, err
 }
 
 // placeImages writes the images that a file refers to where its agent keeps them.
@@ -164,7 +141,7 @@ func fetchImages(ctx context.Context, node Node, name, store string) (missing []
 }
 
 func fetchImage(ctx context.Context, node Node, d core.Digest, store string) error {
-	path := filepath.Join(store, hexOf(d))
+	path := filepath.Join(store, follow.ImageName(d))
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -173,7 +150,7 @@ func fetchImage(ctx context.Context, node Node, d core.Digest, store string) err
 		return err
 	}
 	defer body.Close()
-	b, err := readAllOf(body, d)
+	b, err := follow.CheckImage(body, d)
 	if err != nil {
 		return err
 	}
@@ -182,6 +159,3 @@ func fetchImage(ctx context.Context, node Node, d core.Digest, store string) err
 		return err
 	})
 }
-
-// hexOf returns the name of an image in an agent's directory.
-func hexOf(d core.Digest) string { return d.String()[len("sha256:"):] }

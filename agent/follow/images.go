@@ -37,12 +37,11 @@ func (fl *Follower) sendImages(ctx context.Context, f *file, d core.Dialect, lin
 		return nil
 	}
 	var missing []core.Digest
-	for _, match := range imageRef.FindAllSubmatch(lines, -1) {
-		digest, err := core.ParseDigest(string(match[1]))
-		if err != nil || fl.images.has(digest) {
+	for _, digest := range ImageRefs(lines) {
+		if fl.images.has(digest) {
 			continue
 		}
-		img, err := readImage(dir, digest)
+		img, err := ReadImage(dir, digest)
 		if err != nil {
 			missing = append(missing, digest)
 		} else if err := fl.cfg.Node.PutBlob(ctx, img); err != nil {
@@ -78,13 +77,33 @@ func imageDir(f *file, d core.Dialect) string {
 	return filepath.Join(filepath.Dir(f.root.Path), d.ImageStore())
 }
 
-func readImage(dir string, d core.Digest) ([]byte, error) {
-	h, err := os.Open(filepath.Join(dir, d.String()[len("sha256:"):]))
+// ImageRefs returns the images that lines refer to, in order, with repetitions.
+func ImageRefs(lines []byte) (refs []core.Digest) {
+	for _, match := range imageRef.FindAllSubmatch(lines, -1) {
+		if d, err := core.ParseDigest(string(match[1])); err == nil {
+			refs = append(refs, d)
+		}
+	}
+	return refs
+}
+
+// ImageName returns the name of an image's file in an agent's directory.
+func ImageName(d core.Digest) string { return d.String()[len("sha256:"):] }
+
+// ReadImage reads an image from an agent's directory. If its content does not match
+// d, or has more than 64 MiB, the error is core.ErrCorrupt.
+func ReadImage(dir string, d core.Digest) ([]byte, error) {
+	h, err := os.Open(filepath.Join(dir, ImageName(d)))
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	b, err := io.ReadAll(io.LimitReader(h, maxImage+1))
+	return CheckImage(h, d)
+}
+
+// CheckImage reads an image. Its errors are those of ReadImage.
+func CheckImage(r io.Reader, d core.Digest) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxImage+1))
 	if err == nil && (len(b) > maxImage || core.DigestOf(b) != d) {
 		err = core.ErrCorrupt
 	}
