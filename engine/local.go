@@ -8,24 +8,23 @@ import (
 	"sync"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session"
 )
 
-// A Finder knows the sessions of a log without opening them, as the directory
-// of package materializer does.
+// A Finder lists the sessions of a log, as the directory of package materializer
+// does.
 type Finder interface {
-	// Find returns sessions that are not in the trash, the latest changed
+	// Find returns sessions that are not in the trash, the most recently changed
 	// first.
 	Find(ctx context.Context, q session.Query) ([]session.Found, error)
 }
 
-// A Local is a log for package session, in this process. It keeps the sessions
-// that are written to in memory until they are released.
+// A Local is a session.Log for Go programs that connect to the log themselves
+// instead of to a node. It keeps sessions in memory until they are released.
 type Local struct {
 	sessions  *Sessions
 	finder    Finder
-	announcer *session.Announcer // nil where there is nobody to tell
+	announcer *session.Announcer // nil if there is no Presence
 
 	mu   sync.Mutex
 	open map[core.SessionID]*Session
@@ -33,8 +32,8 @@ type Local struct {
 
 var _ session.Log = (*Local)(nil)
 
-// NewLocal returns the log of ss. Without a finder, nil, nothing is recent.
-// Where ss has a Presence, this process is present there while it has claims.
+// NewLocal returns the log of ss. If finder is nil, Recent returns nothing. If ss
+// has a Presence, this process is present there while it has claims.
 func NewLocal(ss *Sessions, finder Finder) *Local {
 	l := &Local{sessions: ss, finder: finder, open: map[core.SessionID]*Session{}}
 	if p := ss.cfg.Presence; p != nil {
@@ -52,70 +51,6 @@ func (l *Local) Create(ctx context.Context, n session.New) (core.Cursor, error) 
 	l.keep(s)
 	return s.cursor(), nil
 }
-
-// CreateStrict makes a session of what a caller sent, under the name that its
-// header gives it; n.ID may be empty. Unlike Create it refuses entries that an
-// append would refuse.
-func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
-	d, ok := ss.cfg.Dialects[n.Dialect]
-	if !ok {
-		return nil, fmt.Errorf("dialect %.64q is unknown: %w", n.Dialect, core.ErrInvalid)
-	}
-	h, err := d.Header(n.Header)
-	if err != nil {
-		return nil, fmt.Errorf("the header: %w", err)
-	}
-	want := core.SessionIDFor(n.Dialect, h.ID)
-	if n.ID == "" {
-		n.ID = want
-	}
-	if n.ID != want {
-		return nil, fmt.Errorf("the header says session %q, whose name is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
-	}
-	es, err := admitted(d, ss.cfg.Dialects, n)
-	if err != nil {
-		return nil, err
-	}
-	began := ss.cfg.Now()
-	kept, _, err := ss.Keep(ctx, es)
-	if err != nil {
-		return nil, err
-	}
-	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
-	if len(h.Parents) == 0 {
-		o.Kind = string(lineage.Create)
-	}
-	s, err := ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: kept})
-	if err != nil {
-		return nil, err
-	}
-	return s, ss.Renew(ctx, began, es)
-}
-
-// admitted returns the entries of a new session, checked as those of an append
-// to an empty one.
-func admitted(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
-	es := make([]core.Entry, len(n.Lines))
-	for i, line := range n.Lines {
-		e, err := checked(d, line, false)
-		if err != nil {
-			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
-		}
-		es[i] = e
-	}
-	if len(es) == 0 {
-		return nil, nil
-	}
-	empty := core.NewState("", n.ID, all)
-	empty.Seq, empty.Dialect = 1, d // it is there, and nothing is in it
-	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
-	if err == nil && len(fresh) < len(es) {
-		err = fmt.Errorf("a line is there twice: %w", core.ErrInvalid)
-	}
-	return es, err
-}
-
-func clipped(s string) string { return s[:min(len(s), 64)] }
 
 // Load implements session.Log.
 func (l *Local) Load(ctx context.Context, id core.SessionID) (session.Loaded, error) {
@@ -253,10 +188,16 @@ func (l *Local) Follow(ctx context.Context, id core.SessionID, after core.Cursor
 	if err != nil {
 		return err
 	}
-	pos, end, err := s.place(ctx, after)
-	if err != nil {
-		return err
+	var pos, end core.Pos
+	if after != (core.Cursor{}) {
+		if pos, err = s.Position(ctx, after); err != nil {
+			return err
+		}
 	}
+	_ = s.View(func(st *core.State) error {
+		end = st.Pos
+		return nil
+	})
 	log := l.sessions.cfg.Log
 	records := ReadTo(ctx, log, id, pos, end)
 	if wait {
@@ -300,31 +241,6 @@ func (l *Local) event(ctx context.Context, r *core.Record) (session.Event, error
 	return ev, nil
 }
 
-// place returns where in the log the record at a cursor lies, and the last one.
-// core.ErrLost when the log has no such record.
-func (s *Session) place(ctx context.Context, c core.Cursor) (pos, end core.Pos, err error) {
-	var have core.Cursor
-	_ = s.View(func(st *core.State) error {
-		have, end = st.Cursor(), st.Pos
-		return nil
-	})
-	if c == have {
-		return end, end, nil
-	}
-	if c == (core.Cursor{}) {
-		return 0, end, nil
-	}
-	for r, err := range ReadTo(ctx, s.ss.cfg.Log, s.id, 0, end) {
-		if err != nil {
-			return 0, 0, err
-		}
-		if core.CursorOf(r.Seq, r.Chain) == c {
-			return r.Pos, end, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("session %s is at %s and has no record %s: %w", s.id, have, c, core.ErrLost)
-}
-
 func (s *Session) cursor() (c core.Cursor) {
 	_ = s.View(func(st *core.State) error {
 		c = st.Cursor()
@@ -333,7 +249,7 @@ func (s *Session) cursor() (c core.Cursor) {
 	return c
 }
 
-// get returns the session as it is in memory, opened where it is not.
+// get returns the session in memory, and opens it if it is not there.
 func (l *Local) get(ctx context.Context, id core.SessionID) (*Session, error) {
 	l.mu.Lock()
 	s := l.open[id]
@@ -348,7 +264,7 @@ func (l *Local) get(ctx context.Context, id core.SessionID) (*Session, error) {
 	return l.keep(s), nil
 }
 
-// fresh returns the session as the log's leader has it.
+// fresh returns the session in the state of the log's leader.
 func (l *Local) fresh(ctx context.Context, id core.SessionID) (*Session, error) {
 	l.mu.Lock()
 	s := l.open[id]
@@ -359,7 +275,8 @@ func (l *Local) fresh(ctx context.Context, id core.SessionID) (*Session, error) 
 	return l.get(ctx, id)
 }
 
-// keep returns the session that is kept under s's name, s where none is.
+// keep adds s to the sessions in memory, unless another with its id is there, and
+// returns that one.
 func (l *Local) keep(s *Session) *Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -370,7 +287,7 @@ func (l *Local) keep(s *Session) *Session {
 	return s
 }
 
-// missing says which session is not there.
+// missing returns an error that names the missing session.
 func missing(id core.SessionID, err error) error {
 	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
 		return fmt.Errorf("no session %s: %w", id, core.ErrNotFound)

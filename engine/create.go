@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/session"
+)
+
+// CreateStrict makes a session from what a caller sent, with the id that its header
+// names; n.ID may be empty. Unlike Create, it refuses entries that an append would
+// refuse.
+func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
+	d, ok := ss.cfg.Dialects[n.Dialect]
+	if !ok {
+		return nil, fmt.Errorf("dialect %.64q is unknown: %w", n.Dialect, core.ErrInvalid)
+	}
+	h, err := d.Header(n.Header)
+	if err != nil {
+		return nil, fmt.Errorf("the header: %w", err)
+	}
+	want := core.SessionIDFor(n.Dialect, h.ID)
+	if n.ID == "" {
+		n.ID = want
+	}
+	if n.ID != want {
+		return nil, fmt.Errorf("the header names session %q, whose id is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
+	}
+	es, err := admitted(d, ss.cfg.Dialects, n)
+	if err != nil {
+		return nil, err
+	}
+	began := ss.cfg.Now()
+	kept, _, err := ss.Keep(ctx, es)
+	if err != nil {
+		return nil, err
+	}
+	o := core.Origin{Dialect: n.Dialect, By: n.By, Key: n.Key}
+	if len(h.Parents) == 0 {
+		o.Kind = string(lineage.Create)
+	}
+	s, err := ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: kept})
+	if err != nil {
+		return nil, err
+	}
+	return s, ss.Renew(ctx, began, es)
+}
+
+// admitted returns the entries of a new session. It applies the rules of an append
+// to an empty session.
+func admitted(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
+	es := make([]core.Entry, len(n.Lines))
+	for i, line := range n.Lines {
+		e, err := checked(d, line, false)
+		if err != nil {
+			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
+		}
+		es[i] = e
+	}
+	if len(es) == 0 {
+		return nil, nil
+	}
+	empty := core.NewState("", n.ID, all)
+	empty.Seq, empty.Dialect = 1, d // exists, without entries
+	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
+	if err == nil && len(fresh) < len(es) {
+		err = fmt.Errorf("a line is repeated: %w", core.ErrInvalid)
+	}
+	return es, err
+}
+
+func clipped(s string) string { return s[:min(len(s), 64)] }
