@@ -84,7 +84,7 @@ func TestSessionsAreListedByWhatTheyAre(t *testing.T) {
 	}
 	for query, says := range map[string]string{
 		"sort=colour": "modified", "state=dead": "interrupted", "order=up": "asc or desc", "below=true": "cwd", "createdFrom=soon": "2026-01-02",
-		"minSize=big": "bytes", "maxCost=dear": "number", "after=x~y": "after", "after=nosuchsession": "no session", "limit=0": "limit",
+		"minSize=big": "bytes", "maxCost=dear": "number", "after=x~y": "after", "after=nosuchsession": "not a session", "limit=0": "limit",
 		"after=modified~n~1~x&sort=name": "this order", "tag=" + strings.Repeat("x&tag=", 20): "tags",
 	} {
 		res, body := n.request(t, "GET", "/v1/sessions?"+query, "")

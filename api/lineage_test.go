@@ -209,7 +209,7 @@ func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 func TestLineageShowsWhatWasErased(t *testing.T) {
 	t.Parallel()
 	var d materializer.Directory
-	n := startNode(t, func(c *api.Config) { d = c.Directory.(materializer.Directory) })
+	n := startNode(t, func(c *api.Config) { d, _ = c.Directory.(materializer.Directory) })
 	d.Put(materializer.View{Row: materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}}})
 	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
 	want := []string{"erased-one unknown erased", "the-child fork erased-one"}
