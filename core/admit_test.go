@@ -141,7 +141,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestAnEntryThatLeadsNowhereIsRefusedAndReadAsBeforeAll(t *testing.T) {
+func TestLeafEntryToMissingTarget(t *testing.T) {
 	t.Parallel()
 	s := core.NewState(logName, session, dialect.All())
 	apply(t, s, core.KindOpen, core.MainHead, "w", `{"dialect":"operator"}

@@ -88,7 +88,7 @@ func labels(t *testing.T, d core.Dialect, h core.Header, es []core.Entry) map[st
 	return info.Labels
 }
 
-func TestCutOfNothingAndOfNowhere(t *testing.T) {
+func TestCopyPathOfEmptyAndUnknownLeaf(t *testing.T) {
 	t.Parallel()
 	d, err := dialect.Named("pi")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestCutOfNothingAndOfNowhere(t *testing.T) {
 
 // PI-32, OP-23: pi names the branch that was left, the others the place that
 // the session goes on from.
-func TestSummaryNamesWhatItsAgentWould(t *testing.T) {
+func TestBranchSummaryTarget(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"pi": "left", "omp": "from", "operator": "from"} {
 		d, err := dialect.Named(name)
@@ -124,7 +124,7 @@ func TestSummaryNamesWhatItsAgentWould(t *testing.T) {
 }
 
 // OP-27, PI-28
-func TestChildrenAreTheTreesOwn(t *testing.T) {
+func TestChildrenMatchTree(t *testing.T) {
 	t.Parallel()
 	for name, d := range dialect.All() {
 		if d.Linear() { // its entries name no parents

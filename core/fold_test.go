@@ -94,7 +94,7 @@ func restoreIt(t interface {
 
 // Whatever a session went through, snapshot and manifest are the fold, field
 // by field, and folding on from them gives the same as folding on.
-func TestRestoreIsTheFold(t *testing.T) {
+func TestRestoreMatchesFold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := opened(t, line("a", ""), `{"type":"custom"}`)
 		n := 0
@@ -176,7 +176,7 @@ func TestRestoreRefusesOtherBytes(t *testing.T) {
 	}
 }
 
-func TestStraysAreRefused(t *testing.T) {
+func TestApplyRejectsOrphans(t *testing.T) {
 	for what, spoil := range map[string]func(*core.Record){
 		"a gap":          func(r *core.Record) { r.Seq++ },
 		"again":          func(r *core.Record) { r.Seq-- },

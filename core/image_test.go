@@ -50,7 +50,7 @@ var (
 	blobName = "blob:sha256:" + strings.Repeat("0a", 32)
 )
 
-func TestImagesGoOutAndComeBack(t *testing.T) {
+func TestExternalizeInlineRoundTrip(t *testing.T) {
 	for in, blobs := range map[string]int{
 		`{"type":"image","data":"` + image + `"}`:                                                              1,
 		`{"data":"` + image + `","type":"image"}`:                                                              1,
@@ -112,7 +112,7 @@ func FuzzExternalize(f *testing.F) {
 
 // An image that only a context shows to be one, such as a frame of a compaction,
 // is in no store that the log has: nobody is kept from the rest of the context.
-func TestResolveLeavesWhatIsNotHere(t *testing.T) {
+func TestResolveKeepsMissingReferences(t *testing.T) {
 	t.Parallel()
 	here := core.DigestOf([]byte("here"))
 	get := func(d core.Digest) ([]byte, error) {

@@ -22,7 +22,7 @@ func someLines(rng *rand.Rand, n int) (out [][]byte) {
 	return out
 }
 
-func TestChangesOneAfterTheOtherGiveTheLinesThatTheyWereMadeOf(t *testing.T) {
+func TestPatchAppliesSuccessiveDiffs(t *testing.T) {
 	t.Parallel()
 	t.Logf("-patchseed %d", *patchSeed)
 	rng := rand.New(rand.NewPCG(*patchSeed, 1))
@@ -52,7 +52,7 @@ func TestChangesOneAfterTheOtherGiveTheLinesThatTheyWereMadeOf(t *testing.T) {
 	}
 }
 
-func TestOnlyWholeLinesThatDoNotGoAreAChange(t *testing.T) {
+func TestDiffRejectsRemovedAndPartialLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"a\nb\n", "a\n"}, {"a\n", ""}, {"a", "a\nb\n"}, {"a\n", "a\nb"}, {"a\nb\n", "b\n"}} {
 		if change, ok := core.Diff([]byte(c[0]), []byte(c[1])); ok {
@@ -61,7 +61,7 @@ func TestOnlyWholeLinesThatDoNotGoAreAChange(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoChangeOfTheseLinesIsRefused(t *testing.T) {
+func TestPatchRejectsForeignChanges(t *testing.T) {
 	t.Parallel()
 	base := []byte("a\nb\nc\n")
 	for _, bad := range []string{
@@ -96,7 +96,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-func TestAManifestOfSeveralPartsNeedsRulesThatKnowThem(t *testing.T) {
+func TestManifestWithPartsRequiresItsFoldVersion(t *testing.T) {
 	t.Parallel()
 	s := opened(t, line("a", ""))
 	m := s.Manifest(s.Render(), "object")
@@ -120,7 +120,7 @@ func TestAManifestOfSeveralPartsNeedsRulesThatKnowThem(t *testing.T) {
 	}
 }
 
-func TestNoSnapshotRestsOnWhatWasRedacted(t *testing.T) {
+func TestFormerPartsAfterRedaction(t *testing.T) {
 	t.Parallel()
 	s := opened(t, line("a", ""), line("b", "a"))
 	checkpoint := func(upTo *core.Manifest) {

@@ -13,7 +13,7 @@ import (
 )
 
 // NOVA-31, NOVA-32, RATH-47
-func TestTheLongestUnchangedGoFirst(t *testing.T) {
+func TestPruneRemovesOldestFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }

@@ -26,7 +26,7 @@ func goldenRecords() []*core.Record {
 	}
 }
 
-func TestChainIsAsItWasInVersion1(t *testing.T) {
+func TestChainMatchesVersion1(t *testing.T) {
 	const name = "testdata/v1/chain.txt"
 	c := core.ChainStart("main", session)
 	got := []string{c.String()}
@@ -89,7 +89,7 @@ func TestChainCovers(t *testing.T) {
 	}
 }
 
-func TestCursorComesBack(t *testing.T) {
+func TestCursorRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c core.Chain
 		copy(c[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "chain"))

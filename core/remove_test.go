@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestARedactedEntryTakesNoOtherBytes(t *testing.T) {
+func TestAdmitRejectsRedactedID(t *testing.T) {
 	s := opened(t, line("a", ""), line("b", "a"))
 	s.Origin.Original, s.Origin.OriginalSize = core.DigestOf([]byte("x")), 1
 	apply(t, s, core.KindRedact, "main", "w", `{"by":"ada"}`+"\n"+line("a", ""))
@@ -23,7 +23,7 @@ func TestARedactedEntryTakesNoOtherBytes(t *testing.T) {
 }
 
 // A file may have used an id twice; both lines say what was to be taken out.
-func TestARedactionReplacesEveryEntryOfItsID(t *testing.T) {
+func TestRedactReplacesEveryEntryOfAnID(t *testing.T) {
 	s := opened(t, line("a", ""), `{"type":"custom","id":"a","x":"swordfish"}`)
 	apply(t, s, core.KindRedact, "main", "w", `{}`+"\n"+`{"type":"custom","id":"a"}`)
 	if text := string(s.Render()); strings.Contains(text, "swordfish") || strings.Count(text, "\n"+`{"type":"custom","id":"a"}`) != 2 {
@@ -31,7 +31,7 @@ func TestARedactionReplacesEveryEntryOfItsID(t *testing.T) {
 	}
 }
 
-func TestAHoldIsInTheManifestAndNeedsRulesThatKnowIt(t *testing.T) {
+func TestManifestWithLegalHoldRequiresItsFoldVersion(t *testing.T) {
 	s := opened(t, line("a", ""))
 	if m := s.Manifest(s.Render(), "object"); m.Fold != 1 || m.LegalHold != nil {
 		t.Errorf("of a session that is not held: rules %d, held %v", m.Fold, m.LegalHold)
@@ -53,7 +53,7 @@ func TestAHoldIsInTheManifestAndNeedsRulesThatKnowIt(t *testing.T) {
 	}
 }
 
-func TestBlankTakesOutWhatALineSays(t *testing.T) {
+func TestRedactRemovesContent(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"type":"message","id":"a1","parentId":null,"timestamp":"T","message":{"role":"user","content":"x","timestamp":1}}`: `{"type":"message","id":"a1","parentId":null,"timestamp":"T","message":{"role":"user","content":"?","timestamp":1}}`,
 		// An answer: thoughts go, calls stay without their arguments.

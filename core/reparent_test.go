@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 )
 
-func TestReparentChangesTheParentAlone(t *testing.T) {
+func TestReparentChangesOnlyTheParent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		d    core.Dialect

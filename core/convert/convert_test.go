@@ -116,7 +116,7 @@ func trees() []string {
 	return names
 }
 
-func TestBetweenTreesNothingThatIsSaidIsLost(t *testing.T) {
+func TestConvertBetweenTreesLosesNothing(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	for _, name := range trees() {
@@ -172,7 +172,7 @@ func sameContext(d core.Dialect, es []core.Entry, a, b core.Leaf) bool {
 	return bytes.Equal(x, y)
 }
 
-func TestNameLabelsAndKeptRangeComeAlong(t *testing.T) {
+func TestConvertKeepsNameLabelsAndKeptRange(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	for _, name := range trees() {
@@ -216,7 +216,7 @@ func isModelBefore(d core.Dialect, es []core.Entry, id string) bool {
 	return false
 }
 
-func TestWhatIsLostIsNamed(t *testing.T) {
+func TestLossesAreNamed(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	res := to(t, "omp", f, pi, core.LeafAt("e2"))
@@ -225,7 +225,7 @@ func TestWhatIsLostIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestGivesTheSameBytes(t *testing.T) {
+func TestConvertIsDeterministic(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	for name, d := range dialect.All() {
@@ -239,7 +239,7 @@ func TestTheSameRequestGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestAChainGetsWhatItsModelWouldBeSent(t *testing.T) {
+func TestConvertToChainKeepsWhatTheModelSees(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	for name, d := range dialect.All() {
@@ -261,7 +261,7 @@ func TestAChainGetsWhatItsModelWouldBeSent(t *testing.T) {
 	}
 }
 
-func TestASessionWithoutMessagesIsNothingToConvertTo(t *testing.T) {
+func TestConvertRejectsDialectWithoutMessages(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	for _, d := range dialect.All() {

@@ -20,7 +20,7 @@ import (
 const piHead = `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab"}` + "\n"
 
 // A time that no clock shows is no reason to refuse a session.
-func TestOddTimesConvert(t *testing.T) {
+func TestConvertInvalidTimes(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []string{"yesterday", "2026-01-02T03:04:05", "2026-01-02", "", "99999-01-01T00:00:00Z", "1767323046000"} {
 		f, pi := read(t, piHead+`{"type":"message","id":"u1","parentId":null,"timestamp":"`+odd+`","message":{"role":"user","content":"hi"}}`+"\n"+
@@ -46,7 +46,7 @@ func TestOddTimesConvert(t *testing.T) {
 	}
 }
 
-func TestKeptRangeOnTheSecondBranchBehindWhatSaysNothing(t *testing.T) {
+func TestConvertKeptRangeOnSecondBranch(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, piHead+
 		`{"type":"message","id":"u0","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":"zero"}}
@@ -65,7 +65,7 @@ func TestKeptRangeOnTheSecondBranchBehindWhatSaysNothing(t *testing.T) {
 	}
 }
 
-func TestAModelForARoleIsNotTheSessionsModel(t *testing.T) {
+func TestConvertKeepsModelOfRoleApart(t *testing.T) {
 	t.Parallel()
 	f, omp := read(t, `{"type":"title","v":1,"title":"","updatedAt":"2026-01-02T03:04:05.000Z","pad":"`+strings.Repeat(" ", 256-1-len(`{"type":"title","v":1,"title":"","updatedAt":"2026-01-02T03:04:05.000Z","pad":""}`))+"\"}\n"+piHead+
 		`{"type":"model_change","id":"m","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","model":"p/big","resolvedModelIsFallback":false}
@@ -80,7 +80,7 @@ func TestAModelForARoleIsNotTheSessionsModel(t *testing.T) {
 	}
 }
 
-func TestResultsGetTheNameOfTheirTool(t *testing.T) {
+func TestConvertNamesToolOfResults(t *testing.T) {
 	t.Parallel()
 	f, op := read(t, `{"type":"session","version":3,"id":"s","timestamp":1767312000.8,"cwd":"/lab"}
 {"id":"a","timestamp":1767312001.1,"type":"message","message":{"contents":[{"type":"tool_call","id":"c1","name":"ls","args":{"p":1},"metadata":{}}],"id":"i","timestamp":1767312001.1,"role":"assistant","stop_reason":"tool_calls"}}
@@ -98,7 +98,7 @@ func TestResultsGetTheNameOfTheirTool(t *testing.T) {
 	}
 }
 
-func TestWhatIsLostIsBounded(t *testing.T) {
+func TestLossesAreBounded(t *testing.T) {
 	t.Parallel()
 	f, _ := read(t, piHead+`{"type":"thinking_level_change","id":"t1","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","thinkingLevel":"`+strings.Repeat("x", 100000)+`"}`+"\n")
 	omp := dialect.All()["omp"]
@@ -111,7 +111,7 @@ func TestWhatIsLostIsBounded(t *testing.T) {
 	}
 }
 
-func TestArgumentsAndDetailsThatAreNoObjectAreNamed(t *testing.T) {
+func TestWriteNamesInvalidArgumentsAndDetails(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, piHead+
 		`{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":"raw"}]}}
@@ -123,7 +123,7 @@ func TestArgumentsAndDetailsThatAreNoObjectAreNamed(t *testing.T) {
 	}
 }
 
-func TestMovingTheLeafChangesNeitherNameNorLabels(t *testing.T) {
+func TestLeafDoesNotAffectNameAndLabels(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, piHead+
 		`{"type":"message","id":"u","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":"zero"}}
@@ -167,7 +167,7 @@ func TestHiddenThoughtsStayHidden(t *testing.T) {
 }
 
 // Images that the log keeps elsewhere come back in every agent's own shape.
-func TestImagesOfTheLogComeBackInline(t *testing.T) {
+func TestInlineAfterImportImageRefs(t *testing.T) {
 	t.Parallel()
 	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("picture "), 400))
 	line := `{"type":"message","id":"u","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":[{"type":"image","data":"` + data + `","mimeType":"image/png"}]}}`
@@ -192,7 +192,7 @@ func TestImagesOfTheLogComeBackInline(t *testing.T) {
 }
 
 // A random session says the same at every leaf, in every pair of trees.
-func TestRandomSessionsSayTheSameEverywhere(t *testing.T) {
+func TestRandomSessionsConvertEqually(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(25) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -317,7 +317,7 @@ type chained struct{ core.Dialect }
 func (chained) Name() string { return "chained" }
 func (chained) Linear() bool { return true }
 
-func TestAChainKeepsWhatIsBehindAFirstEntryThatSaysNothing(t *testing.T) {
+func TestConvertToChainWithEmptyFirstKeptEntry(t *testing.T) {
 	t.Parallel()
 	f, pi := read(t, story)
 	res, err := convert.Convert(convert.Request{

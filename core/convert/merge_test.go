@@ -57,7 +57,7 @@ func joined(t *testing.T, a, b []string) []string {
 }
 
 // FLEET-21
-func TestTheSecondGoesOnWhereTheFirstEnds(t *testing.T) {
+func TestMergeContinuesAtFirstLeaf(t *testing.T) {
 	t.Parallel()
 	got := joined(t,
 		[]string{message("a1", ""), message("off", "a1"), message("a2", "a1")},
@@ -69,7 +69,7 @@ func TestTheSecondGoesOnWhereTheFirstEnds(t *testing.T) {
 }
 
 // FLEET-21: two forks of one session, or two heads of it.
-func TestWhatBothBeginWithIsThereOnce(t *testing.T) {
+func TestMergeKeepsCommonPrefixOnce(t *testing.T) {
 	t.Parallel()
 	common := []string{message("r", ""), message("s", "r")}
 	got := joined(t, append(slices.Clone(common), message("a", "s")), append(slices.Clone(common), message("b", "s"), message("c", "b")))
@@ -93,7 +93,7 @@ func TestWhatBothBeginWithIsThereOnce(t *testing.T) {
 
 // Ids that both use for other entries are new in the second, and so is all
 // that names them. Every other byte stays.
-func TestIdsThatClashAreNewWhereverTheyAreNamed(t *testing.T) {
+func TestMergeRenamesConflictingIDs(t *testing.T) {
 	t.Parallel()
 	odd := `{ "type":"message","id":"x2" ,"parentId":"x1","n":1.50,"\u0061":"<>", "timestamp":"t","message":{"role":"user","content":"parentId x1"}}`
 	got := joined(t,
@@ -129,7 +129,7 @@ func TestIdsThatClashAreNewWhereverTheyAreNamed(t *testing.T) {
 	}
 }
 
-func TestLabelsComeAlong(t *testing.T) {
+func TestMergeCarriesLabels(t *testing.T) {
 	t.Parallel()
 	label := func(id, parent, target, text string) string {
 		return fmt.Sprintf(`{"type":"label","id":%q,"parentId":%q,"timestamp":"2026-01-02T03:04:06.000Z","targetId":%q,"label":%q}`, id, parent, target, text)
@@ -155,7 +155,7 @@ func TestLabelsComeAlong(t *testing.T) {
 }
 
 // FLEET-21: every agent whose sessions are trees reads the result as one path.
-func TestEveryDialectReadsTheResultAsOnePath(t *testing.T) {
+func TestMergeMakesOnePathInEveryDialect(t *testing.T) {
 	t.Parallel()
 	for name, d := range dialect.All() {
 		if d.Linear() {
@@ -205,7 +205,7 @@ func (chain) Path(es []core.Entry, _ core.Leaf) ([]core.Entry, error) { return e
 
 // RATH-11: of sessions without a tree, the second's rows follow the first's,
 // all of them, byte for byte where no id clashes.
-func TestLinearSessionsAreOneBehindTheOther(t *testing.T) {
+func TestMergeConcatenatesLinearSessions(t *testing.T) {
 	t.Parallel()
 	rows := entries(t, pi, `{"kind":"user","payload":{"content":"go"}}`, `{"kind":"assistant","payload":{}}`)
 	es, err := convert.Merge(chain{pi}, convert.Side{Entries: rows}, convert.Side{Entries: rows}, "seed")
@@ -219,7 +219,7 @@ func TestLinearSessionsAreOneBehindTheOther(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
+func TestMergeRejects(t *testing.T) {
 	t.Parallel()
 	one := convert.Side{Entries: entries(t, pi, message("a", ""))}
 	nameless := convert.Side{Entries: entries(t, pi, `{"type":"message"}`)}

@@ -31,7 +31,7 @@ func TestEveryDialectIsAProfile(t *testing.T) {
 	}
 }
 
-func TestAProfileThatIsNotThereIsToldWithThoseThatAre(t *testing.T) {
+func TestUnknownProfileListsKnownOnes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"vim", "PI", "pi@", "pi@2", " pi", strings.Repeat("x", 1000)} {
 		_, err := dialect.NamedProfile(name)
@@ -72,7 +72,7 @@ func read(t *testing.T, name, by string, lines ...string) dialect.Session {
 }
 
 // The same lines are read by the rules of three agents.
-func TestAFamilyReadsItsLinesAsTheyAre(t *testing.T) {
+func TestProfileReadsLinesOfItsFamily(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[string]string{
 		"":        `{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":[],"provider":"p","model":"m"}],"thinkingLevel":"off","model":{"provider":"p","modelId":"m"}}`,
@@ -90,7 +90,7 @@ func TestAFamilyReadsItsLinesAsTheyAre(t *testing.T) {
 
 // What one agent has aside or counts as no entry does not get in another's way:
 // a session that stands at its end stands there by every profile.
-func TestASessionStandsAtItsEndByEveryProfile(t *testing.T) {
+func TestViewKeepsLeafAtEnd(t *testing.T) {
 	t.Parallel()
 	s := read(t, "omp", "pi", slot, header, hello, again)
 	if len(s.Entries) != 2 || s.Leaf != core.LeafAt("u1") {
@@ -107,7 +107,7 @@ func TestASessionStandsAtItsEndByEveryProfile(t *testing.T) {
 }
 
 // A file that a profile's agent refuses is read as its own agent reads it.
-func TestAFileIsReadByTheProfileThatCan(t *testing.T) {
+func TestProfileReadsFile(t *testing.T) {
 	t.Parallel()
 	two := []byte(header + "\n" + hello + lost + "\n")
 	withSlot := []byte(slot + "\n" + header + "\n" + hello + "\n")
@@ -141,7 +141,7 @@ func TestAFileIsReadByTheProfileThatCan(t *testing.T) {
 
 // For a profile of another family the session is what conversion makes of it,
 // its failure included.
-func TestAnotherFamilyReadsWhatConversionMakes(t *testing.T) {
+func TestProfileOfOtherFamilyConverts(t *testing.T) {
 	t.Parallel()
 	own, other := read(t, "pi", "", header, hello), dialect.All()["operator"]
 	res, wantErr := convert.Convert(convert.Request{

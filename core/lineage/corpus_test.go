@@ -14,7 +14,7 @@ import (
 
 // RATH-08, RATH-50: of every session that OpenRath wrote, the row has the words
 // that its header has.
-func TestCorpusOpenRathsWordsAreExportedAsTheyWere(t *testing.T) {
+func TestCorpusExportKeepsOpenRathWords(t *testing.T) {
 	t.Parallel()
 	dir := dialecttest.Corpus(t)
 	files, err := filepath.Glob(filepath.Join(dir, "openrath", "*"))

@@ -42,7 +42,7 @@ func family() *lineage.Graph {
 }
 
 // RATH-54, FLEET-20
-func TestAncestorsComeNearestFirstAndOnce(t *testing.T) {
+func TestAncestorsNearestFirst(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[core.SessionID][]core.SessionID{
 		"a": nil, "d": ids("b", "a"), "e": ids("b", "c", "a"), "f": ids("d", "c", "b", "a"),
@@ -55,7 +55,7 @@ func TestAncestorsComeNearestFirstAndOnce(t *testing.T) {
 }
 
 // RATH-54
-func TestDescendantsComeBeforeTheirOwn(t *testing.T) {
+func TestDescendantsParentsFirst(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[core.SessionID][]core.SessionID{
 		"a": ids("b", "d", "f", "e", "c"), "c": ids("e", "f"), "f": nil,
@@ -68,7 +68,7 @@ func TestDescendantsComeBeforeTheirOwn(t *testing.T) {
 }
 
 // RATH-54
-func TestEdgesAreInTheOrderOfTheSessions(t *testing.T) {
+func TestEdgesInSessionOrder(t *testing.T) {
 	t.Parallel()
 	g := lineage.New([]lineage.Node{node("x", "b", "a"), node("a"), node("b", "a"), node("self-merge", "a", "a")})
 	want := []lineage.Edge{
@@ -87,7 +87,7 @@ func TestEdgesAreInTheOrderOfTheSessions(t *testing.T) {
 }
 
 // RATH-54
-func TestWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
+func TestErrorNamesMissingSession(t *testing.T) {
 	t.Parallel()
 	g := lineage.New([]lineage.Node{node("a", "gone"), node("b", "a")})
 	for what, call := range map[string]func() error{
@@ -117,7 +117,7 @@ func TestWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
 }
 
 // RATH-54
-func TestSessionsThatCameFromEachOtherAreNamed(t *testing.T) {
+func TestValidateReportsCycles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		nodes []lineage.Node
@@ -146,7 +146,7 @@ func TestSessionsThatCameFromEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-func TestAPartOfAGraphIsNoMistake(t *testing.T) {
+func TestValidateAcceptsSubgraph(t *testing.T) {
 	t.Parallel()
 	g := lineage.New(append(family().Nodes(), node("lost", "gone"))).Whole()
 	part := g.Only(ids("d", "f"))
@@ -189,7 +189,7 @@ func TestLargeGraphs(t *testing.T) {
 
 // Going up from x meets y exactly where going down from y meets x, and a graph
 // whose parents all come before their children is sound.
-func TestUpAndDownAgree(t *testing.T) {
+func TestAncestorsAndDescendantsAgree(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

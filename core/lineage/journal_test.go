@@ -12,7 +12,7 @@ import (
 )
 
 // RATH-52
-func TestAJournalKeepsTheOrderOfVisits(t *testing.T) {
+func TestJournalKeepsOrder(t *testing.T) {
 	t.Parallel()
 	var j, inner lineage.Journal
 	outside := t.Context()
@@ -33,7 +33,7 @@ func TestAJournalKeepsTheOrderOfVisits(t *testing.T) {
 
 // RATH-52, RATH-55: sessions are looked up where they are, in the log; nobody
 // registers them.
-func TestAJournalIsExportedThroughALookup(t *testing.T) {
+func TestJournalExport(t *testing.T) {
 	t.Parallel()
 	var j lineage.Journal
 	scope := lineage.Track(t.Context(), &j)
@@ -56,7 +56,7 @@ func TestAJournalIsExportedThroughALookup(t *testing.T) {
 }
 
 // RATH-53
-func TestRecordingCanBeOffForAScope(t *testing.T) {
+func TestRecordingOff(t *testing.T) {
 	t.Parallel()
 	var j lineage.Journal
 	scope := lineage.Track(t.Context(), &j)
@@ -71,7 +71,7 @@ func TestRecordingCanBeOffForAScope(t *testing.T) {
 	}
 }
 
-func TestAJournalIsSharedByGoroutines(t *testing.T) {
+func TestJournalIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	var j lineage.Journal
 	scope := lineage.Track(t.Context(), &j)

@@ -8,7 +8,7 @@ import (
 
 // Every kind of ours is said in OpenRath's words and found in them again.
 // RATH-08
-func TestEveryKindSurvivesOpenRathsWords(t *testing.T) {
+func TestEveryKindRoundTripsThroughWord(t *testing.T) {
 	t.Parallel()
 	nine := map[string]bool{}
 	for _, k := range []string{
@@ -38,7 +38,7 @@ func TestEveryKindSurvivesOpenRathsWords(t *testing.T) {
 }
 
 // RATH-08
-func TestOpenRathsOwnWordsAreUnderstood(t *testing.T) {
+func TestKindOfOpenRathWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		operator, kind string

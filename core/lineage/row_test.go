@@ -11,7 +11,7 @@ import (
 )
 
 // RATH-50, RATH-51
-func TestARowIsWhatOpenRathExports(t *testing.T) {
+func TestRowMatchesOpenRathExport(t *testing.T) {
 	t.Parallel()
 	merged := lineage.Node{
 		ID: "415111bb-5bc1-4471-9e97-21e127734e2a", Entries: 2,
@@ -36,7 +36,7 @@ func TestARowIsWhatOpenRathExports(t *testing.T) {
 }
 
 // RATH-51
-func TestNothingExportedIsNothing(t *testing.T) {
+func TestExportOfNothing(t *testing.T) {
 	t.Parallel()
 	if got := lineage.ExportJSONL(nil); len(got) != 0 {
 		t.Errorf("%q", got)
@@ -44,7 +44,7 @@ func TestNothingExportedIsNothing(t *testing.T) {
 }
 
 // RATH-56
-func TestWhatIsNoJSONIsExportedAsText(t *testing.T) {
+func TestExportsNonJSONAsText(t *testing.T) {
 	t.Parallel()
 	n := lineage.Node{ID: "a-session"}
 	n.Extras = []lineage.Extra{

@@ -13,7 +13,7 @@ import (
 )
 
 // FLEET-20: what agents' headers say of where a session is from.
-func TestHeadersTellWhereASessionIsFrom(t *testing.T) {
+func TestHeaderStamp(t *testing.T) {
 	t.Parallel()
 	const id = "019a0000-0000-7000-8000-000000000001"
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func forkOf(id string, kind lineage.Kind) lineage.Stamp {
 }
 
 // RATH-08, RATH-50, RATH-56: what OpenRath's header says is exported as it was.
-func TestOpenRathsHeaderKeepsItsWords(t *testing.T) {
+func TestOpenRathHeaderKeepsWords(t *testing.T) {
 	t.Parallel()
 	h := core.Header{
 		Line: []byte(`{"record_type": "header", "lineage_operator": "Session.create", "lineage_kind": "leaf_system", ` +
@@ -87,7 +87,7 @@ func TestOpenRathsHeaderKeepsItsWords(t *testing.T) {
 	}
 }
 
-func TestAHeaderTellsOnlySoMuch(t *testing.T) {
+func TestHeaderStampIsLimited(t *testing.T) {
 	t.Parallel()
 	h := core.Header{Lineage: "merge", Line: []byte(`{"lineage_operator":"` + strings.Repeat("o", 1<<20) + `","lineage_extras":[` + strings.Repeat(`["k",1],`, 1<<16) + `["k",1]]}`)}
 	for i := range 100_000 {
@@ -101,7 +101,7 @@ func TestAHeaderTellsOnlySoMuch(t *testing.T) {
 
 // What the log recorded counts before the header, and so does the one parent
 // that older records have.
-func TestRecordsOfBothFormsAreRead(t *testing.T) {
+func TestReadsBothOriginForms(t *testing.T) {
 	t.Parallel()
 	at := core.Lineage{Session: "a-parent", Entry: "e", Kind: "fork"}
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestRecordsOfBothFormsAreRead(t *testing.T) {
 	}
 }
 
-func TestUsageIsInOpenRathsTerms(t *testing.T) {
+func TestUsageOf(t *testing.T) {
 	t.Parallel()
 	if lineage.UsageOf(core.Usage{Cost: 1}) != nil {
 		t.Error("no tokens are some")

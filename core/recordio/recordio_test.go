@@ -57,7 +57,7 @@ func readAll(b []byte) (rs []*recordio.Record, err error) {
 	}
 }
 
-func TestRecordsComeBackAsTheyWere(t *testing.T) {
+func TestRecordsRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := records()
 	got, err := readAll(written(t, want))
@@ -76,7 +76,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestWhatIsCutOffIsNoRecord(t *testing.T) {
+func TestReaderRejectsTruncatedRecord(t *testing.T) {
 	t.Parallel()
 	all := written(t, records())
 	for n := range all {
@@ -91,7 +91,7 @@ func TestWhatIsCutOffIsNoRecord(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoTextAreRefused(t *testing.T) {
+func TestWriteRejectsInvalidNames(t *testing.T) {
 	t.Parallel()
 	r := records()[0]
 	r.Writer = "\xff"

@@ -44,7 +44,7 @@ func layout(f *core.File, more ...core.Entry) string {
 }
 
 // NOVA-28
-func TestAFileThatHasNotChangedIsGivenBackByteForByte(t *testing.T) {
+func TestUnchangedFileIsByteIdentical(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]string{
 		"one line": plain + "\n", "many lines": indented(t) + "\n", "carriage returns": strings.ReplaceAll(indented(t), "\n", "\r\n") + "\n",
@@ -67,7 +67,7 @@ func TestAFileThatHasNotChangedIsGivenBackByteForByte(t *testing.T) {
 }
 
 // NOVA-02, NOVA-27
-func TestAFileThatChangedIsWrittenInNovasOrder(t *testing.T) {
+func TestChangedFileHasNovasOrder(t *testing.T) {
 	t.Parallel()
 	f := readFile(t, indented(t)+"\n")
 	got := layout(f, entries(t, nova.NewTokens(5))...)
@@ -88,7 +88,7 @@ func TestAFileThatChangedIsWrittenInNovasOrder(t *testing.T) {
 }
 
 // NOVA-02, NOVA-06, NOVA-27
-func TestWhatHasNoValueIsLeftOut(t *testing.T) {
+func TestDictOmitsEmptyMembers(t *testing.T) {
 	t.Parallel()
 	least := `{"session_id":"abcdefgh","created_at":"a","last_updated":"b","agent_name":null,"metrics":null,"key_decisions":null}`
 	s, err := nova.ReadDict([]byte(least))
@@ -102,7 +102,7 @@ func TestWhatHasNoValueIsLeftOut(t *testing.T) {
 }
 
 // NOVA-28
-func TestABadFileIsRefusedByTheNameOfItsMember(t *testing.T) {
+func TestFileNamesTheBadMember(t *testing.T) {
 	t.Parallel()
 	for old, bad := range map[string][2]string{
 		`"session_id": "` + id + `", `:             {"", "session_id is missing"},
@@ -138,7 +138,7 @@ func TestABadFileIsRefusedByTheNameOfItsMember(t *testing.T) {
 }
 
 // NOVA-01
-func TestAFileIsCalledByItsSession(t *testing.T) {
+func TestFileNameIsTheSessionID(t *testing.T) {
 	t.Parallel()
 	dir, file := nova.Dialect{}.FileName(readFile(t, plain).Header)
 	if dir != "" || file != id+".json" {
@@ -146,7 +146,7 @@ func TestAFileIsCalledByItsSession(t *testing.T) {
 	}
 }
 
-func TestAFileThatNovaWroteOnComesInOnTop(t *testing.T) {
+func TestFileContinuedByNovaReplacesState(t *testing.T) {
 	t.Parallel()
 	old, now := readFile(t, plain), readFile(t, strings.Replace(plain, `"turn_count": 3`, `"turn_count": 4`, 1))
 	if !bytes.Equal(old.Header.Line, now.Header.Line) || !bytes.Equal(old.Entries[0].Line, now.Entries[0].Line) {
@@ -170,7 +170,7 @@ func TestAFileThatNovaWroteOnComesInOnTop(t *testing.T) {
 }
 
 // NOVA-13, NOVA-34
-func TestInfoContextAndSummarySayTheState(t *testing.T) {
+func TestInfoContextAndSummary(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	f := readFile(t, plain+"\n")
@@ -207,7 +207,7 @@ func TestInfoContextAndSummarySayTheState(t *testing.T) {
 }
 
 // NOVA-16, NOVA-17
-func TestTheLogsOwnCopyOfASessionIsAFork(t *testing.T) {
+func TestCopyMadeByTheLogIsAFork(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	f := readFile(t, plain+"\n")
@@ -236,7 +236,7 @@ func TestTheLogsOwnCopyOfASessionIsAFork(t *testing.T) {
 }
 
 // NOVA-02, NOVA-28
-func TestCorpusFilesAreGivenBackAndRead(t *testing.T) {
+func TestCorpusRoundTrip(t *testing.T) {
 	t.Parallel()
 	root := dialecttest.Corpus(t)
 	names, _ := filepath.Glob(filepath.Join(root, "nova", "*-*-*.json"))

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/nova"
 )
 
-func TestADecisionIsReadAndWritten(t *testing.T) {
+func TestDecisionRoundTrip(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	its := d.Read(entries(t, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D", Rationale: "R"})))[0])
@@ -26,7 +26,7 @@ func TestADecisionIsReadAndWritten(t *testing.T) {
 }
 
 // NOVA-29
-func TestOnlyPointersAreWritten(t *testing.T) {
+func TestWriteRejectsContent(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	long := strings.Repeat("é", 16<<10)

@@ -13,7 +13,7 @@ import (
 )
 
 // NOVA-03, NOVA-04
-func TestAnIDIsPlainAndLongEnough(t *testing.T) {
+func TestCheckID(t *testing.T) {
 	t.Parallel()
 	for s, ok := range map[string]bool{
 		"abcdefgh": true, id: true, "A_b-4567": true, strings.Repeat("x", nova.MaxID): true,
@@ -28,7 +28,7 @@ func TestAnIDIsPlainAndLongEnough(t *testing.T) {
 }
 
 // NOVA-23, NOVA-35
-func TestTheNewestTenDecisionsAreKept(t *testing.T) {
+func TestKeepsTenNewestDecisions(t *testing.T) {
 	t.Parallel()
 	var lines [][]byte
 	for i := range 12 {
@@ -48,7 +48,7 @@ func TestTheNewestTenDecisionsAreKept(t *testing.T) {
 }
 
 // NOVA-24, NOVA-29
-func TestAnArtifactIsAPathUnderItsName(t *testing.T) {
+func TestNewArtifact(t *testing.T) {
 	t.Parallel()
 	s := after(t, fresh(), must(t)(nova.NewArtifact("x", "/1")), must(t)(nova.NewArtifact("y", "ref:2")), must(t)(nova.NewArtifact("x", "/3")))
 	if diff := cmp.Diff(map[string]string{"x": "/3", "y": "ref:2"}, s.Artifacts); diff != "" {
@@ -89,7 +89,7 @@ func full(decisions int, tokens int64) nova.State {
 }
 
 // NOVA-21
-func TestAStateIsPrunedOnceAndOnlyBeyondALimit(t *testing.T) {
+func TestShouldPruneOnlyBeyondLimits(t *testing.T) {
 	t.Parallel()
 	pruned := full(11, 200_000)
 	pruned.Pruned = true
@@ -136,7 +136,7 @@ func TestCompressKeepsTheLastDecisions(t *testing.T) {
 }
 
 // NOVA-16, NOVA-17
-func TestAForkHasItsOwnCountersAndNothingInCommon(t *testing.T) {
+func TestForkHasOwnCountersAndMemory(t *testing.T) {
 	t.Parallel()
 	s := full(2, 77)
 	s.AgentName, s.CurrentPlan, s.Tags, s.TurnCount, s.Pruned, s.ForkCount = "impl", "p", []string{"x"}, 5, true, 3
@@ -166,7 +166,7 @@ func TestForksAreCounted(t *testing.T) {
 }
 
 // NOVA-37
-func TestAnUpdateSetsWhatPeopleMaySet(t *testing.T) {
+func TestNewUpdate(t *testing.T) {
 	t.Parallel()
 	s := after(t, fresh(), must(t)(nova.NewUpdate([]byte(`{"plan_summary":"Updated plan","agent_name":"impl","tags":["a","b","a"],"model":"m"}`))))
 	if s.CurrentPlan != "Updated plan" || s.AgentName != "impl" || s.Model != "m" || len(s.Tags) != 2 {
@@ -188,7 +188,7 @@ func TestAnUpdateSetsWhatPeopleMaySet(t *testing.T) {
 }
 
 // NOVA-14
-func TestTheContextIsAFewLines(t *testing.T) {
+func TestContextText(t *testing.T) {
 	t.Parallel()
 	s := fresh()
 	want := "Session ID: " + id + "\nModel: " + nova.DefaultModel + "\nTurns: 0"
@@ -203,7 +203,7 @@ func TestTheContextIsAFewLines(t *testing.T) {
 	}
 }
 
-func TestALineThatIsNoChangeChangesNothing(t *testing.T) {
+func TestFoldIgnoresOtherLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		`{}`, `{"type":"task","turns":"x"}`, `{"type":"task","turns":1.5}`, `{"type":"task","decision":7}`, `{"type":"decision"}`,

@@ -101,7 +101,7 @@ func TestFileRefuses(t *testing.T) {
 }
 
 // A file of nothing but beginnings is read in a time that grows with it.
-func TestUnclosedIsLinear(t *testing.T) {
+func TestUnclosedInputTakesLinearTime(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"[\n", "{\"a\":\n", "{\"a\":[\n", "{\n"} {
 		data := append(text(header), bytes.Repeat([]byte(begin), 200_000)...)

@@ -126,7 +126,7 @@ func TestUnknownLeaf(t *testing.T) {
 }
 
 // OMP-02, OMP-05, OMP-12, OMP-14: what only omp has of a session.
-func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+func TestOwn(t *testing.T) {
 	t.Parallel()
 	d := omp.Dialect{}
 	h, err := d.Header([]byte(strings.TrimSuffix(header, "}") + `,"titleSource":"auto","additionalDirectories":["/x"]}`))

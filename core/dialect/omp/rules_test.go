@@ -29,7 +29,7 @@ func TestKeepsWhatAModelAnswered(t *testing.T) {
 
 // OMP-20, OMP-23: a session stands at its last entry, whatever its type and
 // branch, unless told otherwise; before all entries there is nothing.
-func TestWhereASessionStands(t *testing.T) {
+func TestLeaf(t *testing.T) {
 	t.Parallel()
 	d := omp.Dialect{}
 	side := then("custom", "c", ``)

@@ -130,7 +130,7 @@ func TestNoSlot(t *testing.T) {
 }
 
 // The slot is no place in the tree: nothing sees it, no head moves to it.
-func TestSlotIsNoEntry(t *testing.T) {
+func TestSlotIsNotAnEntry(t *testing.T) {
 	t.Parallel()
 	d := omp.Dialect{}
 	h, _ := d.Header([]byte(header))

@@ -7,7 +7,7 @@ import (
 )
 
 // FLEET-20
-func TestASubagentsFileLiesInItsParentsDirectory(t *testing.T) {
+func TestSubagentOf(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/s/--w--/2026-01-02T03-04-05-678Z_some-id/Helper.jsonl": "some-id",

@@ -19,7 +19,7 @@ func written(line string) string { return string(omp.Dialect{}.AsWritten([]byte(
 func ref(raw string) string { return fmt.Sprintf("blob:sha256:%x", sha256.Sum256([]byte(raw))) }
 
 // OMP-35: strings of more than 500,000 UTF-16 units are cut, and say so.
-func TestALongTextIsCutAsOmpCutsIt(t *testing.T) {
+func TestAsWrittenTruncatesLongText(t *testing.T) {
 	t.Parallel()
 	const kept = 500_000 - 47
 	x := func(n int) string { return strings.Repeat("x", n) }
@@ -44,7 +44,7 @@ func TestALongTextIsCutAsOmpCutsIt(t *testing.T) {
 
 // OMP-35: what a provider signed or sealed stays whole, and what it did not,
 // does not.
-func TestWhatIsSealedIsNotCut(t *testing.T) {
+func TestAsWrittenKeepsSealedText(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 500_001)
 	cut := long[:500_000-47] + cutNotice
@@ -86,7 +86,7 @@ func TestWhatIsSealedIsNotCut(t *testing.T) {
 
 // OMP-36: jsonlEvents go, partialJson stays (18.3.4 writes it), and lineCount is
 // that of the text that is left.
-func TestWhatIsPassingIsLeftOut(t *testing.T) {
+func TestAsWrittenOmitsTransientMembers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(`a\n`, 250_001)
 	for what, c := range map[string]struct{ in, want string }{
@@ -160,7 +160,7 @@ func TestImagesAreReferencesInTheFile(t *testing.T) {
 
 // OMP-35, OMP-37: a file that has less of a line than the log, because omp
 // writes less, contradicts nothing and adds nothing.
-func TestAShortenedLineIsNoConflict(t *testing.T) {
+func TestMissingAcceptsShortenedLine(t *testing.T) {
 	t.Parallel()
 	raw := strings.Repeat("pixels", 300)
 	image := `{"type":"image","data":"` + base64.StdEncoding.EncodeToString([]byte(raw)) + `","mimeType":"image/png"}`
@@ -189,7 +189,7 @@ func TestAShortenedLineIsNoConflict(t *testing.T) {
 
 // OMP-33, OMP-42: omp copies the title into the header when it writes the file
 // anew, and says where it works now; that is no other session.
-func TestARewrittenHeaderIsNoConflict(t *testing.T) {
+func TestMissingAcceptsRewrittenHeader(t *testing.T) {
 	t.Parallel()
 	e := inLog(t, hello)
 	for what, c := range map[string]struct {

@@ -26,7 +26,7 @@ type loadedJSON struct {
 }
 
 // RATH-01, RATH-34, RATH-35, RATH-36, RATH-37, RATH-38, RATH-41
-func TestCorpusLoadsAsOpenRathLoadsIt(t *testing.T) {
+func TestCorpusLoadsLikeOpenRath(t *testing.T) {
 	t.Parallel()
 	dir := dialecttest.Corpus(t)
 	names, _ := filepath.Glob(filepath.Join(dir, "openrath", "*.jsonl.loaded.json"))

@@ -13,7 +13,7 @@ import (
 const bare = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
 
 // RATH-35, RATH-36, RATH-37
-func TestFillAddsWhatOpenRathWouldWrite(t *testing.T) {
+func TestFillMatchesOpenRath(t *testing.T) {
 	t.Parallel()
 	d := openrath.Dialect{}
 	for _, row := range []struct {
@@ -68,7 +68,7 @@ func TestInfoAndSummary(t *testing.T) {
 	equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})
 }
 
-func TestANewSessionCanBeLoaded(t *testing.T) {
+func TestNewSessionLoads(t *testing.T) {
 	t.Parallel()
 	d := openrath.Dialect{}
 	line := d.NewHeader(core.HeaderFields{ID: idA, Time: "2026-01-02T03:04:05.678Z", CWD: "/w", Parent: idB})
@@ -80,7 +80,7 @@ func TestANewSessionCanBeLoaded(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadCanBeWritten(t *testing.T) {
+func TestReadItemsCanBeWritten(t *testing.T) {
 	t.Parallel()
 	d := openrath.Dialect{}
 	for _, e := range read(t, whole()).Entries {
@@ -104,7 +104,7 @@ func TestWhatIsReadCanBeWritten(t *testing.T) {
 	}
 }
 
-func TestWriteNamesWhatIsLost(t *testing.T) {
+func TestWriteNamesLosses(t *testing.T) {
 	t.Parallel()
 	d := openrath.Dialect{}
 	line, lost := d.Write(core.Item{

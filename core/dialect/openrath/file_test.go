@@ -12,7 +12,7 @@ import (
 )
 
 // RATH-41, RATH-43
-func TestFileNeverDiesOfALine(t *testing.T) {
+func TestFileSkipsBadLines(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name, data string
@@ -48,7 +48,7 @@ func TestFileNeverDiesOfALine(t *testing.T) {
 }
 
 // RATH-41
-func TestLinesEndAtNewlinesAlone(t *testing.T) {
+func TestLinesEndOnlyAtNewlines(t *testing.T) {
 	t.Parallel()
 	odd := "a\u2028b\u2029c\u0085d"
 	c := openrath.UserText(odd)
@@ -106,7 +106,7 @@ func TestLoadFallsBackToThePartialFile(t *testing.T) {
 }
 
 // RATH-43
-func TestAHeaderIsReadLeniently(t *testing.T) {
+func TestHeaderIsLenient(t *testing.T) {
 	t.Parallel()
 	l := load(t, text(`{"record_type": "header", "schema_version": 1, "id": "`+idA+`", "created_at": "2026-01-02T03:04:05", "parent_session_ids": ["x", 5, "`+idB+`"], "lineage_kind": "op_magic", "lineage_extras": [["a", 1], ["b"], 7, [1, 2]]}`))
 	equal(t, "parents", []string{idB}, l.Parents)
@@ -117,7 +117,7 @@ func TestAHeaderIsReadLeniently(t *testing.T) {
 }
 
 // RATH-34
-func TestHeaderTellsWhereASessionCameFrom(t *testing.T) {
+func TestHeaderLineage(t *testing.T) {
 	t.Parallel()
 	for kind, word := range map[string]string{
 		"unknown": "", "leaf_user": "create", "leaf_system": "create", "op_create": "create", "op_session_loop": "loop",
@@ -135,7 +135,7 @@ func TestHeaderTellsWhereASessionCameFrom(t *testing.T) {
 }
 
 // RATH-44
-func TestOldVersionsAreMigratedInMemory(t *testing.T) {
+func TestMigrations(t *testing.T) {
 	t.Parallel()
 	rename := func(old, with string) openrath.Migration {
 		return func(r json.RawMessage) (json.RawMessage, error) {
@@ -186,7 +186,7 @@ func TestOldVersionsAreMigratedInMemory(t *testing.T) {
 }
 
 // RATH-37, RATH-38, RATH-40
-func TestNamesStayInTheirDirectory(t *testing.T) {
+func TestFileNameStaysInDirectory(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{idA: idA, "{" + strings.ToUpper(idA) + "}": idA, "../../victim": "", "a/b": "", "": ""} {
 		dir, name := openrath.Dialect{}.FileName(core.Header{ID: id})

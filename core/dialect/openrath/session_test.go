@@ -13,7 +13,7 @@ import (
 )
 
 // RATH-01, RATH-02, RATH-35
-func TestChunksAreWrittenAsOpenRathWritesThem(t *testing.T) {
+func TestChunksMatchOpenRath(t *testing.T) {
 	t.Parallel()
 	say := "done"
 	table := openrath.NewTable(
@@ -31,7 +31,7 @@ func TestChunksAreWrittenAsOpenRathWritesThem(t *testing.T) {
 }
 
 // RATH-03
-func TestATableNeverChanges(t *testing.T) {
+func TestTableIsImmutable(t *testing.T) {
 	t.Parallel()
 	given := []openrath.Chunk{openrath.UserText("a"), openrath.UserText("b")}
 	one := openrath.NewTable(given[:1]...)
@@ -48,7 +48,7 @@ func TestATableNeverChanges(t *testing.T) {
 }
 
 // RATH-04
-func TestMessagesAreWhatAModelIsSent(t *testing.T) {
+func TestMessages(t *testing.T) {
 	t.Parallel()
 	f, d := read(t, whole()), openrath.Dialect{}
 	m := []string{
@@ -78,7 +78,7 @@ func errText(err error) string {
 }
 
 // RATH-05, RATH-06, RATH-07, RATH-08
-func TestSessionsSayWhatMadeThem(t *testing.T) {
+func TestSessionLineage(t *testing.T) {
 	t.Parallel()
 	create := func(kind string) openrath.Session {
 		s, err := openrath.Create(idA, kind, "hi")
@@ -119,7 +119,7 @@ func bound() openrath.Session {
 }
 
 // RATH-05, RATH-09, RATH-10
-func TestForkAndDetachGoOnFromASession(t *testing.T) {
+func TestForkAndDetach(t *testing.T) {
 	t.Parallel()
 	s := bound()
 	f, d := s.Fork(idB), s.Detach(idC)
@@ -137,7 +137,7 @@ func TestForkAndDetachGoOnFromASession(t *testing.T) {
 }
 
 // RATH-11, RATH-12, RATH-13
-func TestMergeJoinsTwoSessions(t *testing.T) {
+func TestMergeSessions(t *testing.T) {
 	t.Parallel()
 	a, b := bound(), openrath.FromUserMessage(idB, "b")
 	b.Sandbox.Backend = "remote"
@@ -173,7 +173,7 @@ func TestMergeJoinsTwoSessions(t *testing.T) {
 }
 
 // RATH-48
-func TestResumeMakesAPair(t *testing.T) {
+func TestResume(t *testing.T) {
 	t.Parallel()
 	l := load(t, whole())
 	l.Parents, l.Usage = []string{idC}, &openrath.Usage{}
@@ -198,7 +198,7 @@ func TestResumeMakesAPair(t *testing.T) {
 }
 
 // RATH-50, RATH-51, RATH-56
-func TestExportTellsLineage(t *testing.T) {
+func TestExportLineage(t *testing.T) {
 	t.Parallel()
 	s := bound().Fork(idB)
 	want := `{"id": "` + idB + `", "parent_session_ids": ["` + idA + `"], "lineage_operator": "Session.fork", "lineage_kind": "op_fork", "lineage_extras": [], "chunk_count": 1, "cumulative_usage": null}` + "\n"

@@ -192,7 +192,7 @@ func TestFileName(t *testing.T) {
 }
 
 // OP-12, OP-15, OP-29: what only Operator has of a session.
-func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+func TestOwn(t *testing.T) {
 	t.Parallel()
 	h, err := operator.Dialect{}.Header([]byte(`{"type":"session","id":"i","cwd":"/w","parent_session":"/p.jsonl"}`))
 	if err != nil {

@@ -146,7 +146,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-func TestOwnIsWhatHoldsAtTheLeaf(t *testing.T) {
+func TestOwn(t *testing.T) {
 	t.Parallel()
 	h, err := pi.Dialect{}.Header([]byte(strings.TrimSuffix(header, "}") + `,"parentSession":"/p.jsonl"}`))
 	if err != nil {

@@ -70,7 +70,7 @@ func TestExactFileRendersAsItWas(t *testing.T) {
 	})
 }
 
-func TestMigrationIsDeterministicAndDone(t *testing.T) {
+func TestMigrationIsDeterministicAndIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		data := anyFile(t)
@@ -115,7 +115,7 @@ func TestFillKeepsTheLine(t *testing.T) {
 	})
 }
 
-func TestReadingHoldsTogether(t *testing.T) {
+func TestReadingIsConsistent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f, err := pi.Dialect{}.File(anyFile(t))

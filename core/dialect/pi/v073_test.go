@@ -9,7 +9,7 @@ import (
 )
 
 // What later versions of pi read out of the same lines, version 0.73.1 does not.
-func TestV073MakesLessOfTheSameLines(t *testing.T) {
+func TestV073ReadsFewerKinds(t *testing.T) {
 	t.Parallel()
 	const settings = `,"thinkingLevel":"off","model":null}`
 	system := `{"type":"message","id":"s","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"system","content":"be brief"}}`

@@ -113,7 +113,7 @@ func anyText() *rapid.Generator[string] {
 
 // What is tidy is what JavaScript would write, is found by every way of looking
 // at it, and what is known to be tidy may be read without looking at all of it.
-func TestTidyTextIsReadAsAnyOther(t *testing.T) {
+func TestTidyReadsLikePick(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { tidyAsAnyOther(t, []byte(anyText().Draw(t, "text"))) })
 }

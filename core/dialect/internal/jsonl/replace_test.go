@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 )
 
-func TestOnlyTheMembersTextChanges(t *testing.T) {
+func TestWithTextChangesOneMember(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`{"cwd":"/a","x": 1.0 }`:                      `{"cwd":"/b\"ü","x": 1.0 }`,

@@ -11,12 +11,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-var seed = flag.Uint64("ending-seed", 0, "the first of the seeds that TestAFileForAHeadIsGoneOnWithThere plays")
+var seed = flag.Uint64("ending-seed", 0, "the first of the seeds that TestEndAtMakesAgentsContinueAtTheHead plays")
 
 // Whatever the tree and wherever a head stands in it: the file that is written
 // for the head has every line once, and an agent that reads it by its own rules
 // goes on there, with the same path behind it.
-func TestAFileForAHeadIsGoneOnWithThere(t *testing.T) {
+func TestEndAtMakesAgentsContinueAtTheHead(t *testing.T) {
 	t.Parallel()
 	cases := uint64(4_000)
 	if *long {
