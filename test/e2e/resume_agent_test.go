@@ -12,10 +12,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// Behind two dashes stands the agent: it is started on the file, in the directory
-// where the session goes on, and followed; its exit code is sessctl's, and the
-// claim ends with it. One that cannot be started leaves the claim and the file.
-func TestResumeStartsTheAgentOnTheFile(t *testing.T) {
+// The agent after two dashes is started on the file, in the session's directory, and
+// followed. sessctl exits with its exit code and releases the claim. If the agent
+// cannot be started, the claim and the file stay.
+func TestResumeStartsTheAgentOnItsFile(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 2})
@@ -28,14 +28,14 @@ func TestResumeStartsTheAgentOnTheFile(t *testing.T) {
 
 	r := host.Sessctl(t, "resume", id, "--cwd", lab, "--", host.Path("no-agent"))
 	if r.Code != 127 || !strings.Contains(r.Err, "the file is written and the head is claimed, but the agent did not start") {
-		t.Errorf("an agent that is not there: %s", r)
+		t.Errorf("a missing agent: %s", r)
 	}
 	claimOn(t, node.Client(), id, core.MainHead, byPi)
 
 	r = host.Feed(t, "say 2\nexit 3\n", "resume", id, "--cwd", lab, "--", agentProgram(t, host))
 	path, _, _ := strings.Cut(r.Out, "\n")
 	if _, opened, _ := strings.Cut(r.Out, "\nready "); r.Code != 3 || !strings.Contains(opened, " "+path+"\nsaid 2\n") {
-		t.Fatalf("the agent's end: %s", r)
+		t.Fatalf("after the agent has ended: %s", r)
 	}
 	if want := strings.ReplaceAll(lab[1:], "/", "-"); filepath.Base(filepath.Dir(path)) != "--"+want+"--" {
 		t.Errorf("the file is %s", path)
@@ -47,6 +47,6 @@ func TestResumeStartsTheAgentOnTheFile(t *testing.T) {
 		t.Errorf("the file has %d lines, the log %d", len(mine), len(log))
 	}
 	if r := host.Sessctl(t, "resume", id, "--"); r.Code != 2 {
-		t.Errorf("no agent behind the dashes: %s", r)
+		t.Errorf("no agent after the dashes: %s", r)
 	}
 }

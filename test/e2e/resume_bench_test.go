@@ -10,10 +10,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// How long it takes from `sessctl resume` to an agent's file that is there for
-// good, for a session of 10,000 entries with its snapshot in the store: the whole
-// process, its start included, beside a program that does nothing but fetch the
-// same file and write it as safely.
+// BenchmarkResume measures the time from the start of `sessctl resume` until the
+// agent's file is durable, for a session of 10,000 entries with a snapshot. The
+// baseline is a program that only fetches the file and writes it durably.
 //
 //	go test ./test/e2e -run - -bench Resume -benchtime 20x
 func BenchmarkResume(b *testing.B) {
@@ -28,7 +27,7 @@ func BenchmarkResume(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		cold bool
-	}{{"warm", false}, {"cold", true}} { // cold: the node has started anew, and loads the snapshot
+	}{{"warm", false}, {"cold", true}} { // cold: the node was restarted and loads the snapshot
 		b.Run(c.name, func(b *testing.B) {
 			var plainly, resumes time.Duration
 			for b.Loop() {
@@ -57,7 +56,7 @@ func timed(b *testing.B, node *harness.Node, cold bool, f func()) time.Duration 
 	return time.Since(began)
 }
 
-// fetchPlainly writes the agent's file to path, durably and whole.
+// fetchPlainly writes the agent's file to path, atomically and durably.
 func fetchPlainly(b *testing.B, node *harness.Node, id, path string) {
 	b.Helper()
 	body, _, err := node.Client().File(b.Context(), id, "")

@@ -15,11 +15,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// What follows an agent's file holds its head for a while after the agent has
-// ended. Its user goes on with the session at once, and while the agent runs hears
-// which process that is. It is no parallel test: agents of others may be the one
-// that is asked for.
-func TestResumeOnTheSameHostAsksTheProcessesNotTheWatch(t *testing.T) {
+// The follower of an agent's file keeps its claim for a while after the agent has
+// ended. The user can resume the session at once; while the agent runs, the error
+// names its process. Not parallel: any process with the name of the agent counts.
+func TestResumeOnSameHostChecksProcesses(t *testing.T) {
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
 	name, err := os.Hostname()
@@ -71,20 +70,20 @@ func TestResumeOnTheSameHostAsksTheProcessesNotTheWatch(t *testing.T) {
 	}
 	r := goOn()
 	for ctx := harness.Timeout(t); r.Code == 6 && strings.Contains(r.Err, "may still run there") && !strings.Contains(r.Err, runs); r = goOn() {
-		select { // an agent of the same name that another package's tests have started
+		select { // an agent of that name that tests of another package have started
 		case <-ctx.Done():
 			t.Skipf("another agent of that name runs on this machine: %s", r)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	if r.Code != 3 || strings.Contains(r.Out+r.Err, "taken over") {
-		t.Errorf("when the agent has ended: %s", r)
+		t.Errorf("after the agent has ended: %s", r)
 	}
 	intact(t, node.Client(), id)
 }
 
-// A run that was killed leaves its agent at work, or not.
-func TestResumeOnTheSameHostKnowsWhatARunHasLeft(t *testing.T) {
+// A killed run leaves an agent that runs, or has ended.
+func TestResumeOnSameHostKnowsKilledRun(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -98,23 +97,23 @@ func TestResumeOnTheSameHostKnowsWhatARunHasLeft(t *testing.T) {
 	if got := host.Sessctl(t, "resume", id); got.Code != 6 || !strings.Contains(got.Err, runs) {
 		t.Errorf("while it runs: %s", got)
 	}
-	_ = r.cmd.Process.Kill() // and the agent lives on
+	_ = r.cmd.Process.Kill() // the agent continues
 	_ = r.cmd.Wait()
 	r.ended = true
 	if got := host.Sessctl(t, "resume", id); got.Code != 6 || !strings.Contains(got.Err, runs) {
-		t.Errorf("when sessctl was killed: %s", got)
+		t.Errorf("after sessctl was killed: %s", got)
 	}
 	_ = r.in.Close()
 	harness.Await(t, "the agent's end", func() error {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d/fd/0", r.pid)); err == nil {
-			return fmt.Errorf("process %d is still there", r.pid)
+			return fmt.Errorf("process %d still runs", r.pid)
 		}
 		return nil
 	})
 	host.Do(t, "resume", id)
 }
 
-// alive waits until others see that the session's holder is there.
+// alive waits until others see the session's holder as active.
 func alive(t *testing.T, host *harness.Host, id string) {
 	t.Helper()
 	harness.Await(t, "others see the holder", func() error {

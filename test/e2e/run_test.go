@@ -16,13 +16,13 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// sessionAt is the session whose file is at path.
+// sessionAt returns the ID of the session whose file is at path.
 func sessionAt(path string) string {
 	_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "_")
 	return id
 }
 
-// inStep waits until the log has what the file has, and fails the test if it has
+// inStep waits until the log has the content of the file, and fails if it has
 // anything else.
 func inStep(t *testing.T, node *api.Client, path string) {
 	t.Helper()
@@ -47,7 +47,7 @@ func inStep(t *testing.T, node *api.Client, path string) {
 	})
 }
 
-// claimOn waits until a head's claim is as it is to be.
+// claimOn waits until the claim on a head is as expected.
 func claimOn(t *testing.T, node *api.Client, id, head string, is func(*core.Claim) bool) {
 	t.Helper()
 	harness.Await(t, "the claim on head "+head, func() error {
@@ -67,7 +67,7 @@ func claimOn(t *testing.T, node *api.Client, id, head string, is func(*core.Clai
 func isFree(c *core.Claim) bool { return c == nil }
 func byPi(c *core.Claim) bool   { return c != nil && c.Agent == "pi" }
 
-func TestAnAgentsLinesAreInTheLogWhileItRuns(t *testing.T) {
+func TestRunStoresLinesWhileTheAgentRuns(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -85,14 +85,14 @@ func TestAnAgentsLinesAreInTheLogWhileItRuns(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if want := "continue on any host with: sessctl resume " + sessionAt(r.path); !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
-		t.Errorf("it says not just %q:\n%s", want, said)
+		t.Errorf("want only %q:\n%s", want, said)
 	}
 	inStep(t, node.Client(), r.path)
 	claimOn(t, node.Client(), sessionAt(r.path), core.MainHead, isFree)
 	intact(t, node.Client(), sessionAt(r.path))
 }
 
-func TestAnAgentThatDiesLeavesItsLinesInTheLog(t *testing.T) {
+func TestRunStoresLinesOfKilledAgent(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -105,9 +105,9 @@ func TestAnAgentThatDiesLeavesItsLinesInTheLog(t *testing.T) {
 	claimOn(t, node.Client(), sessionAt(r.path), core.MainHead, isFree)
 }
 
-// sessctl is killed in the middle, its agent goes on; the next run of whatever
-// brings in the rest.
-func TestWhatAKilledRunLeftGoesUpWithTheNext(t *testing.T) {
+// sessctl is killed and its agent continues; the next run of any agent stores the
+// rest.
+func TestRunCompletesKilledRun(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -118,24 +118,24 @@ func TestWhatAKilledRunLeftGoesUpWithTheNext(t *testing.T) {
 	r.says(5)
 	_ = r.cmd.Process.Kill()
 	if _, said := r.over(); said != "" {
-		t.Errorf("a dead sessctl says %s", said)
+		t.Errorf("a killed sessctl printed %s", said)
 	}
-	r.says(5) // the agent lives
+	r.says(5) // the agent continues
 	claimOn(t, node.Client(), sessionAt(r.path), core.MainHead, byPi)
 
-	// While it lives, its claim stays.
+	// The claim stays while the agent runs.
 	if res := host.Sessctl(t, "run", "--", "true"); res.Code != 0 {
 		t.Fatal(res)
 	}
 	inStep(t, node.Client(), r.path)
 	claimOn(t, node.Client(), sessionAt(r.path), core.MainHead, byPi)
 
-	// The same session again, at once, by this host.
+	// This host continues the session at once.
 	r.says(2)
 	_ = r.in.Close()
 	harness.Await(t, "the agent's end", func() error {
 		if err := syscall.Kill(r.pid, 0); err == nil {
-			return fmt.Errorf("process %d is there", r.pid)
+			return fmt.Errorf("process %d still runs", r.pid)
 		}
 		return nil
 	})
@@ -154,7 +154,7 @@ func TestWhatAKilledRunLeftGoesUpWithTheNext(t *testing.T) {
 	intact(t, node.Client(), sessionAt(r.path))
 }
 
-func TestAnAgentRunsWithoutANodeAndItsLinesGoUpLater(t *testing.T) {
+func TestRunWithoutNodeStoresLinesLater(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -163,21 +163,21 @@ func TestAnAgentRunsWithoutANodeAndItsLinesGoUpLater(t *testing.T) {
 	r.says(30)
 	code, said := r.ends("exit 0")
 	if code != 0 || !strings.Contains(said, "31 lines") || !strings.Contains(said, r.path) || strings.Count(said, "\n") != 1 {
-		t.Errorf("exit code %d, and it says\n%s", code, said)
+		t.Errorf("exit code %d:\n%s", code, said)
 	}
-	// Still not there: whoever runs next is told.
+	// The node is still away: the next run says so.
 	if res := host.Sessctl(t, "run", "--", "true"); res.Code != 0 || !strings.Contains(res.Err, "31 lines of earlier runs still wait") {
-		t.Errorf("the next run says\n%s", res)
+		t.Errorf("the next run printed\n%s", res)
 	}
 	node.Start(t)
 	if res := host.Sessctl(t, "run", "--", "true"); res.Code != 0 || strings.Contains(res.Err, "wait") {
-		t.Errorf("with a node, the next run says\n%s", res)
+		t.Errorf("with a node, the next run printed\n%s", res)
 	}
 	inStep(t, node.Client(), r.path)
 	claimOn(t, node.Client(), sessionAt(r.path), core.MainHead, isFree)
 }
 
-func TestANodeThatComesBackGetsTheLinesOfARunningAgent(t *testing.T) {
+func TestRunStoresLinesWhenNodeReturns(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -194,9 +194,9 @@ func TestANodeThatComesBackGetsTheLinesOfARunningAgent(t *testing.T) {
 	intact(t, node.Client(), sessionAt(r.path))
 }
 
-// Two agents of one host write one file: all of it is in the log once, whoever
+// Two agents of one host write one file. All of it is in the log once, whichever
 // ends first.
-func TestTwoRunsOnOneSessionLoseNothing(t *testing.T) {
+func TestTwoRunsShareOneFile(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -210,22 +210,22 @@ func TestTwoRunsOnOneSessionLoseNothing(t *testing.T) {
 	}
 	inStep(t, node.Client(), first.path)
 	if _, said := first.ends("exit 0"); !strings.Contains(said, "is in the log") {
-		t.Errorf("the first says %s", said)
+		t.Errorf("the first printed %s", said)
 	}
 	second.says(5)
 	inStep(t, node.Client(), first.path)
 	claimOn(t, node.Client(), sessionAt(first.path), core.MainHead, byPi)
 	if _, said := second.ends("exit 0"); !strings.Contains(said, "is in the log") {
-		t.Errorf("the second says %s", said)
+		t.Errorf("the second printed %s", said)
 	}
 	inStep(t, node.Client(), first.path)
 	claimOn(t, node.Client(), sessionAt(first.path), core.MainHead, isFree)
 	intact(t, node.Client(), sessionAt(first.path))
 }
 
-// Another host takes the session over while the agent writes: both go on, each
-// on its head, and who was taken from is told at the end.
-func TestWhoIsTakenOverIsToldAtTheEnd(t *testing.T) {
+// Another host takes the session over while the agent writes. Both continue on
+// their own heads, and the first run reports it at its end.
+func TestRunReportsTakeOver(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host, other := harness.NewHost(t, node), harness.NewHost(t, node)
@@ -235,12 +235,12 @@ func TestWhoIsTakenOverIsToldAtTheEnd(t *testing.T) {
 	inStep(t, node.Client(), r.path)
 	claimOn(t, node.Client(), id, core.MainHead, byPi)
 	if res := other.Sessctl(t, "claim", id); res.Code != 6 {
-		t.Errorf("a head with an agent on it is claimed by another: %s", res)
+		t.Errorf("another host claimed the head of a running agent: %s", res)
 	}
 	other.Do(t, "claim", "--take-over", "--agent", "theirs", id)
 	other.Feed(t, harness.Message("user", "from elsewhere")+"\n", "append", id)
 	r.says(5)
-	// Its lines are all there, on a head of its own that it has.
+	// Its lines are all in the log, on a separate head that it holds.
 	own := ""
 	harness.Await(t, "a head of its own", func() error {
 		hs, err := node.Client().Heads(harness.Timeout(t), id)
@@ -259,7 +259,7 @@ func TestWhoIsTakenOverIsToldAtTheEnd(t *testing.T) {
 	_, said := r.ends("exit 0")
 	for _, want := range []string{"theirs", "both are kept", "sessctl resume --head " + own + " " + id, "sessctl resume " + id} {
 		if !strings.Contains(said, want) {
-			t.Errorf("it lacks %q:\n%s", want, said)
+			t.Errorf("the output lacks %q:\n%s", want, said)
 		}
 	}
 	file, err := os.ReadFile(r.path)
@@ -273,7 +273,7 @@ func TestWhoIsTakenOverIsToldAtTheEnd(t *testing.T) {
 		}
 	}
 	if !bytes.Contains(log, []byte("from elsewhere")) {
-		t.Error("what the other wrote is not there")
+		t.Error("the lines of the other host are missing")
 	}
 	claimOn(t, node.Client(), id, own, isFree)
 	claimOn(t, node.Client(), id, core.MainHead, func(c *core.Claim) bool { return c != nil && c.Agent == "theirs" })

@@ -16,14 +16,13 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// pace is how long an agent is silent between two lines.
+// pace is the pause of an agent between two lines.
 const pace = 100 * time.Millisecond
 
-// How long it takes from an agent's write of a line until the line is read from
-// another node: a cluster of three nodes that keep three copies, sessctl watch that
-// speaks to the first, a reader that follows at the second, and single lines at a
-// person's pace. The baseline is an append through the API of the first node,
-// without a file, in turns with the others.
+// BenchmarkWatch measures the time from an agent's write of a line until the line is
+// read from another node: a cluster of three nodes with three replicas, sessctl
+// watch at the first, a reader that follows at the second, and single lines at a
+// person's pace. The baseline is an append through the API of the first node.
 //
 //	go test ./test/e2e -run - -bench Watch -benchtime 500x
 func BenchmarkWatch(b *testing.B) {
@@ -40,11 +39,11 @@ func BenchmarkWatch(b *testing.B) {
 	b.Cleanup(func() { _ = watch.Process.Kill(); _ = watch.Wait() })
 
 	file := newPaced(b, filepath.Join(dir, "2026-01-02T03-04-05-678Z_"+pacedFile+".jsonl"), pacedFile)
-	direct := newPaced(b, filepath.Join(host.Dir, "direct.jsonl"), pacedDirect) // nobody follows this file
+	direct := newPaced(b, filepath.Join(host.Dir, "direct.jsonl"), pacedDirect) // not followed
 	host.Do(b, "import", direct.path)
 	file.read(b, nodes[1])
 	direct.read(b, nodes[1])
-	for range 10 { // the head is claimed, connections are there
+	for range 10 { // until the head is claimed and connections are open
 		file.write(b)
 		file.await(b)
 	}
@@ -73,16 +72,16 @@ const (
 	pacedDirect = "0199aaaa-0000-7000-8000-00000000000b"
 )
 
-// A paced is a session that gets single lines, each of which is waited for.
+// A paced is a session that gets single lines, and waits for each.
 type paced struct {
 	path, id string
 	n        int
 	last     string
-	seen     chan string // ids, as they are read
+	seen     chan string // the IDs that were read
 	took     []time.Duration
 }
 
-// newPaced makes the file of a session with one line.
+// newPaced creates the file of a session with one line.
 func newPaced(b *testing.B, path, id string) *paced {
 	b.Helper()
 	p := &paced{path: path, id: id, seen: make(chan string, 64)}
@@ -93,7 +92,7 @@ func newPaced(b *testing.B, path, id string) *paced {
 	return p
 }
 
-// next makes the next line.
+// next returns the next line.
 func (p *paced) next() string {
 	parent := "null"
 	if p.last != "" {
@@ -105,7 +104,7 @@ func (p *paced) next() string {
 		p.last, parent, strings.Repeat("x", 400))
 }
 
-// write has the agent write a line.
+// write writes a line as the agent.
 func (p *paced) write(b *testing.B) {
 	b.Helper()
 	f, err := os.OpenFile(p.path, os.O_APPEND|os.O_WRONLY, 0)
@@ -118,7 +117,7 @@ func (p *paced) write(b *testing.B) {
 	}
 }
 
-// read follows the session at a node from its first line on.
+// read follows the session at a node from its first line.
 func (p *paced) read(b *testing.B, n *harness.Node) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -168,7 +167,7 @@ func (p *paced) measure(b *testing.B, write func(*testing.B)) {
 	p.took = append(p.took, time.Since(began))
 }
 
-// at is a quantile, in milliseconds.
+// at returns a quantile, in milliseconds.
 func (p *paced) at(q float64) float64 {
 	d := slices.Sorted(slices.Values(p.took))
 	return float64(d[int(float64(len(d)-1)*q)]) / float64(time.Millisecond)

@@ -11,13 +11,13 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// An agent writes on while sessctl watch is killed, the node is killed, and both
-// come back: the log has the file, line for line.
-func TestAWatchedFileIsInTheLogWhateverIsKilled(t *testing.T) {
+// An agent keeps writing while sessctl watch and the node are killed and restarted.
+// In the end the log has every line of the file.
+func TestWatchSurvivesKills(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
-	dir := host.Path(".pi", "agent", "sessions", "--w--") // where pi keeps them
+	dir := host.Path(".pi", "agent", "sessions", "--w--") // the sessions directory of pi
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -75,17 +75,16 @@ func TestAWatchedFileIsInTheLogWhateverIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Wait(); err != nil {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("watch ended with %v", err)
 	}
-	host.Do(t, "watch", "--once") // should five seconds not have been enough
+	host.Do(t, "watch", "--once") // in case five seconds were not enough
 	if err := inLog(); err != nil {
 		t.Error(err)
 	}
 	intact(t, node.Client(), id)
 }
 
-// A node that is told to follows agents' files itself.
-func TestANodeFollowsAgentsFiles(t *testing.T) {
+func TestNodeFollowsFilesOfAgents(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "not-there-yet", "sessions")
 	node := harness.StartNode(t, "--watch-roots", dir)
@@ -100,7 +99,7 @@ func TestANodeFollowsAgentsFiles(t *testing.T) {
 	harness.Await(t, "the session", func() error { return holds(t, node, id, data) })
 }
 
-// holds returns an error unless the session is data, byte for byte.
+// holds returns an error unless the session is byte-identical to data.
 func holds(t *testing.T, node *harness.Node, id, data string) error {
 	r, err := node.Client().Export(t.Context(), id, false)
 	if err != nil {
