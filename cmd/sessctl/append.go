@@ -100,7 +100,7 @@ func (a *app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 	if err != nil {
 		return a.drain(cmd.Context(), err, f)
 	}
-	data, err := a.given(cmd, node, id, f)
+	data, err := a.appendInput(cmd, node, id, f)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *app) drain(ctx context.Context, err error, f appendFlags) error {
 func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
 	ctx, cancel := a.within(cmd, short)
 	defer cancel()
-	v, err := a.voice(ctx, node, id, f.writerFlags)
+	v, err := a.writer(ctx, node, id, f.writerFlags)
 	if err != nil {
 		return api.Appended{}, err
 	}
@@ -146,7 +146,7 @@ func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data
 	}
 	done, err := node.Append(ctx, string(id), data, o)
 	if err != nil {
-		return done, keyHint(a.heard(v, err), f.key)
+		return done, keyHint(a.explain(v, err), f.key)
 	}
 	return done, nil
 }
@@ -156,8 +156,9 @@ func nothingGiven(arg string) error {
 		"give it entry lines: sessctl append %s < lines.jsonl", arg)
 }
 
-// given is what is to be appended: the entry that flags say, or standard input.
-func (a *app) given(cmd *cobra.Command, node *api.Client, id core.SessionID, f appendFlags) ([]byte, error) {
+// appendInput returns what to append: the entry that the flags describe, or standard
+// input.
+func (a *app) appendInput(cmd *cobra.Command, node *api.Client, id core.SessionID, f appendFlags) ([]byte, error) {
 	if f.kind == "" {
 		return a.readBytes(cmd.Context(), "-")
 	}

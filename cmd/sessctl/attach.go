@@ -252,11 +252,11 @@ func (x *attached) entry(s sight) error {
 		return x.a.printJSON(s)
 	}
 	if s.Kind != core.KindAppend {
-		return x.note("%s %s: %s", s.Kind, readBrief(s.Entry).ID, gist(s.Entry))
+		return x.note("%s %s: %s", s.Kind, readBrief(s.Entry).ID, preview(s.Entry))
 	}
 	e, err := x.d.Entry(s.Entry)
 	if err != nil {
-		return x.note("%s", gist(s.Entry)) // a newer node may let in what is not known here
+		return x.note("%s", preview(s.Entry)) // a newer node may let in what is not known here
 	}
 	for _, it := range x.d.Read(e) {
 		if err := x.item(s, it); err != nil {

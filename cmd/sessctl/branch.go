@@ -81,7 +81,7 @@ func (a *app) branchWithSummary(ctx context.Context, arg string, f branchFlags) 
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(ctx, node, id, f.writerFlags)
+	v, err := a.writer(ctx, node, id, f.writerFlags)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *app) branchWithSummary(ctx context.Context, arg string, f branchFlags) 
 	o := api.AppendOptions{Head: f.head, Writer: v.writer, Key: ulid.Make().String()}
 	done, err := again(ctx, func() (api.Appended, error) { return node.Branch(ctx, string(id), r, o) })
 	if err != nil {
-		return a.heard(v, err)
+		return a.explain(v, err)
 	}
 	out := branched{Session: id, Head: f.head, Leaf: &done.IDs[0], Cursor: done.Cursor}
 	return a.print(out, func() error { return a.printf("head %s stands at %s", f.head, plain(*out.Leaf)) })
@@ -111,7 +111,7 @@ func (a *app) branch(ctx context.Context, arg, at string, w writerFlags) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(ctx, node, id, w)
+	v, err := a.writer(ctx, node, id, w)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *app) branch(ctx context.Context, arg, at string, w writerFlags) error {
 		return node.Move(ctx, string(id), w.head, api.MoveRequest{Leaf: leaf}, v.writer)
 	})
 	if err != nil {
-		return a.heard(v, err)
+		return a.explain(v, err)
 	}
 	out := branched{Session: id, Head: w.head, Cursor: info.Log.Cursor}
 	if at, ok := leaf.ID(); ok {

@@ -171,7 +171,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	if path, err := filepath.Abs(name); err == nil && name != "-" {
 		speaker.head = a.claims().HeadOf(out.first.session, path, f.head)
 	}
-	v, err := a.voice(ctx, node, out.first.session, speaker)
+	v, err := a.writer(ctx, node, out.first.session, speaker)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 		if errors.Is(err, core.ErrDeleted) && out.first.session != "" {
 			return fmt.Errorf("%s: %w", title(name), deletedSession(out.first.session))
 		}
-		return inFile(name, contradicted(a.heard(v, err), out.first))
+		return inFile(name, contradicted(a.explain(v, err), out.first))
 	}
 	return nil
 }

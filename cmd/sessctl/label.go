@@ -68,7 +68,7 @@ func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(ctx, node, id, w)
+	v, err := a.writer(ctx, node, id, w)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags
 	}
 	done, err := again(ctx, func() (api.Appended, error) { return call(ctx, node, string(id), o) })
 	if err != nil {
-		return a.heard(v, err)
+		return a.explain(v, err)
 	}
 	return a.printAppended(done)
 }

@@ -51,7 +51,7 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.voice(ctx, node, id, w)
+	v, err := a.writer(ctx, node, id, w)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) release(ctx context.Context, arg string, w writerFlags) error {
 		}
 	}
 	if err != nil {
-		return a.heard(v, err)
+		return a.explain(v, err)
 	}
 	done := released{Session: id, Head: w.head, Writer: v.writer}
 	hs, err := node.Heads(ctx, string(id))

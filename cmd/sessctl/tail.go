@@ -120,7 +120,7 @@ func (a *app) printEvent(ev api.Event) error {
 		case core.KindRedact:
 			kind += " (redacted)"
 		}
-		if err := a.printEventLine(ev, kind, gist(line)); err != nil {
+		if err := a.printEventLine(ev, kind, preview(line)); err != nil {
 			return err
 		}
 	}

@@ -72,16 +72,16 @@ func (a *app) tree(ctx context.Context, arg string, p profileFlag) error {
 	if a.format == asJSON {
 		return a.printJSON(notNil(nodes))
 	}
-	marks, gists, err := describeNodes(ctx, src)
+	marks, previews, err := describeNodes(ctx, src)
 	if err != nil {
 		return err
 	}
-	return a.drawTree(nodes, marks, gists)
+	return a.drawTree(nodes, marks, previews)
 }
 
 // describeNodes returns which heads stand at which entries, and what the
 // entries say, as a tree that is drawn has both and one in JSON neither.
-func describeNodes(ctx context.Context, src source) (marks map[string][]string, gists map[string]string, err error) {
+func describeNodes(ctx context.Context, src source) (marks map[string][]string, previews map[string]string, err error) {
 	info, err := src.node.Info(ctx, src.id)
 	if err != nil {
 		return nil, nil, err
@@ -103,25 +103,25 @@ func describeNodes(ctx context.Context, src source) (marks map[string][]string, 
 		return nil, nil, err
 	}
 	defer body.Close()
-	gists = map[string]string{}
+	previews = map[string]string{}
 	err = eachLine(body, func(line []byte) error {
 		if e, err := d.Entry(line); err == nil {
-			gists[e.ID] = gist(line)
+			previews[e.ID] = preview(line)
 		}
 		return nil
 	})
-	return marks, gists, err
+	return marks, previews, err
 }
 
 func gistsOf(es []core.Entry) map[string]string {
-	gists := make(map[string]string, len(es))
+	previews := make(map[string]string, len(es))
 	for _, e := range es {
-		gists[e.ID] = gist(e.Line)
+		previews[e.ID] = preview(e.Line)
 	}
-	return gists
+	return previews
 }
 
-func (a *app) drawTree(nodes []core.TreeNode, marks map[string][]string, gists map[string]string) error {
+func (a *app) drawTree(nodes []core.TreeNode, marks map[string][]string, previews map[string]string) error {
 	var b strings.Builder
 	for i, line := range branchLines(nodes) {
 		n := nodes[i]
@@ -132,7 +132,7 @@ func (a *app) drawTree(nodes []core.TreeNode, marks map[string][]string, gists m
 		if at := marks[n.ID]; len(at) > 0 && n.ID != "" {
 			text += "  <- " + plain(strings.Join(at, ", "))
 		}
-		text = a.stdout.fit(line+join("  ", text, plain(gists[n.ID])), 0)
+		text = a.stdout.fit(line+join("  ", text, plain(previews[n.ID])), 0)
 		b.WriteString(text + "\n")
 	}
 	_, err := io.WriteString(a.stdout, b.String())

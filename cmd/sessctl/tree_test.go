@@ -60,11 +60,11 @@ func TestGist(t *testing.T) {
 		`not JSON`:                       "",
 		`{"name":5,"summary":"is fine"}`: "is fine",
 	} {
-		if got := gist([]byte(line)); got != want {
+		if got := preview([]byte(line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	long := gist([]byte(`{"message":{"role":"user","content":"` + strings.Repeat("é", 10_000) + `"}}`))
+	long := preview([]byte(`{"message":{"role":"user","content":"` + strings.Repeat("é", 10_000) + `"}}`))
 	if len(long) > gistLength+20 {
 		t.Errorf("%d bytes are more than a few words", len(long))
 	}

@@ -127,7 +127,7 @@ func TestAFencedMemoryIsForgotten(t *testing.T) {
 		want   string
 	}{
 		{"held", mine("w2"), `it is held now by pi on a-host` + "\nnext: take it back with: sessctl resume " + testID},
-		{"free", nil, "nobody holds it now\nnext: write again, now without a claim"},
+		{"free", nil, "no writer holds it now\nnext: retry without a claim"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -38,67 +38,67 @@ func (w *writerFlags) check() error {
 	return core.CheckHead(w.head)
 }
 
-// A voice is the claim that a write speaks from.
-type voice struct {
-	session core.SessionID
-	head    string
-	writer  string // empty for none
-	memory  bool   // it was remembered rather than given
+// A writer is the claim under which a verb writes.
+type writer struct {
+	session    core.SessionID
+	head       string
+	writer     string // empty for none
+	remembered bool   // by this host, rather than named by the user
 }
 
-// voice returns the claim that a write to the head of session id speaks from.
-func (a *app) voice(ctx context.Context, node *api.Client, id core.SessionID, w writerFlags) (voice, error) {
-	v := voice{session: id, head: w.head}
-	if w.noClaim {
-		return v, nil
+// writer returns the claim for a write to the head of session id.
+func (a *app) writer(ctx context.Context, node *api.Client, id core.SessionID, f writerFlags) (writer, error) {
+	w := writer{session: id, head: f.head}
+	if f.noClaim {
+		return w, nil
 	}
-	if v.writer = cmp.Or(w.writer, a.env("SESS_WRITER")); v.writer != "" {
-		return v, nil
+	if w.writer = cmp.Or(f.writer, a.env("SESS_WRITER")); w.writer != "" {
+		return w, nil
 	}
-	h, ok, err := a.claims().Load(id, w.head)
+	c, ok, err := a.claims().Load(id, f.head)
 	if err != nil || !ok {
-		return v, err
+		return w, err
 	}
-	if strange(ctx, node, h) {
-		return v, a.claims().Forget(id, w.head, h.Writer)
+	if isForeign(ctx, node, c) {
+		return w, a.claims().Forget(id, f.head, c.Writer)
 	}
-	v.writer, v.memory = h.Writer, true
-	return v, nil
+	w.writer, w.remembered = c.Writer, true
+	return w, nil
 }
 
-// strange reports whether h was never granted by the log that node serves: that
-// log has the session not at all, or has had fewer claims on it. Then the
-// memory is of another log, in which the session has the same id.
-func strange(ctx context.Context, node *api.Client, h agent.StoredClaim) bool {
-	info, err := node.Info(ctx, string(h.Session))
+// isForeign reports whether the log that node serves never granted c: it does not
+// have the session, or fewer claims on it. Then c was granted by another log, in
+// which the session has the same ID.
+func isForeign(ctx context.Context, node *api.Client, c agent.StoredClaim) bool {
+	info, err := node.Info(ctx, string(c.Session))
 	if err != nil {
 		return errors.Is(err, core.ErrNotFound)
 	}
-	return info.Log.Epoch < h.Epoch
+	return info.Log.Epoch < c.Epoch
 }
 
-// heard looks at what became of a write that v spoke. When a remembered claim
-// is over, the memory of it goes, and the error says how to go on.
-func (a *app) heard(v voice, err error) error {
+// explain adds a hint to the error of a write as w. If a remembered claim is over,
+// it forgets that claim.
+func (a *app) explain(w writer, err error) error {
 	if !errors.Is(err, core.ErrFenced) {
 		return err
 	}
 	holder := agent.HolderOf(err)
-	if !v.memory {
+	if !w.remembered {
 		if holder == nil {
 			return err
 		}
-		return hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a head of your own with: --head NAME", headArg(v.head), v.session)
+		return hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a head of your own with: --head NAME", headArg(w.head), w.session)
 	}
-	if e := a.claims().Forget(v.session, v.head, v.writer); e != nil {
+	if e := a.claims().Forget(w.session, w.head, w.writer); e != nil {
 		a.notef("%v", e)
 	}
 	if holder == nil {
-		return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, and nobody holds it now%w", v.head, hint.Silent(err)),
-			"write again, now without a claim, or claim it anew with: sessctl claim%s %s", headArg(v.head), v.session)
+		return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, and no writer holds it now%w", w.head, hint.Silent(err)),
+			"retry without a claim, or claim it again with: sessctl claim%s %s", headArg(w.head), w.session)
 	}
-	return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, it is held now by %s%w", v.head, holder, hint.Silent(err)),
-		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", headArg(v.head), v.session, headArg(v.head), v.session)
+	return hintf(fmt.Errorf("the claim that this host remembered on head %q is over, it is held now by %s%w", w.head, holder, hint.Silent(err)),
+		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", headArg(w.head), w.session, headArg(w.head), w.session)
 }
 
 // headArg is the flag that names head, where it has to be named.

@@ -65,8 +65,8 @@ func readBrief(line []byte) brief {
 // screen.
 const gistLength = 400
 
-// gist is an entry line in a few words.
-func gist(line []byte) string {
+// preview returns an entry line in a few words.
+func preview(line []byte) string {
 	b := readBrief(line)
 	if b.Type == "label" {
 		if b.Label == "" {
