@@ -19,13 +19,13 @@ type Origin struct {
 	// Version is the format version of the file that was imported.
 	Version string `json:"version,omitempty"`
 	// Original is the file as it was, if header and entries do not represent
-	// all of it: it was migrated, or had lines that are no entries.
+	// all of it: it was migrated, or had lines that are not entries.
 	Original Digest `json:"original,omitzero"`
 	// OriginalSize is its length in bytes.
 	OriginalSize int64 `json:"originalSize,omitempty"`
 	// Entries is how many entries the file had.
 	Entries int `json:"entries,omitempty"`
-	// Skipped are the file's lines that are no entries.
+	// Skipped are the file's lines that are not entries.
 	Skipped []BadLine `json:"skipped,omitempty"`
 	// Parents are the places that a session made in the log came from, in order.
 	// From is the one that records written before there were several have in
@@ -149,7 +149,7 @@ func LinesBody(es []Entry) []byte {
 }
 
 // BodyEntries reads the lines of an append's body by the rules of d. Returns
-// ErrCorrupt if a line is no entry.
+// ErrCorrupt if a line is not an entry.
 func BodyEntries(d Decoder, body []byte) ([]Entry, error) { return readEntries(d, bodyLines(body)) }
 
 // bodyLines splits a body into its lines.

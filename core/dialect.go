@@ -14,7 +14,7 @@ import "encoding/json"
 // A new dialect fits a session that is more than a file of entry lines as
 // follows:
 //
-//   - Metadata lines that are no entries are entries with Aside set. They keep
+//   - Metadata lines that are not entries are entries with Aside set. They keep
 //     their place among the lines, and Layout puts them where the agent expects
 //     them. The title slot of omp is one.
 //   - A session that is a fold of changes keeps each change as one entry, is
@@ -23,7 +23,7 @@ import "encoding/json"
 //     such a dialect.
 //   - Files beside the main file are read and written by one more optional
 //     interface, next to Files, that lists them for a header and its entries.
-//   - A source that is no file, such as a database, has an export that Decoder
+//   - A source that is not a file, such as a database, has an export that Decoder
 //     reads. FileName returns an empty name if there is no file to resume from.
 type Dialect interface {
 	Decoder

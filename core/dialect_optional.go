@@ -33,7 +33,7 @@ type SessionMarker interface {
 }
 
 // WithSessionMark returns es followed by the marker of the session with header
-// h, or es if d is no SessionMarker. id and time are those of the marker.
+// h, or es if d is not a SessionMarker. id and time are those of the marker.
 func WithSessionMark(d Dialect, h Header, es []Entry, id, time string) ([]Entry, error) {
 	m, ok := d.(SessionMarker)
 	if !ok {

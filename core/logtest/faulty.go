@@ -96,7 +96,7 @@ func (l *FaultyLog) Append(ctx context.Context, id core.SessionID, after core.Po
 func (l *FaultyLog) sendLate(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) {
 	rec := *r
 	rec.Body = bytes.Clone(r.Body)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
 	l.late.Go(func() {
 		defer cancel()
 		l.wait(ctx, l.f.Delay+20*time.Millisecond)

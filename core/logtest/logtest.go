@@ -15,8 +15,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// patience is how long anything may take before its test fails.
-const patience = 30 * time.Second
+// testTimeout bounds every operation of the suite.
+const testTimeout = 30 * time.Second
 
 // Test runs the suite. open returns a log, which may be the same one every
 // time: each test uses sessions of its own.
@@ -62,7 +62,7 @@ func newRecord(seq uint64, body string) *core.Record {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -20,7 +20,7 @@ func prover(t *testing.T, l core.Log) core.Prover {
 	return p
 }
 
-// proved is Prove for as long as it only asks for patience.
+// proved calls Prove again while it returns ErrUnavailable.
 func proved(ctx context.Context, p core.Prover, id core.SessionID, last core.Pos) error {
 	for {
 		err := p.Prove(ctx, id, last)
@@ -74,7 +74,7 @@ func proofIsNoRecord(t *testing.T, l core.Log) {
 		}
 		pos, err := l.Append(ctx, id, after, newRecord(seq+1, "between proofs"))
 		if err != nil {
-			t.Fatalf("an append behind a proof: %v", err)
+			t.Fatalf("an append after a proof: %v", err)
 		}
 		after = pos
 		if err := proved(ctx, p, id, after); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Fold returns the state of a session with this header after these changes, in
-// order. A line that is no change, or lacks a required member, changes nothing.
+// order. A line that is not a change, or lacks a required member, changes nothing.
 // The same is true of a state that the session had before, which an old copy of
 // its file brings. A state of another session, as in a copy of a session made
 // by the log, is the start of a fork.

@@ -6,8 +6,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Dialect is the dialect of Nova. Its methods keep nothing and may be called
-// from several goroutines.
+// A Dialect is the dialect of Nova. It keeps no state and is safe for
+// concurrent use.
 type Dialect struct{}
 
 var (

@@ -50,7 +50,7 @@ func readHeader(line []byte) (Session, error) {
 		return s, malformed("it has no id")
 	}
 	if _, ok := parseTime(s.Created); !ok {
-		return s, malformed("created_at is no time")
+		return s, malformed("created_at is not a time")
 	}
 	s.lineage(&o)
 	s.Sandbox = readSandbox(&o)

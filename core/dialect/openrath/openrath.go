@@ -2,8 +2,8 @@ package openrath
 
 import "github.com/sesslog/sesslog/core"
 
-// A Dialect is the dialect of OpenRath. Its methods keep nothing and may be
-// called from several goroutines. The zero Dialect reads the current format.
+// A Dialect is the dialect of OpenRath. It keeps no state and is
+// safe for concurrent use. The zero Dialect reads the current format.
 type Dialect struct {
 	// Migrations upgrade what older versions wrote; nil for none.
 	Migrations *Migrations

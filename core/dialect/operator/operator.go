@@ -5,8 +5,8 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 )
 
-// A Dialect is the dialect of Operator. Its methods keep nothing and may be
-// called from several goroutines.
+// A Dialect is the dialect of Operator. It keeps no state and is
+// safe for concurrent use.
 type Dialect struct{ frame.Base }
 
 var (

@@ -172,7 +172,7 @@ func (w *writer) result(bs []core.Block) {
 	w.Text("id", r.ID)
 	w.Text("content", strings.Join(texts, "\n"))
 	w.Raw("is_error", strconv.AppendBool(nil, r.Failed))
-	w.object("metadata", r.Details, "details of a result that are no object")
+	w.object("metadata", r.Details, "details of a result that are not an object")
 	w.Raw("terminate", []byte("false"))
 	w.Bytes = append(w.Bytes, '}')
 	for _, p := range pictures {
@@ -245,8 +245,8 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 		w.Bytes = append(w.Bytes, `{"type":"tool_call"`...)
 		w.Text("id", b.ID)
 		w.Text("name", b.Name)
-		w.object("args", b.Args, "arguments of a call that are no object")
-		w.object("metadata", b.Details, "details of a call that are no object")
+		w.object("args", b.Args, "arguments of a call that are not an object")
+		w.object("metadata", b.Details, "details of a call that are not an object")
 	}
 	w.Bytes = append(w.Bytes, '}')
 	return true

@@ -6,7 +6,7 @@ import (
 )
 
 // A Dialect is the dialect of pi. The zero Dialect has the rules of pi 1.5.2.
-// Its methods keep nothing and may be called from several goroutines.
+// It keeps no state and is safe for concurrent use.
 type Dialect struct {
 	frame.JS
 	// V073 reads the same lines by the rules of pi 0.73.1. The package comment

@@ -39,7 +39,7 @@ func (l *Line) Value(name string, v json.RawMessage) {
 	}
 	b, err := jsjson.Append(nil, jsjson.Value(v))
 	if err != nil {
-		l.Lose(name + " that are no JSON")
+		l.Lose(name + " that are not JSON")
 		return
 	}
 	l.Raw(name, b)

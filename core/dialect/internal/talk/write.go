@@ -158,7 +158,7 @@ func (w *writer) arguments(args json.RawMessage) {
 	if err != nil || len(b) == 0 || b[0] != '{' {
 		b = []byte("{}")
 		if args != nil {
-			w.Lose("arguments of a call that are no object")
+			w.Lose("arguments of a call that are not an object")
 		}
 	}
 	w.Raw("arguments", b)
