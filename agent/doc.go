@@ -2,6 +2,7 @@
 //
 //   - [Run] starts an agent in the user's terminal, finds the session files that it
 //     writes, and copies their lines to the log while it runs.
+//   - [Watch] follows the session files of all agents on a host.
 //   - [Resume] claims a head of a session and writes the file from which the
 //     session's agent continues it on this host.
 //

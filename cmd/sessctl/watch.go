@@ -3,19 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/core"
 )
 
 func watchCmd(a *app) *cobra.Command {
@@ -56,7 +52,7 @@ text.`,
 sessctl watch --once ~/.pi/agent/sessions
 sessctl watch --print-unit systemd`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			roots, err := a.watchRoots(args)
+			roots, err := a.host().WatchRoots(args)
 			if err != nil {
 				return err
 			}
@@ -90,106 +86,16 @@ type watchFlags struct {
 	unit  string
 }
 
-// lastFlush bounds how long the end of a watch takes.
-const lastFlush = 5 * time.Second
-
-// watchRoots returns what the arguments name, or the agents' sessions directories.
-func (a *app) watchRoots(args []string) ([]follow.Root, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	known := agent.Roots(a.env, dir)
-	if len(args) == 0 {
-		if len(known) == 0 {
-			return nil, usagef("HOME is not set; name the directories to follow")
-		}
-		return known, nil
-	}
-	var roots []follow.Root
-	for _, arg := range args {
-		path, err := filepath.Abs(arg)
-		if err != nil {
-			return nil, err
-		}
-		r := follow.Root{Path: path}
-		for _, k := range known {
-			if k.Path == path {
-				r = k
-			}
-		}
-		roots = append(roots, r)
-	}
-	return roots, nil
-}
-
-// watchState returns the state directory: given, unless it is empty.
-func (a *app) watchState(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	dir := agent.StateDir(a.env)
-	if dir == "" {
-		return "", usagef("HOME is not set; give the state directory with --state DIR")
-	}
-	return filepath.Join(dir, "watch"), nil
-}
-
-// remembered returns the writer of this host's claim on a head, empty if there is
-// none.
-func (a *app) remembered(id core.SessionID, head string) string {
-	c, ok, err := a.claims().Load(id, head)
-	if err != nil || !ok {
-		return ""
-	}
-	return c.Writer
-}
-
-// rememberWatched and forgetWatched save the follower's claims, so that other verbs
-// on this host can write under them.
-func (a *app) rememberWatched(id core.SessionID, c api.Claimed) {
-	before, _, _ := a.claims().Load(id, c.Head)
-	h := agent.NewStoredClaim(id, c, before.Path)
-	h.Follows = true
-	if err := a.claims().Save(h); err != nil {
-		a.notef("the claim on head %q of %s was not saved: %v", c.Head, id, err)
-	}
-}
-
-func (a *app) forgetWatched(id core.SessionID, head, writer string) {
-	_ = a.claims().Forget(id, head, writer) // a stale record is detected when it is used
-}
-
 func (a *app) watch(ctx context.Context, roots []follow.Root, f watchFlags) error {
 	node, err := a.client()
 	if err != nil {
 		return err
 	}
-	state, err := a.watchState(f.state)
-	if err != nil {
-		return err
-	}
-	by, host := a.whoami()
-	w, err := follow.New(follow.Config{
-		Node: node, Roots: roots, State: state, By: by, Host: host,
-		Claims: !f.once, Writer: a.remembered, Claimed: a.rememberWatched, Over: a.forgetWatched,
-		Notify: func(n follow.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
+	return agent.Watch(ctx, a.host(), node, agent.WatchOptions{
+		Roots: roots, State: f.state, Once: f.once,
+		Started: func() { a.noteRoots(roots, f.once) },
+		Notify:  func(n follow.Notice) { _ = a.print(n, func() error { return a.printf("%s", plain(n.Text)) }) },
 	})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	a.noteRoots(roots, f.once)
-	if f.once {
-		return flushed(w.Flush(ctx))
-	}
-	_ = w.Run(ctx) // always nil
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
-	defer cancel()
-	if err := w.Flush(last); err != nil {
-		a.notef("%v; they are copied when sessctl watch runs again", err)
-	}
-	return nil
 }
 
 // noteRoots tells the user what is followed and what does not exist.
@@ -211,14 +117,6 @@ func (a *app) noteRoots(roots []follow.Root, once bool) {
 	default:
 		a.notef("following %s, until interrupted", strings.Join(here, ", "))
 	}
-}
-
-// flushed adds a hint to the error of a flush that ran out of time.
-func flushed(err error) error {
-	if err == nil || !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return hintf(err, "run it again: lines that are in the log already are skipped")
 }
 
 // unitEnv are the variables that say where agents keep sessions and which user

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
@@ -49,11 +48,7 @@ func watchRoots(names config.List) ([]follow.Root, error) {
 			roots = append(roots, known...)
 			continue
 		}
-		root := follow.Root{Path: name}
-		if i := slices.IndexFunc(known, func(r follow.Root) bool { return r.Path == filepath.Clean(name) }); i >= 0 {
-			root = known[i]
-		}
-		roots = append(roots, root)
+		roots = append(roots, agent.RootAt(known, name))
 	}
 	return roots, nil
 }
