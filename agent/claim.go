@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -56,7 +57,7 @@ func HeadHolder(hs api.Heads, head string) *core.Claim {
 
 // HolderOf returns the holder that a fencing error names, or nil.
 func HolderOf(err error) *core.Claim {
-	if e, ok := errors.AsType[*api.Error](err); ok {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return e.Detail.Holder
 	}
 	if e, ok := errors.AsType[*core.FencedError](err); ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -20,10 +21,10 @@ import (
 type Node interface {
 	follow.Node
 	Info(ctx context.Context, id string) (api.Info, error)
-	File(ctx context.Context, id, head string) (io.ReadCloser, api.Place, error)
-	Entries(ctx context.Context, id string, path bool, v api.View) (io.ReadCloser, error)
+	File(ctx context.Context, id, head string) (io.ReadCloser, client.Place, error)
+	Entries(ctx context.Context, id string, path bool, v client.View) (io.ReadCloser, error)
 	Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error)
-	PutLargeBlob(ctx context.Context, b api.Large) error
+	PutLargeBlob(ctx context.Context, b client.Large) error
 }
 
 // A Host describes the host and its user.

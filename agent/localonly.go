@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -129,7 +129,7 @@ func (r *resumer) compare(ctx context.Context, d core.Dialect, have *core.File, 
 // wasEarlier reports whether old is the session's file as it was earlier. The
 // files of some agents do not contain all earlier content.
 func (r *resumer) wasEarlier(ctx context.Context, d core.Dialect, h core.Header, old []byte) (bool, error) {
-	body, err := r.node.Entries(ctx, string(r.id), false, api.View{})
+	body, err := r.node.Entries(ctx, string(r.id), false, client.View{})
 	if err != nil {
 		return false, err
 	}

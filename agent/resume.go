@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -220,7 +221,7 @@ func (r *resumer) importFile(ctx context.Context, f *stagedFile, writer string) 
 	if err != nil {
 		return nil, err
 	}
-	done, err := r.node.Import(ctx, in, info.Size(), api.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: api.Branch})
+	done, err := r.node.Import(ctx, in, info.Size(), client.ImportOptions{Dialect: f.agent, Writer: writer, By: r.host.By, OnConflict: api.Branch})
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("%s has lines that the log lacks and that cannot be imported: %w", f.path, err), asideHint, f.path)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -35,8 +36,8 @@ type fakeNode struct {
 	imports []string
 }
 
-func (n *fakeNode) File(context.Context, string, string) (io.ReadCloser, api.Place, error) {
-	return io.NopCloser(strings.NewReader(n.file)), api.Place{Name: "talk.jsonl", Cursor: core.Cursor{Seq: 4}, Dialect: "pi"}, nil
+func (n *fakeNode) File(context.Context, string, string) (io.ReadCloser, client.Place, error) {
+	return io.NopCloser(strings.NewReader(n.file)), client.Place{Name: "talk.jsonl", Cursor: core.Cursor{Seq: 4}, Dialect: "pi"}, nil
 }
 
 func (n *fakeNode) Heads(context.Context, string) (api.Heads, error) {
@@ -48,7 +49,7 @@ func (n *fakeNode) Claim(_ context.Context, _ string, r api.ClaimRequest) (api.C
 	return api.Claimed{Claim: core.Claim{Writer: "new", Epoch: 2, Seq: 5}, Head: r.Head, Former: n.holder}, nil
 }
 
-func (n *fakeNode) Import(_ context.Context, r io.Reader, _ int64, _ api.ImportOptions) (api.Imported, error) {
+func (n *fakeNode) Import(_ context.Context, r io.Reader, _ int64, _ client.ImportOptions) (api.Imported, error) {
 	b, err := io.ReadAll(r)
 	n.imports = append(n.imports, string(b))
 	n.file = string(b)

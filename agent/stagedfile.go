@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/omp"
@@ -79,7 +79,7 @@ func (r *resumer) stage(ctx context.Context) (*stagedFile, error) {
 // localize chooses the working directory, and sets place to where the agent then
 // looks for the file. It consumes the file up to its header, and returns that part
 // with the new working directory.
-func (r *resumer) localize(ctx context.Context, f *stagedFile, in *bufio.Reader, place *api.Place) ([]byte, error) {
+func (r *resumer) localize(ctx context.Context, f *stagedFile, in *bufio.Reader, place *client.Place) ([]byte, error) {
 	relocator, ok := f.dialect.(core.Relocator)
 	if !ok {
 		info, err := r.node.Info(ctx, string(r.id))
@@ -211,7 +211,7 @@ func errChanged(path string) error {
 
 // fileDir returns the directory for the file. It rejects names from the node that
 // would leave the agent's directory.
-func (h *Host) fileDir(dialect, dir string, place api.Place, w Workdir) (string, error) {
+func (h *Host) fileDir(dialect, dir string, place client.Place, w Workdir) (string, error) {
 	if place.Name != filepath.Base(place.Name) || !filepath.IsLocal(place.Name) || place.Name == "." || strings.ContainsAny(place.Name, `/\`) {
 		return "", fmt.Errorf("the node returned %q, which is not a file name%w", place.Name, hint.Silent(core.ErrInvalid))
 	}

@@ -1,267 +1,42 @@
 package api
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
-
-	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
-	"github.com/sesslog/sesslog/engine"
 )
 
-func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	format := q.Get("format")
-	if format != "" && format != "json" && format != "jsonl" {
-		return fmt.Errorf("format %.64q: use json or jsonl: %w", format, core.ErrInvalid)
-	}
-	s.catchUp(r.Context())
-	g, err := s.related(r.Context(), q.Get("session"), q.Get("direction"))
-	if err != nil {
-		return err
-	}
-	if format == "jsonl" {
-		w.Header().Set("Content-Type", "application/x-ndjson")
-		_, _ = w.Write(lineage.ExportJSONL(inLog(g.Nodes()))) // a caller that has gone is no error of ours
-		return nil
-	}
-	out := Lineage{Sessions: g.Nodes(), Edges: g.Edges()}
-	if out.Sessions == nil {
-		out.Sessions = []lineage.Node{}
-	}
-	if out.Edges == nil {
-		out.Edges = []lineage.Edge{}
-	}
-	if err := g.Validate(); err != nil {
-		out.Problem = err.Error()
-	}
-	return answer(w, http.StatusOK, out)
+// Lineage is an answer of GET /v1/lineage: sessions, the oldest first, and
+// which came from which. A parent that is not in the log is among the sessions,
+// as missing, behind the others.
+type Lineage struct {
+	Sessions []lineage.Node `json:"sessions"`
+	Edges    []lineage.Edge `json:"edges"`
+	// Problem says what is wrong with the graph, if anything is: a parent that is
+	// missing, or sessions that came from each other.
+	Problem string `json:"problem,omitempty"`
 }
 
-// related returns the graph of all sessions or, where id is not empty, of that
-// one and those it came from, or that came from it, or both.
-func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Graph, error) {
-	up, down := direction != "descendants", direction != "ancestors"
-	if up && down && direction != "" && direction != "both" {
-		return nil, fmt.Errorf("direction %.64q: use ancestors, descendants or both: %w", direction, core.ErrInvalid)
-	}
-	if id == "" {
-		return s.wholeGraph(ctx)
-	}
-	start, err := core.ParseSessionID(id)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.cfg.Directory.Kin(ctx, start)
-	if err != nil {
-		return nil, err
-	}
-	g := graphOf(rows)
-	if _, ok := g.Node(start); !ok {
-		return nil, s.missing(start, core.ErrNotFound)
-	}
-	g = g.Whole() // no parent is missing from it
-	wanted := []core.SessionID{start}
-	if up {
-		ids, err := g.Ancestors(start)
-		if err != nil {
-			return nil, err
-		}
-		wanted = append(wanted, ids...)
-	}
-	if down {
-		ids, err := g.Descendants(start)
-		if err != nil {
-			return nil, err
-		}
-		wanted = append(wanted, ids...)
-	}
-	return g.Only(wanted), nil
+// A ParentRef names a session that another is to come from.
+type ParentRef struct {
+	Session string `json:"session"`
+	Kind    string `json:"kind,omitempty"`  // default "create"
+	Entry   string `json:"entry,omitempty"` // the entry it was left at
 }
 
-// wholeGraph returns the graph of all sessions, the oldest first. It is as large as
-// the answer, not as the rows.
-func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
-	var nodes []lineage.Node
-	for row, err := range s.cfg.Directory.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, nodeOf(&row))
-	}
-	slices.SortFunc(nodes, func(a, b lineage.Node) int {
-		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	return lineage.New(nodes).Whole(), nil
+// MergeRequest asks for a new session that is this one, then another.
+type MergeRequest struct {
+	With     string `json:"with"`               // the other session
+	Head     string `json:"head,omitempty"`     // whose path of this session is taken; default main
+	WithHead string `json:"withHead,omitempty"` // and of the other
+	ID       string `json:"id,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	By       string `json:"by,omitempty"`
+	Key      string `json:"-"` // as in Create
 }
 
-// graphOf returns the graph of the sessions of rows, the oldest first.
-func graphOf(rows []Row) *lineage.Graph {
-	nodes := make([]lineage.Node, len(rows))
-	for i := range rows {
-		nodes[i] = nodeOf(&rows[i])
-	}
-	return lineage.New(nodes)
-}
-
-func nodeOf(r *Row) lineage.Node {
-	n := lineage.Node{
-		ID:      r.ID,
-		AgentID: r.AgentID,
-		Dialect: r.Dialect,
-		Stamp:   r.Lineage,
-		Name:    r.Name,
-		Created: r.Created,
-		Entries: r.Entries - r.Aside,
-		Usage:   lineage.UsageOf(r.Usage),
-	}
-	switch {
-	case r.Erased:
-		n.State = lineage.Erased
-	case r.Deleted:
-		n.State = lineage.Deleted
-	}
-	return n
-}
-
-// inLog returns the nodes of sessions that are in the log.
-func inLog(nodes []lineage.Node) []lineage.Node {
-	var there []lineage.Node
-	for _, n := range nodes {
-		if n.State != lineage.Missing {
-			there = append(there, n)
-		}
-	}
-	return there
-}
-
-func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
-	var q MergeRequest
-	if err := readJSON(r, &q); err != nil {
-		return err
-	}
-	if err := checkText(q.CWD, q.By, r.Header.Get(HeaderIdempotency)); err != nil {
-		return err
-	}
-	m := engine.Merge{HeadA: q.Head, HeadB: q.WithHead, CWD: q.CWD, By: q.By, Key: keyOf(r)}
-	m.ID = core.SessionID(m.Key)
-	if q.ID != "" {
-		id, err := core.ParseSessionID(q.ID)
-		if err != nil {
-			return err
-		}
-		m.ID = id
-	}
-	if err := callerOf(r.Context()).makes(m.ID); err != nil {
-		return err
-	}
-	if q.With == "" {
-		return fmt.Errorf(`"with" is missing: the session to merge with: %w`, core.ErrInvalid)
-	}
-	a, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	b, err := s.named(r.Context(), q.With)
-	if err != nil {
-		return err
-	}
-	sess, err := s.cfg.Sessions.Merge(r.Context(), a, b, m)
-	if err != nil {
-		return err
-	}
-	s.cfg.Cache.Put(sess)
-	out := Merged{}
-	_ = sess.View(func(st *core.State) error {
-		out.Created = Created{ID: st.ID, Cursor: st.Cursor()}
-		end := st.Origin.Parents[0].Entry // empty where the first session is
-		out.Hidden = end != "" && convert.HidesHistory(convert.After(st.Entries, end))
-		return nil
-	})
-	w.Header().Set("Location", "/v1/sessions/"+string(out.ID))
-	return answer(w, http.StatusCreated, out)
-}
-
-// parents returns what the log records of a new session's parents, and the
-// agent's own id of the first. Each has to be there: a name that is misspelt
-// would be kept for ever.
-func (s *Server) parents(ctx context.Context, refs []ParentRef) (ps []core.Lineage, agentID string, err error) {
-	if len(refs) > lineage.MaxParents {
-		return nil, "", fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
-	}
-	for i, ref := range refs {
-		if ref.Kind == "" {
-			ref.Kind = string(lineage.Create)
-		}
-		if err := checkKind(ref.Kind); err != nil {
-			return nil, "", fmt.Errorf("parent %s: %w", ref.Session, err)
-		}
-		parent, err := s.named(ctx, ref.Session)
-		if err != nil {
-			return nil, "", err
-		}
-		l := core.Lineage{Session: parent.ID(), Entry: ref.Entry, Kind: ref.Kind}
-		err = parent.View(func(st *core.State) error {
-			if _, ok := st.Entry(ref.Entry); !ok && ref.Entry != "" {
-				return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, ref.Entry, core.ErrNotFound)
-			}
-			l.Cursor = st.Cursor()
-			if i == 0 {
-				agentID = st.Header.ID
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, "", err
-		}
-		ps = append(ps, l)
-	}
-	return ps, agentID, nil
-}
-
-// importedFrom is the parent that an import names. It need not be in the log:
-// files come in any order.
-func importedFrom(q url.Values) ([]core.Lineage, error) {
-	name, word := q.Get("parent"), q.Get("kind")
-	if name == "" && word == "" {
-		return nil, nil
-	}
-	id, err := core.ParseSessionID(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKind(word); err != nil {
-		return nil, err
-	}
-	return []core.Lineage{{Session: id, Kind: word}}, nil
-}
-
-// checkKind returns core.ErrInvalid unless word says how a session comes from a
-// parent.
-func checkKind(word string) error {
-	kind, ok := lineage.ParseKind(word)
-	if !ok || kind == lineage.Detach || kind == lineage.Unknown || string(kind) != word {
-		return fmt.Errorf("kind %.64q: use one of %s: %w", word, lineage.KindsOfParents, core.ErrInvalid)
-	}
-	return nil
-}
-
-// named returns the session called name, as fresh as the log's leader has it.
-func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
-	id, err := core.ParseSessionID(name)
-	if err == nil {
-		err = callerOf(ctx).reaches(id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, openWait)
-	defer cancel()
-	sess, err := s.cfg.Cache.Fresh(ctx, id)
-	return sess, s.missing(id, err)
+// Merged names a session that was made of two.
+type Merged struct {
+	Created
+	// Hidden says that the second session was compacted: its agent shows a model
+	// little or nothing of the first. Merged the other way round it shows both.
+	Hidden bool `json:"hidden,omitempty"`
 }

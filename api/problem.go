@@ -2,14 +2,7 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 
-	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/upload"
 )
@@ -36,19 +29,19 @@ type Detail struct {
 	Request string `json:"request,omitempty"`
 }
 
-// problems are the errors of core as HTTP knows them. Where an error is several
+// Problems are the errors of core as HTTP knows them. Where an error is several
 // of them, the first counts.
-var problems = []struct {
-	err    error
-	code   string
-	status int
-	title  string
-	next   string
+var Problems = []struct {
+	Err    error
+	Code   string
+	Status int
+	Title  string
+	Next   string
 }{
-	{errUnauthorized, "unauthorized", 401, "No valid token", "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN)."},
-	{errForbidden, "forbidden", 403, "Not allowed", "Use a token that is allowed to; an admin makes one with: sessctl token create"},
+	{ErrUnauthorized, "unauthorized", 401, "No valid token", "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN)."},
+	{ErrForbidden, "forbidden", 403, "Not allowed", "Use a token that is allowed to; an admin makes one with: sessctl token create"},
 	{ErrTooMany, "too-many", 429, "Too many requests", "Wait as long as Retry-After says; then send the same again."},
-	{errNoUploads, "no-uploads", 501, "No uploads in parts", "Send the whole at once: POST /v1/import, or PUT /v1/blobs/{digest}."},
+	{ErrNoUploads, "no-uploads", 501, "No uploads in parts", "Send the whole at once: POST /v1/import, or PUT /v1/blobs/{digest}."},
 	{upload.ErrGone, "no-upload", 404, "No such upload", "Begin it again with POST /v1/uploads. An upload is on the node that took it, for a day at most."},
 	{upload.ErrNoRoom, "no-room", 507, "No room for another upload", "Send the whole at once, end an upload that is not needed with DELETE, or wait until one expires."},
 	{upload.ErrOffset, "offset", 409, "The upload ends elsewhere", "Ask with HEAD where it ends, and go on from there."},
@@ -68,133 +61,4 @@ var problems = []struct {
 	{core.ErrLost, "lost", 410, "The log no longer holds that record", "Read the session from the start."},
 	{core.ErrUnavailable, "unavailable", 503, "Not available now", "Try again after a moment."},
 	{context.DeadlineExceeded, "unavailable", 503, "Not available now", "Try again after a moment."},
-}
-
-// detailOf returns err as it crosses the wire.
-func detailOf(err error) Detail {
-	d := Detail{Status: 500, Code: "internal", Title: "Internal error", Detail: err.Error(), Next: "See the node's log."}
-	for _, p := range problems {
-		if errors.Is(err, p.err) {
-			d.Status, d.Code, d.Title, d.Next = p.status, p.code, p.title, p.next
-			if p.status == http.StatusUnauthorized || p.status == http.StatusForbidden {
-				d.Detail = strings.TrimSuffix(d.Detail, ": "+p.err.Error()) // the title says it
-			}
-			break
-		}
-	}
-	if errors.Is(err, blobstore.ErrRefused) {
-		d.Next = "Have done what the detail says; then send the same again. Nothing was stored."
-	}
-	d.Type = "urn:sesslog:" + d.Code
-	if e, ok := errors.AsType[*core.LineError](err); ok {
-		d.Line, d.Entry = e.Line, e.ID
-	}
-	if e, ok := errors.AsType[*core.FencedError](err); ok {
-		d.Head, d.Holder, d.Since, d.More = e.Head, e.Holder, e.Since, e.More
-	}
-	if e, ok := errors.AsType[*heldError](err); ok {
-		d.Life = &e.life
-	}
-	if e, ok := errors.AsType[*core.ConflictError](err); ok {
-		d.Head, d.Cursor, d.Since, d.More = e.Head, &e.Have, e.Since, e.More
-	}
-	return d
-}
-
-// writeProblem answers with err.
-func writeProblem(w http.ResponseWriter, err error) Detail {
-	d := detailOf(err)
-	writeDetail(w, d)
-	return d
-}
-
-func writeDetail(w http.ResponseWriter, d Detail) {
-	d.Detail, d.Entry = clip(d.Detail, maxText), clip(d.Entry, maxText)
-	h := w.Header()
-	d.Request = h.Get(HeaderRequest)
-	h.Del("ETag")
-	h.Set("Content-Type", "application/problem+json")
-	switch d.Status {
-	case http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
-	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
-	}
-	w.WriteHeader(d.Status)
-	b, err := marshal(d)
-	if err != nil {
-		return // it is made of strings and numbers
-	}
-	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
-}
-
-// clip shortens what a caller sent and is told again.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
-// An Error is a problem that a node answered with. errors.Is finds the error of
-// core that it stands for.
-type Error struct {
-	Detail Detail
-	// Cause is the typed error of core that the problem was, where more is known
-	// of it than the code says; else nil.
-	Cause error
-}
-
-func (e *Error) Error() string {
-	if e.Detail.Detail != "" {
-		return e.Detail.Detail
-	}
-	return e.Detail.Title
-}
-
-// Unwrap returns the error of core that the code stands for, or nil.
-func (e *Error) Unwrap() error {
-	if e.Cause != nil {
-		return e.Cause
-	}
-	for _, p := range problems {
-		if p.code == e.Detail.Code {
-			return p.err
-		}
-	}
-	return nil
-}
-
-// readProblem makes an error of an answer that is none of success.
-func readProblem(r *http.Response) error {
-	b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	var d Detail
-	if json.Unmarshal(b, &d) == nil && d.Code != "" {
-		return &Error{Detail: d}
-	}
-	if r.Request != nil && r.Request.Method == http.MethodHead { // then the status says all
-		return problemOf(r.StatusCode)
-	}
-	text := strings.TrimSpace(string(b))
-	if len(text) > 200 {
-		text = text[:200] + "…"
-	}
-	err := fmt.Errorf("the node answered %s: %s", r.Status, text)
-	if r.Request != nil && (r.StatusCode == http.StatusBadGateway || r.StatusCode == http.StatusGatewayTimeout) {
-		return fmt.Errorf("%w: %w", err, unanswered(r.Request.Method)) // by something in front of a node, which may have the request
-	}
-	if r.StatusCode >= 500 {
-		return fmt.Errorf("%w: %w", err, core.ErrUnavailable)
-	}
-	return err
-}
-
-// problemOf makes an error of a status alone.
-func problemOf(status int) error {
-	for _, p := range problems {
-		if p.status == status && p.err != core.ErrUncertain { // nothing was to be changed
-			return &Error{Detail: Detail{Type: "urn:sesslog:" + p.code, Code: p.code, Status: status, Title: p.title, Next: p.next}}
-		}
-	}
-	return fmt.Errorf("the node answered %d: %w", status, core.ErrUnavailable)
 }

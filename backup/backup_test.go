@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/blobstoretest"
@@ -56,7 +57,7 @@ func fill(t *testing.T, n *node) []string {
 	}
 	n.say(t, grown, "after")
 	image := harness.ImageMessage(9, "look", 4000)
-	if _, err := n.Append(ctx, grown, []byte(image), api.AppendOptions{}); err != nil {
+	if _, err := n.Append(ctx, grown, []byte(image), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Claim(ctx, grown, api.ClaimRequest{Agent: "pi", Host: "desk"}); err != nil {
@@ -91,7 +92,7 @@ func (n *node) sayAsHolder(t *testing.T, id string) {
 	for _, h := range heads.Heads {
 		if h.Claim != nil {
 			line := `{"type":"message","message":{"role":"user","content":"mine"}}`
-			if _, err := n.Append(t.Context(), id, []byte(line), api.AppendOptions{Writer: h.Claim.Writer}); err != nil {
+			if _, err := n.Append(t.Context(), id, []byte(line), client.AppendOptions{Writer: h.Claim.Writer}); err != nil {
 				t.Fatal(err)
 			}
 		}

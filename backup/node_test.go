@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -23,7 +24,7 @@ import (
 
 // A node is a node in this process, with a real server and real files.
 type node struct {
-	*api.Client
+	*client.Client
 	bucket *hooked
 	log    *stream.Log
 
@@ -82,7 +83,7 @@ func startNodeOf(t *testing.T, name string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := api.New(api.Config{
+	server := server.New(server.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Node: "test", Version: "test", Logger: quiet,
 	})
@@ -95,13 +96,13 @@ func startNodeOf(t *testing.T, name string) *node {
 		<-done
 		<-done
 	})
-	return &node{Client: &api.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
+	return &node{Client: &client.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
 }
 
 // bring imports a file.
 func (n *node) bring(t *testing.T, file string) string {
 	t.Helper()
-	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), api.ImportOptions{})
+	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), client.ImportOptions{})
 	if err != nil {
 		t.Fatalf("import: %v", err)
 	}
@@ -112,7 +113,7 @@ func (n *node) bring(t *testing.T, file string) string {
 func (n *node) say(t *testing.T, id, text string) {
 	t.Helper()
 	line := `{"type":"message","message":{"role":"user","content":"` + text + `"}}`
-	if _, err := n.Append(t.Context(), id, []byte(line), api.AppendOptions{}); err != nil {
+	if _, err := n.Append(t.Context(), id, []byte(line), client.AppendOptions{}); err != nil {
 		t.Fatalf("append: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
 )
@@ -24,7 +25,7 @@ type Restored struct {
 
 // A Restorer restores sessions of a run into a node's log.
 type Restorer struct {
-	Node *api.Client
+	Node *client.Client
 	Repo *Repo
 	Run  *Run
 	Dry  bool // read and compare everything, store nothing

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
 )
@@ -33,21 +34,21 @@ func (t *Taker) session(ctx context.Context, end api.SessionEnd, prev *Session) 
 	if err != nil {
 		return nil, err
 	}
-	from := api.RecordsFrom{}
+	from := client.RecordsFrom{}
 	if prev != nil && !prev.Erased && len(prev.Missing) == 0 && len(prev.Records) < maxPieces {
 		from.After = prev.cursor()
 	}
 	s, err := t.read(ctx, end, prev, known, from)
 	if errors.Is(err, errNotIncremental) {
-		s, err = t.read(ctx, end, nil, nil, api.RecordsFrom{})
+		s, err = t.read(ctx, end, nil, nil, client.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
 		// The snapshot may have been replaced since the records were requested.
-		s, err = t.read(ctx, end, nil, nil, api.RecordsFrom{})
+		s, err = t.read(ctx, end, nil, nil, client.RecordsFrom{})
 	}
 	if errors.Is(err, errNoSnapshot) {
 		// The session can do without a snapshot as long as all records exist.
-		if full, ferr := t.read(ctx, end, nil, nil, api.RecordsFrom{Start: true}); ferr == nil {
+		if full, ferr := t.read(ctx, end, nil, nil, client.RecordsFrom{Start: true}); ferr == nil {
 			return full, nil
 		}
 	}
@@ -74,7 +75,7 @@ var (
 
 // read copies the requested records, and what they reference. It extends prev,
 // whose blobs are known, if the records follow it.
-func (t *Taker) read(ctx context.Context, end api.SessionEnd, prev *Session, known []Part, from api.RecordsFrom) (*Session, error) {
+func (t *Taker) read(ctx context.Context, end api.SessionEnd, prev *Session, known []Part, from client.RecordsFrom) (*Session, error) {
 	rs, err := t.Node.Records(ctx, string(end.Session), from)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -46,7 +47,7 @@ type Taken struct {
 
 // A Taker makes one backup of a node's log.
 type Taker struct {
-	Node *api.Client
+	Node *client.Client
 	Repo *Repo
 	Host string // where this runs, and who requested it; informational
 	By   string
@@ -326,11 +327,11 @@ func (r *Repo) dropPartials(ctx context.Context) {
 }
 
 // listing returns the Info of all sessions from the node's listing.
-func listing(ctx context.Context, node *api.Client) (map[core.SessionID]Info, error) {
+func listing(ctx context.Context, node *client.Client) (map[core.SessionID]Info, error) {
 	infos := map[core.SessionID]Info{}
 	for _, deleted := range []bool{false, true} {
 		for after := ""; ; {
-			page, err := node.List(ctx, api.ListOptions{Deleted: deleted, Limit: 1000, After: after})
+			page, err := node.List(ctx, client.ListOptions{Deleted: deleted, Limit: 1000, After: after})
 			if err != nil {
 				return nil, err
 			}

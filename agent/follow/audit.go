@@ -2,9 +2,8 @@ package follow
 
 import (
 	"context"
+	"github.com/sesslog/sesslog/api/client"
 	"time"
-
-	"github.com/sesslog/sesslog/api"
 )
 
 // auditInterval is how often the state is compared with a listing of the log.
@@ -62,7 +61,7 @@ func (fl *Follower) auditOnce(ctx context.Context) error {
 func (fl *Follower) listSessions(ctx context.Context) (map[string]uint64, error) {
 	seqs := map[string]uint64{}
 	for after := ""; ; {
-		page, err := fl.cfg.Node.List(ctx, api.ListOptions{After: after, Limit: 1000})
+		page, err := fl.cfg.Node.List(ctx, client.ListOptions{After: after, Limit: 1000})
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -78,7 +79,7 @@ func BenchmarkWriteToReadElsewhere(b *testing.B) {
 	file := measure("f", func(line string) { add(b, s.path, line+"\n") })
 	b.StopTimer()
 	direct := measure("d", func(line string) {
-		if _, err := first.Append(b.Context(), sessionID, []byte(line), api.AppendOptions{}); err != nil {
+		if _, err := first.Append(b.Context(), sessionID, []byte(line), client.AppendOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	})

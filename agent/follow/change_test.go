@@ -13,11 +13,12 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
 // notes returns the notes in the session's head records.
-func notes(t testing.TB, node *api.Client, id string) (whys []string) {
+func notes(t testing.TB, node *client.Client, id string) (whys []string) {
 	t.Helper()
 	err := node.Follow(t.Context(), id, core.Cursor{}, false, func(ev api.Event) error {
 		if ev.Kind != core.KindHead {
@@ -38,7 +39,7 @@ func notes(t testing.TB, node *api.Client, id string) (whys []string) {
 	return whys
 }
 
-func headAt(t testing.TB, node *api.Client, head string) string {
+func headAt(t testing.TB, node *client.Client, head string) string {
 	t.Helper()
 	hs, err := node.Heads(t.Context(), sessionID)
 	if err != nil {
@@ -72,7 +73,7 @@ func TestKeepsLineThatChangedInTheLog(t *testing.T) {
 	s := newSetup(t, startCluster(t).node(t), t.TempDir())
 	write(t, s.path, text(header, said("a", "", "one"), said("b", "a", "two")))
 	s.flush(t)
-	if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), api.AppendOptions{}); err != nil {
+	if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s.path, text(header, said("a", "", "ONE"), said("b", "a", "two"), said("c", "b", "three")))

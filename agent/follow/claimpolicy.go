@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -44,7 +45,7 @@ func endsClaim(head, writer, host string, shares bool, err error) bool {
 	if !errors.Is(err, core.ErrFenced) {
 		return false
 	}
-	e, ok := errors.AsType[*api.Error](err)
+	e, ok := errors.AsType[*client.Error](err)
 	if ok && e.Detail.Head != "" && e.Detail.Head != head {
 		return false
 	}

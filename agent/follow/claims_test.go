@@ -12,11 +12,12 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
 // claiming returns a follower that claims heads for a host.
-func claiming(t testing.TB, node *api.Client, host string, idle time.Duration) *setup {
+func claiming(t testing.TB, node *client.Client, host string, idle time.Duration) *setup {
 	t.Helper()
 	s := &setup{dir: t.TempDir(), state: t.TempDir(), node: node, line: &line{}, told: &told{}, host: host, idle: idle}
 	s.path = filepath.Join(s.dir, "a.jsonl")
@@ -25,7 +26,7 @@ func claiming(t testing.TB, node *api.Client, host string, idle time.Duration) *
 }
 
 // holder returns the claim on a head, or nil.
-func holder(t testing.TB, node *api.Client, head string) *core.Claim {
+func holder(t testing.TB, node *client.Client, head string) *core.Claim {
 	t.Helper()
 	hs, err := node.Heads(t.Context(), sessionID)
 	if err != nil {
@@ -39,7 +40,7 @@ func holder(t testing.TB, node *api.Client, head string) *core.Claim {
 	return nil
 }
 
-func isHeldBy(t testing.TB, node *api.Client, head, host string) func() bool {
+func isHeldBy(t testing.TB, node *client.Client, head, host string) func() bool {
 	return func() bool {
 		c := holder(t, node, head)
 		return host == "" && c == nil || c != nil && c.Host == host

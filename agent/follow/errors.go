@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -66,7 +66,7 @@ func isUnacked(err error) bool {
 	if err == nil {
 		return false
 	}
-	if _, ok := errors.AsType[*api.Error](err); ok {
+	if _, ok := errors.AsType[*client.Error](err); ok {
 		return errors.Is(err, core.ErrUncertain)
 	}
 	dial, ok := errors.AsType[*net.OpError](err)
@@ -81,12 +81,12 @@ func isMoved(err error) bool {
 // isStale reports whether err says that the session changed after the request was
 // made.
 func isStale(err error) bool {
-	e, ok := errors.AsType[*api.Error](err)
+	e, ok := errors.AsType[*client.Error](err)
 	return ok && errors.Is(err, core.ErrConflict) && e.Detail.Line == 0 && e.Detail.Head == "" && e.Detail.Cursor != nil
 }
 
 // contradicts reports whether err says that a line differs from the log.
 func contradicts(err error) bool {
-	e, ok := errors.AsType[*api.Error](err)
+	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Detail.Line > 0
 }

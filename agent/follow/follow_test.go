@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 const header = `{"type":"session","version":3,"id":"0199aaaa-0000-7000-8000-000000000001","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/w"}`
@@ -89,7 +89,7 @@ type setup struct {
 	dir   string
 	path  string // of a session file in dir
 	state string
-	node  *api.Client
+	node  *client.Client
 	line  *line
 	told  *told
 	host  string        // empty: no claims
@@ -97,7 +97,7 @@ type setup struct {
 }
 
 // newSetup opens a follower with a new directory and its own connection to node.
-func newSetup(t testing.TB, node *api.Client, state string) *setup {
+func newSetup(t testing.TB, node *client.Client, state string) *setup {
 	t.Helper()
 	s := &setup{dir: t.TempDir(), state: state, node: node, line: &line{}, told: &told{}}
 	s.path = filepath.Join(s.dir, "a.jsonl")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -109,7 +110,7 @@ func (fl *Follower) append(ctx context.Context, f *file, d core.Dialect, b batch
 	}
 	var done api.Appended
 	err = fl.request(f, func() (err error) {
-		done, err = fl.cfg.Node.Append(ctx, string(p.Session), b.body, api.AppendOptions{
+		done, err = fl.cfg.Node.Append(ctx, string(p.Session), b.body, client.AppendOptions{
 			Head: p.Head, Writer: fl.writer(p.Session, p.Head), After: p.Cursor.String(),
 		})
 		return err

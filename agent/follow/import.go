@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/lineage"
@@ -51,8 +52,8 @@ func (m *merging) importLines(ctx context.Context, data []byte) (head string, er
 	return done.Head, nil
 }
 
-func (m *merging) importOptions() api.ImportOptions {
-	o := api.ImportOptions{Dialect: m.d.Name(), By: m.fl.cfg.By, OnConflict: session.Branch, Writer: m.writer()}
+func (m *merging) importOptions() client.ImportOptions {
+	o := client.ImportOptions{Dialect: m.d.Name(), By: m.fl.cfg.By, OnConflict: session.Branch, Writer: m.writer()}
 	if parent, ok := omp.SubagentOf(m.f.path); ok && m.d.Name() == "omp" {
 		o.Parent, o.Kind = string(core.SessionIDFor("omp", parent)), string(lineage.Subagent)
 	}

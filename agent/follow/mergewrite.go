@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 )
@@ -21,7 +22,7 @@ func (m *merging) amend(ctx context.Context, e core.Entry, c *comparison) error 
 	writer := m.writer()
 	var done api.Amended
 	err := m.fl.request(m.f, func() (err error) {
-		done, err = m.fl.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, api.AppendOptions{Head: m.head(), Writer: writer, After: m.at.String()})
+		done, err = m.fl.cfg.Node.Amend(ctx, string(m.id), e.ID, e.Line, client.AppendOptions{Head: m.head(), Writer: writer, After: m.at.String()})
 		return err
 	})
 	switch {
@@ -112,7 +113,7 @@ func (m *merging) add(ctx context.Context, st *session.Loaded, c *comparison) er
 	lines := m.mergedLines(st, c)
 	for range maxConflicts {
 		head, err := m.importLines(ctx, bytes.Join(lines, []byte("\n")))
-		e, ok := errors.AsType[*api.Error](err)
+		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.Detail.Line < 1 || e.Detail.Line > len(lines) {
 			m.setHead(head)
 			return err
@@ -191,7 +192,7 @@ func (m *merging) appendAll(ctx context.Context, st *session.Loaded, c *comparis
 	}
 	writer := m.fl.writer(m.id, head)
 	err := m.fl.request(m.f, func() error {
-		_, err := m.fl.cfg.Node.Append(ctx, string(m.id), body, api.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
+		_, err := m.fl.cfg.Node.Append(ctx, string(m.id), body, client.AppendOptions{Head: head, Writer: writer, After: m.at.String()})
 		return err
 	})
 	if m.fl.claims.isOver(head, writer, err) || isMoved(err) && !contradicts(err) {
@@ -217,7 +218,7 @@ func (m *merging) replace(ctx context.Context, after core.Cursor) error {
 	}
 	writer := m.writer()
 	err := m.fl.request(m.f, func() error {
-		_, err := m.fl.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), api.AppendOptions{
+		_, err := m.fl.cfg.Node.Append(ctx, string(m.id), core.Lines(m.own.Entries), client.AppendOptions{
 			Head: m.head(), Writer: writer, After: after.String(),
 		})
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 )
@@ -14,14 +15,14 @@ import (
 type Node interface {
 	Log() session.Log
 	Announcer() *session.Announcer
-	Append(ctx context.Context, id string, lines []byte, o api.AppendOptions) (api.Appended, error)
-	Amend(ctx context.Context, id, entry string, line []byte, o api.AppendOptions) (api.Amended, error)
+	Append(ctx context.Context, id string, lines []byte, o client.AppendOptions) (api.Appended, error)
+	Amend(ctx context.Context, id, entry string, line []byte, o client.AppendOptions) (api.Amended, error)
 	Move(ctx context.Context, id, head string, r api.MoveRequest, writer string) (api.Info, error)
-	Import(ctx context.Context, file io.Reader, size int64, o api.ImportOptions) (api.Imported, error)
+	Import(ctx context.Context, file io.Reader, size int64, o client.ImportOptions) (api.Imported, error)
 	PutBlob(ctx context.Context, b []byte) error
 	Claim(ctx context.Context, id string, r api.ClaimRequest) (api.Claimed, error)
 	Release(ctx context.Context, id, head, writer string) error
 	Heads(ctx context.Context, id string) (api.Heads, error)
 	Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(api.Event) error) error
-	List(ctx context.Context, o api.ListOptions) (api.List, error)
+	List(ctx context.Context, o client.ListOptions) (api.List, error)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -55,7 +56,7 @@ func startCluster(t testing.TB) *cluster {
 }
 
 // node runs a node until the test ends, and returns a client to it.
-func (c *cluster) node(t testing.TB) *api.Client {
+func (c *cluster) node(t testing.TB) *client.Client {
 	t.Helper()
 	ctx := t.Context()
 	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
@@ -85,7 +86,7 @@ func (c *cluster) node(t testing.TB) *api.Client {
 		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
 	})
 	presence := stream.NewPresence(js, log.Name(), 1, session.Presence{ID: ulid.Make().String(), Agent: "test"})
-	server := api.New(api.Config{
+	server := server.New(server.Config{
 		Presence: presence,
 		Log:      log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
 		Snapshots: snapshots, Blobs: blobs, Audit: audit, Node: "test", Version: "test", Logger: quiet,
@@ -100,7 +101,7 @@ func (c *cluster) node(t testing.TB) *api.Client {
 	wg.Go(func() { _ = presence.Run(work) })
 	wg.Go(func() { _ = mat.Run(work); _ = directory.Close() })
 	t.Cleanup(func() { cancel(); wg.Wait() })
-	return &api.Client{Base: "http://" + ln.Addr().String()}
+	return &client.Client{Base: "http://" + ln.Addr().String()}
 }
 
 // A line is a connection to a node that can be cut and can lose answers.
@@ -118,8 +119,8 @@ type line struct {
 }
 
 // through returns a client of c's node over l.
-func (l *line) through(c *api.Client) *api.Client {
-	return &api.Client{Base: c.Base, Token: c.Token, HTTP: &http.Client{Transport: l}}
+func (l *line) through(c *client.Client) *client.Client {
+	return &client.Client{Base: c.Base, Token: c.Token, HTTP: &http.Client{Transport: l}}
 }
 
 var errCut = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
@@ -167,7 +168,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // exported returns the session as a file of its agent.
-func exported(t testing.TB, node *api.Client, id string) []byte {
+func exported(t testing.TB, node *client.Client, id string) []byte {
 	t.Helper()
 	r, err := node.Export(t.Context(), id, false)
 	if err != nil {
@@ -182,9 +183,9 @@ func exported(t testing.TB, node *api.Client, id string) []byte {
 }
 
 // entries returns the session's entry lines.
-func entries(t testing.TB, node *api.Client, id string) [][]byte {
+func entries(t testing.TB, node *client.Client, id string) [][]byte {
 	t.Helper()
-	r, err := node.Entries(t.Context(), id, false, api.View{})
+	r, err := node.Entries(t.Context(), id, false, client.View{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -168,7 +168,7 @@ func (a *agent) step() {
 }
 
 // check compares the log with the file.
-func (a *agent) check(node *api.Client) {
+func (a *agent) check(node *client.Client) {
 	a.t.Helper()
 	logged := map[string]string{}
 	var order []string
@@ -348,7 +348,7 @@ func TestKilledFollowerStoresEachLineOnce(t *testing.T) {
 	a.check(node)
 }
 
-func exportedOrNone(t testing.TB, node *api.Client) []byte {
+func exportedOrNone(t testing.TB, node *client.Client) []byte {
 	r, err := node.Export(t.Context(), sessionID, false)
 	if err != nil {
 		return nil
@@ -364,7 +364,7 @@ func TestFollowUntilKilled(t *testing.T) {
 		t.Skip("it is run by another test")
 	}
 	b, err := follow.New(follow.Config{
-		Node: &api.Client{Base: base}, Roots: []follow.Root{{Path: os.Getenv("FOLLOW_DIR")}}, State: os.Getenv("FOLLOW_STATE"),
+		Node: &client.Client{Base: base}, Roots: []follow.Root{{Path: os.Getenv("FOLLOW_DIR")}}, State: os.Getenv("FOLLOW_STATE"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,10 @@ package follow_test
 
 import (
 	"context"
+	"github.com/sesslog/sesslog/api/client"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/sesslog/sesslog/api"
 )
 
 func TestNotesAreRecordedOnceDespiteLostAnswers(t *testing.T) {
@@ -27,7 +26,7 @@ func TestNotesAreRecordedOnceDespiteLostAnswers(t *testing.T) {
 				write(t, s.path, text(header, a, b))
 				s.flush(t)
 				if strings.HasPrefix(name, "a conflict") {
-					if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), api.AppendOptions{}); err != nil {
+					if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), client.AppendOptions{}); err != nil {
 						t.Fatal(err)
 					}
 				}

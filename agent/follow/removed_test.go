@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func TestRecordsRemovedFileOnce(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRecordsRemovedFileOfBusySession(t *testing.T) {
 		}
 		tried++
 		next := fmt.Sprint("x", tried)
-		if _, err := s.node.Append(t.Context(), sessionID, []byte(said(next, last, "elsewhere")), api.AppendOptions{}); err != nil {
+		if _, err := s.node.Append(t.Context(), sessionID, []byte(said(next, last, "elsewhere")), client.AppendOptions{}); err != nil {
 			t.Error(err)
 		}
 		last = next

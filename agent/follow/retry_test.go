@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -35,7 +36,7 @@ func TestImportsFileOfBusySession(t *testing.T) {
 	s.flush(t)
 	parent := "a"
 	elsewhere := func(id string) {
-		if _, err := s.node.Append(t.Context(), sessionID, []byte(said(id, parent, "other")), api.AppendOptions{Head: "other"}); err != nil {
+		if _, err := s.node.Append(t.Context(), sessionID, []byte(said(id, parent, "other")), client.AppendOptions{Head: "other"}); err != nil {
 			t.Error(err)
 		}
 		parent = id

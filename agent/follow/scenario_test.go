@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/internal/scenario"
 )
 
@@ -37,7 +38,7 @@ func TestScenarios(t *testing.T) {
 
 // A world is a node and the hosts of a scenario.
 type world struct {
-	node  *api.Client
+	node  *client.Client
 	hosts map[string]*setup
 	seen  map[string]int // by host, how many notices were printed
 	stops map[string]func()
@@ -108,7 +109,7 @@ func (w *world) run(t *testing.T, c scenario.Command) string {
 	case "amend":
 		for _, line := range c.Input {
 			id, _, _ := strings.Cut(line, " ")
-			if _, err := w.node.Amend(t.Context(), sessionID, id, []byte(entryLines([]string{line})[0]), api.AppendOptions{}); err != nil {
+			if _, err := w.node.Amend(t.Context(), sessionID, id, []byte(entryLines([]string{line})[0]), client.AppendOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

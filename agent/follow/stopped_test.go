@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent/follow"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -114,7 +115,7 @@ func TestConcurrentAmendIsAConflict(t *testing.T) {
 			return
 		}
 		done = true
-		if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), api.AppendOptions{}); err != nil {
+		if _, err := s.node.Amend(t.Context(), sessionID, "b", []byte(said("b", "a", "TWO")), client.AppendOptions{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -140,7 +141,7 @@ func (a *app) within(cmd *cobra.Command, limit time.Duration) (context.Context, 
 }
 
 // client returns the client for the node that flags and environment name.
-func (a *app) client() (*api.Client, error) {
+func (a *app) client() (*client.Client, error) {
 	at, err := a.cluster()
 	if err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func (a *app) client() (*api.Client, error) {
 	}
 	// A context's token is for its own nodes, and so is nobody else's for them.
 	token := cmp.Or(a.token, secret, a.env("SESS_TOKEN"))
-	c := api.ClientOf(strings.Split(base, ","), strings.TrimSpace(token))
+	c := client.ClientOf(strings.Split(base, ","), strings.TrimSpace(token))
 	if a.dry {
 		a.sayDry()
 		c = c.DryRun()

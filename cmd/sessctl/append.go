@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -133,14 +134,14 @@ func (a *app) drain(ctx context.Context, err error, f appendFlags) error {
 	return a.giveBack(err, data, f.unsent)
 }
 
-func (a *app) send(cmd *cobra.Command, node *api.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
+func (a *app) send(cmd *cobra.Command, node *client.Client, id core.SessionID, data []byte, f appendFlags) (api.Appended, error) {
 	ctx, cancel := a.within(cmd, short)
 	defer cancel()
 	v, err := a.writer(ctx, node, id, f.writerFlags)
 	if err != nil {
 		return api.Appended{}, err
 	}
-	o := api.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key}
+	o := client.AppendOptions{Head: f.head, Writer: v.writer, After: f.after, Key: f.key}
 	if err := f.options(&o); err != nil {
 		return api.Appended{}, err
 	}
@@ -158,7 +159,7 @@ func nothingGiven(arg string) error {
 
 // appendInput returns what to append: the entry that the flags describe, or standard
 // input.
-func (a *app) appendInput(cmd *cobra.Command, node *api.Client, id core.SessionID, f appendFlags) ([]byte, error) {
+func (a *app) appendInput(cmd *cobra.Command, node *client.Client, id core.SessionID, f appendFlags) ([]byte, error) {
 	if f.kind == "" {
 		return a.readBytes(cmd.Context(), "-")
 	}
@@ -169,7 +170,7 @@ func (a *app) appendInput(cmd *cobra.Command, node *api.Client, id core.SessionI
 
 // appendTo finds the session, and so learns before anybody types a line whether
 // there is one.
-func (a *app) appendTo(cmd *cobra.Command, arg string) (*api.Client, core.SessionID, error) {
+func (a *app) appendTo(cmd *cobra.Command, arg string) (*client.Client, core.SessionID, error) {
 	ctx, cancel := a.within(cmd, short)
 	defer cancel()
 	return a.inLog(ctx, arg)

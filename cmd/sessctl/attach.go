@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -101,11 +102,11 @@ func (a *app) attach(ctx context.Context, arg string, f attachFlags) error {
 }
 
 // turns returns the entries of the last turns on the way to the head.
-func (x *attached) turns(ctx context.Context, node *api.Client, id core.SessionID, f attachFlags) ([]core.Entry, error) {
+func (x *attached) turns(ctx context.Context, node *client.Client, id core.SessionID, f attachFlags) ([]core.Entry, error) {
 	if f.last == 0 {
 		return nil, nil
 	}
-	body, err := node.Entries(ctx, string(id), true, api.View{Head: f.head})
+	body, err := node.Entries(ctx, string(id), true, client.View{Head: f.head})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -114,7 +115,7 @@ func (a *app) blobsLs(ctx context.Context, f blobsLsFlags) error {
 
 // eachBlob yields the blobs behind after in the order of their digests. An error
 // is yielded once, last.
-func eachBlob(ctx context.Context, node *api.Client, after string) iter.Seq2[api.BlobInfo, error] {
+func eachBlob(ctx context.Context, node *client.Client, after string) iter.Seq2[api.BlobInfo, error] {
 	return func(yield func(api.BlobInfo, error) bool) {
 		for {
 			page, err := node.Blobs(ctx, after, pageSize)

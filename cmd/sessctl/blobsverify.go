@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -167,7 +168,7 @@ func (a *app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 }
 
 // verifyPages verifies the sample, a page of the listing after the other.
-func (a *app) verifyPages(ctx context.Context, node *api.Client, f blobsVerifyFlags, t *blobsTally) error {
+func (a *app) verifyPages(ctx context.Context, node *client.Client, f blobsVerifyFlags, t *blobsTally) error {
 	after := f.from.after
 	bar := a.meter("verifying blobs")
 	defer bar.end()
@@ -208,7 +209,7 @@ func (f *blobsVerifyFlags) sameSample() string {
 const atOnce = 4
 
 // verifyBlobs verifies ds and prints, in their order, what is or was not sound.
-func (a *app) verifyBlobs(ctx context.Context, node *api.Client, ds []core.Digest, f blobsVerifyFlags, t *blobsTally) error {
+func (a *app) verifyBlobs(ctx context.Context, node *client.Client, ds []core.Digest, f blobsVerifyFlags, t *blobsTally) error {
 	look := node.VerifyBlob
 	if f.repair {
 		look = node.RepairBlob

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -89,7 +90,7 @@ func (a *app) branchWithSummary(ctx context.Context, arg string, f branchFlags) 
 	if f.details != "" {
 		r.Details = json.RawMessage(f.details)
 	}
-	o := api.AppendOptions{Head: f.head, Writer: v.writer, Key: ulid.Make().String()}
+	o := client.AppendOptions{Head: f.head, Writer: v.writer, Key: ulid.Make().String()}
 	done, err := again(ctx, func() (api.Appended, error) { return node.Branch(ctx, string(id), r, o) })
 	if err != nil {
 		return a.explain(v, err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -88,7 +88,7 @@ func (a *app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	page, err := node.List(ctx, api.ListOptions{Prefix: typed, Limit: completionMost})
+	page, err := node.List(ctx, client.ListOptions{Prefix: typed, Limit: completionMost})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

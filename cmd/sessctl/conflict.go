@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
@@ -25,7 +26,7 @@ func (f *conflictFlags) add(cmd *cobra.Command) {
 }
 
 // options adds the flags to o.
-func (f *conflictFlags) options(o *api.AppendOptions) error {
+func (f *conflictFlags) options(o *client.AppendOptions) error {
 	how, err := api.ParseOnConflict(f.how)
 	if err != nil {
 		return fmt.Errorf("--on-conflict: %w", err)
@@ -42,7 +43,7 @@ func (f *conflictFlags) options(o *api.AppendOptions) error {
 	return nil
 }
 
-func (f *conflictFlags) check() error { return f.options(new(api.AppendOptions)) }
+func (f *conflictFlags) check() error { return f.options(new(client.AppendOptions)) }
 
 // giveBack returns lines that could not be stored to the user: in a new file at
 // path, or on standard output if path is empty. Lines that break a rule are not

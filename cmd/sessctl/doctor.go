@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -63,7 +64,7 @@ func (a *app) doctor(ctx context.Context, fix bool) error {
 	return nil
 }
 
-func (a *app) printExamination(r api.Examination) error {
+func (a *app) printExamination(r client.Examination) error {
 	err := a.printf("%s", verdict(r))
 	for _, f := range r.Findings {
 		state := string(f.Level)
@@ -86,7 +87,7 @@ func (a *app) printExamination(r api.Examination) error {
 const findingsAt = 9
 
 // verdict says in one line how it stands.
-func verdict(r api.Examination) string {
+func verdict(r client.Examination) string {
 	count := map[string]int{}
 	for _, f := range r.Findings {
 		if !f.Mended {

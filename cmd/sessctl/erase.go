@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -105,7 +106,7 @@ func (a *app) erase(ctx context.Context, arg string, f eraseFlags) error {
 
 // inFull takes arg for a whole id: what goes for good is not found by the
 // beginning of its name.
-func (a *app) inFull(arg string) (*api.Client, core.SessionID, error) {
+func (a *app) inFull(arg string) (*client.Client, core.SessionID, error) {
 	id, err := core.ParseSessionID(arg)
 	if err != nil {
 		return nil, "", hintf(usagef("%q is no session's id in full", arg), "see the ids with: sessctl ls, sessctl ls --deleted")
@@ -114,7 +115,7 @@ func (a *app) inFull(arg string) (*api.Client, core.SessionID, error) {
 	return node, id, err
 }
 
-func (a *app) printErasable(f api.Erasable) error {
+func (a *app) printErasable(f client.Erasable) error {
 	g := a.newGrid()
 	g.add("session", string(f.Session))
 	addIf(g, "dialect", f.Dialect)

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -126,7 +127,7 @@ func describe(err error, base string) report {
 }
 
 func (r *report) fromNode(err error) {
-	e, ok := errors.AsType[*api.Error](err)
+	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return
 	}

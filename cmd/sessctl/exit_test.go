@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -48,8 +49,8 @@ func TestErrorsBecomeExitCodes(t *testing.T) {
 		{"too new", core.ErrTooNew, 1, "too-new"},
 		{"interrupted", context.Canceled, 130, "interrupted"},
 		{"interrupted in a write", fmt.Errorf("%w: %w", context.Canceled, core.ErrUncertain), 7, "uncertain"},
-		{"token", &api.Error{Detail: api.Detail{Code: "unauthorized", Status: 401}}, 1, "unauthorized"},
-		{"node", &api.Error{Detail: api.Detail{Code: "deleted", Status: 410}}, 9, "deleted"},
+		{"token", &client.Error{Detail: api.Detail{Code: "unauthorized", Status: 401}}, 1, "unauthorized"},
+		{"node", &client.Error{Detail: api.Detail{Code: "deleted", Status: 410}}, 9, "deleted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 // filterFlags narrow the sessions of ls and search.
@@ -48,8 +49,8 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 }
 
 // options are the flags for a node. Misuse is said here, before it is asked.
-func (f *filterFlags) options(now time.Time) (api.ListOptions, error) {
-	o := api.ListOptions{
+func (f *filterFlags) options(now time.Time) (client.ListOptions, error) {
+	o := client.ListOptions{
 		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
 		Name: f.name, Text: f.text, Deleted: f.deleted,
 	}
@@ -86,7 +87,7 @@ func list[T ~string](names []T) string {
 }
 
 // sortOf reads --sort.
-func sortOf(o *api.ListOptions, by string) error {
+func sortOf(o *client.ListOptions, by string) error {
 	if by == "" {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func historyCmd(a *app) *cobra.Command {
@@ -87,7 +88,7 @@ func (a *app) history(ctx context.Context, f historyFlags) error {
 
 // allPrompts lists page by page, up to limit where that is not 0, and returns
 // the last page too.
-func allPrompts(ctx context.Context, node *api.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last api.PromptPage, err error) {
+func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last client.PromptPage, err error) {
 	for {
 		q.Limit = pageSize
 		if limit > 0 {

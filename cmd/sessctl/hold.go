@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -14,7 +15,7 @@ const endWithin = 10 * time.Second
 
 // hold announces a claim until ctx ends or another writer takes the head over, and
 // then releases it.
-func (a *app) hold(ctx context.Context, node *api.Client, id core.SessionID, c api.Claimed) error {
+func (a *app) hold(ctx context.Context, node *client.Client, id core.SessionID, c api.Claimed) error {
 	announcer := node.Announcer()
 	announcer.Add(id, c.Head, c.Claim)
 	lost := watchClaim(ctx, node, id, c)
@@ -34,7 +35,7 @@ func (a *app) hold(ctx context.Context, node *api.Client, id core.SessionID, c a
 
 // watchClaim returns nil after ctx has ended, or how the claim was lost. It keeps
 // asking a node that does not answer.
-func watchClaim(ctx context.Context, node *api.Client, id core.SessionID, c api.Claimed) error {
+func watchClaim(ctx context.Context, node *client.Client, id core.SessionID, c api.Claimed) error {
 	tick := time.NewTicker(agent.CheckInterval)
 	defer tick.Stop()
 	for {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -30,7 +31,7 @@ func (a *app) lifeText(l *api.Life) string { return agent.LifeText(l, a.now()) }
 // sendImages sends the images that a file refers to before the file itself. It
 // returns those that the agent's store lacks. Standard input cannot be read twice,
 // so its images are not sent.
-func (a *app) sendImages(ctx context.Context, node *api.Client, name, dialect, given string) (missing []core.Digest, store string, err error) {
+func (a *app) sendImages(ctx context.Context, node *client.Client, name, dialect, given string) (missing []core.Digest, store string, err error) {
 	store, err = a.host().ImageStore(dialect, given)
 	if err != nil || store == "" || name == "-" || a.dry {
 		return nil, store, err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/hint"
@@ -126,7 +127,7 @@ type brought struct {
 
 // importFile brings one file into the log. It prints nothing but by
 // bar, which is told what was sent of its bytes.
-func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, f importFlags, bar *progress) (out brought) {
+func (a *app) importFile(ctx context.Context, node *client.Client, file foundFile, f importFlags, bar *progress) (out brought) {
 	out.file = file
 	if out.err = file.err; out.err != nil {
 		return out
@@ -145,7 +146,7 @@ func (a *app) importFile(ctx context.Context, node *api.Client, file foundFile, 
 	return out
 }
 
-func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, size int64, f importFlags, out *brought, bar *progress) error {
+func (a *app) importFrom(ctx context.Context, node *client.Client, body io.Reader, size int64, f importFlags, out *brought, bar *progress) error {
 	name := out.file.name
 	// The beginning of the file tells the session, and so the claim. A file that
 	// can be held in memory is read whole, and compared with the log.
@@ -180,7 +181,7 @@ func (a *app) importFrom(ctx context.Context, node *api.Client, body io.Reader, 
 	}
 	by, _ := a.whoami()
 	how, _ := api.ParseOnConflict(f.how.how) // it was checked
-	o := api.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
+	o := client.ImportOptions{Dialect: f.dialect, Writer: v.writer, By: by, OnConflict: how, Branch: f.how.branch}
 	out.first.nameParent(name, &o)
 	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, bar)
 	out.done.Skipped = notNil(out.done.Skipped)
@@ -199,7 +200,7 @@ const comparedUpTo = 64 << 20
 
 // compare finds out whether the log has all that data says. Then it is as if it
 // had been imported and nothing was new.
-func (b *brought) compare(ctx context.Context, node *api.Client, name string, data []byte) (there bool, err error) {
+func (b *brought) compare(ctx context.Context, node *client.Client, name string, data []byte) (there bool, err error) {
 	f, d, err := dialect.Read(name, data)
 	if err != nil {
 		return false, nil // the node says what is wrong with it
@@ -272,7 +273,7 @@ func contradicted(err error, file glimpse) error {
 	if !errors.Is(err, core.ErrConflict) || id == "" {
 		return err
 	}
-	if e, ok := errors.AsType[*api.Error](err); ok && e.Detail.Head != "" {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Detail.Head != "" {
 		if d, err2 := dialect.Named(file.dialect); err2 == nil && d.Linear() {
 			return hintf(err, "see what the log has: sessctl entries %s; sessions of %s have no branches", id, file.dialect)
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -52,7 +53,7 @@ func (a *app) imports(ctx context.Context, cmd *cobra.Command, names []string, f
 
 // bringAll brings files, several at a time, and yields what became of them in
 // their order.
-func (a *app) bringAll(ctx context.Context, node *api.Client, files []foundFile, f importFlags, bar *progress) func(func(brought) bool) {
+func (a *app) bringAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *progress) func(func(brought) bool) {
 	results := make([]chan brought, len(files))
 	for i := range results {
 		results[i] = make(chan brought, 1)

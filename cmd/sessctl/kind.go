@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -115,7 +115,7 @@ func (k *kindFlags) item() (core.Item, error) {
 }
 
 // line is what the flags say as an entry line of the session's agent.
-func (k *kindFlags) line(ctx context.Context, node *api.Client, id core.SessionID) ([]byte, error) {
+func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.SessionID) ([]byte, error) {
 	it, err := k.item()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func labelCmd(a *app) *cobra.Command {
@@ -28,7 +29,7 @@ sessctl label 019a a1b2c3d4 --clear`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (api.Appended, error) {
 				return node.Label(ctx, id, api.LabelRequest{Target: args[1], Label: label}, o)
 			})
 		},
@@ -55,7 +56,7 @@ func optional(args []string, remove bool, name string) (string, error) {
 
 // say makes one entry by way of the node. A lost answer is asked for again
 // under the same key, so the entry is stored once.
-func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags, call func(context.Context, *api.Client, string, api.AppendOptions) (api.Appended, error)) error {
+func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags, call func(context.Context, *client.Client, string, client.AppendOptions) (api.Appended, error)) error {
 	if err := w.check(); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (a *app) say(cmd *cobra.Command, arg string, w writerFlags, f conflictFlags
 	if err != nil {
 		return err
 	}
-	o := api.AppendOptions{Head: w.head, Writer: v.writer, Key: ulid.Make().String()}
+	o := client.AppendOptions{Head: w.head, Writer: v.writer, Key: ulid.Make().String()}
 	if err := f.options(&o); err != nil {
 		return err
 	}

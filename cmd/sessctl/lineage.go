@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/lineage"
@@ -67,7 +68,7 @@ type lineageFlags struct {
 }
 
 func (a *app) lineage(ctx context.Context, arg string, f lineageFlags) error {
-	o := api.LineageOptions{Direction: f.direction}
+	o := client.LineageOptions{Direction: f.direction}
 	if !slices.Contains([]string{"ancestors", "descendants", "both"}, f.direction) {
 		return usagef("--direction %.128q is none of ancestors, descendants and both", f.direction)
 	}
@@ -92,7 +93,7 @@ func (a *app) lineage(ctx context.Context, arg string, f lineageFlags) error {
 	return a.print(l, func() error { return a.drawLineage(l, core.SessionID(o.Session), f.all || arg != "") })
 }
 
-func (a *app) exportLineage(ctx context.Context, node *api.Client, o api.LineageOptions, out outFlags) error {
+func (a *app) exportLineage(ctx context.Context, node *client.Client, o client.LineageOptions, out outFlags) error {
 	body, err := node.LineageJSONL(ctx, o)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (a *app) nodeText(line treeLine, start core.SessionID) string {
 
 // nameParent adds to o what the place of a file says of its session: omp keeps
 // those of subagents beside their parents'.
-func (g glimpse) nameParent(path string, o *api.ImportOptions) {
+func (g glimpse) nameParent(path string, o *client.ImportOptions) {
 	if g.dialect != "omp" {
 		return
 	}

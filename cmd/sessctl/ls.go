@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func lsCmd(a *app) *cobra.Command {
@@ -102,7 +103,7 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 		return a.printJSON(notNil(rows))
 	}
 	if len(rows) == 0 {
-		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, api.ListOptions{}) {
+		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, client.ListOptions{}) {
 			a.notef("no session is like that; see all with: sessctl ls")
 			return nil
 		}
@@ -120,7 +121,7 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 
 // allSessions lists page by page, up to o.Limit where that is not 0, and reports
 // whether there are more.
-func allSessions(ctx context.Context, node *api.Client, o api.ListOptions) (rows []api.Row, more bool, err error) {
+func allSessions(ctx context.Context, node *client.Client, o client.ListOptions) (rows []api.Row, more bool, err error) {
 	limit := o.Limit
 	for {
 		o.Limit = pageSize

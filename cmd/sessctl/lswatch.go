@@ -6,12 +6,13 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
 // watchSessions lists the sessions that o asks for, and goes on with each that
 // changes, until ctx ends.
-func (a *app) watchSessions(ctx context.Context, node *api.Client, o api.ListOptions) error {
+func (a *app) watchSessions(ctx context.Context, node *client.Client, o client.ListOptions) error {
 	for {
 		err := a.watchOnce(ctx, node, o)
 		switch {
@@ -25,10 +26,10 @@ func (a *app) watchSessions(ctx context.Context, node *api.Client, o api.ListOpt
 	}
 }
 
-func (a *app) watchOnce(ctx context.Context, node *api.Client, o api.ListOptions) error {
+func (a *app) watchOnce(ctx context.Context, node *client.Client, o client.ListOptions) error {
 	// The mark first: what changes while the list is read comes twice, and nothing
 	// is missed.
-	begin, err := node.List(ctx, api.ListOptions{Limit: 1})
+	begin, err := node.List(ctx, client.ListOptions{Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -67,7 +68,7 @@ func (a *app) merge(ctx context.Context, first, second string, r api.MergeReques
 }
 
 // atHead reads SESSION or SESSION@HEAD.
-func (a *app) atHead(ctx context.Context, arg string) (*api.Client, core.SessionID, string, error) {
+func (a *app) atHead(ctx context.Context, arg string) (*client.Client, core.SessionID, string, error) {
 	session, head := arg, ""
 	if i := strings.LastIndexByte(arg, '@'); i >= 0 {
 		session, head = arg[:i], arg[i+1:]

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func nameCmd(a *app) *cobra.Command {
@@ -26,7 +27,7 @@ With -o json: as for append.`,
 			if err != nil {
 				return err
 			}
-			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *api.Client, id string, o api.AppendOptions) (api.Appended, error) {
+			return a.say(cmd, args[0], w, f, func(ctx context.Context, node *client.Client, id string, o client.AppendOptions) (api.Appended, error) {
 				return node.Name(ctx, id, api.NameRequest{Name: name}, o)
 			})
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -102,8 +103,8 @@ func (a *app) create(ctx context.Context, c api.Create, parents []string, kind s
 
 // latest returns the session of c's directory and dialect that was changed
 // last.
-func latest(ctx context.Context, node *api.Client, c api.Create) (api.Created, error) {
-	o := api.ListOptions{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
+func latest(ctx context.Context, node *client.Client, c api.Create) (api.Created, error) {
+	o := client.ListOptions{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
 	if o.Dialect == "" {
 		o.Dialect = "pi"
 	}

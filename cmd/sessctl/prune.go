@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -98,7 +99,7 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	if err != nil {
 		return err
 	}
-	rows, _, err := allSessions(ctx, node, api.ListOptions{})
+	rows, _, err := allSessions(ctx, node, client.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func prunable(r api.Row) core.Prunable {
 
 // trashAll puts all in the trash. What stands in the way of one does not stop
 // the others, unless the node no longer answers.
-func (a *app) trashAll(ctx context.Context, node *api.Client, all []pruning) error {
+func (a *app) trashAll(ctx context.Context, node *client.Client, all []pruning) error {
 	var failed error
 	for i := range all {
 		p := &all[i]
@@ -162,7 +163,7 @@ func (a *app) trashAll(ctx context.Context, node *api.Client, all []pruning) err
 
 // trash puts p in the trash, unless the session has changed since it was
 // listed.
-func (a *app) trash(ctx context.Context, node *api.Client, p *pruning) error {
+func (a *app) trash(ctx context.Context, node *client.Client, p *pruning) error {
 	info, err := node.Info(ctx, string(p.ID))
 	if err != nil {
 		return err

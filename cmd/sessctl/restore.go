@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
@@ -183,7 +184,7 @@ func outcomeOf(r *backup.Restored, dry bool) string {
 // warnOfOldWriters says where the log ends before the one that was backed up: a
 // writer which knew that one, and still runs, could take a record of this log for
 // one of its own.
-func (a *app) warnOfOldWriters(ctx context.Context, node *api.Client, run *backup.Run) {
+func (a *app) warnOfOldWriters(ctx context.Context, node *client.Client, run *backup.Run) {
 	for shard, shards := 0, 1; shard < shards; shard++ {
 		e, err := node.Ends(ctx, shard)
 		if err != nil {

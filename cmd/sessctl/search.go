@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func searchCmd(a *app) *cobra.Command {
@@ -100,7 +101,7 @@ func (a *app) search(ctx context.Context, f searchFlags) error {
 
 // allHits lists page by page, up to limit where that is not 0, and reports
 // whether there are more.
-func allHits(ctx context.Context, node *api.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
+func allHits(ctx context.Context, node *client.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
 	for {
 		q.Limit = pageSize
 		if limit > 0 {

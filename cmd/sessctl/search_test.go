@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 )
 
 // FLEET-18, NOVA-34: what ls is told, the node is asked for.
@@ -62,12 +63,12 @@ func TestSearchShowsEachEntryOnALine(t *testing.T) {
 	f.mux.HandleFunc("GET /v1/search", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		asked = append(asked, q.Encode())
-		page := api.SearchPage{Hits: []api.Hit{{Session: testID, Entry: "e1", Kind: "user", Time: "2026-01-02T03:04:05Z", Snippet: "…the\n\x1b[31mneedle…", CWD: "/w", Dialect: "pi"}}}
+		page := client.SearchPage{Hits: []api.Hit{{Session: testID, Entry: "e1", Kind: "user", Time: "2026-01-02T03:04:05Z", Snippet: "…the\n\x1b[31mneedle…", CWD: "/w", Dialect: "pi"}}}
 		if q.Get("before") == "" {
 			page.Next = "k"
 		}
 		if q.Get("q") == "nothing" {
-			page = api.SearchPage{Hits: []api.Hit{}}
+			page = client.SearchPage{Hits: []api.Hit{}}
 		}
 		_ = json.NewEncoder(w).Encode(page)
 	})

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -26,10 +27,10 @@ type outgoing struct {
 }
 
 // sendFile imports a file, in parts where it is large.
-func sendFile(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, bar *progress) (api.Imported, error) {
+func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
 	if f.size >= inPartsFrom {
 		done, err := sendLarge(ctx, node, f, o, bar)
-		if !errors.Is(err, api.ErrNoParts) {
+		if !errors.Is(err, client.ErrNoParts) {
 			return done, err
 		}
 	}
@@ -40,8 +41,8 @@ func sendFile(ctx context.Context, node *api.Client, f outgoing, o api.ImportOpt
 	return node.Import(ctx, counting(whole, bar.sent), f.size, o)
 }
 
-func sendLarge(ctx context.Context, node *api.Client, f outgoing, o api.ImportOptions, bar *progress) (api.Imported, error) {
-	large := api.LargeBytes(f.start)
+func sendLarge(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
+	large := client.LargeBytes(f.start)
 	if int64(len(f.start)) != f.size {
 		file, _, err := openFile(f.name) // rest is read once, and may still be asked for
 		if err != nil {
@@ -60,11 +61,11 @@ func sendLarge(ctx context.Context, node *api.Client, f outgoing, o api.ImportOp
 }
 
 // digested is the first size bytes of file, to be sent in parts.
-func digested(file io.ReaderAt, size int64) (api.Large, error) {
+func digested(file io.ReaderAt, size int64) (client.Large, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, io.NewSectionReader(file, 0, size))
 	if err == nil && n < size {
 		err = fmt.Errorf("it has become shorter while it was read: %w", core.ErrConflict)
 	}
-	return api.Large{Bytes: file, Size: size, SHA256: core.Digest(h.Sum(nil))}, err
+	return client.Large{Bytes: file, Size: size, SHA256: core.Digest(h.Sum(nil))}, err
 }

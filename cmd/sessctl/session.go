@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/hint"
@@ -19,7 +20,7 @@ import (
 type source struct {
 	file *sessionFile // nil for a session in the log
 	id   string
-	node *api.Client
+	node *client.Client
 }
 
 // find returns what arg names, reading it where it is a file. What is read of a
@@ -88,11 +89,11 @@ func looksLikePath(arg string) bool {
 
 // inLog returns the session in the log that arg names, for verbs that cannot
 // work on a file.
-func (a *app) inLog(ctx context.Context, arg string) (*api.Client, core.SessionID, error) {
+func (a *app) inLog(ctx context.Context, arg string) (*client.Client, core.SessionID, error) {
 	return a.inLogOrTrash(ctx, arg, false)
 }
 
-func (a *app) inLogOrTrash(ctx context.Context, arg string, trash bool) (*api.Client, core.SessionID, error) {
+func (a *app) inLogOrTrash(ctx context.Context, arg string, trash bool) (*client.Client, core.SessionID, error) {
 	if arg == "-" || looksLikePath(arg) {
 		return nil, "", hintf(
 			usagef("%.128q is a file, this verb takes a session in the log", arg),
@@ -115,7 +116,7 @@ const maxCandidates = 5
 // The listing that it asks may lag behind the log. An arg that can be an id,
 // and that is not listed, is therefore taken for one: the verb that needs the
 // session will find out.
-func resolve(ctx context.Context, node *api.Client, arg string, trash bool) (core.SessionID, error) {
+func resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
 	if arg == "" {
 		return "", usagef("the session's id is empty")
 	}
@@ -143,7 +144,7 @@ func resolve(ctx context.Context, node *api.Client, arg string, trash bool) (cor
 	return "", hintf(missing, "see what there is with: sessctl ls")
 }
 
-func resolveListed(ctx context.Context, node *api.Client, arg string, trash bool) (core.SessionID, bool, error) {
+func resolveListed(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
 	rows, err := listPrefix(ctx, node, arg, trash)
 	if err != nil {
 		return "", false, err
@@ -168,7 +169,7 @@ func resolveListed(ctx context.Context, node *api.Client, arg string, trash bool
 
 // resolveAgentID finds a session by an id of its agent's that is not fit for
 // the log, where it has another name.
-func resolveAgentID(ctx context.Context, node *api.Client, arg string, trash bool) (core.SessionID, bool, error) {
+func resolveAgentID(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
 	if _, err := core.ParseSessionID(arg); err == nil {
 		return "", false, nil
 	}
@@ -186,19 +187,19 @@ func resolveAgentID(ctx context.Context, node *api.Client, arg string, trash boo
 }
 
 // exists reports whether the log has a session called id, listed or not.
-func exists(ctx context.Context, node *api.Client, id core.SessionID) bool {
+func exists(ctx context.Context, node *client.Client, id core.SessionID) bool {
 	_, err := node.Info(ctx, string(id))
 	return err == nil || errors.Is(err, core.ErrDeleted)
 }
 
 // listPrefix returns some of the sessions whose id begins with prefix: enough
 // to tell that it is ambiguous. What no id can begin with is not asked for.
-func listPrefix(ctx context.Context, node *api.Client, prefix string, trash bool) ([]api.Row, error) {
+func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]api.Row, error) {
 	pad := strings.Repeat("0", max(0, core.MinSessionID-len(prefix)))
 	if _, err := core.ParseSessionID(prefix + pad); err != nil {
 		return nil, nil
 	}
-	list, err := node.List(ctx, api.ListOptions{Prefix: prefix, Deleted: trash, Limit: maxCandidates + 1})
+	list, err := node.List(ctx, client.ListOptions{Prefix: prefix, Deleted: trash, Limit: maxCandidates + 1})
 	return list.Sessions, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -49,7 +50,7 @@ func TestResolve(t *testing.T) {
 	f.has([]string{"session-1", "session-10", "session-100", "aaaabbbb", odd, tiny}, "trashed-1", "trashed-2")
 	f.refuses("GET /v1/sessions/{id}", api.Detail{Status: 404, Code: "not-found", Detail: "no such session"})
 	f.answers("GET /v1/sessions/unlisted", api.Info{}) // beside unlisted-2, as a listing that lags has it
-	node := &api.Client{Base: f.url}
+	node := &client.Client{Base: f.url}
 	for _, c := range []struct {
 		arg   string
 		trash bool
@@ -90,7 +91,7 @@ func TestAnUnlistedSessionIsNotTakenForAnother(t *testing.T) {
 	f := newFake(t)
 	f.has([]string{"session-10"})
 	f.answers("GET /v1/sessions/session-1", api.Info{})
-	got, err := resolve(t.Context(), &api.Client{Base: f.url}, "session-1", false)
+	got, err := resolve(t.Context(), &client.Client{Base: f.url}, "session-1", false)
 	if got != "session-1" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}

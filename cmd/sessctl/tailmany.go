@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
 // tailMany shows the records of several sessions, and with follow what comes
 // then. Without names it follows all that o lets pass, from now on.
-func (a *app) tailMany(ctx context.Context, args []string, o api.ListOptions, follow bool) error {
+func (a *app) tailMany(ctx context.Context, args []string, o client.ListOptions, follow bool) error {
 	node, err := a.client()
 	if err != nil {
 		return err
@@ -25,8 +26,8 @@ func (a *app) tailMany(ctx context.Context, args []string, o api.ListOptions, fo
 	if !follow {
 		return t.past(ctx)
 	}
-	feed := api.FeedOptions{Sessions: t.ids, Filter: o}
-	err = node.FollowMany(ctx, feed, func(ev api.FeedEvent) error { return t.take(ctx, ev) })
+	feed := client.FeedOptions{Sessions: t.ids, Filter: o}
+	err = node.FollowMany(ctx, feed, func(ev client.FeedEvent) error { return t.take(ctx, ev) })
 	return endOfTail(err)
 }
 
@@ -34,13 +35,13 @@ func (a *app) tailMany(ctx context.Context, args []string, o api.ListOptions, fo
 // what comes stands, so that nothing is missed between the two.
 type manyTail struct {
 	a     *app
-	node  *api.Client
+	node  *client.Client
 	ids   []string // those that were named
 	begun bool
 	shown map[core.SessionID]uint64 // seq of the last record shown of those
 }
 
-func (t *manyTail) take(ctx context.Context, ev api.FeedEvent) error {
+func (t *manyTail) take(ctx context.Context, ev client.FeedEvent) error {
 	switch {
 	case ev.Lost != nil:
 		t.a.notef("records of session %s were dropped before they were read: %s; see: sessctl tail %s", ev.Session, ev.Lost.Detail, ev.Session)

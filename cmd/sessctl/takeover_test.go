@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -138,7 +139,7 @@ func TestClaimHoldEndsWhenFenced(t *testing.T) {
 	})
 	f.mux.HandleFunc("DELETE /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) { left.Store(true); w.WriteHeader(http.StatusNoContent) })
 	a := testApp(map[string]string{"HOME": f.home})
-	node := &api.Client{Base: f.url}
+	node := &client.Client{Base: f.url}
 	err := a.hold(t.Context(), node, testID, api.Claimed{Claim: *mine("w1"), Head: "main"})
 	if holder := agent.HolderOf(err); holder == nil || holder.Writer != "w0" {
 		t.Errorf("hold returned %v, want that w0 holds the head", err)

@@ -7,9 +7,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/spf13/pflag"
-
-	"github.com/sesslog/sesslog/api"
 )
 
 // tlsFlags are the files that a connection to a node over https needs, where the
@@ -23,7 +22,7 @@ func (f *tlsFlags) add(fl *pflag.FlagSet) {
 }
 
 // secure has c use the files that flags and environment name.
-func (a *app) secure(c *api.Client) error {
+func (a *app) secure(c *client.Client) error {
 	f := tlsFlags{
 		ca:   cmp.Or(a.tls.ca, a.env("SESS_CA")),
 		cert: cmp.Or(a.tls.cert, a.env("SESS_CLIENT_CERT")),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -113,7 +114,7 @@ func (a *app) untilTime(s string) (time.Time, error) {
 }
 
 // printSecret prints what is seen this once.
-func (a *app) printSecret(ctx context.Context, node *api.Client, made api.MadeToken) error {
+func (a *app) printSecret(ctx context.Context, node *client.Client, made api.MadeToken) error {
 	return a.print(made, func() error {
 		a.notef("this is token %s (%s); its secret is not shown again", made.ID, made.Name)
 		if me, err := node.Whoami(ctx); err == nil && me.Token == "" {
@@ -188,7 +189,7 @@ func limitsText(l api.TokenLimits) string {
 
 func tokenRotateCmd(a *app) *cobra.Command {
 	var keep time.Duration
-	cmd := a.tokenVerb(func(ctx context.Context, node *api.Client, t api.Token, n api.Notice) error {
+	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t api.Token, n api.Notice) error {
 		made, err := node.RotateToken(ctx, t.ID, api.RotateRequest{Keep: keep.String(), Notice: n})
 		if err != nil {
 			return err
@@ -207,7 +208,7 @@ With -o json: the object that create prints.`
 }
 
 func tokenRevokeCmd(a *app) *cobra.Command {
-	cmd := a.tokenVerb(func(ctx context.Context, node *api.Client, t api.Token, n api.Notice) error {
+	cmd := a.tokenVerb(func(ctx context.Context, node *client.Client, t api.Token, n api.Notice) error {
 		gone, err := node.RevokeToken(ctx, t.ID, n)
 		if err != nil {
 			return err
@@ -224,7 +225,7 @@ With -o json: one object with the token as it was.`
 }
 
 // tokenVerb is a verb that does something with one token, for a reason.
-func (a *app) tokenVerb(do func(context.Context, *api.Client, api.Token, api.Notice) error) *cobra.Command {
+func (a *app) tokenVerb(do func(context.Context, *client.Client, api.Token, api.Notice) error) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
 		Args: cobra.ExactArgs(1),
@@ -243,7 +244,7 @@ func (a *app) tokenVerb(do func(context.Context, *api.Client, api.Token, api.Not
 }
 
 // tokenNamed finds the token with that id or name.
-func (a *app) tokenNamed(ctx context.Context, arg string) (*api.Client, api.Token, error) {
+func (a *app) tokenNamed(ctx context.Context, arg string) (*client.Client, api.Token, error) {
 	node, err := a.client()
 	if err != nil {
 		return nil, api.Token{}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -140,7 +141,7 @@ func interrupted(err error, shown int) error {
 	return err
 }
 
-func (a *app) look(ctx context.Context, node *api.Client) (l look, err error) {
+func (a *app) look(ctx context.Context, node *client.Client) (l look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, short)
 	defer cancel()
 	l.at = a.now()
@@ -150,7 +151,7 @@ func (a *app) look(ctx context.Context, node *api.Client) (l look, err error) {
 	if l.counts, err = node.Metrics(ctx, appendsStored, appendsAll, linesStored, requestsAll); err != nil {
 		return l, err
 	}
-	page, err := node.List(ctx, api.ListOptions{Limit: 200})
+	page, err := node.List(ctx, client.ListOptions{Limit: 200})
 	l.rows = page.Sessions
 	return l, err
 }

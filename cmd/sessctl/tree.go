@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -98,7 +98,7 @@ func describeNodes(ctx context.Context, src source) (marks map[string][]string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := src.node.Entries(ctx, src.id, false, api.View{})
+	body, err := src.node.Entries(ctx, src.id, false, client.View{})
 	if err != nil {
 		return nil, nil, err
 	}

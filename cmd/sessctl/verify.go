@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -120,7 +121,7 @@ func (t *tally) add(ps []api.Problem) {
 	}
 }
 
-func verifyOne(ctx context.Context, node *api.Client, id core.SessionID, f verifyFlags) (api.Report, error) {
+func verifyOne(ctx context.Context, node *client.Client, id core.SessionID, f verifyFlags) (api.Report, error) {
 	if f.repair {
 		return node.Repair(ctx, string(id))
 	}
@@ -129,7 +130,7 @@ func verifyOne(ctx context.Context, node *api.Client, id core.SessionID, f verif
 
 // toVerify returns the sessions that args name; without any, those of the log,
 // and what is wrong with that.
-func (a *app) toVerify(ctx context.Context, args []string) (node *api.Client, ids []core.SessionID, log *api.LogReport, err error) {
+func (a *app) toVerify(ctx context.Context, args []string) (node *client.Client, ids []core.SessionID, log *api.LogReport, err error) {
 	for _, arg := range args {
 		var id core.SessionID
 		if node, id, err = a.inLog(ctx, arg); err != nil {

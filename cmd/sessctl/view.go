@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -27,7 +27,7 @@ func (v *viewFlags) check() error {
 
 func (v *viewFlags) given() bool { return v.leaf != "" || v.head != "" }
 
-func (v *viewFlags) api() api.View { return api.View{Leaf: v.leaf, Head: v.head} }
+func (v *viewFlags) api() client.View { return client.View{Leaf: v.leaf, Head: v.head} }
 
 // leafOf returns the leaf that a flag names.
 func leafOf(flag string) core.Leaf {

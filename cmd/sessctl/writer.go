@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/agent"
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -47,7 +47,7 @@ type writer struct {
 }
 
 // writer returns the claim for a write to the head of session id.
-func (a *app) writer(ctx context.Context, node *api.Client, id core.SessionID, f writerFlags) (writer, error) {
+func (a *app) writer(ctx context.Context, node *client.Client, id core.SessionID, f writerFlags) (writer, error) {
 	w := writer{session: id, head: f.head}
 	if f.noClaim {
 		return w, nil
@@ -69,7 +69,7 @@ func (a *app) writer(ctx context.Context, node *api.Client, id core.SessionID, f
 // isForeign reports whether the log that node serves never granted c: it does not
 // have the session, or fewer claims on it. Then c was granted by another log, in
 // which the session has the same ID.
-func isForeign(ctx context.Context, node *api.Client, c agent.StoredClaim) bool {
+func isForeign(ctx context.Context, node *client.Client, c agent.StoredClaim) bool {
 	info, err := node.Info(ctx, string(c.Session))
 	if err != nil {
 		return errors.Is(err, core.ErrNotFound)

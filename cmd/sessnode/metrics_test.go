@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -123,7 +124,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 func work(t *testing.T, url string) core.SessionID {
 	t.Helper()
 	ctx := t.Context()
-	c := api.ClientOf([]string{url}, "")
+	c := client.ClientOf([]string{url}, "")
 	made, err := c.Create(ctx, api.Create{Dialect: "pi", CWD: "/w"})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ func work(t *testing.T, url string) core.SessionID {
 	}
 	image := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("picture"), 400))
 	post := func(writer, after, line string) error {
-		_, err := c.Append(ctx, string(id), []byte(line), api.AppendOptions{Writer: writer, After: after})
+		_, err := c.Append(ctx, string(id), []byte(line), client.AppendOptions{Writer: writer, After: after})
 		return err
 	}
 	claim := func(writer string, takeOver bool) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/oklog/ulid/v2"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
 	"github.com/sesslog/sesslog/core/dialect"
@@ -65,7 +65,7 @@ type node struct {
 	collector *gc.Collector
 	tokens    *access.TokenStore
 	uploads   *upload.Store // nil if the node accepts none
-	server    *api.Server
+	server    *server.Server
 
 	closers []func()
 }
@@ -197,7 +197,7 @@ func (n *node) openServer(ctx context.Context) (err error) {
 			n.logger.Warn("the log's tokens cannot be read yet", "err", err)
 		}
 	}
-	n.server = api.New(n.apiConfig())
+	n.server = server.New(n.apiConfig())
 	n.metrics.Watch(metrics.Node{
 		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Blobs: n.blobs, Server: n.server, Store: n.store.lastError, Conn: n.broker.metrics(), Broker: n.broker.stats(),
@@ -205,8 +205,8 @@ func (n *node) openServer(ctx context.Context) (err error) {
 	return nil
 }
 
-func (n *node) apiConfig() api.Config {
-	return api.Config{
+func (n *node) apiConfig() server.Config {
+	return server.Config{
 		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Snapshots: n.snapshots, Blobs: n.blobs, Presence: n.presence, Audit: n.audit,
 		Doctor: n.doctor(), Collector: n.collector, Remover: n.remover(), Uploads: n.uploads,

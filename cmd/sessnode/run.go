@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/sesslog/sesslog/api/client"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -20,7 +21,7 @@ func (n *node) run(ctx context.Context, listener net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer stopServing()
-		return followFiles(ctx, n.cfg, n.server.Inside(), n.logger)
+		return followFiles(ctx, n.cfg, &client.Client{Base: "http://localhost", HTTP: n.server.Inside()}, n.logger)
 	})
 	g.Go(func() error {
 		defer stopWork()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/config"
 )
 
@@ -143,11 +143,11 @@ func schemeOf(cfg config.Config) string {
 
 // subjectsOf returns the callers that authenticate with a certificate instead of a
 // token. The settings have been checked.
-func subjectsOf(cfg config.TLS) []api.Subject {
-	var out []api.Subject
+func subjectsOf(cfg config.TLS) []server.Subject {
+	var out []server.Subject
 	for _, s := range cfg.Subjects {
 		name, scope, _ := strings.Cut(s, "=")
-		out = append(out, api.Subject{Name: name, Grant: access.Grant{Scope: access.Scope(scope)}})
+		out = append(out, server.Subject{Name: name, Grant: access.Grant{Scope: access.Scope(scope)}})
 	}
 	return out
 }

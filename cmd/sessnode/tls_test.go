@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/pki"
 )
 
@@ -44,10 +45,10 @@ func serveIn(t *testing.T, args, env []string) string {
 
 // client returns a client that makes a new connection for each request, with its
 // certificate.
-func client(t *testing.T, url, token string, cfg *tls.Config) *api.Client {
+func dial(t *testing.T, url, token string, cfg *tls.Config) *client.Client {
 	tr := &http.Transport{TLSClientConfig: cfg, DisableKeepAlives: true}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &api.Client{Base: url, Token: token, HTTP: &http.Client{Transport: tr}}
+	return &client.Client{Base: url, Token: token, HTTP: &http.Client{Transport: tr}}
 }
 
 func TestChangedCertificatesAreReloaded(t *testing.T) {
@@ -58,21 +59,21 @@ func TestChangedCertificatesAreReloaded(t *testing.T) {
 	if !strings.HasPrefix(url, "https://") {
 		t.Fatalf("the URL is %s", url)
 	}
-	if _, err := client(t, url, "", first.Client(t)).Whoami(t.Context()); err != nil {
+	if _, err := dial(t, url, "", first.Client(t)).Whoami(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t, url, "", second.Client(t)).Whoami(t.Context()); err == nil {
+	if _, err := dial(t, url, "", second.Client(t)).Whoami(t.Context()); err == nil {
 		t.Error("a client that trusts another authority can connect")
 	}
-	if _, err := client(t, strings.Replace(url, "https", "http", 1), "", nil).Whoami(t.Context()); err == nil {
+	if _, err := dial(t, strings.Replace(url, "https", "http", 1), "", nil).Whoami(t.Context()); err == nil {
 		t.Error("the node also responds without TLS")
 	}
 	second.Renew(t, pair, "node")
 	await(t, "the node to show the new certificate", func() error {
-		_, err := client(t, url, "", second.Client(t)).Whoami(t.Context())
+		_, err := dial(t, url, "", second.Client(t)).Whoami(t.Context())
 		return err
 	})
-	if _, err := client(t, url, "", first.Client(t)).Whoami(t.Context()); err == nil {
+	if _, err := dial(t, url, "", first.Client(t)).Whoami(t.Context()); err == nil {
 		t.Error("the old certificate is still used")
 	}
 }
@@ -86,7 +87,7 @@ func TestClientCertificatesDecideScope(t *testing.T) {
 		"--tls-subjects", "ops=admin,agent-*=write,reader=read",
 	}, []string{"SESS_TOKEN=a-token-of-the-test"})
 
-	admin := client(t, url, "", ours.Client(t, ours.Pair(t, "ops")))
+	admin := dial(t, url, "", ours.Client(t, ours.Pair(t, "ops")))
 	if _, err := admin.Create(t.Context(), api.Create{ID: "session-1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestClientCertificatesDecideScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "the node to know the token", func() error {
-		_, err := client(t, url, made.Bearer, ours.Client(t, ours.Pair(t, "ops"))).Whoami(t.Context())
+		_, err := dial(t, url, made.Bearer, ours.Client(t, ours.Pair(t, "ops"))).Whoami(t.Context())
 		return err
 	})
 	for _, c := range []struct {
@@ -117,12 +118,12 @@ func TestClientCertificatesDecideScope(t *testing.T) {
 		{"an admin with a reader's token", made.Bearer, ours.Client(t, ours.Pair(t, "ops")), "200", "403", "read"},
 		{"an admin with a wrong token", "wrong", ours.Client(t, ours.Pair(t, "ops")), "401", "401", ""},
 	} {
-		cl := client(t, url, c.token, c.cfg)
+		cl := dial(t, url, c.token, c.cfg)
 		_, err := cl.Info(t.Context(), "session-1")
 		if got := statusOf(err); got != c.read {
 			t.Errorf("%s reads: %s, want %s (%v)", c.who, got, c.read, err)
 		}
-		_, err = cl.Name(t.Context(), "session-1", api.NameRequest{Name: "n"}, api.AppendOptions{})
+		_, err = cl.Name(t.Context(), "session-1", api.NameRequest{Name: "n"}, client.AppendOptions{})
 		if got := statusOf(err); got != c.write {
 			t.Errorf("%s writes: %s, want %s (%v)", c.who, got, c.write, err)
 		}
@@ -131,7 +132,7 @@ func TestClientCertificatesDecideScope(t *testing.T) {
 		}
 	}
 	// Health probes have no certificate.
-	res, err := client(t, url, "", ours.Client(t)).HTTP.Get(url + "/readyz")
+	res, err := dial(t, url, "", ours.Client(t)).HTTP.Get(url + "/readyz")
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("readyz without a certificate: %v, %v", res, err)
 	}
@@ -148,7 +149,7 @@ func statusOf(err error) string {
 	if err == nil {
 		return "200"
 	}
-	if e, ok := errors.AsType[*api.Error](err); ok {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		return fmt.Sprint(e.Detail.Status)
 	}
 	return "no"

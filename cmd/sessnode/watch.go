@@ -8,7 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/config"
 )
 
@@ -17,7 +17,7 @@ const agentRoots = "agents"
 
 // followFiles copies the session files of agents on this host into the log until
 // ctx ends, if the configuration names any. node is this node.
-func followFiles(ctx context.Context, cfg config.Config, node *api.Client, logger *slog.Logger) error {
+func followFiles(ctx context.Context, cfg config.Config, node *client.Client, logger *slog.Logger) error {
 	roots, err := watchRoots(cfg.Watch.Roots)
 	if err != nil {
 		return err

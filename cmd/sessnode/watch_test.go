@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/pki"
 )
 
@@ -48,14 +48,14 @@ func TestNodeFollowsFilesWithAnyAuthentication(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(file), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			node := client(t, url, c.token, c.tls)
+			node := dial(t, url, c.token, c.tls)
 			await(t, "the file in the log", func() error { return has(t.Context(), node, file) })
 		})
 	}
 }
 
 // has returns nil if the session in the log equals file.
-func has(ctx context.Context, node *api.Client, file string) error {
+func has(ctx context.Context, node *client.Client, file string) error {
 	r, err := node.Export(ctx, watchedID, false)
 	if err != nil {
 		return err

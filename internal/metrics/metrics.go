@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 )
@@ -115,7 +115,7 @@ func (m *Metrics) Checkpointed(took time.Duration, err error) {
 }
 
 // Request counts a request. It is for api.Config.
-func (m *Metrics) Request(seen api.Seen) {
+func (m *Metrics) Request(seen server.Seen) {
 	route := seen.Route
 	if route == "" {
 		route = "none"

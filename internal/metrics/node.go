@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
@@ -23,7 +23,7 @@ type Node struct {
 	Materializer *materializer.Materializer
 	Directory    interface{ Len() int } // counts the sessions
 	Blobs        *blobstore.Blobs
-	Server       *api.Server
+	Server       *server.Server
 	Store        func() error          // the last result; no I/O
 	Conn         Conn                  // to NATS
 	Broker       func() embedded.Stats // nil if NATS is external

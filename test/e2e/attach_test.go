@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -100,9 +101,9 @@ func (r *reader) interrupted() int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
-func say(t *testing.T, node *api.Client, id, head, text string) {
+func say(t *testing.T, node *client.Client, id, head, text string) {
 	t.Helper()
-	_, err := node.Append(harness.Timeout(t), id, []byte(harness.Message("user", text)), api.AppendOptions{Head: head, Key: text})
+	_, err := node.Append(harness.Timeout(t), id, []byte(harness.Message("user", text)), client.AppendOptions{Head: head, Key: text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -48,10 +49,10 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 	if _, err := c.Create(ctx, api.Create{ID: id, CWD: "/w"}); err != nil {
 		t.Fatal(err)
 	}
-	put := func(c *api.Client, within time.Duration, name string) (api.Appended, error) {
+	put := func(c *client.Client, within time.Duration, name string) (api.Appended, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		return c.Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, name), api.AppendOptions{})
+		return c.Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, name), client.AppendOptions{})
 	}
 	if _, err := put(c, 10*time.Second, "before"); err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 	for i := range 3 {
 		refused.Go(func() {
 			_, err := put(hastily(c), 25*time.Second, fmt.Sprint("refused", i))
-			answer, ok := errors.AsType[*api.Error](err)
+			answer, ok := errors.AsType[*client.Error](err)
 			if !ok || !errors.Is(answer, core.ErrUnavailable) || errors.Is(answer, core.ErrUncertain) {
 				t.Errorf("without NATS: %v", err)
 			}

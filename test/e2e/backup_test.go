@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/backup"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -24,7 +25,7 @@ func targetOf(b *harness.Bucket, h *harness.Host) []string {
 }
 
 // copyOf is all that a session is: its bytes, where it ends, its heads.
-func copyOf(t *testing.T, c *api.Client, id string) string {
+func copyOf(t *testing.T, c *client.Client, id string) string {
 	t.Helper()
 	heads, err := c.Heads(harness.Timeout(t), id)
 	if err != nil {
@@ -39,7 +40,7 @@ func copyOf(t *testing.T, c *api.Client, id string) string {
 }
 
 // endsOf is where every session of a node ends, by seq and chain.
-func endsOf(t *testing.T, c *api.Client) map[string]string {
+func endsOf(t *testing.T, c *client.Client) map[string]string {
 	t.Helper()
 	ends := map[string]string{}
 	for shard, shards := 0, 1; shard < shards; shard++ {
@@ -74,18 +75,18 @@ func drill(t *testing.T, s3 bool) {
 	if s3 {
 		to = targetOf(harness.StartBucket(t), host)
 	}
-	client := node.Client()
+	cl := node.Client()
 	var ids []string
 	for range 4 {
-		ids = append(ids, importFile(t, client, harness.NewFile(t, harness.Shape{Turns: 5, Images: 3})))
+		ids = append(ids, importFile(t, cl, harness.NewFile(t, harness.Shape{Turns: 5, Images: 3})))
 	}
 	closed := ids[3]
-	if err := client.Finish(harness.Timeout(t), closed, api.Notice{By: "me"}); err != nil {
+	if err := cl.Finish(harness.Timeout(t), closed, api.Notice{By: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	busy := []*crowd{}
 	for _, id := range ids[:2] {
-		busy = append(busy, gather(t, id, 2, func() *api.Client { return client }))
+		busy = append(busy, gather(t, id, 2, func() *client.Client { return cl }))
 	}
 
 	// Killed at any moment, a backup leaves what the next one goes on with.
@@ -120,20 +121,20 @@ func drill(t *testing.T, s3 bool) {
 	for i := range busy {
 		export := exportOf(t, early.Client(), ids[i])
 		allThere(t, export, acked[i])
-		if !bytes.HasPrefix(exportOf(t, client, ids[i]), export) {
+		if !bytes.HasPrefix(exportOf(t, cl, ids[i]), export) {
 			t.Errorf("session %s is not the beginning of what it grew to", ids[i])
 		}
 	}
 
 	// The last one, of a log at rest: everything, to the byte. Then the node is gone.
 	host.JSON(t, &taken, "backup", "--to", to[0])
-	ends := endsOf(t, client)
+	ends := endsOf(t, cl)
 	want := map[string]string{}
 	for _, id := range ids {
-		want[id] = copyOf(t, client, id)
+		want[id] = copyOf(t, cl, id)
 	}
 	host.JSON(t, &taken, "backup", "--to", to[0])
-	if changed := endsOf(t, client); maps.Equal(ends, changed) && (taken.Read != 0 || taken.Sent != 0 || taken.Unchanged != len(ids)) {
+	if changed := endsOf(t, cl); maps.Equal(ends, changed) && (taken.Read != 0 || taken.Sent != 0 || taken.Unchanged != len(ids)) {
 		t.Errorf("a backup of what did not change: %+v", taken)
 	}
 	node.Kill()
@@ -170,7 +171,7 @@ func drill(t *testing.T, s3 bool) {
 			t.Errorf("restored again: %s", line)
 		}
 	}
-	if _, err := fresh.Client().Append(context.Background(), closed, []byte(harness.Message("user", "and on")), api.AppendOptions{}); err != nil {
+	if _, err := fresh.Client().Append(context.Background(), closed, []byte(harness.Message("user", "and on")), client.AppendOptions{}); err != nil {
 		t.Errorf("it does not go on: %v", err)
 	}
 }

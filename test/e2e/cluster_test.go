@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -39,7 +40,7 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := api.AppendOptions{Writer: held.Writer}
+	mine := client.AppendOptions{Writer: held.Writer}
 	for i := range 5 {
 		appendText(t, first.Client(), id, fmt.Sprintf("on the first node, %d", i), mine)
 	}
@@ -81,7 +82,7 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	first.Start(t)
 	back()
 	_, err = first.Client().Append(harness.Timeout(t), id, []byte(harness.Message("user", "I am back")), mine)
-	fenced, ok := errors.AsType[*api.Error](err)
+	fenced, ok := errors.AsType[*client.Error](err)
 	if !ok || !errors.Is(err, core.ErrFenced) {
 		t.Fatalf("the former writer appends: %v", err)
 	}
@@ -100,7 +101,7 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 
 	// What is appended behind the snapshot is read from snapshot and tail.
 	again := harness.Took(t, "an append, a kill and a restart of the second node, and the comparison")
-	later := api.AppendOptions{Writer: resumed.Writer}
+	later := client.AppendOptions{Writer: resumed.Writer}
 	appendText(t, nodes[1].Client(), id, "behind the snapshot", later)
 	nodes[1].Kill()
 	nodes[1].Start(t)
@@ -126,7 +127,7 @@ func sameContext(t *testing.T, h *harness.Host, path string, nodes []*harness.No
 	}
 	want := h.Do(t, "context", path, "-o", "json")
 	for i, n := range nodes {
-		got, err := n.Client().Context(harness.Timeout(t), id, api.View{Leaf: *info.LeafID})
+		got, err := n.Client().Context(harness.Timeout(t), id, client.View{Leaf: *info.LeafID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,8 +155,8 @@ func TestNothingAcknowledgedIsLostWhenNodesOfAClusterAreKilled(t *testing.T) {
 	file := harness.NewFile(t, harness.Shape{Turns: 40, Images: 4})
 	id := importFile(t, nodes[0].Client(), file)
 	var turn atomic.Int64
-	clients := []*api.Client{nodes[0].Client(), nodes[1].Client(), nodes[2].Client()}
-	callers := gather(t, id, 6, func() *api.Client { return clients[turn.Add(1)%3] })
+	clients := []*client.Client{nodes[0].Client(), nodes[1].Client(), nodes[2].Client()}
+	callers := gather(t, id, 6, func() *client.Client { return clients[turn.Add(1)%3] })
 	for round := range often(2) {
 		whole := time.Now()
 		callers.await(30)
@@ -186,13 +187,13 @@ func TestObjectStoreDown(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	node := harness.StartNode(t, bucket.Args()...)
-	client := node.Client()
+	cl := node.Client()
 	file := harness.NewFile(t, harness.Shape{Turns: 20, Images: 3})
-	id := importFile(t, client, file)
+	id := importFile(t, cl, file)
 	host := harness.NewHost(t, node)
 
 	bucket.Stop()
-	info, err := client.Info(harness.Timeout(t), id)
+	info, err := cl.Info(harness.Timeout(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,13 +204,13 @@ func TestObjectStoreDown(t *testing.T) {
 	if r.Code != 7 || !strings.Contains(r.Err, bucket.Endpoint) && !strings.Contains(r.Err, "blob store") {
 		t.Errorf("an append with an image, without the object store: %s", r)
 	}
-	_, err = client.Append(harness.Timeout(t), id, []byte(image), api.AppendOptions{}) // no key: not tried again
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Status != 503 || e.Detail.Code != "unavailable" {
+	_, err = cl.Append(harness.Timeout(t), id, []byte(image), client.AppendOptions{}) // no key: not tried again
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != 503 || e.Detail.Code != "unavailable" {
 		t.Errorf("an append with an image, without the object store: %v", err)
 	} else {
 		t.Logf("told: %s", e.Detail.Detail)
 	}
-	now, err := client.Info(harness.Timeout(t), id)
+	now, err := cl.Info(harness.Timeout(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,17 +219,17 @@ func TestObjectStoreDown(t *testing.T) {
 	}
 	without := harness.Took(t, "ten appends without images")
 	for i := range 10 {
-		appendText(t, client, id, fmt.Sprintf("without an image %d", i), api.AppendOptions{})
+		appendText(t, cl, id, fmt.Sprintf("without an image %d", i), client.AppendOptions{})
 	}
 	without()
-	if _, err := client.Tree(harness.Timeout(t), id); err != nil {
+	if _, err := cl.Tree(harness.Timeout(t), id); err != nil {
 		t.Errorf("the tree, without the object store: %v", err)
 	}
 	big := harness.Generate(2, harness.Shape{Turns: 300, Words: 80})
-	if _, err := client.Import(harness.Timeout(t), bytes.NewReader(big.Bytes), -1, api.ImportOptions{}); !errors.Is(err, core.ErrUnavailable) {
+	if _, err := cl.Import(harness.Timeout(t), bytes.NewReader(big.Bytes), -1, client.ImportOptions{}); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("an import that is too large for a record, without the object store: %v", err)
 	}
-	if _, err := client.Info(harness.Timeout(t), big.ID); !errors.Is(err, core.ErrNotFound) {
+	if _, err := cl.Info(harness.Timeout(t), big.ID); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("and the session is there: %v", err)
 	}
 
@@ -241,11 +242,11 @@ func TestObjectStoreDown(t *testing.T) {
 	if r := host.Feed(t, image, "append", id, "--key", "the image", "-o", "json"); r.Code != 0 || !storedNothing(t, r.Out) {
 		t.Errorf("the same append once more: %s", r)
 	}
-	importFile(t, client, big)
+	importFile(t, cl, big)
 	sameSnapshot(t, []*harness.Node{node}, id)
-	intact(t, client, id)
-	sameBytes(t, "the file, and what was appended", exportOf(t, client, id)[:len(file.Bytes)], file.Bytes)
-	if !strings.Contains(string(exportOf(t, client, id)), imageData(t, image)) {
+	intact(t, cl, id)
+	sameBytes(t, "the file, and what was appended", exportOf(t, cl, id)[:len(file.Bytes)], file.Bytes)
+	if !strings.Contains(string(exportOf(t, cl, id)), imageData(t, image)) {
 		t.Error("the image did not come back")
 	}
 	healthy(t, node)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -21,8 +21,8 @@ func TestTokenIsAskedFor(t *testing.T) {
 	for _, wrong := range []string{"", "another-token", token + "x", strings.ToUpper(token)} {
 		c := node.Client()
 		c.Token = wrong
-		_, err := c.List(harness.Timeout(t), api.ListOptions{})
-		if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Status != http.StatusUnauthorized {
+		_, err := c.List(harness.Timeout(t), client.ListOptions{})
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != http.StatusUnauthorized {
 			t.Errorf("a listing with token %q: %v", wrong, err)
 		}
 	}

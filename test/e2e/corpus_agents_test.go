@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -33,8 +34,8 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 			continue
 		}
 		name := filepath.Base(path)
-		client := node.Client()
-		info, err := client.Info(harness.Timeout(t), id)
+		cl := node.Client()
+		info, err := cl.Info(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 		for member := range ours {
 			same(t, name+": "+member, ours[member], want.Info[member])
 		}
-		tree, err := client.Tree(harness.Timeout(t), id)
+		tree, err := cl.Tree(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 			if leaf == "__default" {
 				leaf = ""
 			}
-			raw, err := client.Context(harness.Timeout(t), id, api.View{Leaf: leaf})
+			raw, err := cl.Context(harness.Timeout(t), id, client.View{Leaf: leaf})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +64,7 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 			same(t, name+": context at "+leaf, got, want)
 		}
 		contexts += len(want.Contexts)
-		intact(t, client, id)
+		intact(t, cl, id)
 	}
 	t.Logf("%d files, %d contexts compared", len(files), contexts)
 }

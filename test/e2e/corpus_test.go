@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -202,7 +203,7 @@ func isRefusedClearly(t *testing.T, node *harness.Node, name string, r harness.R
 		problem.Code != "invalid" || !strings.Contains(problem.Detail, name) {
 		t.Errorf("%s: refused with: %s", name, r)
 	}
-	list, err := node.Client().List(harness.Timeout(t), api.ListOptions{})
+	list, err := node.Client().List(harness.Timeout(t), client.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/materializer/doctor"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -23,7 +23,7 @@ func TestTheDoctorNamesWhatIsWrongAndMendsWhatIsSafe(t *testing.T) {
 	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
 		t.Fatal(err)
 	}
-	examine := func(fix bool) api.Examination {
+	examine := func(fix bool) client.Examination {
 		t.Helper()
 		r, err := c.Doctor(harness.Timeout(t), fix)
 		if err != nil {
@@ -74,7 +74,7 @@ func TestTheDoctorWarnsOfLateFlushing(t *testing.T) {
 }
 
 // worst is how bad it is, but for how full this machine's disk happens to be.
-func worst(r api.Examination) doctor.Level {
+func worst(r client.Examination) doctor.Level {
 	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f doctor.Finding) bool { return f.Check == "disk" })
 	return r.Worst()
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -78,7 +79,7 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 		name := fmt.Sprintf("n%d", i)
 		short, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		_, err := c.Append(short, id, noisy(name, 20<<10), api.AppendOptions{})
+		_, err := c.Append(short, id, noisy(name, 20<<10), client.AppendOptions{})
 		if err == nil {
 			stored[name] = true
 		}
@@ -124,7 +125,7 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 	release = fill(t, disk, 0)
 	refused(t, ctx, func() error {
 		i++
-		_, err := c.Append(ctx, other, noisy(fmt.Sprintf("n%d", i), 200<<10), api.AppendOptions{})
+		_, err := c.Append(ctx, other, noisy(fmt.Sprintf("n%d", i), 200<<10), client.AppendOptions{})
 		return err
 	})
 	entriesThere(t, ctx, c, id, stored)
@@ -132,7 +133,7 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 	n.Kill()
 	n.Start(t)
 	await(func() error {
-		_, err := n.Client().Append(ctx, other, noisy("last", 10), api.AppendOptions{})
+		_, err := n.Client().Append(ctx, other, noisy("last", 10), client.AppendOptions{})
 		return err
 	})
 	entriesThere(t, ctx, n.Client(), id, stored)
@@ -157,9 +158,9 @@ func refused(t *testing.T, ctx context.Context, do func() error) {
 	}
 }
 
-func entriesThere(t *testing.T, ctx context.Context, c *api.Client, id string, want map[string]bool) {
+func entriesThere(t *testing.T, ctx context.Context, c *client.Client, id string, want map[string]bool) {
 	t.Helper()
-	r, err := c.Entries(ctx, id, false, api.View{})
+	r, err := c.Entries(ctx, id, false, client.View{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,8 @@
 package e2e_test
 
 import (
+	"github.com/sesslog/sesslog/api/client"
 	"net/http"
-
-	"github.com/sesslog/sesslog/api"
 )
 
 // A hasty transport asks the node for an answer within three seconds, whatever
@@ -16,7 +15,7 @@ func (h hasty) RoundTrip(q *http.Request) (*http.Response, error) {
 	return h.RoundTripper.RoundTrip(q)
 }
 
-func hastily(c *api.Client) *api.Client {
+func hastily(c *client.Client) *client.Client {
 	h := *c
 	h.HTTP = &http.Client{Transport: hasty{c.HTTP.Transport}}
 	return &h

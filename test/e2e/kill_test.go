@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -23,8 +23,8 @@ func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 60, Images: 6})
 	id := importFile(t, node.Client(), file)
-	client := node.Client()
-	callers := gather(t, id, 8, func() *api.Client { return client })
+	cl := node.Client()
+	callers := gather(t, id, 8, func() *client.Client { return cl })
 
 	before := file.Bytes
 	for round := range often(6) {
@@ -33,12 +33,12 @@ func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
 		acked := callers.said()
 		node.Kill() // with up to eight appends under way
 		node.Start(t)
-		export := exportOf(t, client, id)
+		export := exportOf(t, cl, id)
 		if !bytes.HasPrefix(export, before) {
 			sameBytes(t, "what was there before the kill", export[:min(len(export), len(before))], before)
 		}
 		allThere(t, export, acked)
-		intact(t, client, id)
+		intact(t, cl, id)
 		before = export
 		t.Logf("kill %d: %d acknowledged by then, ready again in %v, all checked after %v",
 			round+1, len(acked), node.ReadyIn.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
@@ -46,7 +46,7 @@ func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
 	callers.await(20)
 	callers.leave()
 
-	export := exportOf(t, client, id)
+	export := exportOf(t, cl, id)
 	if !bytes.HasPrefix(export, before) {
 		t.Error("the file is no longer the beginning of what it grows to")
 	}
@@ -55,7 +55,7 @@ func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
 	if have, want := len(entriesOf(t, export)), len(file.IDs)+len(acked); have != want {
 		t.Errorf("%d entries, want %d: something was stored that nobody was told of, or twice", have, want)
 	}
-	report := intact(t, client, id)
+	report := intact(t, cl, id)
 	if callers.Unanswered.Load() == 0 {
 		t.Error("no append was ever without an answer: the kills came at the wrong time")
 	}
@@ -135,7 +135,7 @@ func TestImportInterruptedByKillLeavesNothingHalf(t *testing.T) {
 		}
 	}
 	c := node.Client()
-	done, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+	done, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +158,9 @@ func killDuringImport(t *testing.T, node *harness.Node, f *harness.File, sent, b
 	body := &drip{rest: f.Bytes, gate: make(chan int, 1)}
 	body.gate <- sent
 	over := make(chan error, 1)
-	client := node.Client()
+	cl := node.Client()
 	go func() {
-		_, err := client.Import(ctx, body, int64(len(f.Bytes)), api.ImportOptions{})
+		_, err := cl.Import(ctx, body, int64(len(f.Bytes)), client.ImportOptions{})
 		over <- err
 	}()
 	harness.Await(t, fmt.Sprintf("%d bytes sent and %d blobs stored", sent, blobs), func() error {
@@ -205,11 +205,11 @@ func countBlobs(t *testing.T, node *harness.Node) int {
 
 // wholeOrAbsent reports whether the session is there, and fails the test if it
 // is there in part.
-func wholeOrAbsent(t *testing.T, c *api.Client, f *harness.File) bool {
+func wholeOrAbsent(t *testing.T, c *client.Client, f *harness.File) bool {
 	t.Helper()
 	_, err := c.Info(harness.Timeout(t), f.ID)
 	if errors.Is(err, core.ErrNotFound) {
-		list, err := c.List(harness.Timeout(t), api.ListOptions{})
+		list, err := c.List(harness.Timeout(t), client.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -57,8 +58,8 @@ func TestStopsCleanlyOnSIGTERM(t *testing.T) {
 		for range cap(ended) {
 			follow(t, node, id, ended)
 		}
-		client := node.Client()
-		callers := gather(t, id, 6, func() *api.Client { return client })
+		cl := node.Client()
+		callers := gather(t, id, 6, func() *client.Client { return cl })
 		callers.await(50)
 		stopped := harness.Took(t, "from SIGTERM to the end of the process")
 		if code := node.Terminate(t); code != 0 {
@@ -75,9 +76,9 @@ func TestStopsCleanlyOnSIGTERM(t *testing.T) {
 		node.Start(t)
 		callers.await(10)
 		callers.leave()
-		allThere(t, exportOf(t, client, id), acked)
-		allThere(t, exportOf(t, client, id), callers.said())
-		intact(t, client, id)
+		allThere(t, exportOf(t, cl, id), acked)
+		allThere(t, exportOf(t, cl, id), callers.said())
+		intact(t, cl, id)
 		if n := callers.Again.Load(); n != 0 {
 			t.Errorf("%d appends were stored and not answered", n)
 		}
@@ -151,12 +152,12 @@ func TestAnImportThatHasBegunFinishesAfterSIGTERM(t *testing.T) {
 		body := &drip{rest: file.Bytes, gate: make(chan int, 1)}
 		body.gate <- len(file.Bytes) / 2
 		over := make(chan error, 1)
-		client := node.Client()
-		client.HTTP = &http.Client{Transport: expectant{}}
+		cl := node.Client()
+		cl.HTTP = &http.Client{Transport: expectant{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
-			_, err := client.Import(ctx, body, int64(len(file.Bytes)), api.ImportOptions{})
+			_, err := cl.Import(ctx, body, int64(len(file.Bytes)), client.ImportOptions{})
 			over <- err
 		}()
 		body.await(t, len(file.Bytes)/2)
@@ -226,8 +227,8 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 20, Images: 2})
 	id := importFile(t, node.Client(), file)
-	client := node.Client()
-	appendText(t, client, id, "the first", api.AppendOptions{})
+	cl := node.Client()
+	appendText(t, cl, id, "the first", client.AppendOptions{})
 
 	// Two followers: one of the library, one of the command line.
 	host := harness.NewHost(t, node)
@@ -235,7 +236,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	defer cancel()
 	seen := make(chan api.Event, 10_000)
 	go func() {
-		err := client.Follow(ctx, id, core.Cursor{}, true, func(ev api.Event) error {
+		err := cl.Follow(ctx, id, core.Cursor{}, true, func(ev api.Event) error {
 			seen <- ev
 			return nil
 		})
@@ -263,7 +264,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	shown := make(chan api.Event, 10_000)
 	go readEvents(printed, shown)
 
-	callers := gather(t, id, 4, func() *api.Client { return client })
+	callers := gather(t, id, 4, func() *client.Client { return cl })
 	var events, lines []api.Event
 	for round := range often(3) {
 		callers.await(40)
@@ -278,7 +279,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	}
 	callers.await(10)
 	callers.leave()
-	info, err := client.Info(harness.Timeout(t), id)
+	info, err := cl.Info(harness.Timeout(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,12 +288,12 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	lines = append(lines, receiveUpTo(t, shown, end)...)
 	gapless(t, "client.Follow", events, end)
 	gapless(t, "sessctl tail -f", lines, end)
-	sameBytes(t, "the entries of all events", linesOf(events), exportOf(t, client, id))
+	sameBytes(t, "the entries of all events", linesOf(events), exportOf(t, cl, id))
 
 	// From any cursor on, there is the rest and nothing else.
 	middle := events[len(events)/2]
 	var rest []api.Event
-	err = client.Follow(harness.Timeout(t), id, middle.Cursor, false, func(ev api.Event) error {
+	err = cl.Follow(harness.Timeout(t), id, middle.Cursor, false, func(ev api.Event) error {
 		rest = append(rest, ev)
 		return nil
 	})
@@ -303,7 +304,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 		t.Errorf("%d records behind %s of %d", len(rest), middle.Cursor, len(events))
 	}
 	strange := core.Cursor{Seq: middle.Seq, Chain: [8]byte{1}}
-	if err := client.Follow(harness.Timeout(t), id, strange, false, func(api.Event) error { return nil }); !errors.Is(err, core.ErrLost) {
+	if err := cl.Follow(harness.Timeout(t), id, strange, false, func(api.Event) error { return nil }); !errors.Is(err, core.ErrLost) {
 		t.Errorf("a cursor of another history: %v", err)
 	}
 	t.Logf("%d records, each seen once by both followers, over %d restarts", len(events), often(3))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -76,8 +77,8 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 			wg.Go(func() {
 				for i := range often(1) {
 					name := fmt.Sprintf("e%d-%d-%d", r, k, i)
-					_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), api.AppendOptions{})
-					var answer *api.Error
+					_, err := c.Append(ctx, ids[k%len(ids)], noisy(name, 30<<10), client.AppendOptions{})
+					var answer *client.Error
 					mu.Lock()
 					switch {
 					case err == nil:
@@ -103,7 +104,7 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 		t.Errorf("%d stored, %d refused: this was no pressure", len(stored), len(refused))
 	}
 	for _, id := range ids {
-		r, err := c.Entries(ctx, id, false, api.View{})
+		r, err := c.Entries(ctx, id, false, client.View{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +152,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 			i, parent, strings.Repeat("some words that fill a line ", 700))
 		parent = fmt.Sprintf("%q", fmt.Sprint("m", i))
 	}
-	if _, err := c.Import(ctx, bytes.NewReader(file.Bytes()), int64(file.Len()), api.ImportOptions{}); err != nil {
+	if _, err := c.Import(ctx, bytes.NewReader(file.Bytes()), int64(file.Len()), client.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	before := memoryOf(t, n.Pid(), "VmRSS")
@@ -170,7 +171,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for i := range often(20) {
-		if _, err := c.Append(ctx, "stuck-session", fmt.Appendf(nil, `{"type":"message","id":"after%d","message":{"role":"user","content":"hi"}}`, i), api.AppendOptions{}); err != nil {
+		if _, err := c.Append(ctx, "stuck-session", fmt.Appendf(nil, `{"type":"message","id":"after%d","message":{"role":"user","content":"hi"}}`, i), client.AppendOptions{}); err != nil {
 			t.Fatalf("an append beside followers that take nothing: %v", err)
 		}
 	}

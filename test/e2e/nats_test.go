@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -54,7 +55,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	nodes := []*harness.Node{a, b}
 	for _, n := range nodes {
 		harness.Await(t, "both sessions are listed", func() error {
-			list, err := n.Client().List(harness.Timeout(t), api.ListOptions{})
+			list, err := n.Client().List(harness.Timeout(t), client.ListOptions{})
 			if err == nil && len(list.Sessions) != 2 {
 				err = errors.New("not yet")
 			}
@@ -65,10 +66,10 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	}
 
 	// Both write at the same time.
-	clients := []*api.Client{a.Client(), b.Client()}
-	callers := gather(t, id, 2, func() *api.Client { return clients[0] })
-	more := gather(t, other.ID, 2, func() *api.Client { return clients[1] })
-	mixed := gather(t, other.ID, 1, func() *api.Client { return clients[0] })
+	clients := []*client.Client{a.Client(), b.Client()}
+	callers := gather(t, id, 2, func() *client.Client { return clients[0] })
+	more := gather(t, other.ID, 2, func() *client.Client { return clients[1] })
+	mixed := gather(t, other.ID, 1, func() *client.Client { return clients[0] })
 	for _, c := range []*crowd{callers, more} {
 		c.await(20)
 	}
@@ -93,9 +94,9 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	if taken.Former == nil || taken.Former.Writer != held.Writer {
 		t.Errorf("the claim on b does not name the former holder: %+v", taken)
 	}
-	appendText(t, b.Client(), id, "through b", api.AppendOptions{Writer: taken.Writer})
+	appendText(t, b.Client(), id, "through b", client.AppendOptions{Writer: taken.Writer})
 	a.Start(t)
-	_, err = a.Client().Append(harness.Timeout(t), id, []byte(harness.Message("user", "late")), api.AppendOptions{Writer: held.Writer})
+	_, err = a.Client().Append(harness.Timeout(t), id, []byte(harness.Message("user", "late")), client.AppendOptions{Writer: held.Writer})
 	if !errors.Is(err, core.ErrFenced) {
 		t.Errorf("the former holder appends: %v", err)
 	}
@@ -126,9 +127,9 @@ func TestNATSUnreachableIsSaid(t *testing.T) {
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	told := harness.Took(t, "the refusal without NATS")
-	_, err := hastily(node.Client()).Append(harness.Timeout(t), id, []byte(harness.Message("user", "hello")), api.AppendOptions{})
+	_, err := hastily(node.Client()).Append(harness.Timeout(t), id, []byte(harness.Message("user", "hello")), client.AppendOptions{})
 	told()
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Status != 503 {
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != 503 {
 		t.Errorf("an append without NATS: %v", err)
 	} else {
 		t.Logf("told: %s (%s)", e.Detail.Detail, e.Detail.Code)

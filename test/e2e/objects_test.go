@@ -11,7 +11,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -80,7 +80,7 @@ func TestKeysOfOnePrefixAreEnoughForANode(t *testing.T) {
 	gone := harness.NewFile(t, harness.Shape{Turns: 3, Images: 1})
 	h.Do(t, "import", file.Save(t, h.Dir))
 	h.Do(t, "import", gone.Save(t, h.Dir))
-	appendText(t, node.Client(), gone.ID, "one more", api.AppendOptions{})
+	appendText(t, node.Client(), gone.ID, "one more", client.AppendOptions{})
 	h.Do(t, "checkpoint", file.ID)
 	h.Do(t, "checkpoint", gone.ID)
 	h.Do(t, "verify", "--all")

@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -157,7 +158,7 @@ func TestEveryRoleHasThePermissionsThatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	appendText(t, node.Client(), file.ID, "one more", api.AppendOptions{Writer: claimed.Writer})
+	appendText(t, node.Client(), file.ID, "one more", client.AppendOptions{Writer: claimed.Writer})
 	h.Do(t, "ls")
 	h.Do(t, "ps")
 	h.Do(t, "tail", file.ID)
@@ -436,9 +437,9 @@ func TestLogsOnOneServerAndOneBucketDoNotSeeEachOther(t *testing.T) {
 	for i, log := range logs {
 		other := logs[1-i]
 		there := nodes[log].Client() // with the token that may do everything there
-		status := func(c *api.Client, f func(*api.Client) error) int {
+		status := func(c *client.Client, f func(*client.Client) error) int {
 			err := f(c)
-			if e, ok := errors.AsType[*api.Error](err); ok {
+			if e, ok := errors.AsType[*client.Error](err); ok {
 				return e.Detail.Status
 			}
 			if err != nil {
@@ -458,35 +459,35 @@ func TestLogsOnOneServerAndOneBucketDoNotSeeEachOther(t *testing.T) {
 		foreign.Token = tokens[other]
 		for _, c := range []struct {
 			what   string
-			client *api.Client
+			cl *client.Client
 			want   int
-			do     func(*api.Client) error
+			do     func(*client.Client) error
 		}{
-			{"who am I, with the other's token", foreign, 401, func(c *api.Client) error { _, err := c.Whoami(harness.Timeout(t)); return err }},
-			{"list, with the other's token", foreign, 401, func(c *api.Client) error { _, err := c.List(harness.Timeout(t), api.ListOptions{}); return err }},
-			{"info of the other's session", there, 404, func(c *api.Client) error { _, err := c.Info(harness.Timeout(t), files[other].ID); return err }},
-			{"verify the other's session", there, 404, func(c *api.Client) error { _, err := c.Verify(harness.Timeout(t), files[other].ID); return err }},
-			{"append to the other's session", there, 404, func(c *api.Client) error {
-				_, err := c.Append(harness.Timeout(t), files[other].ID, []byte(harness.Message("user", "x")), api.AppendOptions{})
+			{"who am I, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.Whoami(harness.Timeout(t)); return err }},
+			{"list, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.List(harness.Timeout(t), client.ListOptions{}); return err }},
+			{"info of the other's session", there, 404, func(c *client.Client) error { _, err := c.Info(harness.Timeout(t), files[other].ID); return err }},
+			{"verify the other's session", there, 404, func(c *client.Client) error { _, err := c.Verify(harness.Timeout(t), files[other].ID); return err }},
+			{"append to the other's session", there, 404, func(c *client.Client) error {
+				_, err := c.Append(harness.Timeout(t), files[other].ID, []byte(harness.Message("user", "x")), client.AppendOptions{})
 				return err
 			}},
-			{"the other's blob", there, 404, func(c *api.Client) error {
+			{"the other's blob", there, 404, func(c *client.Client) error {
 				r, err := c.Blob(harness.Timeout(t), blobs.Blobs[0].Digest)
 				if err == nil {
 					_ = r.Close()
 				}
 				return err
 			}},
-			{"the other's snapshot", there, 404, func(c *api.Client) error {
+			{"the other's snapshot", there, 404, func(c *client.Client) error {
 				_, _, err := c.Snapshot(harness.Timeout(t), files[other].ID)
 				return err
 			}},
 		} {
-			if got := status(c.client, c.do); got != c.want {
+			if got := status(c.cl, c.do); got != c.want {
 				t.Errorf("node of log %s: %s: %d, want %d", log, c.what, got, c.want)
 			}
 		}
-		list, err := there.List(harness.Timeout(t), api.ListOptions{})
+		list, err := there.List(harness.Timeout(t), client.ListOptions{})
 		if err != nil || len(list.Sessions) != 1 || string(list.Sessions[0].ID) != files[log].ID {
 			t.Errorf("log %s lists %+v, %v", log, list.Sessions, err)
 		}

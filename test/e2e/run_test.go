@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -24,7 +24,7 @@ func sessionAt(path string) string {
 
 // inStep waits until the log has the content of the file, and fails if it has
 // anything else.
-func inStep(t *testing.T, node *api.Client, path string) {
+func inStep(t *testing.T, node *client.Client, path string) {
 	t.Helper()
 	harness.Await(t, "the log has the file", func() error {
 		file, err := os.ReadFile(path)
@@ -48,7 +48,7 @@ func inStep(t *testing.T, node *api.Client, path string) {
 }
 
 // claimOn waits until the claim on a head is as expected.
-func claimOn(t *testing.T, node *api.Client, id, head string, is func(*core.Claim) bool) {
+func claimOn(t *testing.T, node *client.Client, id, head string, is func(*core.Claim) bool) {
 	t.Helper()
 	harness.Await(t, "the claim on head "+head, func() error {
 		hs, err := node.Heads(harness.Timeout(t), id)

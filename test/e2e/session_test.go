@@ -17,14 +17,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
 // importFile imports f through c; it must be new.
-func importFile(t *testing.T, c *api.Client, f *harness.File) string {
+func importFile(t *testing.T, c *client.Client, f *harness.File) string {
 	t.Helper()
-	done, err := c.Import(harness.Timeout(t), bytes.NewReader(f.Bytes), int64(len(f.Bytes)), api.ImportOptions{})
+	done, err := c.Import(harness.Timeout(t), bytes.NewReader(f.Bytes), int64(len(f.Bytes)), client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func importFile(t *testing.T, c *api.Client, f *harness.File) string {
 }
 
 // appendText appends one message.
-func appendText(t *testing.T, c *api.Client, id, words string, o api.AppendOptions) api.Appended {
+func appendText(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) api.Appended {
 	t.Helper()
 	done, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o)
 	if err != nil {
@@ -45,7 +46,7 @@ func appendText(t *testing.T, c *api.Client, id, words string, o api.AppendOptio
 }
 
 // exportOf returns the session as its agent's file.
-func exportOf(t *testing.T, c *api.Client, id string) []byte {
+func exportOf(t *testing.T, c *client.Client, id string) []byte {
 	t.Helper()
 	body, err := c.Export(harness.Timeout(t), id, false)
 	if err != nil {
@@ -73,7 +74,7 @@ func sameBytes(t *testing.T, what string, got, want []byte) {
 }
 
 // intact fails the test where verify finds a problem.
-func intact(t *testing.T, c *api.Client, id string) api.Report {
+func intact(t *testing.T, c *client.Client, id string) api.Report {
 	t.Helper()
 	r, err := c.Verify(harness.Timeout(t), id)
 	if err != nil {
@@ -184,7 +185,7 @@ func (r try) RoundTrip(q *http.Request) (*http.Response, error) {
 var crowds atomic.Int64
 
 // gather starts n callers. Each asks pick for a node to speak to.
-func gather(t *testing.T, id string, n int, pick func() *api.Client) *crowd {
+func gather(t *testing.T, id string, n int, pick func() *client.Client) *crowd {
 	ctx, stop := context.WithCancel(t.Context())
 	c := &crowd{t: t, id: id, name: fmt.Sprintf("crowd %d", crowds.Add(1)), stop: stop, acked: map[string]string{}}
 	for i := range n {
@@ -200,7 +201,7 @@ func (c *crowd) leave() {
 	c.wg.Wait()
 }
 
-func (c *crowd) call(ctx context.Context, who int, pick func() *api.Client) {
+func (c *crowd) call(ctx context.Context, who int, pick func() *client.Client) {
 	for n := 0; ctx.Err() == nil; n++ {
 		words := fmt.Sprintf("%s, caller %d says %d", c.name, who, n)
 		ids, err := c.say(words, pick)
@@ -217,13 +218,13 @@ func (c *crowd) call(ctx context.Context, who int, pick func() *api.Client) {
 
 // say appends until there is an answer, at every try through the node that is
 // picked then.
-func (c *crowd) say(words string, pick func() *api.Client) ([]string, error) {
+func (c *crowd) say(words string, pick func() *client.Client) ([]string, error) {
 	deadline := time.Now().Add(harness.Patience)
 	for {
-		client := *pick()
+		cl := *pick()
 		ctx, cancel := context.WithTimeout(c.t.Context(), harness.Patience)
-		client.HTTP = &http.Client{Transport: try{c, cancel}}
-		done, err := client.Append(ctx, c.id, []byte(harness.Message("user", words)), api.AppendOptions{Key: words})
+		cl.HTTP = &http.Client{Transport: try{c, cancel}}
+		done, err := cl.Append(ctx, c.id, []byte(harness.Message("user", words)), client.AppendOptions{Key: words})
 		cancel()
 		if err == nil && done.Stored == 0 {
 			c.Again.Add(1)
@@ -293,7 +294,7 @@ type view struct {
 
 // viewOf is what a node shows of a session between two records: one that is on
 // its way, or a snapshot, may come at any time.
-func viewOf(t *testing.T, c *api.Client, id string) view {
+func viewOf(t *testing.T, c *client.Client, id string) view {
 	t.Helper()
 	for {
 		v := viewOnce(t, c, id)
@@ -307,7 +308,7 @@ func viewOf(t *testing.T, c *api.Client, id string) view {
 	}
 }
 
-func viewOnce(t *testing.T, c *api.Client, id string) view {
+func viewOnce(t *testing.T, c *client.Client, id string) view {
 	t.Helper()
 	ctx := harness.Timeout(t)
 	info, err := c.Info(ctx, id)
@@ -318,7 +319,7 @@ func viewOnce(t *testing.T, c *api.Client, id string) view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := c.Context(ctx, id, api.View{})
+	built, err := c.Context(ctx, id, client.View{})
 	if err != nil {
 		t.Fatal(err)
 	}

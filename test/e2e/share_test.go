@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -82,7 +82,7 @@ func TestTheShardsOfADeadNodeAreLookedAfterByOthers(t *testing.T) {
 	nodes[dead].Kill()
 	killed := time.Now()
 	for _, id := range ids {
-		appendText(t, living[0].Client(), id, "when the node was dead", api.AppendOptions{})
+		appendText(t, living[0].Client(), id, "when the node was dead", client.AppendOptions{})
 	}
 	after := awaitOwners(t, living, shards)
 	took := time.Since(killed)

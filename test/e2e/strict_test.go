@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -27,7 +28,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 	}
 	var last core.Cursor
 	for i := range 5 {
-		done, err := nodes[i%3].Client().Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":"m%d","message":{"role":"user","content":"hi"}}`, i), api.AppendOptions{})
+		done, err := nodes[i%3].Client().Append(ctx, id, fmt.Appendf(nil, `{"type":"message","id":"m%d","message":{"role":"user","content":"hi"}}`, i), client.AppendOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +54,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 		t.Logf("a plain read of the node that is left: %v", err)
 	}
 	_, err := nodes[leader].Client().Demanding(api.Demand{Strict: true}).Info(short, id)
-	if answered, ok := errors.AsType[*api.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
+	if answered, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
 		t.Errorf("a strict read without a quorum: %v", err)
 	}
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -53,7 +54,7 @@ func BenchmarkWatch(b *testing.B) {
 		time.Sleep(pace)
 		direct.measure(b, func(b *testing.B) {
 			line := direct.next()
-			if _, err := nodes[0].Client().Append(b.Context(), pacedDirect, []byte(line), api.AppendOptions{}); err != nil {
+			if _, err := nodes[0].Client().Append(b.Context(), pacedDirect, []byte(line), client.AppendOptions{}); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -139,15 +140,15 @@ func TestClocksThatJumpChangeNothingButTimestamps(t *testing.T) {
 		f.fault("clock jump")
 		f.recovered(w.await(30))
 		// Who holds a head still does, and who does not, does not.
-		say(t, c, held, fmt.Sprint("mine ", round), api.AppendOptions{Writer: claim.Writer})
-		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "not mine")), api.AppendOptions{}); !errors.Is(err, core.ErrFenced) {
+		say(t, c, held, fmt.Sprint("mine ", round), client.AppendOptions{Writer: claim.Writer})
+		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "not mine")), client.AppendOptions{}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("%v: an append by who holds nothing: %v", by, err)
 		}
 		next, err := c.Claim(harness.Timeout(t), held, api.ClaimRequest{Agent: fmt.Sprint("after ", by), TakeOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "late")), api.AppendOptions{Writer: claim.Writer}); !errors.Is(err, core.ErrFenced) {
+		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "late")), client.AppendOptions{Writer: claim.Writer}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("%v: an append by who was fenced: %v", by, err)
 		}
 		claim = next

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
 	"github.com/sesslog/sesslog/core"
@@ -169,7 +169,7 @@ func TestAnImportAndACheckpointThatDieAtAnyStepLeaveNothingHalf(t *testing.T) {
 		if strings.Contains(out, "checkpointed") && info.Log.Checkpoint == 0 {
 			f.lost++
 		}
-		again, ierr := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+		again, ierr := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), client.ImportOptions{})
 		if ierr != nil || again.Created != (err != nil) {
 			t.Errorf("step %d: the same import again: %+v, %v", at, again, ierr)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -138,7 +139,7 @@ func entriesOf(t *testing.T, file []byte) []entry {
 }
 
 // newSession makes an empty session.
-func newSession(t *testing.T, c *api.Client) string {
+func newSession(t *testing.T, c *client.Client) string {
 	t.Helper()
 	made, err := c.Create(harness.Timeout(t), api.Create{CWD: "/home/tester"})
 	if err != nil {
@@ -148,7 +149,7 @@ func newSession(t *testing.T, c *api.Client) string {
 }
 
 // say appends one message.
-func say(t *testing.T, c *api.Client, id, words string, o api.AppendOptions) api.Appended {
+func say(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) api.Appended {
 	t.Helper()
 	done, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o)
 	if err != nil {
@@ -158,7 +159,7 @@ func say(t *testing.T, c *api.Client, id, words string, o api.AppendOptions) api
 }
 
 // export returns the session as its agent's file, or why not.
-func export(t *testing.T, c *api.Client, id string) ([]byte, error) {
+func export(t *testing.T, c *client.Client, id string) ([]byte, error) {
 	t.Helper()
 	body, err := c.Export(harness.Timeout(t), id, false)
 	if err != nil {
@@ -168,7 +169,7 @@ func export(t *testing.T, c *api.Client, id string) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-func mustExport(t *testing.T, c *api.Client, id string) []byte {
+func mustExport(t *testing.T, c *client.Client, id string) []byte {
 	t.Helper()
 	b, err := export(t, c, id)
 	if err != nil {
@@ -178,7 +179,7 @@ func mustExport(t *testing.T, c *api.Client, id string) []byte {
 }
 
 // problems are what verify finds.
-func problems(t *testing.T, c *api.Client, id string) []api.Problem {
+func problems(t *testing.T, c *client.Client, id string) []api.Problem {
 	t.Helper()
 	r, err := c.Verify(harness.Timeout(t), id)
 	if err != nil {
@@ -188,14 +189,14 @@ func problems(t *testing.T, c *api.Client, id string) []api.Problem {
 }
 
 // intact fails the test where verify finds a problem.
-func intact(t *testing.T, c *api.Client, id string) {
+func intact(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	for _, p := range problems(t, c, id) {
 		t.Errorf("verify of session %s: %s: %s: %s", id, p.Kind, p.What, p.Detail)
 	}
 }
 
-func countOf(t *testing.T, c *api.Client, id string) int {
+func countOf(t *testing.T, c *client.Client, id string) int {
 	t.Helper()
 	info, err := c.Info(harness.Timeout(t), id)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of the node's index
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -110,12 +111,12 @@ type twoSessions struct {
 	wants, want []byte // their files
 }
 
-func fillTwo(t *testing.T, c *api.Client) twoSessions {
+func fillTwo(t *testing.T, c *client.Client) twoSessions {
 	t.Helper()
 	s := twoSessions{bad: newSession(t, c), good: newSession(t, c)}
 	for n := range 10 {
-		say(t, c, s.bad, fmt.Sprintf("bad-%d-", n), api.AppendOptions{})
-		say(t, c, s.good, fmt.Sprintf("good-%d-", n), api.AppendOptions{})
+		say(t, c, s.bad, fmt.Sprintf("bad-%d-", n), client.AppendOptions{})
+		say(t, c, s.good, fmt.Sprintf("good-%d-", n), client.AppendOptions{})
 	}
 	s.wants, s.want = mustExport(t, c, s.bad), mustExport(t, c, s.good)
 	return s
@@ -149,12 +150,12 @@ func TestAFlippedBitInARecordIsNamedAndStopsNobodyElse(t *testing.T) {
 			if r := host.Sessctl(t, "verify", s.bad); r.Code != 8 {
 				t.Errorf("sessctl verify: %s", r)
 			}
-			say(t, c, s.good, "and on", api.AppendOptions{})
+			say(t, c, s.good, "and on", client.AppendOptions{})
 			if got := mustExport(t, c, s.good); !bytes.HasPrefix(got, s.want) {
 				t.Error("another session was changed")
 			}
 			intact(t, c, s.good)
-			say(t, c, newSession(t, c), "a new one", api.AppendOptions{})
+			say(t, c, newSession(t, c), "a new one", client.AppendOptions{})
 		})
 	}
 }
@@ -190,7 +191,7 @@ func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
 					}
 					return nil
 				})
-				say(t, c, id, "and on", api.AppendOptions{})
+				say(t, c, id, "and on", client.AppendOptions{})
 			}
 		})
 	}
@@ -223,11 +224,11 @@ func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
 	node := harness.StartNode(t, "--blobs-cache", "0")
 	c := node.Client()
 	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 10, Images: 1})
-	if _, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{}); err != nil {
+	if _, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), client.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	other := newSession(t, c)
-	say(t, c, other, "something else", api.AppendOptions{})
+	say(t, c, other, "something else", client.AppendOptions{})
 	if _, err := c.Checkpoint(harness.Timeout(t), file.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
 				t.Errorf("a damaged snapshot is handed out: %v", err)
 			}
 		}
-		say(t, c, other, "still", api.AppendOptions{})
+		say(t, c, other, "still", client.AppendOptions{})
 		intact(t, c, other)
 		flipped() // once more: as it was
 		intact(t, c, file.ID)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -60,12 +61,12 @@ func (r *restored) restore(t *testing.T) {
 }
 
 // fill appends n messages through c, once it can.
-func fill(t *testing.T, c *api.Client, id, words string, n int) []string {
+func fill(t *testing.T, c *client.Client, id, words string, n int) []string {
 	t.Helper()
 	var all []string
 	for i := range n {
 		said := fmt.Sprintf("%s %d.", words, i)
-		say(t, c, id, said, api.AppendOptions{Key: said})
+		say(t, c, id, said, client.AppendOptions{Key: said})
 		all = append(all, said)
 	}
 	return all
@@ -173,7 +174,7 @@ func TestALostTailThatNobodyHasIsToldToWhoHoldsALaterCursor(t *testing.T) {
 	fill(t, c, id, "before the copy", 3)
 	kept := mustExport(t, c, id)
 	r.takeCopy(t)
-	later := say(t, c, id, "lost", api.AppendOptions{}).Cursor
+	later := say(t, c, id, "lost", client.AppendOptions{}).Cursor
 	r.restore(t)
 
 	if got := mustExport(t, c, id); !bytes.Equal(got, kept) {
@@ -183,16 +184,16 @@ func TestALostTailThatNobodyHasIsToldToWhoHoldsALaterCursor(t *testing.T) {
 	if !errors.Is(err, core.ErrLost) {
 		t.Errorf("a follower with a cursor that was lost: %v", err)
 	}
-	if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "behind it")), api.AppendOptions{After: later.String()}); err == nil {
+	if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "behind it")), client.AppendOptions{After: later.String()}); err == nil {
 		t.Error("an append behind what was lost is taken")
 	}
-	say(t, c, id, "and on", api.AppendOptions{})
+	say(t, c, id, "and on", client.AppendOptions{})
 	intact(t, c, id)
 }
 
 // truncate makes garbage until the one shard there is loses its front, and with it
 // all that came before.
-func truncate(t *testing.T, c *api.Client) {
+func truncate(t *testing.T, c *client.Client) {
 	t.Helper()
 	before, err := c.Status(harness.Timeout(t))
 	if err != nil {
@@ -200,7 +201,7 @@ func truncate(t *testing.T, c *api.Client) {
 	}
 	id := newSession(t, c)
 	for i := range 40 {
-		say(t, c, id, fmt.Sprintf("%d %s", i, strings.Repeat("rubbish ", 250)), api.AppendOptions{})
+		say(t, c, id, fmt.Sprintf("%d %s", i, strings.Repeat("rubbish ", 250)), client.AppendOptions{})
 	}
 	if _, err := c.Checkpoint(harness.Timeout(t), id); err != nil {
 		t.Fatal(err)
@@ -222,7 +223,7 @@ func truncate(t *testing.T, c *api.Client) {
 // insist appends words until the node knows what to answer. The time of an append may
 // run out, and its connection be given up, while its node sleeps or finds out what came
 // meanwhile: who asks again, with the same key, hears why.
-func insist(t *testing.T, c *api.Client, id, words string, o api.AppendOptions) error {
+func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*harness.Patience)
 	defer cancel()
 	o.Key = words
@@ -251,7 +252,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mine := api.AppendOptions{Writer: claim.Writer}
+		mine := client.AppendOptions{Writer: claim.Writer}
 		say(t, c, id, "awake", mine)
 
 		zombie.Pause()
@@ -271,7 +272,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := api.AppendOptions{Writer: taken.Writer}
+		next := client.AppendOptions{Writer: taken.Writer}
 		say(t, k, id, "taken over", next)
 		if round%2 == 0 {
 			if _, err := k.Checkpoint(harness.Timeout(t), id); err != nil {
@@ -293,7 +294,7 @@ func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 			}
 		}
 		err = insist(t, c, id, "still me", mine)
-		if e, ok := errors.AsType[*api.Error](err); !ok || !errors.Is(err, core.ErrFenced) || e.Detail.Holder == nil || e.Detail.Holder.Writer != taken.Writer {
+		if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, core.ErrFenced) || e.Detail.Holder == nil || e.Detail.Holder.Writer != taken.Writer {
 			t.Errorf("the zombie is not told by whom it was fenced: %v", err)
 		}
 		for _, n := range []*harness.Node{zombie, keeper} {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -27,7 +28,7 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	c := node.Client()
 	texts := write(t, newSession(t, c), 3, through(node))
 	pictures := newSession(t, c)
-	say(t, c, pictures, "before", api.AppendOptions{})
+	say(t, c, pictures, "before", client.AppendOptions{})
 	var f figures
 
 	// What each is told to the user, beside what it happened to.
@@ -40,9 +41,9 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 		store.do(kind, "")
 		f.fault(string(kind))
 		image := harness.ImageMessage(uint64(n), fmt.Sprint("picture ", n), 5000)
-		key := api.AppendOptions{Key: fmt.Sprint("picture ", n)}
+		key := client.AppendOptions{Key: fmt.Sprint("picture ", n)}
 		_, err := c.Append(harness.Timeout(t), pictures, []byte(image), key)
-		e, ok := errors.AsType[*api.Error](err)
+		e, ok := errors.AsType[*client.Error](err)
 		switch {
 		case !ok || e.Detail.Line != 1 || !strings.Contains(e.Detail.Detail, "blobs/sha256/"):
 			t.Errorf("%s: an append with an image: %v", kind, err)
@@ -57,7 +58,7 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 		if now := countOf(t, c, pictures); now != before {
 			t.Errorf("%s: the session went from %d to %d entries by an append that was refused", kind, before, now)
 		}
-		say(t, c, pictures, fmt.Sprint("without a picture ", n), api.AppendOptions{})
+		say(t, c, pictures, fmt.Sprint("without a picture ", n), client.AppendOptions{})
 		texts.await(20)                       // the others go on
 		if kind != flipIn && kind != tornIn { // which harm only what is put
 			complains(t, node, "object store")
@@ -71,7 +72,7 @@ func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
 	store.do(slow, "")
 	f.fault(string(slow))
 	image := harness.ImageMessage(99, "late", 5000)
-	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), api.AppendOptions{}); err != nil {
+	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), client.AppendOptions{}); err != nil {
 		t.Errorf("a slow object store: %v", err)
 	}
 	texts.await(20)
@@ -120,7 +121,7 @@ func TestSnapshotsThatWaitedForTheObjectStoreAreMadeUpFor(t *testing.T) {
 	c := node.Client()
 	store.do(down, "")
 	id := newSession(t, c)
-	say(t, c, id, "no snapshot of this yet", api.AppendOptions{})
+	say(t, c, id, "no snapshot of this yet", client.AppendOptions{})
 	harness.Await(t, "a snapshot is tried", func() error {
 		if !strings.Contains(node.Log(), "snapshot not written") {
 			return errors.New("the log says nothing of it")
@@ -151,7 +152,7 @@ func TestWhatAnObjectStoreGetsWrongIsNeverHandedOut(t *testing.T) {
 	node := harness.StartNode(t, store.Args()...)
 	c := node.Client()
 	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 20, Images: 2})
-	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestWhatAnObjectStoreGetsWrongIsNeverHandedOut(t *testing.T) {
 			if kind == old {
 				bad = 1 // the other is the one that is given for both
 			}
-			if e, ok := errors.AsType[*api.Error](err); !ok || e.Detail.Code != "corrupt" || !strings.Contains(e.Detail.Detail, "image sha256:") {
+			if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Code != "corrupt" || !strings.Contains(e.Detail.Detail, "image sha256:") {
 				t.Errorf("%s: an export without its images: %v", kind, err)
 			}
 			if verr != nil || len(r.Problems) != bad || r.Problems[0].Kind != "blob" || !strings.HasPrefix(r.Problems[0].What, "sha256:") {
@@ -207,7 +208,7 @@ func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
 	id := newSession(t, c)
 	var snaps []api.Snapshot
 	for n := range 2 {
-		say(t, c, id, fmt.Sprint("covered ", n), api.AppendOptions{})
+		say(t, c, id, fmt.Sprint("covered ", n), client.AppendOptions{})
 		snap, err := c.Checkpoint(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +218,7 @@ func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
 		}
 		snaps = append(snaps, snap)
 	}
-	say(t, c, id, "behind it", api.AppendOptions{})
+	say(t, c, id, "behind it", client.AppendOptions{})
 	want := mustExport(t, c, id)
 
 	for _, kind := range []fault{flip, missing, old, cut, down} {
@@ -246,7 +247,7 @@ func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
 				t.Errorf("%s: verify: %v, %+v", kind, err, r.Problems)
 			}
 		}
-		say(t, c, id, "said "+string(kind), api.AppendOptions{})
+		say(t, c, id, "said "+string(kind), client.AppendOptions{})
 		store.do(none, "")
 		want = mustExport(t, c, id)
 		intact(t, c, id)
@@ -259,9 +260,9 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 	node := harness.StartNode(t, store.Args()...)
 	c := node.Client()
 	texts, pictures := newSession(t, c), newSession(t, c)
-	say(t, c, texts, "before", api.AppendOptions{})
+	say(t, c, texts, "before", client.AppendOptions{})
 	image := harness.ImageMessage(1, "look", 5000)
-	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), api.AppendOptions{}); err != nil {
+	if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	want := mustExport(t, c, pictures)
@@ -274,18 +275,18 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 	if got := readyz(t, node); !strings.HasPrefix(got, "200 ready, but without its object store: ") {
 		t.Errorf("readyz: %s", got)
 	}
-	say(t, c, texts, "meanwhile", api.AppendOptions{})
+	say(t, c, texts, "meanwhile", client.AppendOptions{})
 	if es := entriesOf(t, mustExport(t, c, texts)); len(es) != 2 {
 		t.Errorf("%d entries", len(es))
 	}
-	say(t, c, pictures, "no picture", api.AppendOptions{})
+	say(t, c, pictures, "no picture", client.AppendOptions{})
 	if _, err := c.Tree(harness.Timeout(t), pictures); err != nil {
 		t.Errorf("the tree of a session with an image: %v", err)
 	}
 	if _, err := export(t, c, pictures); err == nil {
 		t.Error("an export without its image")
 	}
-	if list, err := c.List(harness.Timeout(t), api.ListOptions{}); err != nil || len(list.Sessions) != 2 {
+	if list, err := c.List(harness.Timeout(t), client.ListOptions{}); err != nil || len(list.Sessions) != 2 {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 
@@ -331,11 +332,11 @@ func TestANodeThatDoesNotTrustItsObjectStoreStartsAndSaysWhatToDo(t *testing.T) 
 		t.Errorf("readyz: %s", got)
 	}
 	id := newSession(t, c)
-	say(t, c, id, "no picture", api.AppendOptions{})
+	say(t, c, id, "no picture", client.AppendOptions{})
 
 	trusting := harness.StartNode(t, append(args, "--blobs-s3-ca", store.CAFile)...)
 	pictures := newSession(t, trusting.Client())
-	if _, err := trusting.Client().Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(1, "look", 5000)), api.AppendOptions{}); err != nil {
+	if _, err := trusting.Client().Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(1, "look", 5000)), client.AppendOptions{}); err != nil {
 		t.Error(err)
 	}
 	healthy(t, trusting)
@@ -372,7 +373,7 @@ func TestAnObjectStoreThatHangsHoldsUpOnlyWhoNeedsIt(t *testing.T) {
 	store.do(hangs, "")
 	for n := range 4 {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		_, err := c.Append(ctx, pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), api.AppendOptions{Key: fmt.Sprint(n)})
+		_, err := c.Append(ctx, pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), client.AppendOptions{Key: fmt.Sprint(n)})
 		cancel()
 		if err == nil {
 			t.Error("an image is stored by a server that says nothing")
@@ -385,7 +386,7 @@ func TestAnObjectStoreThatHangsHoldsUpOnlyWhoNeedsIt(t *testing.T) {
 	complains(t, node, "object store")
 	store.do(none, "")
 	for n := range 4 {
-		if _, err := c.Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), api.AppendOptions{Key: fmt.Sprint(n)}); err != nil {
+		if _, err := c.Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), client.AppendOptions{Key: fmt.Sprint(n)}); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
 	}
@@ -406,7 +407,7 @@ func TestWhatWasReadLatelyIsServedWithoutTheObjectStore(t *testing.T) {
 	node := harness.StartNode(t, append(store.Args(), "--blobs-disk", "64MiB")...)
 	c := node.Client()
 	file := harness.Generate(chance(t).Uint64(), harness.Shape{Turns: 20, Images: 2})
-	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), api.ImportOptions{})
+	imported, err := c.Import(harness.Timeout(t), bytes.NewReader(file.Bytes), int64(len(file.Bytes)), client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -19,7 +19,7 @@ import (
 type writers struct {
 	t    *testing.T
 	id   string
-	pick func() *api.Client
+	pick func() *client.Client
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
@@ -34,7 +34,7 @@ type writers struct {
 
 // write starts n writers on the session id. Each asks pick for a node to speak
 // to, at every try.
-func write(t *testing.T, id string, n int, pick func() *api.Client) *writers {
+func write(t *testing.T, id string, n int, pick func() *client.Client) *writers {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &writers{t: t, id: id, pick: pick, stop: stop, acked: map[string]string{}, last: time.Now()}
 	for who := range n {
@@ -44,19 +44,19 @@ func write(t *testing.T, id string, n int, pick func() *api.Client) *writers {
 	return w
 }
 
-func through(n *harness.Node) func() *api.Client {
+func through(n *harness.Node) func() *client.Client {
 	c := n.Client()
-	return func() *api.Client { return c }
+	return func() *client.Client { return c }
 }
 
 // inTurn is one node after another.
-func inTurn(nodes []*harness.Node) func() *api.Client {
+func inTurn(nodes []*harness.Node) func() *client.Client {
 	var turn atomic.Int64
-	clients := make([]*api.Client, len(nodes))
+	clients := make([]*client.Client, len(nodes))
 	for i, n := range nodes {
 		clients[i] = n.Client()
 	}
-	return func() *api.Client { return clients[int(turn.Add(1))%len(clients)] }
+	return func() *client.Client { return clients[int(turn.Add(1))%len(clients)] }
 }
 
 // tryFor is how long a writer waits for an answer before it asks again,
@@ -90,7 +90,7 @@ func (w *writers) try(ctx context.Context, s said) bool {
 	defer cancel()
 	w.tries.Add(1)
 	line := fmt.Sprintf(`{"id":%q,%s`, s.id(), harness.Message("user", s.String())[1:])
-	_, err := w.pick().Append(asking, w.id, []byte(line), api.AppendOptions{})
+	_, err := w.pick().Append(asking, w.id, []byte(line), client.AppendOptions{})
 	switch {
 	case err == nil:
 		w.note(s.id(), s.String())

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
 // clientOf speaks to n, every request over a connection of its own: none is
 // sent twice behind the test's back.
-func clientOf(n *harness.Node) *api.Client {
+func clientOf(n *harness.Node) *client.Client {
 	c := n.Client()
 	c.HTTP = &http.Client{Transport: asked{&http.Transport{
 		DisableKeepAlives: true,
@@ -95,8 +96,8 @@ func linesOf(es []entry) string {
 }
 
 // readEntries reads all entry lines of a session.
-func readEntries(ctx context.Context, c *api.Client, id string) ([]entry, error) {
-	body, err := c.Entries(ctx, id, false, api.View{})
+func readEntries(ctx context.Context, c *client.Client, id string) ([]entry, error) {
+	body, err := c.Entries(ctx, id, false, client.View{})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -53,7 +54,7 @@ func recordOf(ev api.Event) (record, error) {
 	return r, nil
 }
 
-func export(ctx context.Context, c *api.Client, id string) ([]byte, error) {
+func export(ctx context.Context, c *client.Client, id string) ([]byte, error) {
 	body, err := c.Export(ctx, id, false)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -53,10 +53,10 @@ func (p *pulse) beat(ctx context.Context) {
 	}
 }
 
-func (p *pulse) send(c *api.Client, line []byte) error {
+func (p *pulse) send(c *client.Client, line []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 	defer cancel()
-	_, err := c.Append(ctx, p.session, line, api.AppendOptions{})
+	_, err := c.Append(ctx, p.session, line, client.AppendOptions{})
 	return err
 }
 

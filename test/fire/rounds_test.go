@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -30,7 +31,7 @@ func (r *run) rounds(ctx context.Context, lane int) {
 		var wg sync.WaitGroup
 		for i := range clientsPerRound {
 			rng := rand.New(rand.NewPCG(r.seed, uint64(lane)<<40|uint64(n)<<8|uint64(i)))
-			c := &client{run: r, session: id, number: i, rng: rng, node: rng.IntN(len(r.clients))}
+			c := &worker{run: r, session: id, number: i, rng: rng, node: rng.IntN(len(r.clients))}
 			wg.Go(c.work)
 		}
 		wg.Wait()
@@ -51,8 +52,8 @@ func (r *run) create(ctx context.Context, id string) bool {
 	return false
 }
 
-// A client does one thing at a time to a session.
-type client struct {
+// A worker does one thing at a time to a session.
+type worker struct {
 	run     *run
 	session string
 	number  int
@@ -66,7 +67,7 @@ type client struct {
 	entries []string // ids it knows to be there
 }
 
-func (c *client) work() {
+func (c *worker) work() {
 	for range opsPerClient {
 		o := c.next()
 		o.Session, o.Client = c.session, c.number
@@ -83,7 +84,7 @@ func (c *client) work() {
 }
 
 // next draws what to do.
-func (c *client) next() op {
+func (c *worker) next() op {
 	head := 0
 	if c.rng.IntN(4) == 0 {
 		head = 1
@@ -119,7 +120,7 @@ func (c *client) next() op {
 	return o
 }
 
-func (c *client) ids(n int) []string {
+func (c *worker) ids(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("%x%02x%x%04x", c.number, c.ops, i, c.rng.IntN(1<<16))
@@ -129,7 +130,7 @@ func (c *client) ids(n int) []string {
 
 // do calls a node, and says in o what came of it. An append without an answer
 // is sent again, most of the time to another node, with the same lines.
-func (c *client) do(o *op) {
+func (c *worker) do(o *op) {
 	doubt := false
 	for o.Tries = 1; ; o.Tries++ {
 		o.Node = c.node
@@ -155,7 +156,7 @@ func (c *client) do(o *op) {
 	}
 }
 
-func (c *client) call(ctx context.Context, to *api.Client, o *op) error {
+func (c *worker) call(ctx context.Context, to *client.Client, o *op) error {
 	switch o.Kind {
 	case opAppend:
 		return c.append(ctx, to, o)
@@ -184,12 +185,12 @@ func (c *client) call(ctx context.Context, to *api.Client, o *op) error {
 	return err
 }
 
-func (c *client) append(ctx context.Context, to *api.Client, o *op) error {
+func (c *worker) append(ctx context.Context, to *client.Client, o *op) error {
 	var body strings.Builder
 	for i, id := range o.IDs {
 		fmt.Fprintln(&body, entryLine(id, fmt.Sprintf("client %d, op %d, line %d", c.number, c.ops, i)))
 	}
-	how := api.AppendOptions{Head: heads[o.Head], Writer: o.Writer}
+	how := client.AppendOptions{Head: heads[o.Head], Writer: o.Writer}
 	if o.After {
 		how.After = c.seen.String()
 	}
@@ -198,7 +199,7 @@ func (c *client) append(ctx context.Context, to *api.Client, o *op) error {
 }
 
 // learn takes in what an op says of the session.
-func (c *client) learn(o op) {
+func (c *worker) learn(o op) {
 	switch {
 	case o.Kind == opClaim && o.Result != fenced:
 		c.writer[o.Head] = o.Writer

@@ -11,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/fire/lan"
@@ -23,8 +24,8 @@ type run struct {
 	seed     uint64
 	mixed    bool // two faults at a time, now and then
 	nodes    []*harness.Node
-	clients  []*api.Client // of each node
-	lan      *lan.LAN      // nil where there is none
+	clients  []*client.Client // of each node
+	lan      *lan.LAN         // nil where there is none
 	history  history
 	pulses   []*pulse
 	watchers watchers

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -53,7 +54,7 @@ func TestMakeFixtures(t *testing.T) {
 		host.Do(t, "import", file.Save(t, host.Dir))
 		return file.ID
 	}
-	appended := func(id, words string, o api.AppendOptions) {
+	appended := func(id, words string, o client.AppendOptions) {
 		o.Key = words
 		if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", words)), o); err != nil {
 			t.Fatal(err)
@@ -68,15 +69,15 @@ func TestMakeFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	appended(whole, "from the claim", api.AppendOptions{Writer: held.Writer})
-	appended(whole, "on a head of its own", api.AppendOptions{Head: "aside"})
+	appended(whole, "from the claim", client.AppendOptions{Writer: held.Writer})
+	appended(whole, "on a head of its own", client.AppendOptions{Head: "aside"})
 	if err := c.Release(harness.Timeout(t), whole, "main", held.Writer); err != nil {
 		t.Fatal(err)
 	}
 	host.Do(t, "name", whole, "a golden session")
 	// One without a snapshot, and a fork of it.
 	plain := imported(2, harness.Shape{Turns: 6, Words: 12})
-	appended(plain, "hello", api.AppendOptions{})
+	appended(plain, "hello", client.AppendOptions{})
 	host.Do(t, "fork", plain)
 	// One in the trash, and one that was erased.
 	trashed, gone := imported(3, harness.Shape{Turns: 2}), imported(4, harness.Shape{Turns: 2})
@@ -114,9 +115,9 @@ func TestMakeFixtures(t *testing.T) {
 }
 
 // dump writes the records of a session, and its snapshot if it has one.
-func dump(t *testing.T, c *api.Client, dir, id string) {
+func dump(t *testing.T, c *client.Client, dir, id string) {
 	t.Helper()
-	records, err := c.Records(harness.Timeout(t), id, api.RecordsFrom{Start: true})
+	records, err := c.Records(harness.Timeout(t), id, client.RecordsFrom{Start: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/recordio"
@@ -249,7 +249,7 @@ func checkWritable(t *testing.T, node *harness.Node, sessions map[string]expecte
 }
 
 // endsOf returns the seq and chain of the last record of each session.
-func endsOf(t *testing.T, c *api.Client) map[string]string {
+func endsOf(t *testing.T, c *client.Client) map[string]string {
 	t.Helper()
 	ends := map[string]string{}
 	for shard, shards := 0, 1; shard < shards; shard++ {
@@ -265,7 +265,7 @@ func endsOf(t *testing.T, c *api.Client) map[string]string {
 	return ends
 }
 
-func headsOf(t *testing.T, c *api.Client, id string) map[string]core.Leaf {
+func headsOf(t *testing.T, c *client.Client, id string) map[string]core.Leaf {
 	t.Helper()
 	heads, err := c.Heads(harness.Timeout(t), id)
 	if err != nil {
@@ -278,7 +278,7 @@ func headsOf(t *testing.T, c *api.Client, id string) map[string]core.Leaf {
 	return at
 }
 
-func export(t *testing.T, c *api.Client, id string) []byte {
+func export(t *testing.T, c *client.Client, id string) []byte {
 	t.Helper()
 	r, err := c.Export(harness.Timeout(t), id, false)
 	if err != nil {

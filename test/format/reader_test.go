@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/format/reader"
@@ -271,7 +272,7 @@ func TestReaderReadsFreshSession(t *testing.T) {
 	c := f.node.Client()
 	file := harness.Generate(7, harness.Shape{Turns: 12, Images: 3, ImageBytes: 1200, Words: 12})
 	id := file.ID
-	add := func(text string, o api.AppendOptions) string {
+	add := func(text string, o client.AppendOptions) string {
 		t.Helper()
 		got, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", text)), o)
 		if err != nil {
@@ -285,20 +286,20 @@ func TestReaderReadsFreshSession(t *testing.T) {
 	f.host.Do(t, "checkpoint", id)
 	f.check(t, id)
 
-	keyed := add("before the amendment", api.AppendOptions{Key: "turn-17"})
+	keyed := add("before the amendment", client.AppendOptions{Key: "turn-17"})
 	if want := reader.LineID("pi", id, "turn-17", 0); keyed != want {
 		t.Errorf("the line got id %s, want %s", keyed, want)
 	}
-	add(strings.Repeat("compressed ", 1000), api.AppendOptions{})
-	spilled := add(incompressible(400<<10), api.AppendOptions{})
+	add(strings.Repeat("compressed ", 1000), client.AppendOptions{})
+	spilled := add(incompressible(400<<10), client.AppendOptions{})
 	held, err := c.Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Head: "aside"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("on another head", api.AppendOptions{Head: "aside", Writer: held.Writer})
+	add("on another head", client.AppendOptions{Head: "aside", Writer: held.Writer})
 	line := lineOf(t, f.check(t, id), keyed)
 	amended := bytes.Replace(line, []byte("before the amendment"), []byte("after the amendment"), 1)
-	if _, err := c.Amend(harness.Timeout(t), id, keyed, amended, api.AppendOptions{}); err != nil {
+	if _, err := c.Amend(harness.Timeout(t), id, keyed, amended, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.check(t, id); s.Heads["aside"].Writer() != held.Writer {
@@ -307,7 +308,7 @@ func TestReaderReadsFreshSession(t *testing.T) {
 
 	inParts := false
 	for n := 0; n < 10 && !inParts; n++ { // several snapshots are written whole before one is a change
-		add(fmt.Sprintf("snapshot %d", n), api.AppendOptions{})
+		add(fmt.Sprintf("snapshot %d", n), client.AppendOptions{})
 		f.host.Do(t, "checkpoint", id)
 		f.check(t, id)
 		records := f.records(t, id)

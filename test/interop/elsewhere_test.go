@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -147,11 +147,11 @@ func (d *desk) picture(t *testing.T) string {
 }
 
 // only is the one session of the log.
-func only(t *testing.T, c *api.Client) string {
+func only(t *testing.T, c *client.Client) string {
 	t.Helper()
 	var id string
 	harness.Await(t, "the session is listed", func() error {
-		list, err := c.List(t.Context(), api.ListOptions{})
+		list, err := c.List(t.Context(), client.ListOptions{})
 		if err == nil && len(list.Sessions) != 1 {
 			err = fmt.Errorf("there are %d sessions", len(list.Sessions))
 		}

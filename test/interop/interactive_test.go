@@ -13,7 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -168,7 +168,7 @@ func TestNothingIsLostWhereSessctlDiesInATerminal(t *testing.T) {
 }
 
 // logged waits until what is said is in the log.
-func logged(t *testing.T, c *api.Client, id, said string) {
+func logged(t *testing.T, c *client.Client, id, said string) {
 	t.Helper()
 	harness.Await(t, fmt.Sprintf("the log has %q", said), func() error {
 		body, err := c.Export(t.Context(), id, false)

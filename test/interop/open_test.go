@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -232,7 +233,7 @@ func openAlone(t *testing.T, env, path, want string) opening {
 func openNode(t *testing.T, file []byte, want string, fresh bool) opening {
 	t.Helper()
 	node := harness.StartNode(t, "SESS_SNAPSHOTS_CACHE=1MiB")
-	done, err := node.Client().Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{})
+	done, err := node.Client().Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func openNode(t *testing.T, file []byte, want string, fresh bool) opening {
 	node.Terminate(t)
 	node.Start(t)
 	if !fresh {
-		if _, err := node.Client().Context(t.Context(), id, api.View{}); err != nil {
+		if _, err := node.Client().Context(t.Context(), id, client.View{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,13 +256,13 @@ func openNode(t *testing.T, file []byte, want string, fresh bool) opening {
 		if fresh {
 			node.Terminate(t)
 			node.Start(t)
-		} else if _, err := node.Client().Context(t.Context(), string(other.ID), api.View{}); err != nil {
+		} else if _, err := node.Client().Context(t.Context(), string(other.ID), client.View{}); err != nil {
 			return opening{}, err
 		}
 		pid := strconv.Itoa(node.Pid())
 		before := memory(pid, "VmRSS")
 		began := time.Now()
-		b, err := node.Client().Context(t.Context(), id, api.View{})
+		b, err := node.Client().Context(t.Context(), id, client.View{})
 		o := opening{Took: time.Since(began)}
 		if err == nil && digest(b) != want {
 			err = errors.New("the node's context is not pi's")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -60,7 +60,7 @@ func onlySession(t *testing.T, dir string) string {
 	return files[0]
 }
 
-func hasFile(t *testing.T, c *api.Client, id, path string) {
+func hasFile(t *testing.T, c *client.Client, id, path string) {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/test/e2e/harness"
@@ -54,7 +55,7 @@ func TestAgentsSeeWhatWeSeeAndWeWhatTheyWrite(t *testing.T) {
 // A court is a judge and a node that it judges.
 type court struct {
 	*judge
-	node *api.Client
+	node *client.Client
 	dir  string
 
 	entries, written, contexts int // that it has seen
@@ -124,19 +125,19 @@ func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
 	body, _, err := c.node.File(t.Context(), id, "")
 	c.save(t, path, whole(t, body, err))
 	agent := c.read(t, path)
-	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, api.View{})) {
+	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, client.View{})) {
 		t.Fatalf("the head stands at %q, the agent goes on at %v: %s", target, agent.Leaf,
-			differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+			differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
 	file := c.load(t, path)
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil || done.Entries != 1 {
 		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
 	}
 	agent = c.read(t, path)
-	if agent.Context != digest(c.atNode(t, id, api.View{})) {
-		t.Fatalf("after the agent went on at %q: %s", target, differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	if agent.Context != digest(c.atNode(t, id, client.View{})) {
+		t.Fatalf("after the agent went on at %q: %s", target, differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	if a, b := sortedLines(file), sortedLines(c.exports(t, id)); !slices.Equal(a, b) {
 		t.Fatalf("lines were lost or made: %s", cmp.Diff(a, b))
@@ -163,7 +164,7 @@ func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 // is not negative, that many of its lines must be new.
 func (c *court) imports(t *testing.T, file []byte, added int) string {
 	t.Helper()
-	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), api.ImportOptions{Dialect: c.agent.dialect})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil {
 		t.Fatalf("import: %v\n%s", err, file)
 	}
@@ -188,7 +189,7 @@ func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
 		t.Fatal(err)
 	}
 	for i := range rng.IntN(4) {
-		key := api.AppendOptions{Key: fmt.Sprint(info.SessionID, i)}
+		key := client.AppendOptions{Key: fmt.Sprint(info.SessionID, i)}
 		switch rng.IntN(4) {
 		case 0:
 			_, err = c.node.Label(t.Context(), id, api.LabelRequest{Target: c.somewhere(t, id, rng), Label: []string{"", "by API 🙂"}[rng.IntN(2)]}, key)
@@ -292,7 +293,7 @@ func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand
 	}
 	ours := reading{
 		Session: info.SessionID, CWD: info.CWD, Leaf: info.LeafID, Name: info.Name, IDs: ids, Tree: tree,
-		Context: digest(c.atNode(t, id, api.View{})), Contexts: map[string]string{},
+		Context: digest(c.atNode(t, id, client.View{})), Contexts: map[string]string{},
 	}
 	for _, leaf := range ids {
 		b, err := d.Context(f.Entries, core.LeafAt(leaf))
@@ -310,7 +311,7 @@ func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand
 		return b
 	})
 	leaf := ids[rng.IntN(len(ids))]
-	if got := digest(c.atNode(t, id, api.View{Leaf: leaf})); got != agent.Contexts[leaf] {
+	if got := digest(c.atNode(t, id, client.View{Leaf: leaf})); got != agent.Contexts[leaf] {
 		t.Errorf("the node's context at %q is not the agent's", leaf)
 	}
 }
@@ -338,7 +339,7 @@ func (c *court) same(t *testing.T, path string, ours, agents reading, context fu
 }
 
 // atNode is a context as the node builds it.
-func (c *court) atNode(t *testing.T, id string, v api.View) json.RawMessage {
+func (c *court) atNode(t *testing.T, id string, v client.View) json.RawMessage {
 	t.Helper()
 	v.Profile = c.agent.profile
 	b, err := c.node.Context(t.Context(), id, v)

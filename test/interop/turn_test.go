@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -79,7 +80,7 @@ func TestAnAgentGoesOnElsewhere(t *testing.T) {
 }
 
 // aSession makes a session with branches and a compaction through the API.
-func aSession(t *testing.T, c *api.Client, dialect, cwd string) string {
+func aSession(t *testing.T, c *client.Client, dialect, cwd string) string {
 	t.Helper()
 	made, err := c.Create(t.Context(), api.Create{Dialect: dialect, CWD: cwd})
 	if err != nil {
@@ -88,7 +89,7 @@ func aSession(t *testing.T, c *api.Client, dialect, cwd string) string {
 	id := string(made.ID)
 	add := func(lines ...string) []string {
 		t.Helper()
-		done, err := c.Append(t.Context(), id, []byte(strings.Join(lines, "\n")), api.AppendOptions{})
+		done, err := c.Append(t.Context(), id, []byte(strings.Join(lines, "\n")), client.AppendOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,10 +105,10 @@ func aSession(t *testing.T, c *api.Client, dialect, cwd string) string {
 	add(`{"type":"compaction","summary":"two questions were asked","firstKeptEntryId":"`+kept[0]+`","tokensBefore":9}`,
 		`{"type":"custom_message","customType":"x","content":"a note of an extension","display":true}`,
 		userSays("question four \u2028 🙂"), assistantSays("answer four"))
-	if _, err := c.Label(t.Context(), id, api.LabelRequest{Target: kept[1], Label: "here"}, api.AppendOptions{}); err != nil {
+	if _, err := c.Label(t.Context(), id, api.LabelRequest{Target: kept[1], Label: "here"}, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Name(t.Context(), id, api.NameRequest{Name: "elsewhere"}, api.AppendOptions{}); err != nil {
+	if _, err := c.Name(t.Context(), id, api.NameRequest{Name: "elsewhere"}, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -121,9 +122,9 @@ func assistantSays(words string) string {
 }
 
 // contextTexts is what the log says the model is told, in order.
-func contextTexts(t *testing.T, c *api.Client, id string) []string {
+func contextTexts(t *testing.T, c *client.Client, id string) []string {
 	t.Helper()
-	b, err := c.Context(t.Context(), id, api.View{})
+	b, err := c.Context(t.Context(), id, client.View{})
 	if err != nil {
 		t.Fatal(err)
 	}

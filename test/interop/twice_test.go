@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -23,7 +24,7 @@ func TestASessionThatOldPiWroteTwiceIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := string(made.ID)
-	if _, err := c.node.Append(t.Context(), id, []byte(userSays("is anybody there?")), api.AppendOptions{}); err != nil {
+	if _, err := c.node.Append(t.Context(), id, []byte(userSays("is anybody there?")), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(c.dir, "session.jsonl")
@@ -37,15 +38,15 @@ func TestASessionThatOldPiWroteTwiceIsWhole(t *testing.T) {
 	if n := bytes.Count(twice, []byte(`"is anybody there?"`)); n != 2 {
 		t.Fatalf("pi wrote the question %d times:\n%s", n, twice)
 	}
-	done, err := c.node.Import(t.Context(), bytes.NewReader(twice), int64(len(twice)), api.ImportOptions{})
+	done, err := c.node.Import(t.Context(), bytes.NewReader(twice), int64(len(twice)), client.ImportOptions{})
 	if err != nil || string(done.Session) != id {
 		t.Fatalf("import: %+v, %v", done, err)
 	}
 	out := c.exports(t, id)
 	c.save(t, path, out)
 	agent := c.read(t, path)
-	if agent.Context != digest(c.atNode(t, id, api.View{})) {
-		t.Fatalf("contexts: %s", differ(c.atNode(t, id, api.View{}), c.context(t, path, "")))
+	if agent.Context != digest(c.atNode(t, id, client.View{})) {
+		t.Fatalf("contexts: %s", differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	if texts := contextTexts(t, c.node, id); len(texts) != 3 {
 		t.Errorf("the model is told %q", texts)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -76,8 +76,8 @@ func TestNodesOnExternalServersAreStateless(t *testing.T) {
 func TestNodeRequiresItsToken(t *testing.T) {
 	t.Parallel()
 	pods := startPods(t, newWorld(t, "single"))
-	stranger := api.ClientOf([]string{pods[0].URL}, "")
-	if _, err := stranger.List(harness.Timeout(t), api.ListOptions{}); err == nil {
+	stranger := client.ClientOf([]string{pods[0].URL}, "")
+	if _, err := stranger.List(harness.Timeout(t), client.ListOptions{}); err == nil {
 		t.Error("a request without a token succeeds")
 	}
 }
@@ -86,7 +86,7 @@ func TestNodeRequiresItsToken(t *testing.T) {
 func write(t *testing.T, p *pod) (id string) {
 	t.Helper()
 	file := harness.NewFile(t, harness.Shape{Turns: 5, Images: 2})
-	if _, err := p.client(t).Import(harness.Timeout(t), bytes.NewReader(file.Bytes), -1, api.ImportOptions{}); err != nil {
+	if _, err := p.client(t).Import(harness.Timeout(t), bytes.NewReader(file.Bytes), -1, client.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, p, file.ID); !bytes.Equal(got, file.Bytes) {
@@ -99,7 +99,7 @@ func write(t *testing.T, p *pod) (id string) {
 func appendLine(t *testing.T, p *pod, id, words string) {
 	t.Helper()
 	line := []byte(harness.Message("user", words))
-	if _, err := p.client(t).Append(harness.Timeout(t), id, line, api.AppendOptions{}); err != nil {
+	if _, err := p.client(t).Append(harness.Timeout(t), id, line, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,7 +110,7 @@ func read(t *testing.T, p *pod, id string) []byte {
 	return export(t, p.client(t), id)
 }
 
-func export(t *testing.T, c *api.Client, id string) []byte {
+func export(t *testing.T, c *client.Client, id string) []byte {
 	t.Helper()
 	r, err := c.Export(harness.Timeout(t), id, false)
 	if err != nil {

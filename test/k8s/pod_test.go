@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -170,9 +170,9 @@ func (p *pod) port(t *testing.T, name string) string {
 }
 
 // client returns a client for the pod's port behind the Service.
-func (p *pod) client(t *testing.T) *api.Client {
+func (p *pod) client(t *testing.T) *client.Client {
 	t.Helper()
-	return api.ClientOf([]string{"http://" + p.port(t, "http")}, p.Token)
+	return client.ClientOf([]string{"http://" + p.port(t, "http")}, p.Token)
 }
 
 // startPods creates and starts the pods of the manifest concurrently, and returns

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
@@ -33,7 +34,7 @@ func TestRollingRestartFailsNoAppendAndNoFollower(t *testing.T) {
 	for _, p := range pods {
 		front.add(p.port(t, "http"))
 	}
-	c := &api.Client{
+	c := &client.Client{
 		Base: front.url(), Token: w.secret["token"],
 		HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.sessions*o.writers + o.followers}},
 	}
@@ -103,7 +104,7 @@ type demand struct {
 // A load is a set of callers that append and follow until stop is called.
 type load struct {
 	demand
-	client   *api.Client
+	cl   *client.Client
 	ids      []string // of the sessions
 	stop     context.CancelFunc
 	callers  sync.WaitGroup
@@ -140,10 +141,10 @@ type seen struct {
 	silence  time.Duration // the longest
 }
 
-func startLoad(t *testing.T, c *api.Client, o demand) *load {
+func startLoad(t *testing.T, c *client.Client, o demand) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	l := &load{demand: o, client: c, stop: stop}
+	l := &load{demand: o, cl: c, stop: stop}
 	l.changed = sync.NewCond(&l.mu)
 	for i := range o.sessions {
 		id := fmt.Sprintf("rolling-session-%d", i)
@@ -206,7 +207,7 @@ func (l *load) append(t *testing.T, id, key string) error {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		_, err := l.client.Append(ctx, id, line, api.AppendOptions{Key: key})
+		_, err := l.cl.Append(ctx, id, line, client.AppendOptions{Key: key})
 		if err == nil || !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) {
 			return err
 		}
@@ -223,7 +224,7 @@ func (l *load) append(t *testing.T, id, key string) error {
 
 // follow records what a follower of a session receives, with gaps and duplicates.
 func (l *load) follow(t *testing.T, s *seen) {
-	err := l.client.Follow(t.Context(), s.session, core.Cursor{}, true, func(ev api.Event) error {
+	err := l.cl.Follow(t.Context(), s.session, core.Cursor{}, true, func(ev api.Event) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch next := s.last.Seq + 1; {
@@ -276,7 +277,7 @@ func (l *load) finish(t *testing.T) {
 	l.callers.Wait()
 	ends := map[string]core.Cursor{}
 	for _, id := range l.ids {
-		info, err := l.client.Info(harness.Timeout(t), id)
+		info, err := l.cl.Info(harness.Timeout(t), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +302,7 @@ func (l *load) finish(t *testing.T) {
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	for _, id := range l.ids {
-		file := export(t, l.client, id)
+		file := export(t, l.cl, id)
 		acked := 0
 		for _, a := range l.acks {
 			if a.session != id {

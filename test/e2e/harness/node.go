@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"github.com/sesslog/sesslog/api/client"
 	"io"
 	"net/http"
 	"os"
@@ -15,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/sesslog/sesslog/api"
 )
 
 // A Node is a sessnode on a directory of its own, running or not. Its methods
@@ -180,8 +179,8 @@ func (n *Node) answers() error {
 }
 
 // Client speaks to the node over connections of its own.
-func (n *Node) Client() *api.Client {
-	return &api.Client{Base: n.URL, Token: n.Token, HTTP: n.http()}
+func (n *Node) Client() *client.Client {
+	return &client.Client{Base: n.URL, Token: n.Token, HTTP: n.http()}
 }
 
 func (n *Node) http() *http.Client {

@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// LineageOptions narrow a lineage.
+type LineageOptions struct {
+	Session   string // the one to look from; default all
+	Direction string // "ancestors", "descendants" or "both", the default
+}
+
+func (o LineageOptions) query() url.Values {
+	q := url.Values{}
+	setIf(q, "session", o.Session)
+	setIf(q, "direction", o.Direction)
+	return q
+}
+
+// Lineage returns sessions and which came from which.
+func (c *Client) Lineage(ctx context.Context, o LineageOptions) (api.Lineage, error) {
+	return get[api.Lineage](ctx, c, "/v1/lineage", o.query())
+}
+
+// LineageJSONL returns the same, as OpenRath exports it: one line for each
+// session in the log. The caller closes the reader.
+func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadCloser, error) {
+	q := o.query()
+	q.Set("format", "jsonl")
+	r, err := c.fetch(ctx, "/v1/lineage", q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+// Merge makes a new session of this one and another.
+func (c *Client) Merge(ctx context.Context, id string, r api.MergeRequest) (api.Merged, error) {
+	return send[api.Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), keyHeader(r.Key), r)
+}

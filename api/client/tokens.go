@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/api"
+)
+
+// Whoami returns what the client's token may do.
+func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
+	return get[api.Whoami](ctx, c, "/v1/whoami", nil)
+}
+
+// Tokens returns the log's tokens, the oldest first.
+func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
+	l, err := get[api.TokenList](ctx, c, "/v1/tokens", nil)
+	return l.Tokens, err
+}
+
+// CreateToken makes a token. Its secret is in the answer and nowhere else.
+func (c *Client) CreateToken(ctx context.Context, q api.TokenRequest) (api.MadeToken, error) {
+	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens", nil, q)
+}
+
+// RotateToken gives the token called id a new secret, which is in the answer and
+// nowhere else.
+func (c *Client) RotateToken(ctx context.Context, id string, q api.RotateRequest) (api.MadeToken, error) {
+	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/rotate", nil, q)
+}
+
+// RevokeToken ends the token called id, for good.
+func (c *Client) RevokeToken(ctx context.Context, id string, n api.Notice) (api.Token, error) {
+	q := url.Values{}
+	setIf(q, "by", n.By)
+	setIf(q, "host", n.Host)
+	setIf(q, "why", n.Why)
+	var t api.Token
+	err := c.do(ctx, http.MethodDelete, "/v1/tokens/"+url.PathEscape(id), q, nil, nil, 0, &t)
+	return t, err
+}

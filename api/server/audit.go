@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/stream"
+)
+
+var errNoAudit = fmt.Errorf("this node keeps no audit records: %w", core.ErrUnavailable)
+
+func (s *Server) audit(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.Audit == nil {
+		return errNoAudit
+	}
+	var q api.AuditQuery
+	var err error
+	if after := r.URL.Query().Get("after"); after != "" {
+		if q.After, err = strconv.ParseUint(after, 10, 64); err != nil {
+			return fmt.Errorf("after %q: use the number of an audit record: %w", after, core.ErrInvalid)
+		}
+	}
+	if since := r.URL.Query().Get("since"); since != "" {
+		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
+			return fmt.Errorf("since %q: use a time such as 2026-01-02T03:04:05Z: %w", since, core.ErrInvalid)
+		}
+	}
+	rs, err := s.cfg.Audit.Read(r.Context(), q.After, q.Since)
+	if err != nil {
+		return err
+	}
+	page := api.AuditPage{Records: rs}
+	if rs == nil {
+		page.Records = []api.AuditRecord{}
+	}
+	if len(rs) == stream.AuditPage {
+		page.Next = rs[len(rs)-1].N
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+// An act is something that an operator does, on its way to the audit records.
+type act struct {
+	name    string
+	session core.SessionID
+	notice  api.Notice
+}
+
+func (s *Server) record(ctx context.Context, a act, outcome, detail string) error {
+	if s.cfg.Audit == nil {
+		return errNoAudit
+	}
+	return s.cfg.Audit.Write(ctx, api.AuditRecord{
+		Act: a.name, Session: a.session, By: a.notice.By, Host: a.notice.Host, Why: a.notice.Why,
+		Node: s.cfg.Node, Outcome: outcome, Detail: detail, Token: callerOf(ctx).name, Request: RequestID(ctx),
+	})
+}
+
+// auditWait is how long the record of what was done may take, whether its caller
+// waits or not.
+const auditWait = 15 * time.Second
+
+// audited does what cannot be undone: nothing is done before a record says that
+// it is about to be, and another says how it went. do returns what the record is
+// to say of it.
+func (s *Server) audited(ctx context.Context, a act, do func(context.Context) (detail string, err error)) error {
+	if err := s.record(ctx, a, stream.AuditBegun, ""); err != nil {
+		return err
+	}
+	detail, err := do(ctx)
+	s.noteEnd(ctx, a, detail, err)
+	return err
+}
+
+// noted does what can be undone, and records it afterwards. The session's own
+// record says the same: that this one could not be written is no reason to
+// refuse.
+func (s *Server) noted(ctx context.Context, a act, do func(context.Context) error) error {
+	err := do(ctx)
+	if s.cfg.Audit != nil {
+		s.noteEnd(ctx, a, "", err)
+	}
+	return err
+}
+
+// recorded answers with h, which mends or makes anew, and records it under the
+// call's name in the table of rights. The other acts of operators are recorded
+// where they are done.
+func (s *Server) recorded(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return s.noted(r.Context(), actOf(r), func(context.Context) error { return h(w, r) })
+	}
+}
+
+// actOf is what a request is in the audit records, without who asks.
+func actOf(r *http.Request) act {
+	a := act{name: rights[r.Pattern].act}
+	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+		a.session = id
+	}
+	return a
+}
+
+// noting is do, recorded as the act called name.
+func (s *Server) noting(name string, do sessionAct) sessionAct {
+	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
+		a := act{name, sess.ID(), api.Notice{By: n.By, Host: n.Host, Why: n.Why}}
+		return s.noted(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
+	}
+}
+
+// A sessionAct is what somebody does to a session for a reason.
+type sessionAct func(*engine.Session, context.Context, core.Notice) error
+
+func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
+	outcome := stream.AuditDone
+	switch {
+	case isRefusal(err):
+		outcome, detail = stream.AuditRefused, err.Error()
+	case err != nil:
+		outcome, detail = stream.AuditFailed, err.Error()
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditWait)
+	defer cancel()
+	if err := s.record(last, a, outcome, detail); err != nil {
+		s.cfg.Logger.Error("what was done is not in the audit records", "act", a.name, "session", a.session,
+			"by", a.notice.By, "outcome", outcome, "err", err)
+	}
+}
+
+// isRefusal tells what the log, or its rules, said no to from what went wrong.
+func isRefusal(err error) bool {
+	for _, refusal := range []error{core.ErrHeld, core.ErrConflict, core.ErrFenced, core.ErrDeleted, core.ErrInvalid} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRefusal records that an act was refused before anything was done, and
+// returns err. A session that is not there is no act.
+func (s *Server) noteRefusal(ctx context.Context, a act, err error) error {
+	if s.cfg.Audit != nil && (isRefusal(err) || errors.Is(err, core.ErrCorrupt)) {
+		s.noteEnd(ctx, a, "", err)
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// changePage is how many changes are read at once.
+const changePage = 200
+
+// changes sends rows as they change, as server-sent events, each with its mark
+// as id.
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f, err := s.filterOf(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	after := api.Mark(q.Get("after"))
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		after = api.Mark(last)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.drain, cancel)()
+	if after == "" {
+		s.catchUp(ctx)
+		page, err := s.cfg.Directory.List(ctx, materializer.Filter{Limit: 1})
+		if err != nil {
+			return err
+		}
+		after = page.Mark
+	}
+	// A mark that is of no use is told with a status of its own.
+	changed := s.cfg.Directory.Changed()
+	cs, end, err := s.cfg.Directory.Changes(ctx, f, after, changePage)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	out := &eventWriter{w: w, rc: http.NewResponseController(w)}
+	if err := out.write("id: " + string(after) + "\n\n"); err != nil {
+		return errBroken
+	}
+	defer out.keepAlive(ctx, cancel)()
+	return s.sendChanges(ctx, out, f, cs, end, changed)
+}
+
+// sendChanges sends cs and what comes behind them, until ctx ends. changed is
+// closed when there is more than cs.
+func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f materializer.Filter, cs []materializer.Change, after api.Mark, changed <-chan struct{}) error {
+	mine := callerOf(ctx)
+	for {
+		for _, c := range cs {
+			if !mine.Reaches(string(c.ID)) {
+				continue // that it changed is told with its id
+			}
+			if err := out.change(c); err != nil {
+				return errBroken
+			}
+		}
+		if len(cs) < changePage {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return nil // the follower goes on from its mark
+			}
+		}
+		changed = s.cfg.Directory.Changed()
+		var err error
+		if cs, after, err = s.cfg.Directory.Changes(ctx, f, after, changePage); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return out.problem(err)
+		}
+	}
+}
+
+// change sends one change.
+func (e *eventWriter) change(c materializer.Change) error {
+	data, err := marshal(api.RowChange(c))
+	if err != nil {
+		return err
+	}
+	kind := "row"
+	if c.Row == nil {
+		kind = "gone"
+	}
+	return e.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", c.Mark, kind, data))
+}
+
+// keepAlive sends signs of life until the returned function is called. When
+// that returns, nothing writes any more.
+func (e *eventWriter) keepAlive(ctx context.Context, cancel context.CancelFunc) (stop func()) {
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		e.beat(ctx, cancel)
+	}()
+	return func() {
+		cancel()
+		select {
+		case <-beating:
+		case <-time.After(time.Second): // it is stuck in a follower that takes nothing
+			_ = e.rc.SetWriteDeadline(time.Now())
+			<-beating
+		}
+	}
+}

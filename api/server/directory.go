@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session"
+)
+
+// Bounds of a page of hits.
+const (
+	defaultHits = 50
+	maxHits     = 1000
+)
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f, err := s.filterOf(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if f.Limit, err = limitOf(q.Get("limit")); err != nil {
+		return err
+	}
+	f.After = q.Get("after")
+	if id, err := core.ParseSessionID(f.After); err == nil { // where it stands tells that it is there
+		if err := callerOf(r.Context()).reaches(id); err != nil {
+			return err
+		}
+	}
+	s.catchUp(r.Context())
+	page, err := s.cfg.Directory.List(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, api.List{Sessions: page.Rows, Next: page.Next, Mark: page.Mark})
+}
+
+func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	q := api.SearchQuery{Text: v.Get("q"), Before: v.Get("before"), Limit: defaultHits}
+	var errs []error
+	if id := v.Get("session"); id != "" {
+		var err error
+		q.Session, err = core.ParseSessionID(id)
+		errs = append(errs, err)
+	}
+	if limit := v.Get("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > maxHits {
+			errs = append(errs, fmt.Errorf("limit %q: use a number from 1 to %d: %w", limit, maxHits, core.ErrInvalid))
+		}
+		q.Limit = n
+	}
+	errs = append(errs, times(v, "from", "to", &q.Time))
+	f, err := s.filterOf(r.Context(), v)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	q.Sessions = f
+	s.catchUp(r.Context())
+	page, err := s.cfg.Directory.Search(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+// filterOf reads what a listing, a search and a feed of changes have in common.
+func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filter, error) {
+	f := materializer.Filter{
+		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
+		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"),
+		State: materializer.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
+		Sort: materializer.Sort(q.Get("sort")), Within: callerOf(ctx).Prefix,
+	}
+	errs := []error{
+		times(q, "createdFrom", "createdTo", &f.Created), times(q, "modifiedFrom", "modifiedTo", &f.Modified),
+		number(q, "minSize", &f.Size.From, parseInt), number(q, "maxSize", &f.Size.To, parseInt),
+		number(q, "minCost", &f.Cost.From, parseFloat), number(q, "maxCost", &f.Cost.To, parseFloat),
+	}
+	if f.Below && f.CWD == "" {
+		errs = append(errs, fmt.Errorf("below asks for cwd, the directory to look below: %w", core.ErrInvalid))
+	}
+	var err error
+	if f.Reverse, err = reverseOf(f.Sort, q.Get("order")); err != nil {
+		errs = append(errs, err)
+	}
+	if f.State == materializer.StateInterrupted {
+		if f.Silence, err = s.silence(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return f, errors.Join(errs...)
+}
+
+// reverseOf reads an order, "asc" or "desc". Names go up where nothing is said,
+// all else goes down.
+func reverseOf(by materializer.Sort, order string) (bool, error) {
+	switch order {
+	case "":
+		return false, nil
+	case "asc":
+		return by != materializer.SortName, nil
+	case "desc":
+		return by == materializer.SortName, nil
+	}
+	return false, fmt.Errorf("order %q: use asc or desc: %w", order, core.ErrInvalid)
+}
+
+func times(q url.Values, from, to string, r *materializer.Range[time.Time]) error {
+	return errors.Join(number(q, from, &r.From, parseTime), number(q, to, &r.To, parseTime))
+}
+
+// number reads a parameter that need not be there.
+func number[T any](q url.Values, name string, to **T, parse func(string) (T, error)) error {
+	s := q.Get(name)
+	if s == "" {
+		return nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return fmt.Errorf("%s %q: %v: %w", name, s[:min(len(s), 80)], err, core.ErrInvalid)
+	}
+	*to = &v
+	return nil
+}
+
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, s)
+	}
+	if err != nil {
+		err = errors.New("use a time such as 2026-01-02T03:04:05Z, or a day such as 2026-01-02")
+	}
+	return t, err
+}
+
+func parseInt(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		err = errors.New("use a whole number of bytes")
+	}
+	return n, err
+}
+
+func parseFloat(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n != n {
+		return 0, errors.New("use a number")
+	}
+	return n, nil
+}
+
+// silence is who is there to hold a session. core.ErrUnavailable where that is not
+// known yet: who has not been heard may just not have been listened to.
+func (s *Server) silence(ctx context.Context) (*materializer.Silence, error) {
+	out := &materializer.Silence{Since: time.Now().Add(-session.SilentAfter)}
+	if s.cfg.Presence == nil {
+		return out, nil
+	}
+	if since := s.cfg.Presence.Since(); since.After(out.Since) {
+		return nil, fmt.Errorf("which sessions are interrupted is not known yet: this node has listened for their writers for %v, and asks for %v: %w",
+			time.Since(since).Round(time.Second), session.SilentAfter, core.ErrUnavailable)
+	}
+	list, err := s.cfg.Presence.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("which sessions are interrupted is not known: %w", err)
+	}
+	for _, p := range list {
+		if p.Alive {
+			out.Alive = append(out.Alive, p.Holds...)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// A dry run is the call itself, made to a log that keeps what it is given in
+// memory until the answer is written. So it is refused for what the call would be
+// refused for, and is answered as that would be.
+
+// dryRuns are the calls that have one: those that write to sessions and nowhere
+// else. Others that change something have a call that only asks, or ask by default.
+var dryRuns = map[string]bool{
+	"POST /v1/sessions":                          true,
+	"POST /v1/import":                            true,
+	"POST /v1/sessions/{id}/fork":                true,
+	"POST /v1/sessions/{id}/merge":               true,
+	"POST /v1/sessions/{id}/entries":             true,
+	"PATCH /v1/sessions/{id}/entries/{entry}":    true,
+	"PUT /v1/sessions/{id}/entries/{entry}/meta": true,
+	"POST /v1/sessions/{id}/reactions":           true,
+	"POST /v1/sessions/{id}/branch":              true,
+	"POST /v1/sessions/{id}/labels":              true,
+	"POST /v1/sessions/{id}/name":                true,
+	"PUT /v1/sessions/{id}/heads/{head}":         true,
+	"POST /v1/sessions/{id}/claims":              true,
+	"DELETE /v1/sessions/{id}/claims/{name}":     true,
+	"POST /v1/sessions/{id}/close":               true,
+	"POST /v1/sessions/{id}/delete":              true,
+	"POST /v1/sessions/{id}/undelete":            true,
+	"POST /v1/sessions/{id}/hold":                true,
+	"POST /v1/sessions/{id}/unhold":              true,
+}
+
+// orDry answers with h, or with a dry run of the same call where that is asked for.
+func (s *Server) orDry(pattern string, h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		asked, there := r.Header.Get(api.HeaderDryRun), len(r.Header.Values(api.HeaderDryRun)) > 0
+		if !there || r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return h(w, r)
+		}
+		if asked != "true" {
+			return fmt.Errorf("%s %.40q: send true, or leave it out: %w", api.HeaderDryRun, asked, core.ErrInvalid)
+		}
+		if !dryRuns[pattern] {
+			return fmt.Errorf("%s has no dry run, and nothing was done: %w", pattern, core.ErrInvalid)
+		}
+		w.Header().Set(api.HeaderDryRun, "true")
+		return one(s.gates.dry, s.shadow().routes()[pattern])(w, r)
+	}
+}
+
+// dryMemory bounds the sessions that a dry run keeps open.
+const dryMemory = 64 << 20
+
+// shadow is s for one dry run: it reads what is there, and what it writes is gone
+// with it. It leaves no audit records.
+func (s *Server) shadow() *Server {
+	dry := *s
+	dry.cfg.Sessions = s.cfg.Sessions.Over(
+		&dryLog{Log: s.cfg.Log, kept: map[core.SessionID][]*core.Record{}},
+		&dryBlobs{Blobs: materializer.NewBlobs(s.cfg.Blobs), kept: map[core.Digest][]byte{}},
+	)
+	dry.cfg.Cache = materializer.NewCache(dry.cfg.Sessions, dryMemory)
+	dry.cfg.Audit = nil
+	return &dry
+}
+
+// A dryLog is a log on top of another, which it does not write to.
+type dryLog struct {
+	*stream.Log
+	mu   sync.Mutex
+	kept map[core.SessionID][]*core.Record
+}
+
+// Append keeps r, where the log below would take it: whether that has room is not
+// looked at.
+func (l *dryLog) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
+	last, err := l.end(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if last != after {
+		return 0, fmt.Errorf("session %s ends at %d, not at %d: %w", id, last, after, core.ErrConflict)
+	}
+	kept := *r
+	kept.Pos, kept.After = after+1, after
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept[id] = append(l.kept[id], &kept)
+	return kept.Pos, nil
+}
+
+// end is where the session's last record is, 0 for none.
+func (l *dryLog) end(ctx context.Context, id core.SessionID) (core.Pos, error) {
+	r, err := l.Last(ctx, id)
+	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return r.Pos, nil
+}
+
+// Last returns the session's last record, here or below.
+func (l *dryLog) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
+	if kept := l.of(id); len(kept) > 0 {
+		r := *kept[len(kept)-1]
+		return &r, nil
+	}
+	return l.Log.Last(ctx, id)
+}
+
+// At returns the session's record at pos, here or below.
+func (l *dryLog) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
+	for _, kept := range l.of(id) {
+		if kept.Pos == pos {
+			r := *kept
+			return &r, nil
+		}
+	}
+	return l.Log.At(ctx, id, pos)
+}
+
+// Read yields what is below, and then what is here.
+func (l *dryLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
+	return func(yield func(*core.Record, error) bool) {
+		below := upTo
+		kept := l.of(id)
+		if len(kept) > 0 {
+			below = min(upTo, kept[0].After)
+		}
+		if after < below {
+			for r, err := range l.Log.Read(ctx, id, after, below) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+		for _, k := range kept {
+			r := *k
+			if r.Pos > after && r.Pos <= upTo && !yield(&r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *dryLog) of(id core.SessionID) []*core.Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept[id]
+}
+
+// dryBlobs are blobs on top of others, which they do not write to.
+type dryBlobs struct {
+	core.Blobs
+	mu   sync.Mutex
+	kept map[core.Digest][]byte
+}
+
+// Put keeps b until the dry run is over.
+func (bs *dryBlobs) Put(_ context.Context, b []byte) (core.Digest, error) {
+	d := core.DigestOf(b)
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	bs.kept[d] = b
+	return d, nil
+}
+
+// Get returns the bytes of a blob, from here or below.
+func (bs *dryBlobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
+	bs.mu.Lock()
+	b, ok := bs.kept[d]
+	bs.mu.Unlock()
+	if ok {
+		return b, nil
+	}
+	return bs.Blobs.Get(ctx, d)
+}

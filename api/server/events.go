@@ -1,0 +1,309 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+)
+
+const (
+	// heartbeat is how often a silent stream of events says that it lives.
+	heartbeat = 10 * time.Second
+	// writeWait is how long a follower may take to accept one event.
+	writeWait = time.Minute
+)
+
+// events sends the session's records behind a cursor as server-sent events,
+// each with its own cursor as id.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	after, err := afterOf(r)
+	if err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.drain, cancel)()
+	pos, err := s.position(ctx, sess, after)
+	if s.drain.Err() != nil { // the follower asks again, here or elsewhere
+		return fmt.Errorf("this node is stopping: %w", core.ErrUnavailable)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	out := &eventWriter{w: w, rc: http.NewResponseController(w)}
+	if err := out.write(": following " + string(sess.ID()) + "\n\n"); err != nil {
+		return errBroken
+	}
+	if r.URL.Query().Get("wait") == "false" {
+		return s.sendUpTo(ctx, out, sess, pos, after)
+	}
+	defer out.keepAlive(ctx, cancel)() // nothing may write to w once this has returned
+	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, s.cfg.Log.FollowLazily(ctx, sess.ID(), pos)) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return out.problem(err)
+		}
+		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
+			if ctx.Err() != nil {
+				return nil // the follower goes on from its cursor
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func afterOf(r *http.Request) (core.Cursor, error) {
+	c := r.Header.Get("Last-Event-ID")
+	if c == "" {
+		c = r.URL.Query().Get("after")
+	}
+	return core.ParseCursor(c)
+}
+
+// position is where in the log the record named by a cursor lies. core.ErrLost
+// when the log has no such record.
+func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Cursor) (pos core.Pos, err error) {
+	if c == (core.Cursor{}) {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	return sess.Position(ctx, c)
+}
+
+// sendUpTo sends the records behind pos, whose cursor is after, that the session has now.
+func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Session, pos core.Pos, after core.Cursor) error {
+	var end core.Pos
+	_ = sess.View(func(st *core.State) error {
+		end = st.Pos
+		return nil
+	})
+	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, engine.ScanTo(ctx, s.cfg.Log, sess.ID(), pos, end)) {
+		if ctx.Err() != nil {
+			return errBroken // an end would say that these were all
+		}
+		if err != nil {
+			return out.problem(err)
+		}
+		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is what an event is told as where it is one of several sessions'.
+type named struct {
+	session core.SessionID
+	id      string // default the record's cursor
+}
+
+// sendEvent sends a record as a follower sees it, line by line: of a large one,
+// nothing is in memory but the body that all its followers share and one line.
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as named) error {
+	body, release, err := s.bodies.take(ctx, z)
+	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
+		return errBroken
+	}
+	if err != nil {
+		return out.problem(err)
+	}
+	defer release()
+	ev := api.Event{
+		Session: as.session, Seq: z.Seq, Cursor: core.CursorOf(z.Seq, z.Chain), Kind: z.Kind,
+		Head: z.Head, Writer: z.Writer, Epoch: z.Epoch, Time: z.Time,
+	}
+	var lines [][]byte
+	switch {
+	case z.Kind == core.KindOpen || z.Kind == core.KindAppend || z.Kind == core.KindAmend:
+		lines = bytes.Split(body, []byte("\n"))
+		if z.Kind == core.KindOpen {
+			lines = lines[1:] // the origin is ours, not the agent's
+		}
+	case z.Kind == core.KindRedact:
+		lines = bytes.Split(body, []byte("\n"))
+		ev.Body, lines = lines[0], lines[1:] // who and why, and then entries
+	case json.Valid(body):
+		ev.Body = body
+	}
+	// What cannot be sent whole is said instead, not in the middle of it.
+	for _, line := range lines {
+		if !bytes.Contains(line, []byte("blob:")) {
+			continue
+		}
+		if _, err := s.eventLine(ctx, line); ctx.Err() != nil {
+			return errBroken
+		} else if err != nil {
+			return out.problem(err)
+		}
+	}
+	if out.event(cmp.Or(as.id, ev.Cursor.String()), ev, func(write func(...string) error) error { return s.sendLines(ctx, lines, write) }) != nil {
+		return errBroken
+	}
+	return nil
+}
+
+// eventLine is a line with its images, byte for byte where that can be one line
+// of an event.
+func (s *Server) eventLine(ctx context.Context, line []byte) ([]byte, error) {
+	whole, err := s.cfg.Sessions.Inline(ctx, line)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(whole, '\r') < 0 && bytes.IndexByte(whole, '\n') < 0 && json.Valid(whole) {
+		return whole, nil
+	}
+	return marshal(json.RawMessage(whole))
+}
+
+func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...string) error) error {
+	for i, line := range lines {
+		whole, err := s.eventLine(ctx, line)
+		if err != nil {
+			return err
+		}
+		before := ","
+		if i == 0 {
+			before = `,"entries":[`
+		}
+		if err := s.sendLine(ctx, before, whole, write); err != nil {
+			return err
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return write("]")
+}
+
+// sendLine sends a line for which there must be room while the follower takes
+// it.
+func (s *Server) sendLine(ctx context.Context, before string, line []byte, write func(...string) error) error {
+	if len(line) >= smallBody {
+		release, err := s.gates.lines.take(ctx, int64(len(line)))
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	if err := write(before); err != nil {
+		return err
+	}
+	for len(line) > 0 {
+		piece := line[:min(len(line), 64<<10)]
+		if err := write(string(piece)); err != nil {
+			return err
+		}
+		line = line[len(piece):]
+	}
+	return nil
+}
+
+// An eventWriter writes events, and signs of life between them.
+type eventWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+	rc *http.ResponseController
+}
+
+// write sends texts at once. A follower that does not take them in time is
+// given up.
+func (e *eventWriter) write(texts ...string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.begin(); err != nil {
+		return err
+	}
+	if err := e.put(texts...); err != nil {
+		return err
+	}
+	return e.rc.Flush()
+}
+
+// event sends ev, whose entries are what rest writes, in pieces. The follower
+// has as long for all of it as for any event.
+func (e *eventWriter) event(id string, ev api.Event, rest func(write func(...string) error) error) error {
+	head, err := marshal(ev)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.begin(); err != nil {
+		return err
+	}
+	open := strings.TrimSuffix(string(head), "}")
+	if err := e.put(fmt.Sprintf("id: %s\nevent: %s\ndata: ", id, ev.Kind), open); err != nil {
+		return err
+	}
+	if err := rest(e.put); err != nil {
+		return err
+	}
+	if err := e.put("}\n\n"); err != nil {
+		return err
+	}
+	return e.rc.Flush()
+}
+
+// begin gives the follower a time to take what comes.
+func (e *eventWriter) begin() error {
+	err := e.rc.SetWriteDeadline(time.Now().Add(writeWait))
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+func (e *eventWriter) put(texts ...string) error {
+	for _, text := range texts {
+		if _, err := io.WriteString(e.w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// problem ends the events with an error that the follower can read.
+func (e *eventWriter) problem(err error) error {
+	data, _ := json.Marshal(detailOf(err))
+	_ = e.write(fmt.Sprintf("event: problem\ndata: %s\n\n", data))
+	return nil
+}
+
+// beat sends signs of life until ctx ends, and gives up when nobody takes them.
+func (e *eventWriter) beat(ctx context.Context, giveUp context.CancelFunc) {
+	t := time.NewTicker(heartbeat)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			if e.write(": \n\n") != nil {
+				giveUp()
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+const (
+	// feedSessions is how many sessions may be named to be followed at once.
+	feedSessions = 100
+	// feedKnown is of how many sessions a feed remembers where it is, and which
+	// of them it sends. What it forgot it finds out again.
+	feedKnown = 10_000
+	// feedDecided is how long a session counts as one that a filter lets pass, or
+	// as none.
+	feedDecided = time.Second
+	// feedPassed is after how many records of other sessions a follower is told
+	// how far it is: it would read them again.
+	feedPassed = 1000
+)
+
+// A feed is one follower of several sessions. Whatever it has not sent is in the
+// streams and nowhere else: it reads on when its follower has taken the last
+// event.
+type feed struct {
+	s      *Server
+	out    *eventWriter
+	places places
+	passed int    // records since the follower was told how far it is
+	mine   caller // whose sessions are told of, and no others
+
+	only   map[core.SessionID]bool // the sessions that were named; nil for none
+	filter *materializer.Filter    // nil for all sessions
+	known  map[core.SessionID]*feedSession
+}
+
+// A feedSession is what a feed remembers of a session.
+type feedSession struct {
+	pos     core.Pos // of the last record that was sent, 0 for none
+	cursor  core.Cursor
+	wanted  bool // the filter lets it pass
+	decided time.Time
+}
+
+// feed sends the records of several sessions as server-sent events: those that
+// are named, those that a filter lets pass, or all.
+func (s *Server) feed(w http.ResponseWriter, r *http.Request) error {
+	f, err := s.newFeed(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.drain, cancel)()
+	if f.places, err = s.feedPlaces(ctx, afterText(r), f.shards()); err != nil {
+		if s.drain.Err() != nil {
+			return fmt.Errorf("this node is stopping: %w", core.ErrUnavailable)
+		}
+		return err
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	f.out = &eventWriter{w: w, rc: http.NewResponseController(w)}
+	if f.tellPlace() != nil {
+		return errBroken
+	}
+	defer f.out.keepAlive(ctx, cancel)()
+	err = f.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil // the follower goes on from its last id
+	case errors.Is(err, errBroken):
+		return err
+	}
+	return f.out.problem(err)
+}
+
+func afterText(r *http.Request) string {
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		return last
+	}
+	return r.URL.Query().Get("after")
+}
+
+func (s *Server) newFeed(r *http.Request) (*feed, error) {
+	q := r.URL.Query()
+	f := &feed{s: s, known: map[core.SessionID]*feedSession{}}
+	filter, err := s.filterOf(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	f.mine = callerOf(r.Context())
+	asked := filter
+	asked.Within = ""
+	if !reflect.ValueOf(asked).IsZero() {
+		f.filter = &filter
+	}
+	names := q["session"]
+	if len(names) == 0 {
+		return f, nil
+	}
+	if f.filter != nil {
+		return nil, fmt.Errorf("name sessions, or say which you want, not both: %w", core.ErrInvalid)
+	}
+	if len(names) > feedSessions {
+		return nil, fmt.Errorf("%d sessions, %d may be followed at once; follow all, or those of a filter: %w", len(names), feedSessions, core.ErrInvalid)
+	}
+	f.only = map[core.SessionID]bool{}
+	for _, name := range names {
+		id, err := core.ParseSessionID(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.mine.reaches(id); err != nil {
+			return nil, err
+		}
+		f.only[id] = true
+	}
+	return f, nil
+}
+
+// shards are those that the feed's sessions are in.
+func (f *feed) shards() []bool {
+	in := make([]bool, f.s.cfg.Log.Shards())
+	for i := range in {
+		in[i] = f.only == nil
+	}
+	for id := range f.only {
+		in[f.s.cfg.Log.Shard(id)] = true
+	}
+	return in
+}
+
+// run sends what is stored, shard by shard as it comes. The error is never nil.
+func (f *feed) run(ctx context.Context) error {
+	type stored struct {
+		shard int
+		ch    stream.Change
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	coming := make(chan stored)
+	for shard, p := range f.places {
+		if p == nil {
+			continue
+		}
+		g.Go(func() error {
+			for ch, err := range f.s.cfg.Log.Watch(ctx, shard, p.pos) {
+				if err != nil {
+					return err
+				}
+				select {
+				case coming <- stored{shard, ch}:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	places := f.places
+	f.places = append([]*place(nil), places...) // those above go on from where they began
+	g.Go(func() error {
+		for {
+			select {
+			case s := <-coming:
+				f.places[s.shard] = &place{s.ch.Pos, s.ch.Chain}
+				if err := f.take(ctx, s.ch); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// take sends a record, if it is of a session that the follower wants.
+func (f *feed) take(ctx context.Context, ch stream.Change) error {
+	wants, err := f.wants(ctx, ch)
+	if err != nil {
+		return err
+	}
+	if wants {
+		f.passed = 0
+		return f.send(ctx, ch)
+	}
+	if known := f.known[ch.Session]; known != nil { // what is not sent now is not sent later
+		known.pos, known.cursor = 0, core.Cursor{}
+	}
+	if f.passed++; f.passed < feedPassed {
+		return nil
+	}
+	f.passed = 0
+	if f.tellPlace() != nil {
+		return errBroken
+	}
+	return nil
+}
+
+func (f *feed) tellPlace() error { return f.out.write("id: " + f.places.String() + "\n\n") }
+
+func (f *feed) session(id core.SessionID) *feedSession {
+	known := f.known[id]
+	if known == nil {
+		if len(f.known) >= feedKnown {
+			clear(f.known)
+		}
+		known = &feedSession{}
+		f.known[id] = known
+	}
+	return known
+}
+
+// wants reports whether the follower wants the session of a record.
+func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
+	if ch.Session == "" || !f.mine.Reaches(string(ch.Session)) {
+		return false, nil
+	}
+	if f.only != nil {
+		return f.only[ch.Session], nil
+	}
+	if f.filter == nil {
+		return true, nil
+	}
+	if !strings.HasPrefix(string(ch.Session), f.filter.Prefix) {
+		return false, nil
+	}
+	known := f.session(ch.Session)
+	if time.Since(known.decided) < feedDecided {
+		return known.wanted, nil
+	}
+	f.s.catchUp(ctx) // the row is to have this record in it
+	one := *f.filter
+	one.Prefix, one.Limit = string(ch.Session), 100
+	page, err := f.s.cfg.Directory.List(ctx, one)
+	if err != nil {
+		return false, err
+	}
+	known.wanted, known.decided = false, time.Now()
+	for i := range page.Rows {
+		known.wanted = known.wanted || page.Rows[i].ID == ch.Session
+	}
+	return known.wanted, nil
+}
+
+// send sends the session's records up to one, from the last that was sent.
+func (f *feed) send(ctx context.Context, ch stream.Change) error {
+	known := f.session(ch.Session)
+	for known.pos < ch.Pos {
+		err := f.sendUpTo(ctx, known, ch)
+		if err == nil && known.pos < ch.Pos { // the copy that was read lags, or the record is gone by now
+			_, err = f.s.cfg.Log.ChainAt(ctx, f.s.cfg.Log.Shard(ch.Session), ch.Pos)
+			if err == nil {
+				err = retry.Wait(ctx, 10*time.Millisecond)
+			}
+		}
+		if errors.Is(err, core.ErrLost) || errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt) {
+			delete(f.known, ch.Session)
+			return f.lost(ch.Session, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *feed) sendUpTo(ctx context.Context, known *feedSession, ch stream.Change) error {
+	from := known.pos
+	if from == 0 {
+		from = ch.Pos - 1
+	}
+	log := f.s.cfg.Log
+	for rec, err := range engine.ChainedLazily(ctx, log, ch.Session, known.pos, known.cursor, log.Scan(ctx, ch.Session, from, ch.Pos)) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.s.sendEvent(ctx, f.out, rec, named{ch.Session, f.places.String()}); err != nil {
+			return err
+		}
+		known.pos, known.cursor = rec.Pos, core.CursorOf(rec.Seq, rec.Chain)
+	}
+	return nil
+}
+
+// lost tells that of one session not all could be sent.
+func (f *feed) lost(id core.SessionID, err error) error {
+	data, err := marshal(api.FeedLoss{Session: id, Problem: detailOf(err)})
+	if err != nil {
+		return err
+	}
+	if f.out.write(fmt.Sprintf("id: %s\nevent: lost\ndata: %s\n\n", f.places, data)) != nil {
+		return errBroken
+	}
+	return nil
+}

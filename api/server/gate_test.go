@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate("things", 10, 5*time.Second)
+		first, err := g.take(t.Context(), 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := g.take(t.Context(), 5); !errors.Is(err, core.ErrUnavailable) || time.Since(began) != 5*time.Second {
+			t.Errorf("more than there is room for, after %v: %v", time.Since(began), err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			second, err := g.take(t.Context(), 1000) // all there is
+			if err != nil {
+				t.Errorf("room came in time: %v", err)
+				return
+			}
+			second()
+		})
+		time.Sleep(time.Second)
+		first()
+		wg.Wait()
+		if b := g.bound(); b != (api.Bound{Used: 0, Limit: 10, Refused: 1}) {
+			t.Errorf("in the end: %+v", b)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		all, _ := g.take(t.Context(), 10)
+		if _, err := g.take(ended, 1); !errors.Is(err, core.ErrUnavailable) {
+			t.Errorf("a caller that has gone: %v", err)
+		}
+		all()
+	})
+}

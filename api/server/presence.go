@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/stream"
+)
+
+var errNoPresence = fmt.Errorf("this node keeps no presence: %w", core.ErrNotFound)
+
+func (s *Server) presence(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.Presence == nil {
+		return errNoPresence
+	}
+	list, err := s.cfg.Presence.List(r.Context())
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []stream.Present{}
+	}
+	return answer(w, http.StatusOK, api.PresenceList{Present: list})
+}
+
+func (s *Server) beat(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.Presence == nil {
+		return errNoPresence
+	}
+	var p session.Presence
+	if err := readJSON(r, &p); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if p.ID != "" && p.ID != id {
+		return fmt.Errorf("the body is about process %.64q, the path about %.64q: %w", p.ID, id, core.ErrInvalid)
+	}
+	p.ID = id
+	if err := s.cfg.Presence.Beat(r.Context(), p); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.Presence == nil {
+		return errNoPresence
+	}
+	if err := s.cfg.Presence.Leave(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// present is who is present, and whether that can be told.
+func (s *Server) present(ctx context.Context) (list []stream.Present, told bool) {
+	if s.cfg.Presence == nil {
+		return nil, true
+	}
+	list, err := s.cfg.Presence.List(ctx)
+	if err != nil {
+		s.cfg.Logger.Debug("presence cannot be told", "err", err)
+	}
+	return list, err == nil
+}
+
+// A heldError is a *core.FencedError that also says whether the holder seems to
+// be there.
+type heldError struct {
+	*core.FencedError
+	life stream.Life
+}
+
+func (e *heldError) Error() string { return e.FencedError.Error() + "; " + e.life.String() }
+
+func (e *heldError) Unwrap() error { return e.FencedError }
+
+// withLife adds to err, where it names a holder, whether that one is there.
+func (s *Server) withLife(ctx context.Context, err error) error {
+	e, ok := errors.AsType[*core.FencedError](err)
+	if !ok || e.Holder == nil {
+		return err
+	}
+	list, told := s.present(ctx)
+	if !told {
+		return err
+	}
+	return &heldError{e, stream.LifeOf(list, e.Session, e.Head, e.Holder, time.Now())}
+}

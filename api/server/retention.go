@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// applyTime bounds the doing of a plan. What is not done by then is said; the
+// same plan again does the rest.
+const applyTime = time.Hour
+
+func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
+	var p api.Policy
+	if err := readJSON(r, &p); err != nil {
+		return err
+	}
+	if s.cfg.Remover == nil {
+		return errNoRemover
+	}
+	plan, err := s.cfg.Remover.Plan(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, plan)
+}
+
+func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var q api.ApplyRequest
+	if err := json.Unmarshal(body, &q); err != nil {
+		return fmt.Errorf("the body is no plan: %v: %w", err, core.ErrInvalid)
+	}
+	if err := withReason(q.Notice); err != nil {
+		return err
+	}
+	if s.cfg.Remover == nil {
+		return errNoRemover
+	}
+	if err := q.Plan.Check(s.cfg.Log.Name()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(applyTime))
+	defer cancel()
+	out, err := s.applyNow(ctx, q)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// applyNow does what a plan says, with an audit record that has its policy.
+func (s *Server) applyNow(ctx context.Context, q api.ApplyRequest) (*api.Applied, error) {
+	out := &api.Applied{Plan: q.Plan.ID, Outcomes: []api.PlanOutcome{}}
+	policy, err := json.Marshal(q.Plan.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.audited(ctx, act{"retention", "", q.Notice}, func(ctx context.Context) (string, error) {
+		s.sayErased(ctx, q)
+		for _, it := range q.Plan.Items {
+			o := api.PlanOutcome{Item: it, Done: true}
+			if err := s.applyItem(ctx, q, it); err != nil {
+				o.Done, o.Left = false, err.Error()
+			} else {
+				out.Done++
+			}
+			out.Outcomes = append(out.Outcomes, o)
+		}
+		return fmt.Sprintf("plan %s: %d of %d sessions; policy %s", q.Plan.ID, out.Done, len(q.Plan.Items), policy), nil
+	})
+}
+
+func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it removal.Item) error {
+	n := noticeOf(q, it)
+	if it.Do == removal.ToTrash {
+		return s.noted(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
+			return s.cfg.Remover.Trash(ctx, it, coreNotice(n))
+		})
+	}
+	if it.Do != removal.ToErase {
+		return fmt.Errorf("it says to do %q: %w", it.Do, core.ErrInvalid)
+	}
+	if err := s.cfg.Remover.Unchanged(ctx, it); err != nil && !errors.Is(err, core.ErrDeleted) { // half erased
+		return err
+	}
+	_, err := s.eraseNow(ctx, it.Session, api.EraseRequest{Notice: n})
+	return err
+}
+
+func noticeOf(q api.ApplyRequest, it removal.Item) api.Notice {
+	n := q.Notice
+	n.Why = fmt.Sprintf("%s (plan %s, %s)", n.Why, q.Plan.ID, it.Why)
+	return n
+}
+
+// sayErased says of all sessions that are to be erased that they are, where the
+// brokers have to flush that before anything of them goes: so it is waited for
+// once, and not for each. What it cannot say, applyItem tells.
+func (s *Server) sayErased(ctx context.Context, q api.ApplyRequest) {
+	if s.cfg.Sessions.FlushEvery() == 0 {
+		return
+	}
+	for _, it := range q.Plan.Items {
+		if it.Do != removal.ToErase || s.cfg.Remover.Unchanged(ctx, it) != nil {
+			continue
+		}
+		n := noticeOf(q, it)
+		a := act{"erase", it.Session, n}
+		if s.record(ctx, a, stream.AuditBegun, "") != nil {
+			return
+		}
+		if _, err := s.cfg.Remover.Say(ctx, it.Session, coreNotice(n), removal.How{}); err != nil {
+			s.noteEnd(ctx, a, "", err)
+		}
+	}
+}
+
+// EmptyTrash erases the sessions whose time in the trash is over, on behalf of
+// the node itself, and returns how many there were.
+func (s *Server) EmptyTrash(ctx context.Context) (int, error) {
+	plan, err := s.cfg.Remover.Plan(ctx, api.Policy{EraseTrash: true})
+	if err != nil || len(plan.Items) == 0 {
+		return 0, err
+	}
+	out, err := s.applyNow(ctx, api.ApplyRequest{Plan: *plan, Notice: api.Notice{By: "sessnode", Host: s.cfg.Node, Why: "trash.erase is set"}})
+	if err != nil {
+		return 0, err
+	}
+	return out.Done, nil
+}

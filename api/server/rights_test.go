@@ -1,0 +1,258 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/api/server"
+)
+
+var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden and testdata/prefix.golden anew")
+
+// withTokens has a node that asks for tokens.
+func withTokens(c *server.Config) { c.Token = "the-bootstrap-token" }
+
+// create makes a token that the node knows of.
+func (n *node) create(t *testing.T, q api.TokenRequest) api.MadeToken {
+	t.Helper()
+	m, err := n.CreateToken(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.awaitStatus(t, m.Bearer, http.StatusOK)
+	return m
+}
+
+// awaitStatus waits until the node answers bearer with that status.
+func (n *node) awaitStatus(t *testing.T, bearer string, want int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		res, body := n.request(t, "GET", "/v1/whoami", "", "Authorization", "Bearer "+bearer)
+		if res.StatusCode == want {
+			return
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("whoami still answers %d %s, want %d", res.StatusCode, body, want)
+		}
+	}
+}
+
+// TestEveryCallAsksForItsScope tries every call with every kind of token. The
+// answers are 401 (who are you), 403 (you may not), and "in" for everything that
+// the handler says itself. They are in testdata/rights.golden, to be looked at
+// when they change.
+func TestEveryCallAsksForItsScope(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, withTokens)
+	for _, id := range []string{"ours-000001", "other-000001"} {
+		if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until := time.Now().Add(time.Hour)
+	revoked := n.create(t, api.TokenRequest{Name: "revoked", Scope: access.Admin})
+	if _, err := n.RevokeToken(t.Context(), revoked.ID, api.Notice{By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	n.awaitStatus(t, revoked.Bearer, http.StatusUnauthorized)
+	kinds := []struct{ name, header string }{
+		{"nobody", ""},
+		{"basic", "Basic dGhlLWJvb3RzdHJhcC10b2tlbjo="},
+		{"wrong", "Bearer the-bootstrap-tokem"},
+		{"revoked", "Bearer " + revoked.Bearer},
+		{"read", "Bearer " + n.create(t, api.TokenRequest{Name: "r", Scope: access.Read, Expires: until}).Bearer},
+		{"write", "Bearer " + n.create(t, api.TokenRequest{Name: "w", Scope: access.Write, Expires: until}).Bearer},
+		{"admin", "Bearer " + n.create(t, api.TokenRequest{Name: "a", Scope: access.Admin, Expires: until}).Bearer},
+		{"first", "Bearer the-bootstrap-token"},
+		{"ours/read", "Bearer " + n.create(t, api.TokenRequest{Name: "or", Scope: access.Read, Prefix: "ours-"}).Bearer},
+		{"ours/write", "Bearer " + n.create(t, api.TokenRequest{Name: "ow", Scope: access.Write, Prefix: "ours-"}).Bearer},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-48s", "CALL")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, " %-10s", k.name)
+	}
+	b.WriteString("\n")
+	for _, pattern := range server.RoutePatterns() {
+		for _, session := range []string{"ours-000001", "other-000001"} {
+			method, path, _ := strings.Cut(pattern, " ")
+			if session != "ours-000001" && !strings.Contains(path, "/sessions/{id}") {
+				continue
+			}
+			path = strings.NewReplacer("{id}", session, "{entry}", "e", "{head}", "h", "{name}", "n", "{shard}", "0", "{token}", "aaaaaaaaaaaa", "{upload}", strings.Repeat("0", 32),
+				"{digest}", "sha256:"+strings.Repeat("0", 64)).Replace(path)
+			fmt.Fprintf(&b, "%-48s", method+" "+strings.Replace(path, "sha256:"+strings.Repeat("0", 64), "{digest}", 1))
+			for _, k := range kinds {
+				fmt.Fprintf(&b, " %-10s", n.attempt(t, method, path, k.header))
+			}
+			b.WriteString("\n")
+		}
+	}
+	golden(t, "testdata/rights.golden", trimmed(b.String()))
+}
+
+// attempt tells what becomes of a request that no handler can do anything with.
+func (n *node) attempt(t *testing.T, method, path, header string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, n.Base+path, strings.NewReader("no JSON"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != "" {
+		req.Header.Set("Authorization", header)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	_ = res.Body.Close() // also of what never ends
+	switch res.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprint(res.StatusCode)
+	}
+	return "in"
+}
+
+func trimmed(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	want, err := os.ReadFile(path)
+	if *updateRights {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err != nil || !bytes.Equal(want, []byte(got)) {
+		t.Errorf("%s is another (%v); look at it and write it with: go test ./api/server -run TestEveryCall -args -update-rights\n%s", path, err, got)
+	}
+}
+
+func TestEveryCallHasItsRowInTheTableOfRights(t *testing.T) {
+	t.Parallel()
+	// The figures are served by whoever keeps them, where somebody does.
+	calls, rows := append(server.RoutePatterns(), "GET /metrics"), server.RightPatterns()
+	for _, c := range calls {
+		if !slices.Contains(rows, c) {
+			t.Errorf("%s has no row in rights.go: it is for admins alone", c)
+		}
+	}
+	for _, r := range rows {
+		if !slices.Contains(calls, r) {
+			t.Errorf("rights.go has a row for %s, which is no call", r)
+		}
+	}
+}
+
+// TestATokenForSomeSessionsSeesNoOthers tries what carries a session's name
+// elsewhere than in the path.
+func TestATokenForSomeSessionsSeesNoOthers(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, withTokens)
+	for _, id := range []string{"ours-000001", "other-000001"} {
+		if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Append(t.Context(), id, []byte(message("a1b2c3d4", "", "a needle in "+id)), client.AppendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bearer := n.create(t, api.TokenRequest{Name: "ours", Scope: access.Write, Prefix: "ours-"}).Bearer
+	whole := func(id string) string {
+		return `{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n"
+	}
+	const jsonType, lineType = "application/json", "application/x-ndjson"
+	attempts := []struct{ what, method, path, kind, body string }{
+		{"make one of ours", "POST", "/v1/sessions", jsonType, `{"id":"ours-000002"}`},
+		{"make another", "POST", "/v1/sessions", jsonType, `{"id":"other-000002"}`},
+		{"make one that exists", "POST", "/v1/sessions", jsonType, `{"id":"other-000001"}`},
+		{"make one without an id", "POST", "/v1/sessions", jsonType, `{}`},
+		{"make one of ours from another", "POST", "/v1/sessions", jsonType, `{"id":"ours-000003","parents":[{"session":"other-000001"}]}`},
+		{"make a whole one of ours", "POST", "/v1/sessions", lineType, whole("ours-000004")},
+		{"make a whole other one", "POST", "/v1/sessions", lineType, whole("other-000004")},
+		{"import one of ours", "POST", "/v1/import", lineType, whole("ours-000005")},
+		{"import another", "POST", "/v1/import", lineType, whole("other-000005")},
+		{"import into another", "POST", "/v1/import", lineType, whole("other-000001")},
+		{"fork ours as ours", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"id":"ours-000006","whole":true}`},
+		{"fork ours as another", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"id":"other-000006","whole":true}`},
+		{"fork ours without an id", "POST", "/v1/sessions/ours-000001/fork", jsonType, `{"whole":true}`},
+		{"fork another as ours", "POST", "/v1/sessions/other-000001/fork", jsonType, `{"id":"ours-000007","whole":true}`},
+		{"merge another into ours", "POST", "/v1/sessions/ours-000001/merge", jsonType, `{"with":"other-000001","id":"ours-000008"}`},
+		{"merge ours without an id", "POST", "/v1/sessions/ours-000001/merge", jsonType, `{"with":"ours-000001"}`},
+		{"list", "GET", "/v1/sessions", "", ""},
+		{"list by the other's id", "GET", "/v1/sessions?prefix=other", "", ""},
+		{"list behind the other", "GET", "/v1/sessions?after=other-000001", "", ""},
+		{"list the trash", "GET", "/v1/sessions?deleted=true", "", ""},
+		{"search", "GET", "/v1/search?q=needle", "", ""},
+		{"search in ours", "GET", "/v1/search?q=needle&session=ours-000001", "", ""},
+		{"search in the other", "GET", "/v1/search?q=needle&session=other-000001", "", ""},
+		{"prompts of all", "GET", "/v1/prompts?q=needle", "", ""},
+		{"prompts of ours", "GET", "/v1/prompts?q=needle&session=ours-000001", "", ""},
+		{"prompts of the other", "GET", "/v1/prompts?q=needle&session=other-000001", "", ""},
+		{"a session's path that is escaped", "GET", "/v1/sessions/%6fther-000001", "", ""},
+	}
+	var b strings.Builder
+	for _, a := range attempts {
+		res, body := n.request(t, a.method, a.path, a.body, "Authorization", "Bearer "+bearer, "Content-Type", a.kind)
+		tells := ""
+		if res.StatusCode < 300 && strings.Contains(body, "other-") {
+			t.Errorf("%s: the answer tells of the other: %s", a.what, body)
+		}
+		if n := strings.Count(body, "ours-00000"); a.method == "GET" && n > 0 && res.StatusCode < 300 {
+			tells = " ours"
+		}
+		fmt.Fprintf(&b, "%-34s %d%s\n", a.what, res.StatusCode, tells)
+	}
+	golden(t, "testdata/prefix.golden", b.String())
+}
+
+func TestChangesOfOtherSessionsAreNotTold(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, withTokens)
+	c := &client.Client{Base: n.Base, Token: n.create(t, api.TokenRequest{Name: "ours", Scope: access.Read, Prefix: "ours-"}).Bearer}
+	list, err := c.List(t.Context(), client.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"other-000001", "ours-000001", "other-000002", "ours-000002"} {
+		if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := map[string]bool{}
+	err = c.Changes(t.Context(), client.ListOptions{}, list.Mark, func(ch api.RowChange) error {
+		told[string(ch.ID)] = true
+		if told["ours-000001"] && told["ours-000002"] {
+			return errEnough
+		}
+		return nil
+	})
+	if got := slices.Sorted(maps.Keys(told)); err != errEnough || len(got) != 2 {
+		t.Errorf("told of %v, %v", got, err)
+	}
+}

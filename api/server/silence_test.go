@@ -1,0 +1,31 @@
+package server_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// When all brokers have just started, they have forgotten who is there: every
+// session that is held would be called interrupted.
+func TestNoSessionIsCalledInterruptedBeforeItsWriterHadTimeToSayThatItIsThere(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, present(t))
+	id := n.newSession(t)
+	if _, err := n.Claim(t.Context(), id, api.ClaimRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := n.List(t.Context(), client.ListOptions{State: materializer.StateInterrupted})
+	if !errors.Is(err, core.ErrUnavailable) || !strings.Contains(err.Error(), "not known yet") {
+		t.Errorf("it is not said that this is not known yet: %v", err)
+	}
+	page, err := n.List(t.Context(), client.ListOptions{State: materializer.StateHeld})
+	if err != nil || len(page.Sessions) != 1 {
+		t.Errorf("other listings are answered: %+v, %v", page, err)
+	}
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// readyWait is how long a readiness check may take.
+const readyWait = 3 * time.Second
+
+// store says why blobs and snapshots cannot be reached now, or nil. The node is
+// ready without them.
+func (s *Server) store(ctx context.Context) error {
+	if s.cfg.Store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	return s.cfg.Store(ctx)
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
+	st := api.Status{
+		Node:     s.cfg.Node,
+		Version:  s.cfg.Version,
+		Log:      s.cfg.Log.Name(),
+		Healthy:  true,
+		Summary:  "all is well",
+		Uptime:   time.Since(s.started).Round(time.Millisecond).Seconds(),
+		Sessions: s.cfg.Directory.Len(),
+		Blobs:    s.cfg.BlobsAt,
+		Shards:   []api.ShardStatus{},
+		Bounds:   s.bounds(),
+		Losses:   s.cfg.Sessions.Losses(),
+	}
+	if why := lossesText(st.Losses); why != "" {
+		st.Summary = why
+	}
+	if err := s.ready(r.Context()); err != nil {
+		st.Healthy, st.Summary = false, "not ready: "+err.Error()
+	}
+	if err := s.store(r.Context()); err != nil {
+		st.Healthy = false
+		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
+	}
+	st.BlobCache = api.BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Stats()}
+	st.BlobPuts = s.cfg.Blobs.Puts()
+	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
+	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them
+	defer cancel()
+	work := s.cfg.Materializer.Shards()
+	for i := range s.cfg.Log.Shards() {
+		sh, err := s.cfg.Log.State(ctx, i)
+		if err != nil {
+			st.Healthy, st.Summary = false, err.Error()
+			continue
+		}
+		if why, refuses := fullness(sh); why != "" && st.Healthy {
+			st.Healthy, st.Summary = !refuses, why
+		}
+		if why := inTheWay(work[i]); why != "" && st.Summary == "all is well" {
+			st.Summary = why
+		}
+		st.Shards = append(st.Shards, api.ShardStatus{
+			Limit: sh.Limit, Full: sh.Full,
+			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: sh.Behind(s.cfg.Materializer.Past(i)),
+			Work: work[i],
+		})
+	}
+	return answer(w, http.StatusOK, st)
+}
+
+// lossesText says what was found lost, "" for nothing.
+func lossesText(l api.Losses) string {
+	switch {
+	case l.Redone+l.Rescued > 0:
+		return "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
+	case l.Lent > 0:
+		return "a server's copy of the log lacks records that others have; see: sessctl verify --all. Look after its disk"
+	}
+	return ""
+}
+
+// fullness says that a shard is nearly full, and whether it refuses entries.
+func fullness(sh stream.ShardState) (why string, refuses bool) {
+	switch {
+	case sh.Broken != "":
+		return fmt.Sprintf("%s cannot be written: %s", sh.Stream, sh.Broken), true
+	case sh.Full >= stream.AppendsFull:
+		return fmt.Sprintf("%s is %.0f %% full and refuses new entries; give it more room", sh.Stream, 100*sh.Full), true
+	case sh.Full >= stream.WarnFull:
+		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendsFull), false
+	}
+	return "", false
+}
+
+// bounds are what this node can have in hand at once.
+func (s *Server) bounds() map[string]api.Bound {
+	all := s.gates.bounds()
+	w := s.cfg.Sessions.Waiting()
+	all["appends"] = api.Bound{Used: w.Appends, Limit: w.MaxAppends, Refused: w.Refused}
+	all["appendBytes"] = api.Bound{Used: w.Bytes, Limit: w.MaxBytes}
+	loads, maxLoads := s.cfg.Cache.Loads()
+	all["loads"] = api.Bound{Used: int64(loads), Limit: int64(maxLoads)}
+	writing, maxWriting := s.cfg.Materializer.Writing()
+	all["snapshots"] = api.Bound{Used: int64(writing), Limit: int64(maxWriting)}
+	return all
+}

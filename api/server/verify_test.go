@@ -1,0 +1,65 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+)
+
+func TestRepairMendsWhatAnotherCopyCanMend(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	pixels := []byte(strings.Repeat("pixels", 300))
+	image := base64.StdEncoding.EncodeToString(pixels)
+	n.importText(t, file(header, `{"type":"message","id":"b","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"image","data":"`+image+`"}]}}`))
+	snap, err := n.Checkpoint(t.Context(), "session-one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := n.Export(t.Context(), "session-one", false) // from now on the node remembers the image
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.bucket.Put(t.Context(), snap.Object, strings.NewReader("rubbish"), 7); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.bucket.Delete(t.Context(), blobstore.RefOf(pixels).Key()); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := n.Repair(t.Context(), "session-one")
+	if err != nil || len(rep.Problems) != 0 || len(rep.Mended) != 2 {
+		t.Errorf("repair says %+v, %v", rep, err)
+	}
+	if rep, err = n.Verify(t.Context(), "session-one"); err != nil || len(rep.Problems) != 0 {
+		t.Errorf("verify says %+v, %v", rep, err)
+	}
+}
+
+func TestVerifyOfTheLogNamesSessionsThatNoListingHas(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.importText(t, file(header, message("a", "", "one")))
+	subject := fmt.Sprintf("sess.main.%02d.rubbish-1", n.log.Shard("rubbish-1"))
+	if _, err := n.conn.Request(subject, []byte("no record"), time.Minute); err != nil { // answered when it is stored
+		t.Fatal(err)
+	}
+	rep, err := n.VerifyLog(t.Context())
+	slices.Sort(rep.Sessions)
+	if err != nil || !slices.Equal(rep.Sessions, []core.SessionID{"rubbish-1", "session-one"}) || len(rep.Problems) != 0 {
+		t.Errorf("the log is %+v, %v", rep, err)
+	}
+	one, err := n.Verify(t.Context(), "rubbish-1")
+	if err != nil || len(one.Problems) != 1 || one.Problems[0].Kind != "record" {
+		t.Errorf("a session that was never one: %+v, %v", one, err)
+	}
+}
