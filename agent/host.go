@@ -24,7 +24,7 @@ type Node interface {
 	File(ctx context.Context, id, head string) (io.ReadCloser, client.Place, error)
 	Entries(ctx context.Context, id string, path bool, v client.View) (io.ReadCloser, error)
 	Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error)
-	PutLargeBlob(ctx context.Context, b client.Large) error
+	PutLargeBlob(ctx context.Context, b []byte) error
 }
 
 // A Host describes the host and its user.

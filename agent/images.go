@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/sesslog/sesslog/agent/follow"
-	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/internal/atomicfile"
@@ -57,9 +56,7 @@ const largeImage = 8 << 20
 
 func sendImage(ctx context.Context, node Node, b []byte) error {
 	if len(b) >= largeImage {
-		if err := node.PutLargeBlob(ctx, client.LargeBytes(b)); !errors.Is(err, client.ErrNoParts) {
-			return err
-		}
+		return node.PutLargeBlob(ctx, b)
 	}
 	return node.PutBlob(ctx, b)
 }

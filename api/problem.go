@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/upload"
 )
 
 // A Detail is an error as it crosses the wire: a problem document of RFC 9457.
@@ -25,6 +24,8 @@ type Detail struct {
 	// writer saw it, and how many records the session got behind those.
 	Since []core.Change `json:"since,omitempty"`
 	More  int           `json:"more,omitempty"`
+	// Missing are the parts that the node does not have, of a body that lists parts.
+	Missing []core.Digest `json:"missing,omitempty"`
 	// Request names the request, as the header X-Request-Id does.
 	Request string `json:"request,omitempty"`
 }
@@ -41,11 +42,7 @@ var Problems = []struct {
 	{ErrUnauthorized, "unauthorized", 401, "No valid token", "Send Authorization: Bearer TOKEN (sessctl: --token or SESS_TOKEN)."},
 	{ErrForbidden, "forbidden", 403, "Not allowed", "Use a token that is allowed to; an admin makes one with: sessctl token create"},
 	{ErrTooMany, "too-many", 429, "Too many requests", "Wait as long as Retry-After says; then send the same again."},
-	{ErrNoUploads, "no-uploads", 501, "No uploads in parts", "Send the whole at once: POST /v1/import, or PUT /v1/blobs/{digest}."},
-	{upload.ErrGone, "no-upload", 404, "No such upload", "Begin it again with POST /v1/uploads. An upload is on the node that took it, for a day at most."},
-	{upload.ErrNoRoom, "no-room", 507, "No room for another upload", "Send the whole at once, end an upload that is not needed with DELETE, or wait until one expires."},
-	{upload.ErrOffset, "offset", 409, "The upload ends elsewhere", "Ask with HEAD where it ends, and go on from there."},
-	{upload.ErrDigest, "digest", 409, "The bytes are other ones", "Begin the upload again, after a look at whether the file has changed."},
+	{ErrMissingParts, "missing-parts", 409, "Parts of the content are missing", "Store those that missing names with PUT /v1/blobs/{digest}, then repeat the request."},
 	{core.ErrUncertain, "uncertain", 503, "The answer was lost", "Send the same request again, with the same ids or Idempotency-Key: it is stored once."},
 	{core.ErrFenced, "fenced", 409, "Another writer holds the head", "Stop writing to this head; claim it with takeOver, or append to a head of your own."},
 	{core.ErrConflict, "conflict", 409, "The log holds something else there", "Read the session and decide anew."},

@@ -39,9 +39,6 @@ func Check(c Config) error {
 	if c.Limits.Line < 64<<10 || c.Limits.Line > c.Limits.Body {
 		bad("limits.line", "%s; use 64KiB to limits.body", c.Limits.Line)
 	}
-	if c.Limits.Uploads != 0 && c.Limits.Uploads < 2*c.Limits.Body {
-		bad("limits.uploads", "%s; use twice limits.body or more, or 0 for none", c.Limits.Uploads)
-	}
 	if c.Snapshots.Cache < 1<<20 {
 		bad("snapshots.cache", "%s; use 1MiB or more", c.Snapshots.Cache)
 	}

@@ -111,8 +111,6 @@ type Watch struct {
 type Limits struct {
 	Body Size `yaml:"body" doc:"bytes of one request, and so of one imported file"`
 	Line Size `yaml:"line" doc:"bytes of one entry line"`
-
-	Uploads Size `yaml:"uploads" doc:"disk for files that come in parts, below data, until they are whole and for a day at most; half of it for one caller; 0: they come whole alone"`
 }
 
 // Logging is what the node says of itself.
@@ -133,7 +131,7 @@ func Default(data, host string) Config {
 		Blobs:     Blobs{Store: "fs", Cache: 64 << 20, Disk: 1 << 30, Grace: Duration(24 * time.Hour), S3: S3{PathStyle: true}},
 		Snapshots: Snapshots{Cache: 512 << 20, MinTail: 256 << 10, Idle: Duration(30 * time.Second), Grace: Duration(time.Hour)},
 		Trash:     Trash{Window: Duration(30 * 24 * time.Hour)},
-		Limits:    Limits{Body: 256 << 20, Line: 64 << 20, Uploads: 1 << 30},
+		Limits:    Limits{Body: 256 << 20, Line: 64 << 20},
 		Logging:   Logging{Level: "info", Format: "text"},
 	}
 }

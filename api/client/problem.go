@@ -42,7 +42,10 @@ func (e *Error) Unwrap() error {
 
 // readProblem makes an error of an answer that is none of success.
 func readProblem(r *http.Response) error {
-	b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	b, broken := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if broken != nil && r.StatusCode < 500 { // nothing was stored; why is unknown
+		return fmt.Errorf("the answer %s broke off: %w: %w", r.Status, broken, core.ErrUnavailable)
+	}
 	var d api.Detail
 	if json.Unmarshal(b, &d) == nil && d.Code != "" {
 		return &Error{Detail: d}

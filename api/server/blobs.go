@@ -55,7 +55,7 @@ func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	body, release, err = s.readBody(w, r)
+	body, release, err = s.readContent(w, r)
 	if err != nil {
 		return nil, nil, err
 	}

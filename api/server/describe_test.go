@@ -131,11 +131,7 @@ var (
 	}
 )
 
-// Of uploads, which speak tus.
 var (
-	tusResumable = must(text(api.HeaderTus, "1.0.0."))
-	upToNow      = []string{api.HeaderTus, api.HeaderUploadOffset, api.HeaderUploadExpires}
-
 	importQuery = []param{
 		text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
 		text("parent", "The session in the log that a new one is from, where more is known than its header says."),
@@ -157,6 +153,7 @@ var (
 	fileBytes  = media{ndjson, "The agent's file, byte for byte.", nil, nil}
 	blobBytes  = media{octets, "The bytes. They are checked on the way: an answer that does not break off is whole.", nil, nil}
 	written    = media{octets, "Bytes.", nil, nil}
+	partList   = media{api.PartsType, "A Parts: the digests of the content's parts, which are blobs.", api.Parts{}, nil}
 	plainText  = media{"text/plain", "A word, or a sentence.", nil, nil}
 )
 
@@ -215,7 +212,7 @@ var calls = map[string]call{
 		}, filter, order),
 	},
 	"POST /v1/import": {
-		tag: "sessions", id: "import", sum: "Bring in a session file", in: fileBytes, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
+		tag: "sessions", id: "import", sum: "Bring in a session file, or its parts", in: []any{fileBytes, partList}, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
 		query: importQuery,
 	},
 	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},
@@ -339,28 +336,11 @@ var calls = map[string]call{
 		query: []param{text("after", "A digest: begin behind it."), upTo("limit", "How many.", 10000, 1000)},
 	},
 	"GET /v1/blobs/{digest}":         {tagged: true, tag: "blobs", id: "blob", sum: "The bytes of a blob", out: blobBytes, back: []string{"Content-Length"}},
-	"PUT /v1/blobs/{digest}":         {tag: "blobs", id: "putBlob", sum: "Store bytes under their digest", in: written},
+	"PUT /v1/blobs/{digest}":         {tag: "blobs", id: "putBlob", sum: "Store bytes, or those of parts, under their digest", in: []any{written, partList}},
 	"GET /v1/blobs/{digest}/info":    {tag: "blobs", id: "blobInfo", sum: "What is known of a blob", out: api.BlobStat{}},
 	"GET /v1/blobs/{digest}/verify":  {tag: "blobs", id: "verifyBlob", sum: "Read a blob from where it is stored", out: api.BlobReport{}},
 	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Write a blob again that is not sound, if its bytes are at hand", out: api.BlobReport{}},
 	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Look for blobs that no session names", in: api.GCRequest{}, out: api.GCReport{}},
-
-	"OPTIONS /v1/uploads": {tag: "uploads", id: "uploading", sum: "What the node takes in parts, as tus 1.0.0 has it", back: []string{api.HeaderTus, "Tus-Version", "Tus-Extension", "Tus-Max-Size"}},
-	"POST /v1/uploads": {
-		tag: "uploads", id: "beginUpload", sum: "Begin an upload, or find the one of the same bytes that the caller began before", status: 201,
-		header: []param{tusResumable, must(text(api.HeaderUploadLength, "How many bytes the whole has.")), must(text(api.HeaderUploadMetadata, "sha256 and a blank and, in base64, the 64 hexadecimal digits of the whole's SHA-256. Other keys are left alone."))},
-		back:   slices.Concat(upToNow, []string{"Location"}),
-	},
-	"HEAD /v1/uploads/{upload}": {tag: "uploads", id: "uploadState", sum: "How far an upload is", status: 200, header: []param{tusResumable}, back: slices.Concat(upToNow, []string{api.HeaderUploadLength, "Cache-Control"})},
-	"PATCH /v1/uploads/{upload}": {
-		tag: "uploads", id: "uploadPart", sum: "Send the next bytes of an upload", in: media{"application/offset+octet-stream", "Bytes.", nil, nil}, back: upToNow,
-		header: []param{tusResumable, must(text(api.HeaderUploadOffset, "Where these bytes begin: where the upload ends."))},
-	},
-	"DELETE /v1/uploads/{upload}": {tag: "uploads", id: "dropUpload", sum: "End an upload", header: []param{tusResumable}, back: []string{api.HeaderTus}},
-	"POST /v1/uploads/{upload}/import": {
-		tag: "uploads", id: "importUpload", sum: "Bring in the session file that was uploaded", out: api.Imported{}, header: []param{asWriter}, query: importQuery,
-	},
-	"POST /v1/uploads/{upload}/blob": {tag: "uploads", id: "uploadedBlob", sum: "Store what was uploaded as a blob"},
 
 	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "Where all sessions of a shard end", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {
@@ -383,13 +363,12 @@ var inPath = map[string]param{
 	"name":   {"name", "The claim's writer, or the end of a snapshot's key.", object{"type": "string"}, true},
 	"digest": {"digest", "The SHA-256 of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
 	"shard":  {"shard", "The number of a shard, from 0.", object{"type": "integer", "minimum": 0}, true},
-	"upload": {"upload", "The upload's id, as Location ends.", object{"type": "string", "pattern": "^[0-9a-f]{32}$"}, true},
 	"token":  {"token", "The token's id.", object{"type": "string", "pattern": "^[a-z2-7]{12}$"}, true},
 }
 
 // answerHeaders are what answers say beside their bodies.
 var answerHeaders = map[string]string{
-	"Location":         "The session that was made, or the upload.",
+	"Location":         "The session that was made.",
 	"ETag":             "What the answer is a version of.",
 	"Content-Length":   "Bytes.",
 	api.HeaderCursor:   "The cursor where the session stood.",
@@ -400,14 +379,6 @@ var answerHeaders = map[string]string{
 	api.HeaderSnapshot: "The snapshot's key in the object store.",
 	"Cache-Control":    "no-store.",
 	api.HeaderDryRun:   "true, of a dry run: nothing was stored.",
-
-	api.HeaderTus:           "1.0.0.",
-	"Tus-Version":           "1.0.0.",
-	"Tus-Extension":         "creation,expiration,termination.",
-	"Tus-Max-Size":          "How many bytes an upload of this caller may have.",
-	api.HeaderUploadOffset:  "How many bytes are there.",
-	api.HeaderUploadLength:  "How many bytes the whole has.",
-	api.HeaderUploadExpires: "When the upload goes, used or not.",
 }
 
 var requestName = text(server.HeaderRequest, "A name for the request, of up to 128 letters, digits and ._:-; default one that the node makes.")

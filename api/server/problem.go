@@ -32,6 +32,9 @@ func detailOf(err error) api.Detail {
 	if e, ok := errors.AsType[*core.FencedError](err); ok {
 		d.Head, d.Holder, d.Since, d.More = e.Head, e.Holder, e.Since, e.More
 	}
+	if e, ok := errors.AsType[*missingParts](err); ok {
+		d.Missing = e.digests
+	}
 	if e, ok := errors.AsType[*heldError](err); ok {
 		d.Life = &e.life
 	}

@@ -82,13 +82,6 @@ var rights = map[string]right{
 	"POST /v1/sessions/{id}/delete":              {access.Write, inPath, "delete"}, // to the trash
 	"POST /v1/sessions/{id}/undelete":            {access.Write, inPath, "undelete"},
 	"PUT /v1/blobs/{digest}":                     {access.Write, nowhere, noAct}, // stores what the caller has
-	"OPTIONS /v1/uploads":                        {access.Write, nowhere, noAct},
-	"POST /v1/uploads":                           {access.Write, nowhere, noAct}, // bytes that only the caller sees
-	"HEAD /v1/uploads/{upload}":                  {access.Write, nowhere, noAct},
-	"PATCH /v1/uploads/{upload}":                 {access.Write, nowhere, noAct},
-	"DELETE /v1/uploads/{upload}":                {access.Write, nowhere, noAct},
-	"POST /v1/uploads/{upload}/import":           {access.Write, within, noAct},
-	"POST /v1/uploads/{upload}/blob":             {access.Write, nowhere, noAct}, // as PUT of a blob
 	"PUT /v1/presence/{id}":                      {access.Write, nowhere, noAct}, // a hint about a process
 	"DELETE /v1/presence/{id}":                   {access.Write, nowhere, noAct},
 

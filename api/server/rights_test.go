@@ -95,7 +95,7 @@ func TestEveryCallAsksForItsScope(t *testing.T) {
 			if session != "ours-000001" && !strings.Contains(path, "/sessions/{id}") {
 				continue
 			}
-			path = strings.NewReplacer("{id}", session, "{entry}", "e", "{head}", "h", "{name}", "n", "{shard}", "0", "{token}", "aaaaaaaaaaaa", "{upload}", strings.Repeat("0", 32),
+			path = strings.NewReplacer("{id}", session, "{entry}", "e", "{head}", "h", "{name}", "n", "{shard}", "0", "{token}", "aaaaaaaaaaaa",
 				"{digest}", "sha256:"+strings.Repeat("0", 64)).Replace(path)
 			fmt.Fprintf(&b, "%-48s", method+" "+strings.Replace(path, "sha256:"+strings.Repeat("0", 64), "{digest}", 1))
 			for _, k := range kinds {

@@ -26,7 +26,6 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 	"github.com/sesslog/sesslog/materializer/removal"
 	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/upload"
 )
 
 // Config is what a Server needs to know.
@@ -53,7 +52,6 @@ type Config struct {
 	// to localhost alone.
 	AnyHost bool
 	Tokens  *access.TokenStore // the log's tokens; nil where the node knows none
-	Uploads *upload.Store      // of bodies that come in parts; nil where the node takes none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.
 	NeedCertificate bool
@@ -231,13 +229,6 @@ func (s *Server) routes() map[string]handler {
 		"POST /v1/tokens/{token}/rotate":             s.rotateToken,
 		"DELETE /v1/tokens/{token}":                  s.revokeToken,
 		"GET /v1/whoami":                             s.whoami,
-		"OPTIONS /v1/uploads":                        s.tus(s.uploading),
-		"POST /v1/uploads":                           s.tus(s.beginUpload),
-		"HEAD /v1/uploads/{upload}":                  s.tus(s.uploadState),
-		"PATCH /v1/uploads/{upload}":                 s.tus(s.uploadPart),
-		"DELETE /v1/uploads/{upload}":                s.tus(s.dropUpload),
-		"POST /v1/uploads/{upload}/import":           s.importUpload,
-		"POST /v1/uploads/{upload}/blob":             s.uploadedBlob,
 	}
 }
 

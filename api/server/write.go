@@ -89,7 +89,7 @@ func cursorOf(sess *engine.Session) (c core.Cursor) {
 }
 
 func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
-	raw, release, err := s.readBody(w, r)
+	raw, release, err := s.readContent(w, r)
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,10 @@ interrupted one. --again sends it nevertheless, which restores its images if the
 store has lost them. A file that contradicts the log is refused; the error names
 the first line that differs.
 
-A file of 8 MiB or more is sent in parts. If the connection breaks, or sessctl or
-the node is restarted, the upload continues; the node keeps the received part for
-a day, unless it refuses the file. If the node accepts no connection for some
-seconds and --url names other nodes, the file is sent to the next one from its
-beginning.
+A file of 8 MiB or more is sent in parts. Every node has the parts that another
+has received, so after a broken connection, or a restart of sessctl or a node, only
+the missing parts are sent. sessctl retries for about two minutes with all nodes of
+--url. Unused parts are removed after snapshots.grace.
 
 The file of a session that is in the trash or was erased is not imported. For one
 file that is an error; of several, their number is printed.

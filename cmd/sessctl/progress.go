@@ -91,14 +91,6 @@ func (p *progress) text() string {
 	return text
 }
 
-// note tells people something in a line of its own.
-func (p *progress) note(form string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hide()
-	p.a.notef(form, args...)
-}
-
 // clear takes the bar away, for a line to be printed.
 func (p *progress) clear() {
 	p.mu.Lock()

@@ -3,18 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/core"
 )
 
-// inPartsFrom is how many bytes a file has at least that is sent in parts: less
-// is sent again as quickly as it is asked how far it came.
+// inPartsFrom is the size from which a file is sent in parts. A smaller file is
+// sent again at once if its connection breaks.
 const inPartsFrom = 8 << 20
 
 // An outgoing is a file on its way to a node: its beginning, which may be all of
@@ -29,10 +25,7 @@ type outgoing struct {
 // sendFile imports a file, in parts where it is large.
 func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
 	if f.size >= inPartsFrom {
-		done, err := sendLarge(ctx, node, f, o, bar)
-		if !errors.Is(err, client.ErrNoParts) {
-			return done, err
-		}
+		return sendLarge(ctx, node, f, o, bar)
 	}
 	whole := io.Reader(bytes.NewReader(f.start)) // which can be sent again, to another node
 	if int64(len(f.start)) != f.size {
@@ -44,28 +37,13 @@ func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.Imp
 func sendLarge(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
 	large := client.LargeBytes(f.start)
 	if int64(len(f.start)) != f.size {
-		file, _, err := openFile(f.name) // rest is read once, and may still be asked for
+		file, _, err := openFile(f.name) // the parts are read twice, rest only once
 		if err != nil {
 			return api.Imported{}, err
 		}
 		defer file.Close()
-		if large, err = digested(file, f.size); err != nil {
-			return api.Imported{}, fmt.Errorf("%s: %w", f.name, err)
-		}
+		large = client.Large{Bytes: file, Size: f.size}
 	}
 	large.Sent = bar.sent
-	large.Moved = func(from, to string) {
-		bar.note("the node at %s is gone: %s is sent to %s, from its beginning", from, title(f.name), to)
-	}
 	return node.ImportLarge(ctx, large, o)
-}
-
-// digested is the first size bytes of file, to be sent in parts.
-func digested(file io.ReaderAt, size int64) (client.Large, error) {
-	h := sha256.New()
-	n, err := io.Copy(h, io.NewSectionReader(file, 0, size))
-	if err == nil && n < size {
-		err = fmt.Errorf("it has become shorter while it was read: %w", core.ErrConflict)
-	}
-	return client.Large{Bytes: file, Size: size, SHA256: core.Digest(h.Sum(nil))}, err
 }

@@ -28,7 +28,6 @@ import (
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
-	"github.com/sesslog/sesslog/upload"
 )
 
 // startTimeout is how long a node waits at its start for the streams to have
@@ -64,7 +63,6 @@ type node struct {
 
 	collector *gc.Collector
 	tokens    *access.TokenStore
-	uploads   *upload.Store // nil if the node accepts none
 	server    *server.Server
 
 	closers []func()
@@ -184,9 +182,6 @@ func (n *node) openMaterializer(context.Context) error {
 }
 
 func (n *node) openServer(ctx context.Context) (err error) {
-	if n.uploads, err = openUploads(n.cfg, n.logger); err != nil {
-		return err
-	}
 	n.collector = gc.New(gc.Config{
 		Log: n.log, Sessions: n.sessions, Bucket: n.bucket, Blobs: n.blobs, Node: n.cfg.Node,
 		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
@@ -209,7 +204,7 @@ func (n *node) apiConfig() server.Config {
 	return server.Config{
 		Log: n.log, Sessions: n.sessions, Cache: n.cache, Materializer: n.materializer, Directory: n.directory.index,
 		Snapshots: n.snapshots, Blobs: n.blobs, Presence: n.presence, Audit: n.audit,
-		Doctor: n.doctor(), Collector: n.collector, Remover: n.remover(), Uploads: n.uploads,
+		Doctor: n.doctor(), Collector: n.collector, Remover: n.remover(),
 
 		Token: n.cfg.Token, Tokens: n.tokens, Closed: n.cfg.Closed(), AnyHost: n.cfg.Open,
 		NeedCertificate: n.cfg.TLS.ClientCA != "", Subjects: subjectsOf(n.cfg.TLS),

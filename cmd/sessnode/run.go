@@ -45,9 +45,6 @@ func (n *node) services() []func(context.Context) error {
 	if n.disk != nil {
 		parts = append(parts, n.disk.Run)
 	}
-	if n.uploads != nil {
-		parts = append(parts, n.uploads.Run)
-	}
 	return parts
 }
 
