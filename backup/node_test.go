@@ -62,7 +62,7 @@ func startNodeOf(t *testing.T, name string) *node {
 	bucket := &hooked{Bucket: files}
 	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	blobs := blobstore.New(bucket)
-	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: name, Blobs: materializer.NewBlobs(blobs), First: stream.FirstAt(time.Now())})
+	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: name, Blobs: materializer.NewBlobs(blobs), First: stream.FirstPos(time.Now())})
 	if err != nil {
 		t.Fatal(err)
 	}

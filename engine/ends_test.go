@@ -29,7 +29,7 @@ func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := start(t)
-			if e, err := l.Ends(t.Context(), 0); err != nil || !e.Strict || len(e.Sessions) != 0 {
+			if e, err := l.Tails(t.Context(), 0); err != nil || !e.Strict || len(e.Sessions) != 0 {
 				t.Errorf("of an empty shard: %+v, %v", e, err)
 			}
 			last := map[core.SessionID]core.Pos{}
@@ -40,7 +40,7 @@ func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
 					t.Fatal(err)
 				}
 				last[id] = pos
-				e, err := l.Ends(t.Context(), 0)
+				e, err := l.Tails(t.Context(), 0)
 				if err != nil || !e.Strict || e.At <= pos || len(e.Sessions) != len(last) {
 					t.Fatalf("after %d appends: %+v, %v", i+1, e, err)
 				}

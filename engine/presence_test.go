@@ -275,7 +275,7 @@ func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
 	p := presenceOn(t, s, 1, "one")
 	began := p.Since()
 	for range 2 {
-		if _, err := p.Crew(t.Context()); err != nil {
+		if _, err := p.Members(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -285,7 +285,7 @@ func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
 	forgetPresence(t, s)
 	forgot := time.Now()
 	for p.Since().Before(forgot) { // the first word may still go to the bucket that is no more
-		if _, err := p.Crew(t.Context()); err != nil && !errors.Is(err, core.ErrUnavailable) {
+		if _, err := p.Members(t.Context()); err != nil && !errors.Is(err, core.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}

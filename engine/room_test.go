@@ -27,7 +27,7 @@ func TestTheLastRoomIsNotForEntries(t *testing.T) {
 	mine := claim(t, s, engine.ClaimRequest{})
 	n := 1
 	var st stream.ShardState
-	for st.Full < stream.AppendsFull { // what is known between two answers of the server is a little more than is there
+	for st.Full < stream.AppendLimit { // what is known between two answers of the server is a little more than is there
 		var err error
 		for ; err == nil && n < 1000; n++ {
 			_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{noise(n)}})
@@ -69,7 +69,7 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	var full atomic.Int64 // per cent
 	var broken atomic.Bool
 	b := streamtest.NewBlobs()
-	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Room: func(string) (used, limit int64, err error) {
+	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Capacity: func(string) (used, limit int64, err error) {
 		if broken.Load() {
 			return 0, 0, errors.New("no space left on device")
 		}

@@ -56,7 +56,7 @@ func (m *Materializer) CatchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if st.Behind(m.Past(shard)) == 0 {
+		if st.Lag(m.Past(shard)) == 0 {
 			continue
 		}
 		if err := m.waitFor(ctx, shard, st.Last); err != nil {
@@ -90,7 +90,7 @@ func (m *Materializer) Behind(ctx context.Context) int {
 			n++
 			continue
 		}
-		n += int(min(st.Behind(m.Past(shard)), st.Sessions))
+		n += int(min(st.Lag(m.Past(shard)), st.Sessions))
 	}
 	return n
 }

@@ -143,9 +143,9 @@ func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 	}
 }
 
-// Room returns how many records there are, and how many there can be; 0 for no
+// Capacity returns how many records there are, and how many there can be; 0 for no
 // limit.
-func (a *Audit) Room(ctx context.Context) (used, most uint64, err error) {
+func (a *Audit) Capacity(ctx context.Context) (used, most uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, auditWait)
 	defer cancel()
 	s, err := a.js.Stream(ctx, a.name)

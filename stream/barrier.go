@@ -25,7 +25,7 @@ var _ core.Prover = (*Log)(nil)
 // quorum follows. A leader that was cut off stores it nowhere.
 func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
 	shard := l.Shard(id)
-	if err := l.below(shard, barriersFull, "barriers"); err != nil {
+	if err := l.below(shard, barrierLimit, "barriers"); err != nil {
 		return err
 	}
 	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
@@ -57,7 +57,7 @@ func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (boo
 	if err != nil || st.Last >= pos {
 		return false, err
 	}
-	if l.below(shard, barriersFull, "barriers") != nil {
+	if l.below(shard, barrierLimit, "barriers") != nil {
 		return true, nil
 	}
 	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))

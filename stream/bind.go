@@ -101,12 +101,12 @@ func (l *Log) shardConfig(i int) jetstream.StreamConfig {
 	}
 }
 
-// FirstAt is where a log begins that is made at t: above every place that an
+// FirstPos is where a log begins that is made at t: above every place that an
 // earlier log of its name can have given out, as long as that stored fewer than a
 // million records in a second, all its life. A writer that knew the earlier log,
 // which a restore took the place of, expects a place that no record ever has.
 // JSON can carry it as a number until the year 2242.
-func FirstAt(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
+func FirstPos(t time.Time) core.Pos { return core.Pos(t.UnixMilli()) << 10 }
 
 // bindShard makes the stream where mayMake is set, or checks the one that is
 // there.

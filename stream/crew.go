@@ -30,7 +30,7 @@ const (
 // in order. It is to be called every second. core.ErrUnavailable when that
 // cannot be told. It is a hint: nothing may depend on it but who does what could
 // be done twice.
-func (p *Presence) Crew(ctx context.Context) ([]string, error) {
+func (p *Presence) Members(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, crewWait)
 	defer cancel()
 	place, err := p.put(ctx, p.crewKey(), beat{Presence: p.me})
@@ -86,8 +86,8 @@ func (p *Presence) readCrew(ctx context.Context) ([]Present, error) {
 	return list, nil
 }
 
-// LeaveCrew says that this node stops work, so that others take it over at once.
-func (p *Presence) LeaveCrew(ctx context.Context) error {
+// LeaveMembers says that this node stops work, so that others take it over at once.
+func (p *Presence) LeaveMembers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, crewWait)
 	defer cancel()
 	return p.delete(ctx, p.crewKey())

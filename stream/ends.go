@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Ends says where the sessions of a shard end.
-type Ends struct {
+// Tails says where the sessions of a shard end.
+type Tails struct {
 	// At is a place in the shard: each of Sessions ends there or behind it.
 	At core.Pos
 	// Strict says that a quorum of the log's servers stands for that: every record
@@ -26,19 +26,19 @@ type Ends struct {
 	Sessions []Change
 }
 
-// Ends asks a shard for the ends of its sessions. It reads one message of each,
+// Tails asks a shard for the ends of its sessions. It reads one message of each,
 // without bodies.
-func (l *Log) Ends(ctx context.Context, shard int) (Ends, error) {
+func (l *Log) Tails(ctx context.Context, shard int) (Tails, error) {
 	at, strict, err := l.endOf(ctx, shard)
 	if err != nil || at == 0 {
-		return Ends{Strict: strict}, err
+		return Tails{Strict: strict}, err
 	}
 	last := map[core.SessionID]Change{}
 	// A replica that lags delivers what it has, and then what comes: the message at
 	// at, or one behind it, is the sign that it had all.
 	for m, err := range l.lastMessages(ctx, shard) {
 		if err != nil {
-			return Ends{}, err
+			return Tails{}, err
 		}
 		ch := change(m)
 		if ch.Session != "" {
@@ -48,7 +48,7 @@ func (l *Log) Ends(ctx context.Context, shard int) (Ends, error) {
 			break
 		}
 	}
-	ends := Ends{At: at, Strict: strict, Sessions: make([]Change, 0, len(last))}
+	ends := Tails{At: at, Strict: strict, Sessions: make([]Change, 0, len(last))}
 	for _, id := range slices.Sorted(maps.Keys(last)) {
 		ends.Sessions = append(ends.Sessions, last[id])
 	}
@@ -58,7 +58,7 @@ func (l *Log) Ends(ctx context.Context, shard int) (Ends, error) {
 // endOf returns the place of a message that was the shard's last, 0 where it has
 // none: that of a barrier, where there is room for one.
 func (l *Log) endOf(ctx context.Context, shard int) (at core.Pos, strict bool, err error) {
-	if err := l.below(shard, barriersFull, "barriers"); err == nil {
+	if err := l.below(shard, barrierLimit, "barriers"); err == nil {
 		m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
 		at, err := l.publish(ctx, m, []jetstream.PublishOpt{
 			jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),

@@ -23,18 +23,18 @@ type LogConfig struct {
 	Name     string        // default "main"
 	Shards   int           // streams the log is spread over, fixed when it is made; default what the log has, else 4, or 8 where it is replicated
 	Replicas int           // servers that hold each record: 1, 3 or 5; default 1
-	First    core.Pos      // where the shards begin when the log is made; default 1, see FirstAt
+	First    core.Pos      // where the shards begin when the log is made; default 1, see FirstPos
 	MaxBytes int64         // bytes each shard may take; default no limit
 	AckWait  time.Duration // how long one try may take before its outcome counts as unknown; default 2 s
 	Blobs    core.Blobs    // where bodies above SpillSize go; required
 	// Grace is that of the store of Blobs, as in Config. 0 where nobody collects them.
 	Grace  time.Duration
 	Tracer trace.Tracer // makes spans of records that are stored; default none
-	// Room says how much of its room the server has taken that keeps the log, in
+	// Capacity says how much of its room the server has taken that keeps the log, in
 	// bytes (limit 0: it does not know), or why it cannot write to a stream at
 	// all. It is asked a few times a second. Optional: without it, a log is as
 	// full as its streams' MaxBytes say.
-	Room func(stream string) (used, limit int64, err error)
+	Capacity func(stream string) (used, limit int64, err error)
 }
 
 // A Log is a core.Log kept in JetStream: one stream per shard, one subject per
@@ -103,7 +103,7 @@ func (l *Log) subject(id core.SessionID) string {
 
 // Append implements core.Log. Answers that only ask for patience (a subject
 // with a record on its way, a stream without a leader, a full queue) are met
-// with the same record again, until ctx ends. From AppendsFull on, records that
+// with the same record again, until ctx ends. From AppendLimit on, records that
 // add entries are refused.
 func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (_ core.Pos, err error) {
 	ctx, span := l.storing(ctx, id, r)

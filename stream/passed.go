@@ -8,10 +8,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Passed returns how many records the sessions of a shard have had before the
+// Truncated returns how many records the sessions of a shard have had before the
 // first of theirs that is still there up to upTo: so many at most were dropped
 // or forgotten on purpose.
-func (l *Log) Passed(ctx context.Context, shard int, upTo core.Pos) (uint64, error) {
+func (l *Log) Truncated(ctx context.Context, shard int, upTo core.Pos) (uint64, error) {
 	seen := map[core.SessionID]bool{}
 	var passed uint64
 	for m, err := range l.messages(ctx, shard, 0) {

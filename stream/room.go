@@ -16,12 +16,12 @@ import (
 // another host, or makes room: a log that took appends to the last byte could
 // not even be told that a writer is gone.
 const (
-	// WarnFull is how full a shard is when people should hear of it.
-	WarnFull = 0.80
-	// AppendsFull is how full a shard takes no new, longer or other entries.
-	AppendsFull = 0.90
-	// barriersFull is how full a shard takes no barriers.
-	barriersFull = 0.95
+	// WarnLevel is how full a shard is when people should hear of it.
+	WarnLevel = 0.80
+	// AppendLimit is how full a shard takes no new, longer or other entries.
+	AppendLimit = 0.90
+	// barrierLimit is how full a shard takes no barriers.
+	barrierLimit = 0.95
 )
 
 const (
@@ -63,7 +63,7 @@ func (r *room) share() (full float64) {
 // admit returns core.ErrFull where shard is too full for a record of this kind.
 func (l *Log) admit(ctx context.Context, shard int, kind core.Kind) error {
 	if !core.UsesReserve(ctx) && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
-		return l.below(shard, AppendsFull, "new entries")
+		return l.below(shard, AppendLimit, "new entries")
 	}
 	return l.below(shard, noLimit, "records")
 }
@@ -78,7 +78,7 @@ func (l *Log) AdmitBlobs() error {
 	r := &l.rooms[any]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.end == 0 || float64(r.used) < AppendsFull*float64(r.end) {
+	if r.end == 0 || float64(r.used) < AppendLimit*float64(r.end) {
 		return nil
 	}
 	return fmt.Errorf("the log's server has %d of %d bytes left and takes no new entries: %w", max(r.end-r.used, 0), r.end, core.ErrFull)
@@ -107,11 +107,11 @@ func (l *Log) full(shard int) (float64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	age := askAge
-	if r.share() >= WarnFull {
+	if r.share() >= WarnLevel {
 		age = askAgeFull
 	}
 	ask := time.Since(r.asked) >= age
-	look := l.cfg.Room != nil && time.Since(r.looked) >= lookAge
+	look := l.cfg.Capacity != nil && time.Since(r.looked) >= lookAge
 	if !r.renews && (ask || look) {
 		r.renews = true
 		go l.renew(shard, ask)
@@ -142,10 +142,10 @@ func (l *Log) renew(shard int, ask bool) {
 
 // look takes in how full the server is.
 func (l *Log) look(shard int) {
-	if l.cfg.Room == nil {
+	if l.cfg.Capacity == nil {
 		return
 	}
-	used, end, err := l.cfg.Room(streamName(l.cfg.Name, shard))
+	used, end, err := l.cfg.Capacity(streamName(l.cfg.Name, shard))
 	r := &l.rooms[shard]
 	r.mu.Lock()
 	defer r.mu.Unlock()

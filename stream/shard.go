@@ -19,7 +19,7 @@ type ShardState struct {
 	Missing  uint64   `json:"missing"`          // messages between First and Last that are gone
 	Bytes    uint64   `json:"bytes"`            // of records and barriers
 	Limit    int64    `json:"limit"`            // of Bytes; 0 for none but the server's
-	Full     float64  `json:"full"`             // from 0 to 1, by Limit or by the server's own room; see AppendsFull
+	Full     float64  `json:"full"`             // from 0 to 1, by Limit or by the server's own room; see AppendLimit
 	Broken   string   `json:"broken,omitempty"` // why nothing can be stored
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
@@ -27,9 +27,9 @@ type ShardState struct {
 	Began    core.Pos `json:"-"` // where the shard was made to begin
 }
 
-// Behind is how many messages one who read the shard up to past has yet to read. A
+// Lag is how many messages one who read the shard up to past has yet to read. A
 // shard may begin at any place, and an empty one has none, whatever its Last is.
-func (st *ShardState) Behind(past core.Pos) uint64 {
+func (st *ShardState) Lag(past core.Pos) uint64 {
 	past = max(past, max(st.First, 1)-1)
 	return uint64(max(st.Last, past) - past)
 }

@@ -70,7 +70,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Shards = append(st.Shards, api.ShardStatus{
 			Limit: sh.Limit, Full: sh.Full,
 			Stream: sh.Stream, Leader: sh.Leader, Replicas: sh.Replicas, Messages: sh.Messages,
-			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: sh.Behind(s.cfg.Materializer.Past(i)),
+			Bytes: sh.Bytes, Sessions: sh.Sessions, Lag: sh.Lag(s.cfg.Materializer.Past(i)),
 			Work: work[i],
 		})
 	}
@@ -93,10 +93,10 @@ func fullness(sh stream.ShardState) (why string, refuses bool) {
 	switch {
 	case sh.Broken != "":
 		return fmt.Sprintf("%s cannot be written: %s", sh.Stream, sh.Broken), true
-	case sh.Full >= stream.AppendsFull:
+	case sh.Full >= stream.AppendLimit:
 		return fmt.Sprintf("%s is %.0f %% full and refuses new entries; give it more room", sh.Stream, 100*sh.Full), true
-	case sh.Full >= stream.WarnFull:
-		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendsFull), false
+	case sh.Full >= stream.WarnLevel:
+		return fmt.Sprintf("%s is %.0f %% full, and refuses new entries from %.0f %% on", sh.Stream, 100*sh.Full, 100*stream.AppendLimit), false
 	}
 	return "", false
 }

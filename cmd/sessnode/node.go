@@ -128,10 +128,10 @@ func (n *node) openLog(ctx context.Context) error {
 	blobs, grace := materializer.NewBlobs(n.blobs), time.Duration(n.cfg.Blobs.Grace)
 	lc := stream.LogConfig{
 		Name: n.cfg.Log.Name, Shards: n.cfg.Log.Shards, Replicas: replicasOf(n.cfg), MaxBytes: int64(n.cfg.Log.MaxBytes),
-		Blobs: blobs, Grace: grace, First: stream.FirstAt(time.Now()), Tracer: n.tracer,
+		Blobs: blobs, Grace: grace, First: stream.FirstPos(time.Now()), Tracer: n.tracer,
 	}
 	if n.broker.server != nil {
-		lc.Room = n.broker.server.Room
+		lc.Capacity = n.broker.server.Capacity
 	}
 	log, err := stream.OpenLog(ctx, n.broker.conn, lc)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -175,7 +175,7 @@ func (n *node) openMaterializer(context.Context) error {
 		Log: n.log, Sessions: n.durable, Cache: n.cache, Snapshots: n.snapshots, Directory: n.directory.index, Logger: n.logger,
 		Checkpointed: n.metrics.Checkpointed, Tracer: n.tracer,
 		Policy: materializer.Policy{MinTail: int64(n.cfg.Snapshots.MinTail), Idle: time.Duration(n.cfg.Snapshots.Idle)},
-		Node:   n.cfg.Node, Members: n.presence.Crew, Spread: checkpointSpread(replicas),
+		Node:   n.cfg.Node, Members: n.presence.Members, Spread: checkpointSpread(replicas),
 		Garbage: zeroIsNever(int64(n.cfg.Log.Garbage)), Grace: time.Duration(zeroIsNever(int64(n.cfg.Snapshots.Grace))),
 	})
 	return nil

@@ -50,7 +50,7 @@ func (n *node) services() []func(context.Context) error {
 
 func (n *node) runMaterializer(ctx context.Context) error {
 	// If this fails, other nodes notice within ten seconds.
-	defer func() { _ = n.presence.LeaveCrew(context.WithoutCancel(ctx)) }()
+	defer func() { _ = n.presence.LeaveMembers(context.WithoutCancel(ctx)) }()
 	return n.materializer.Run(ctx)
 }
 

@@ -141,7 +141,7 @@ func (c *collector) shards(ctx context.Context, a scrape) {
 		a.gauge(shardBytes, float64(st.Bytes), shard)
 		a.gauge(shardFull, st.Full, shard)
 		a.gauge(shardSessions, float64(st.Sessions), shard)
-		a.gauge(shardLag, float64(st.Behind(c.n.Materializer.Past(i))), shard)
+		a.gauge(shardLag, float64(st.Lag(c.n.Materializer.Past(i))), shard)
 	}
 }
 

@@ -50,7 +50,7 @@ func (d *Doctor) audit(ctx context.Context, f *finder) (string, error) {
 	if d.Audit == nil {
 		return "none are kept", nil
 	}
-	used, most, err := d.Audit.Room(ctx)
+	used, most, err := d.Audit.Capacity(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -43,7 +43,7 @@ func (d *Doctor) streams(ctx context.Context, f *finder) (string, error) {
 			return "", err
 		}
 		copies = st.Replicas
-		followers, broken, err := d.Log.Examine(ctx, shard)
+		followers, broken, err := d.Log.ShardHealth(ctx, shard)
 		if err != nil {
 			return "", err
 		}
@@ -75,10 +75,10 @@ func (d *Doctor) room(f *finder, st stream.ShardState) {
 	switch {
 	case st.Broken != "":
 		f.add(Danger, st.Stream, "nothing can be stored: "+st.Broken, "free space or replace the disk, then restart the node")
-	case st.Full >= stream.AppendsFull:
+	case st.Full >= stream.AppendLimit:
 		f.add(Danger, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries", 100*st.Full), next)
-	case st.Full >= stream.WarnFull:
-		f.add(Warning, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries from %.0f %% on", 100*st.Full, 100*stream.AppendsFull), next)
+	case st.Full >= stream.WarnLevel:
+		f.add(Warning, st.Stream, fmt.Sprintf("it is %.0f %% full and refuses new entries from %.0f %% on", 100*st.Full, 100*stream.AppendLimit), next)
 	}
 }
 
@@ -99,7 +99,7 @@ func (d *Doctor) lag(ctx context.Context, f *finder) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		behind := st.Behind(before)
+		behind := st.Lag(before)
 		if behind == 0 {
 			continue
 		}

@@ -135,7 +135,7 @@ func (v *Verifier) Lost(ctx context.Context, shard int, st stream.ShardState) (u
 	if st.Missing == 0 {
 		return 0, nil
 	}
-	passed, err := v.Log.Passed(ctx, shard, st.Last)
+	passed, err := v.Log.Truncated(ctx, shard, st.Last)
 	return st.Missing - min(st.Missing, passed), err
 }
 

@@ -48,13 +48,13 @@ func (r *stored) get(ns *server.Server) (used, limit int64, err error) {
 	return r.used, r.limit, nil
 }
 
-// Room returns the used bytes and the limit: of the streams and MaxStore, or of the
+// Capacity returns the used bytes and the limit: of the streams and MaxStore, or of the
 // last 640 MiB of the disk, whichever is fuller. An error means that the server
 // cannot write to the named stream. After a disk error, such as a full disk, a
 // single server acknowledges nothing on that stream until it is restarted; it still
 // serves reads. The size of the streams may be up to a second old, and 250 ms if
 // they use more than 80 % of MaxStore.
-func (s *Server) Room(stream string) (used, limit int64, err error) {
+func (s *Server) Capacity(stream string) (used, limit int64, err error) {
 	if s.closed.Load() {
 		return 0, 0, ErrClosed
 	}

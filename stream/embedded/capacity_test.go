@@ -9,13 +9,13 @@ import (
 
 // The size of all streams is read once for all of them, and again when the cache
 // expires.
-func TestRoomCachesSizeOfStreams(t *testing.T) {
+func TestCapacityCachesSizeOfStreams(t *testing.T) {
 	t.Parallel()
 	// A small limit, so that the disk is never fuller.
 	s := start(t, embedded.Config{Dir: t.TempDir(), MaxStore: 1 << 20, SyncEvery: time.Second, Logger: quiet})
 	makeStream(t, s, "S", 1)
 	room := func(stream string) int64 {
-		used, limit, err := s.Room(stream)
+		used, limit, err := s.Capacity(stream)
 		if err != nil || limit != 1<<20 {
 			t.Fatalf("%d of %d, %v", used, limit, err)
 		}
