@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,19 @@ var clients = []string{"api/client"}
 var server = []string{
 	module + "api/server", module + "stream", module + "engine", module + "materializer", module + "blobstore",
 	"github.com/nats-io",
+}
+
+// A family is packages of one folder that share a row of the table.
+type family struct {
+	folder  string
+	names   []string
+	purpose string
+}
+
+var families = []family{
+	{"blobstore/", []string{"fsblob", "memblob", "s3blob"}, "buckets in a directory, in memory, and on an S3 server"},
+	{"core/dialect/", []string{"nova", "omp", "openrath", "operator", "pi"}, "the dialect of one agent each: its lines, files and rules"},
+	{"internal/", []string{"atomicfile", "hint", "humantime", "retry", "scenario"}, "small helpers: durable files, errors with a next command, times for people, pauses between attempts, tests written as text"},
 }
 
 // pkg is a package of ours without its tests.
@@ -149,11 +163,11 @@ func isForTests(path string) bool {
 
 func isBelow(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// layer returns the layer of a package: its top folder, or the one in cmd or
+// layer returns the layer of a package: its top folder, or the one in api, cmd or
 // internal.
 func layer(path string) string {
 	parts := strings.Split(path, "/")
-	if len(parts) > 1 && (parts[0] == "cmd" || parts[0] == "internal") {
+	if len(parts) > 1 && slices.Contains([]string{"api", "cmd", "internal"}, parts[0]) {
 		return parts[0] + "/" + parts[1]
 	}
 	return parts[0]
@@ -218,12 +232,40 @@ func table(pkgs []pkg) string {
 	})
 	var b strings.Builder
 	b.WriteString("| package | purpose | imports of ours |\n|---|---|---|\n")
-	for _, p := range pkgs {
+	for _, p := range merge(pkgs) {
 		if !isHidden(p.Path) {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Path, purpose(p), imported(p))
 		}
 	}
 	return b.String()
+}
+
+// merge returns pkgs with one package for each family, at the place of its first
+// member.
+func merge(pkgs []pkg) []pkg {
+	var all []pkg
+	rows := map[string]int{} // of families
+	for _, p := range pkgs {
+		folder, name := path.Split(p.Path)
+		i := slices.IndexFunc(families, func(f family) bool { return f.folder == folder && slices.Contains(f.names, name) })
+		if i < 0 {
+			all = append(all, p)
+			continue
+		}
+		f := families[i]
+		at, ok := rows[folder]
+		if !ok {
+			at = len(all)
+			rows[folder] = at
+			all = append(all, pkg{Path: folder + "{" + strings.Join(f.names, ",") + "}", Doc: "Package family is " + f.purpose + "."})
+		}
+		for _, i := range p.Imports {
+			if folder, name := path.Split(i); folder != f.folder || !slices.Contains(f.names, name) {
+				all[at].Imports = append(all[at].Imports, i)
+			}
+		}
+	}
+	return all
 }
 
 func isHidden(path string) bool { return strings.Contains(path, "/internal/") }
