@@ -109,3 +109,13 @@ const (
 
 // mostWants bounds the blobs that may be asked about at once.
 const MaxWants = 1000
+
+// Snapshot names a snapshot.
+type Snapshot struct {
+	Object  string      `json:"object"`
+	Seq     uint64      `json:"covers"`
+	Chain   core.Chain  `json:"chain"`
+	Size    int64       `json:"size"`
+	SHA256  core.Digest `json:"sha256"`
+	Entries int         `json:"entries"`
+}

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"time"
+
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/gc"
 )
 
 // CacheStats describes a node's cache of blobs.
@@ -43,4 +46,32 @@ type BlobReport struct {
 	Detail string      `json:"detail,omitempty"` // of one that was, or is, not sound
 	Mended bool        `json:"mended,omitempty"` // it was not, and is now
 	Next   string      `json:"next,omitempty"`
+}
+
+// A GCRequest says what POST /v1/blobs/gc is to do, who asks, and why.
+type GCRequest struct {
+	Apply bool   `json:"apply,omitempty"` // do it; else only say what would be done
+	Grace string `json:"grace,omitempty"` // such as "48h"; empty: the node's. Not shorter than that
+	By    string `json:"by,omitempty"`
+	Host  string `json:"host,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Gone are the signatures of logs that kept blobs in the same bucket and are gone
+	// for good, as a run that refuses names them.
+	Gone []string `json:"gone,omitempty"`
+}
+
+// GCReport is what a run found and did or, where it was not applied, would do.
+type GCReport = gc.Report
+
+// BlobInfo is one blob in a listing.
+type BlobInfo struct {
+	Digest   core.Digest `json:"digest"`
+	Size     int64       `json:"size"`
+	Modified time.Time   `json:"modified"`
+}
+
+// BlobList is an answer of GET /v1/blobs.
+type BlobList struct {
+	Blobs []BlobInfo `json:"blobs"`
+	Next  string     `json:"next,omitempty"`
 }

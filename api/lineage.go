@@ -40,3 +40,18 @@ type Merged struct {
 	// little or nothing of the first. Merged the other way round it shows both.
 	Hidden bool `json:"hidden,omitempty"`
 }
+
+// ForkRequest asks for a new session that begins as a path of this one.
+type ForkRequest struct {
+	At    string `json:"at,omitempty"`    // default where main stands; "null" for before all entries
+	Whole bool   `json:"whole,omitempty"` // all entries rather than a path
+	// Branched has the labels of the path come along, wherever they were given.
+	Branched bool   `json:"branched,omitempty"`
+	ID       string `json:"id,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	By       string `json:"by,omitempty"`
+	Key      string `json:"-"` // as in Create
+	// Kind is how the new session tells of this one: "fork", the default but for
+	// a branched one, "branch", or "detach", which does not name it.
+	Kind string `json:"kind,omitempty"`
+}

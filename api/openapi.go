@@ -1,6 +1,8 @@
 package api
 
-import _ "embed"
+import (
+	_ "embed"
+)
 
 // openAPI describes every call, in OpenAPI 3.1. It is generated from the types,
 // their comments and the table in api/server/describe_test.go:

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -59,3 +61,10 @@ var Problems = []struct {
 	{core.ErrUnavailable, "unavailable", 503, "Not available now", "Try again after a moment."},
 	{context.DeadlineExceeded, "unavailable", 503, "Not available now", "Try again after a moment."},
 }
+
+var (
+	ErrUnauthorized = errors.New("no valid token")
+	ErrForbidden    = errors.New("not allowed")
+	// ErrTooMany is a request beyond the limits of its token. Nothing was stored.
+	ErrTooMany = fmt.Errorf("beyond the limits of the token: %w", core.ErrUnavailable)
+)

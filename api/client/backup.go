@@ -91,15 +91,6 @@ func (c *Client) SnapshotObject(ctx context.Context, m *core.Manifest) ([]byte, 
 	})
 }
 
-// BlobBytes returns a blob, whose digest was compared.
-func (c *Client) BlobBytes(ctx context.Context, d core.Digest) ([]byte, error) {
-	b, err := c.bytes(ctx, "/v1/blobs/"+d.String())
-	if err == nil && core.DigestOf(b) != d {
-		err = fmt.Errorf("blob %s came as other bytes: %w", d, core.ErrCorrupt)
-	}
-	return b, err
-}
-
 func (c *Client) bytes(ctx context.Context, path string) ([]byte, error) {
 	res, err := c.fetch(ctx, path, nil)
 	if err != nil {

@@ -3,13 +3,18 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/materializer"
 )
 
@@ -88,4 +93,69 @@ func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, err
 	setIf(v, "before", q.Before)
 	setTimes(v, "from", "to", q.Time)
 	return get[SearchPage](ctx, c, "/v1/search", v)
+}
+
+// Changes calls f with each row that changes after a mark, reconnecting when the
+// stream breaks, until f or ctx ends it. An empty mark means now. core.ErrLost
+// where the node does not know the mark, as after it made its directory again,
+// or because it is another node: list anew and go on from the new mark.
+func (c *Client) Changes(ctx context.Context, o ListOptions, after api.Mark, f func(api.RowChange) error) error {
+	for {
+		err := c.changesOnce(ctx, o, &after, f)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !errors.Is(err, core.ErrUnavailable) {
+			return err
+		}
+		if err := retry.Wait(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) changesOnce(ctx context.Context, o ListOptions, after *api.Mark, f func(api.RowChange) error) error {
+	o.After, o.Limit = "", 0
+	q := listQuery(o)
+	setIf(q, "after", string(*after))
+	r, err := c.send(ctx, http.MethodGet, "/v1/sessions/changes", q, http.Header{"Accept": {"text/event-stream"}}, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return readSSE(r.Body, func(kind, id string, data []byte) error {
+		if id != "" && len(data) == 0 {
+			*after = api.Mark(id) // where an empty mark was
+			return nil
+		}
+		if kind == "problem" {
+			return readEventProblem(data)
+		}
+		var ch api.RowChange
+		if err := json.Unmarshal(data, &ch); err != nil {
+			return fmt.Errorf("a change that is no JSON: %w", err)
+		}
+		if err := f(ch); err != nil {
+			return err
+		}
+		*after = ch.Mark
+		return nil
+	})
+}
+
+// PromptPage is an answer of GET /v1/prompts, newest first.
+type PromptPage = materializer.PromptPage
+
+// Prompts returns a page of the prompts that people gave, newest first.
+func (c *Client) Prompts(ctx context.Context, q api.PromptQuery) (PromptPage, error) {
+	v := url.Values{}
+	setIf(v, "q", q.Text)
+	setIf(v, "cwd", q.CWD)
+	setIf(v, "session", string(q.Session))
+	setIf(v, "dialect", q.Dialect)
+	setIf(v, "before", q.Before)
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return get[PromptPage](ctx, c, "/v1/prompts", v)
 }

@@ -2,11 +2,40 @@ package client
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 
 	"github.com/sesslog/sesslog/api"
 )
 
+// Move makes a head stand at an entry; a head that is not there is made.
+func (c *Client) Move(ctx context.Context, id, head string, r api.MoveRequest, writer string) (api.Info, error) {
+	h := http.Header{}
+	headIf(h, api.HeaderWriter, writer)
+	headIf(h, "If-Match", r.After)
+	return send[api.Info](ctx, c, http.MethodPut, c.session(id, "/heads/"+url.PathEscape(head)), h, r)
+}
+
+// Claim asks for a head.
+func (c *Client) Claim(ctx context.Context, id string, r api.ClaimRequest) (api.Claimed, error) {
+	return send[api.Claimed](ctx, c, http.MethodPost, c.session(id, "/claims"), nil, r)
+}
+
+// Release gives up a claim.
+func (c *Client) Release(ctx context.Context, id, head, writer string) error {
+	return c.do(ctx, http.MethodDelete, c.session(id, "/claims/"+url.PathEscape(writer)), View{Head: head}.query(), nil, nil, 0, nil)
+}
+
 // Heads returns the heads of a session: where they stand and who holds them.
 func (c *Client) Heads(ctx context.Context, id string) (api.Heads, error) {
 	return get[api.Heads](ctx, c, c.session(id, "/heads"), nil)
+}
+
+// Branch makes a head go on from another place, with a summary of the branch
+// that it leaves where there is one. An agent that has an entry for it gets
+// that, for any other the head is moved.
+func (c *Client) Branch(ctx context.Context, id string, r api.BranchRequest, o AppendOptions) (api.Appended, error) {
+	h := o.header()
+	headIf(h, "If-Match", o.After)
+	return send[api.Appended](ctx, c, http.MethodPost, c.session(id, "/branch"), h, r)
 }

@@ -9,6 +9,11 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
+// Fork makes a new session of a path of this one.
+func (c *Client) Fork(ctx context.Context, id string, r api.ForkRequest) (api.Created, error) {
+	return send[api.Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
+}
+
 // LineageOptions narrow a lineage.
 type LineageOptions struct {
 	Session   string // the one to look from; default all

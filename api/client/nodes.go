@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
-	"time"
 
 	"github.com/sesslog/sesslog/core"
 )
@@ -56,23 +54,4 @@ func rewound(body io.Reader, err error) bool {
 	}
 	_, err = s.Seek(0, io.SeekStart)
 	return err == nil
-}
-
-// dialWait is how long one of several nodes has to take a connection.
-const dialWait = 3 * time.Second
-
-// ClientOf returns a client for the nodes of one log at urls, of which there is
-// one at least. It speaks to one of them, and turns to the next where that takes
-// no connection or answers that it can do nothing now. A write that was sent and
-// not answered is core.ErrUncertain as ever, and the same again goes to the next.
-func ClientOf(urls []string, token string) *Client {
-	c := &Client{Base: urls[0], Token: token}
-	if len(urls) == 1 {
-		return c
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: dialWait, KeepAlive: 30 * time.Second}).DialContext
-	c.HTTP = &http.Client{Transport: t}
-	c.nodes = &nodes{urls: urls}
-	return c
 }

@@ -8,6 +8,21 @@ import (
 	"github.com/sesslog/sesslog/materializer/removal"
 )
 
+// Delete puts the session in the trash, Undelete takes it out.
+func (c *Client) Delete(ctx context.Context, id string, n api.Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/delete"), nil, n, nil)
+}
+
+// Undelete takes the session out of the trash.
+func (c *Client) Undelete(ctx context.Context, id string, n api.Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/undelete"), nil, n, nil)
+}
+
+// Finish marks the end of a run.
+func (c *Client) Finish(ctx context.Context, id string, n api.Notice) error {
+	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/close"), nil, n, nil)
+}
+
 // Erasable is what there is of a session, see package removal.
 type Erasable = removal.Found
 
@@ -40,4 +55,15 @@ func (c *Client) Unhold(ctx context.Context, id string, n api.Notice) error {
 // Holds returns the sessions that are held.
 func (c *Client) Holds(ctx context.Context) (api.Holds, error) {
 	return get[api.Holds](ctx, c, "/v1/holds", nil)
+}
+
+// Plan returns what a policy comes to. Nothing is done yet.
+func (c *Client) Plan(ctx context.Context, p api.Policy) (api.Plan, error) {
+	return send[api.Plan](ctx, c, http.MethodPost, "/v1/retention/plan", nil, p)
+}
+
+// Apply does what a plan says. Sessions that have changed since it was made are
+// left alone.
+func (c *Client) Apply(ctx context.Context, r api.ApplyRequest) (api.Applied, error) {
+	return send[api.Applied](ctx, c, http.MethodPost, "/v1/retention/apply", nil, r)
 }

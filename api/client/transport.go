@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
@@ -174,5 +176,30 @@ func setDemand(q url.Values, d api.Demand) {
 	}
 	if d.Strict {
 		q.Set("strict", "true")
+	}
+}
+
+// dryAnswer returns why r, the answer of the node at base to a dry run, is none.
+func dryAnswer(base string, r *http.Response) error {
+	if r.Header.Get(api.HeaderDryRun) == "true" {
+		return nil
+	}
+	switch {
+	case r.StatusCode < 300:
+		return fmt.Errorf("the node at %s answers a dry run with %s, and does not say that it was one: see what was done: %w", base, r.Status, core.ErrInvalid)
+	case r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed:
+		return fmt.Errorf("the node at %s is older and knows no dry runs; nothing was done, upgrade it first: %w", base, core.ErrInvalid)
+	}
+	return nil // it says itself why not
+}
+
+// preferWait tells a node how long the caller of ctx will wait.
+func preferWait(ctx context.Context, h http.Header) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return
+	}
+	if left := int(time.Until(end) / time.Second); left > 0 {
+		h.Set(api.HeaderPrefer, "wait="+strconv.Itoa(left))
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -107,17 +106,6 @@ func actOf(r *http.Request) act {
 	}
 	return a
 }
-
-// noting is do, recorded as the act called name.
-func (s *Server) noting(name string, do sessionAct) sessionAct {
-	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
-		a := act{name, sess.ID(), api.Notice{By: n.By, Host: n.Host, Why: n.Why}}
-		return s.noted(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
-	}
-}
-
-// A sessionAct is what somebody does to a session for a reason.
-type sessionAct func(*engine.Session, context.Context, core.Notice) error
 
 func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
 	outcome := stream.AuditDone

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -182,4 +183,93 @@ func (s *Server) silence(ctx context.Context) (*materializer.Silence, error) {
 		}
 	}
 	return out, nil
+}
+
+// Bounds of a listing.
+const (
+	defaultPage = 1000
+	maxPage     = 10_000
+)
+
+// listWait is how long a listing waits for the directory to have all that was
+// stored before it was asked for.
+const listWait = 2 * time.Second
+
+// catchUp has the directory take in what was stored before, as far as listWait
+// allows, and reports whether it has.
+func (s *Server) catchUp(ctx context.Context) bool {
+	last, cancel := context.WithTimeout(ctx, listWait)
+	defer cancel()
+	err := s.cfg.Materializer.CatchUp(last)
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
+	}
+	return err == nil
+}
+
+func limitOf(s string) (int, error) {
+	if s == "" {
+		return defaultPage, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxPage {
+		return 0, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
+	}
+	return n, nil
+}
+
+// Directory is what a Server lists and searches. index.Index implements it; its
+// methods are documented there. It is an interface so that programs that import the
+// client link no database.
+type Directory interface {
+	List(ctx context.Context, f materializer.Filter) (materializer.Page, error)
+	Search(ctx context.Context, q materializer.SearchQuery) (materializer.SearchPage, error)
+	Prompts(ctx context.Context, q materializer.PromptQuery) (materializer.PromptPage, error)
+	Changes(ctx context.Context, f materializer.Filter, after materializer.Mark, limit int) ([]materializer.Change, materializer.Mark, error)
+	Changed() <-chan struct{}
+	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
+	Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error)
+	Seq(id core.SessionID) uint64
+	Len() int
+}
+
+// Bounds of a page of prompts.
+const (
+	defaultPrompts = 100
+	maxPrompts     = 1000
+)
+
+func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
+	q, err := promptQuery(r.URL.Query())
+	if err == nil {
+		err = callerOf(r.Context()).asksWithin(q.Session)
+	}
+	if err != nil {
+		return err
+	}
+	caughtUp := s.catchUp(r.Context())
+	page, err := s.cfg.Directory.Prompts(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if !caughtUp {
+		page.Behind = s.cfg.Materializer.Behind(r.Context())
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+func promptQuery(v url.Values) (q api.PromptQuery, err error) {
+	q = api.PromptQuery{Text: v.Get("q"), CWD: v.Get("cwd"), Dialect: v.Get("dialect"), Before: v.Get("before"), Limit: defaultPrompts}
+	var errs []error
+	if id := v.Get("session"); id != "" {
+		q.Session, err = core.ParseSessionID(id)
+		errs = append(errs, err)
+	}
+	if limit := v.Get("limit"); limit != "" {
+		q.Limit, err = strconv.Atoi(limit)
+		if err != nil || q.Limit < 1 || q.Limit > maxPrompts {
+			errs = append(errs, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", limit, maxPrompts, core.ErrInvalid))
+		}
+	}
+	return q, errors.Join(errs...)
 }

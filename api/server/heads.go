@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -169,4 +172,166 @@ func textOf(it core.Item) string {
 		text = string(it.Role) + ": " + text
 	}
 	return text
+}
+
+// branch makes a head go on from another place, in the agent's own way where it
+// has one.
+func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
+	var q api.BranchRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if q.At.IsDefault() {
+		return fmt.Errorf(`the body names no place; send {"at":{"id":"…"}} or {"at":{"none":true}}: %w`, core.ErrInvalid)
+	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	head := r.Header.Get(api.HeaderHead)
+	if head == "" {
+		head = core.MainHead
+	}
+	var line []byte
+	var done *api.Appended
+	err = sess.View(func(st *core.State) (err error) {
+		if done = doneBefore(st, r); done == nil {
+			line, err = branchLine(st, head, q)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		return answer(w, http.StatusOK, done)
+	}
+	if line != nil {
+		rec, err := s.appendTo(r, [][]byte{line}, after)
+		if err != nil {
+			return err
+		}
+		return s.appended(w, r, rec)
+	}
+	if err := sess.MoveAfter(r.Context(), head, r.Header.Get(api.HeaderWriter), q.At, after); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, api.Appended{IDs: []string{}, Cursor: cursorOf(sess)})
+}
+
+// doneBefore is the answer to a request whose entry is there already, nil where
+// it is not. What such an entry says of the branch that was left cannot be made
+// anew: the head has moved since.
+func doneBefore(st *core.State, r *http.Request) *api.Appended {
+	key := r.Header.Get(api.HeaderIdempotency)
+	if key == "" {
+		return nil
+	}
+	id := derivedID(st, key, 0)
+	if _, ok := st.Entry(id); !ok {
+		return nil
+	}
+	return &api.Appended{IDs: []string{id}, Cursor: st.Cursor()}
+}
+
+// branchLine is the line that says q, nil where the head is to be moved without
+// one.
+func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error) {
+	left := st.Leaf(head)
+	id, named := q.At.ID()
+	if _, ok := st.Entry(id); named && !ok {
+		return nil, fmt.Errorf("session %s has no entry %.64q: %w", st.ID, id, core.ErrNotFound)
+	}
+	if st.Dialect.Linear() && left != q.At {
+		return nil, fmt.Errorf("sessions of %s have no branches: %w", st.Dialect.Name(), core.ErrInvalid)
+	}
+	if q.Summary == "" {
+		if !named || left == q.At {
+			return nil, nil
+		}
+		line, _ := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: id})
+		return line, nil
+	}
+	line, lost := st.Dialect.Write(core.BranchSummary(st.Dialect, left, q.At, q.Summary, q.Details))
+	if line == nil || len(lost) > 0 {
+		return nil, fmt.Errorf("%s has no place for this summary %.64q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
+	}
+	// The parent is said here: it is not where the head stands.
+	e, err := st.Dialect.Fill(line, core.Fields{Parent: q.At})
+	return e.Line, err
+}
+
+func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
+	var q api.MoveRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if q.Leaf.IsDefault() && q.Note == nil {
+		return fmt.Errorf(`the body names no leaf; send {"leaf":{"id":"…"}} or {"leaf":{"none":true}}: %w`, core.ErrInvalid)
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	m := core.Move{Leaf: q.Leaf}
+	if q.Note != nil {
+		if err := checkText(q.Note.By, q.Note.Host, q.Note.Why); err != nil {
+			return err
+		}
+		n := coreNotice(*q.Note)
+		m.Note = &n
+	}
+	if err := sess.MoveNoted(r.Context(), r.PathValue("head"), r.Header.Get(api.HeaderWriter), m, after); err != nil {
+		return err
+	}
+	// What was stored is in memory. To ask the log once more could fail, and the
+	// caller would take a move that was made for one that was not.
+	return answerInfo(w, sess, dialect.Profile{})
+}
+
+func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
+	var q api.ClaimRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Agent, q.Host, q.By, q.From); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	mine, former, err := sess.Claim(r.Context(), engine.ClaimRequest(q))
+	if err != nil {
+		return s.withLife(r.Context(), err)
+	}
+	head := q.Head
+	if head == "" {
+		head = core.MainHead
+	}
+	return answer(w, http.StatusCreated, api.Claimed{Claim: mine, Head: head, Former: former})
+}
+
+func (s *Server) release(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	head := r.URL.Query().Get("head")
+	if head == "" {
+		head = core.MainHead
+	}
+	if err := sess.Release(r.Context(), head, r.PathValue("name"), core.Notice{}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/sesslog/sesslog/api"
@@ -225,23 +224,6 @@ func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.L
 	return ps, agentID, nil
 }
 
-// importedFrom is the parent that an import names. It need not be in the log:
-// files come in any order.
-func importedFrom(q url.Values) ([]core.Lineage, error) {
-	name, word := q.Get("parent"), q.Get("kind")
-	if name == "" && word == "" {
-		return nil, nil
-	}
-	id, err := core.ParseSessionID(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKind(word); err != nil {
-		return nil, err
-	}
-	return []core.Lineage{{Session: id, Kind: word}}, nil
-}
-
 // checkKind returns core.ErrInvalid unless word says how a session comes from a
 // parent.
 func checkKind(word string) error {
@@ -252,17 +234,47 @@ func checkKind(word string) error {
 	return nil
 }
 
-// named returns the session called name, as fresh as the log's leader has it.
-func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
-	id, err := core.ParseSessionID(name)
-	if err == nil {
-		err = callerOf(ctx).reaches(id)
+func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
+	var q api.ForkRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
 	}
+	if err := checkText(q.At, q.CWD, q.By); err != nil {
+		return err
+	}
+	if err := checkText(r.Header.Get(api.HeaderIdempotency)); err != nil {
+		return err
+	}
+	if q.Whole && (q.At != "" || q.Branched) {
+		return fmt.Errorf("whole excludes at and branched: %w", core.ErrInvalid)
+	}
+	f := engine.Fork{Whole: q.Whole, Branched: q.Branched, CWD: q.CWD, By: q.By, Kind: lineage.Kind(q.Kind), Key: keyOf(r)}
+	f.ID = core.SessionID(f.Key)
+	switch q.At {
+	case "":
+	case "null":
+		f.At = core.NoLeaf
+	default:
+		f.At = core.LeafAt(q.At)
+	}
+	if q.ID != "" {
+		id, err := core.ParseSessionID(q.ID)
+		if err != nil {
+			return err
+		}
+		f.ID = id
+	}
+	if err := callerOf(r.Context()).makes(f.ID); err != nil {
+		return err
+	}
+	src, err := s.session(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWait)
-	defer cancel()
-	sess, err := s.cfg.Cache.Fresh(ctx, id)
-	return sess, s.missing(id, err)
+	sess, err := s.cfg.Sessions.Fork(r.Context(), src, f)
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
 }

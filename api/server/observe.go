@@ -1,14 +1,23 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/spans"
 )
 
 // A Seen is a request that was answered.
@@ -106,3 +115,85 @@ func (s *Server) Bounds() map[string]api.Bound { return s.bounds() }
 
 // Ready says why this node cannot serve now, or nil, within readyWait.
 func (s *Server) Ready(ctx context.Context) error { return s.ready(ctx) }
+
+// noteAccess logs who asked for what, and how it went: "" for well, else the code
+// of the problem. It knows the request's names and nothing of what was read or
+// written. Queries are left out: people search for what sessions say.
+func (s *Server) noteAccess(r *http.Request, who caller, code string) {
+	if !s.cfg.Access {
+		return
+	}
+	args := []any{"request", RequestID(r.Context()), "who", cmp.Or(who.name, "nobody asked"), "call", r.Pattern, "from", r.RemoteAddr}
+	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+		args = append(args, "session", id)
+	}
+	s.cfg.Logger.Info("access", append(args, "outcome", cmp.Or(code, "ok"))...)
+}
+
+// HeaderRequest names a request, in its answer, in a problem, in the node's log,
+// and in what others log of the same request.
+const HeaderRequest = "X-Request-Id"
+
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+type requestKey struct{}
+
+// RequestID is the id of the request that ctx is of, "" for none.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// identified gives each request the name that its caller gave it, or one of its
+// own where that is none.
+func identified(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(HeaderRequest)
+		if !requestID.MatchString(id) {
+			id = ulid.Make().String()
+		}
+		w.Header().Set(HeaderRequest, id)
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+	})
+}
+
+// logger logs about the request that w answers.
+func (s *Server) logger(w http.ResponseWriter) *slog.Logger {
+	return s.cfg.Logger.With("request", w.Header().Get(HeaderRequest))
+}
+
+// traced begins the span of a request, in its caller's trace where it names one
+// (traceparent). end is called with the status that it was answered with, 0 where
+// the answer broke off.
+func (s *Server) traced(r *http.Request) (_ *http.Request, end func(status int)) {
+	if s.cfg.Tracer == nil || (Seen{Route: r.Pattern}).IsFollower() { // which goes on for as long as its caller wants
+		return r, func(int) {}
+	}
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	route := r.Pattern
+	if route == "" {
+		route = "none"
+	}
+	attrs := []attribute.KeyValue{
+		attribute.String("http.request.method", r.Method), attribute.String("http.route", route), attribute.String("sess.request", RequestID(r.Context())),
+	}
+	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
+		attrs = append(attrs, spans.Session(id))
+	}
+	ctx, span := s.cfg.Tracer.Start(ctx, route, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
+	return r.WithContext(ctx), func(status int) {
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
+		if status == 0 || status >= 500 {
+			span.SetStatus(codes.Error, http.StatusText(status))
+		}
+		span.End()
+	}
+}
+
+// traceOf is the id of the trace that a request is of, "" where nobody keeps it.
+func traceOf(r *http.Request) string {
+	if c := trace.SpanContextFromContext(r.Context()); c.IsSampled() {
+		return c.TraceID().String()
+	}
+	return ""
+}

@@ -70,11 +70,3 @@ func writeDetail(w http.ResponseWriter, d api.Detail) {
 	}
 	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
 }
-
-// clip shortens what a caller sent and is told again.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

@@ -1,53 +1,16 @@
 package server
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/engine"
 )
-
-// Bounds of a listing.
-const (
-	defaultPage = 1000
-	maxPage     = 10_000
-)
-
-// listWait is how long a listing waits for the directory to have all that was
-// stored before it was asked for.
-const listWait = 2 * time.Second
-
-// catchUp has the directory take in what was stored before, as far as listWait
-// allows, and reports whether it has.
-func (s *Server) catchUp(ctx context.Context) bool {
-	last, cancel := context.WithTimeout(ctx, listWait)
-	defer cancel()
-	err := s.cfg.Materializer.CatchUp(last)
-	if err != nil && ctx.Err() == nil {
-		s.cfg.Logger.Debug("listing from a directory that lags", "err", err)
-	}
-	return err == nil
-}
-
-func limitOf(s string) (int, error) {
-	if s == "" {
-		return defaultPage, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxPage {
-		return 0, fmt.Errorf("limit %.64q: use a number from 1 to %d: %w", s, maxPage, core.ErrInvalid)
-	}
-	return n, nil
-}
 
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	p, err := profileOf(r)
@@ -186,27 +149,6 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 	return answerRaw(w, http.StatusOK, out)
 }
 
-// leafOf is where the request wants to read from: ?leaf=ID, ?leaf=null, or
-// where ?head= stands.
-func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
-	q := r.URL.Query()
-	switch leaf := q.Get("leaf"); leaf {
-	case "":
-	case "null":
-		return core.NoLeaf, nil
-	default:
-		return core.LeafAt(leaf), nil
-	}
-	head := q.Get("head")
-	if head == "" {
-		return st.Leaf(core.MainHead), nil
-	}
-	if _, ok := st.Heads[head]; !ok {
-		return core.Leaf{}, fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
-	}
-	return st.Leaf(head), nil
-}
-
 func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.session(r)
 	if err != nil {
@@ -235,57 +177,88 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	return s.lines(w, r, es)
 }
 
-func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
-	if as := r.URL.Query().Get("as"); as != "" {
-		return one(s.gates.heavy, func(w http.ResponseWriter, r *http.Request) error { return s.exportAs(w, r, as) })(w, r)
+// digest answers with the digest of a session's beginning. Whoever has a file
+// finds out by it whether the log has all of that, without sending it.
+func (s *Server) digest(w http.ResponseWriter, r *http.Request) error {
+	most := -1
+	if n := r.URL.Query().Get("entries"); n != "" {
+		var err error
+		if most, err = strconv.Atoi(n); err != nil || most < 0 {
+			return fmt.Errorf("entries %.64q: use a number, 0 or more: %w", n, core.ErrInvalid)
+		}
 	}
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	var d core.Dialect
+	var out api.Digested
 	var h core.Header
 	var es []core.Entry
-	var o core.Origin
 	_ = sess.View(func(st *core.State) error {
-		d, h, es, o = st.Dialect, st.Header, st.Entries, st.Origin
-		w.Header().Set(api.HeaderCursor, st.Cursor().String())
+		h, es = st.Header, st.Entries
+		out = api.Digested{
+			Session: st.ID, Cursor: st.Cursor(), Original: st.Origin.Original,
+			Deleted: st.Deleted != nil || st.Erased != nil,
+		}
 		return nil
 	})
-	original := r.URL.Query().Get("original") == "true"
-	if (!original || o.Original.IsZero()) && asOfCursor(w, r) {
+	w.Header().Set(api.HeaderCursor, out.Cursor.String())
+	if asOfCursor(w, r) {
 		return nil
 	}
-	if !original {
-		return s.lines(w, r, d.Layout(h, es))
+	if most >= 0 {
+		es = es[:min(most, len(es))]
 	}
-	if !o.Original.IsZero() {
-		return s.writeBlob(w, r, o.Original)
-	}
-	// The file was its lines and nothing else: the first ones there are.
-	return s.lines(w, r, d.Layout(h, es[:min(o.Entries, len(es))]))
+	out.Entries, out.SHA256 = len(es), api.DigestOf(h, es)
+	return answer(w, http.StatusOK, out)
 }
 
-func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
+// What agents' session managers do with a session beyond appending to it.
+
+// state answers with all that an agent's view of the session needs, as of one
+// record.
+func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	var lines []core.Entry
+	var head api.State
+	var es []core.Entry
+	_ = sess.View(func(st *core.State) error {
+		head = api.State{Session: st.ID, Dialect: st.Dialect.Name(), Cursor: st.Cursor(), Heads: map[string]core.Leaf{}, Covered: st.Checkpointed, Claims: map[string]core.Claim{}, Deleted: st.Deleted}
+		for name, h := range st.Heads {
+			head.Heads[name] = h.Leaf
+			if h.Claim != nil {
+				head.Claims[name] = *h.Claim
+			}
+		}
+		es = core.HeaderFirst(st.Header, st.Entries)
+		return nil
+	})
+	first, err := marshal(head)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(api.HeaderCursor, head.Cursor.String())
+	if asOfCursor(w, r) {
+		return nil
+	}
+	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
+}
+
+// children answers with the entries that hang on ?of=, or with the roots.
+func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	of := r.URL.Query().Get("of")
+	var es []core.Entry
 	err = sess.View(func(st *core.State) error {
-		leaf, err := leafOf(st, r)
-		if err != nil {
-			return err
+		if _, ok := st.Entry(of); of != "" && !ok {
+			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, of, core.ErrNotFound)
 		}
-		es, err := endingAt(st, leaf)
-		if err != nil {
-			return err
-		}
-		lines = st.Dialect.Layout(st.Header, es)
-		dir, name := st.Dialect.FileName(st.Header)
-		w.Header().Set(api.HeaderDialect, st.Dialect.Name())
-		w.Header().Set(api.HeaderDir, dir)
-		w.Header().Set(api.HeaderFile, name)
+		es = core.Children(st.Dialect, st.Entries, of)
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		return nil
 	})
@@ -295,103 +268,16 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 	if asOfCursor(w, r) {
 		return nil
 	}
-	return s.lines(w, r, lines)
+	return s.lines(w, r, es)
 }
 
-// endingAt returns the session's entries such that an agent that reads them as
-// a file goes on at leaf. Where no order of them says it, an agent that has an
-// entry for where it stands gets one, which the log does not have.
-func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
-	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
-		return es, nil
-	}
-	id, named := leaf.ID()
-	if _, ok := st.Entry(id); named && !ok {
-		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
-	}
-	// Where the agent reads nothing up to leaf, it stands before every entry.
-	if e, ok := leafEntry(st); ok {
-		return append(slices.Clip(st.Entries), e), nil
-	}
-	where := "before its first entry"
-	if named {
-		where = fmt.Sprintf("at entry %.64q", id)
-	}
-	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl branch: %w",
-		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
+// profileOf returns the profile that ?profile= names, the zero Profile where
+// there is none.
+func profileOf(r *http.Request) (dialect.Profile, error) {
+	return dialect.NamedProfile(r.URL.Query().Get("profile"))
 }
 
-// leafEntry is the agent's own entry that says that the session stands before
-// every other. A file is the same however often it is asked for: so is the id.
-func leafEntry(st *core.State) (core.Entry, bool) {
-	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf})
-	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
-		return core.Entry{}, false
-	}
-	f := core.Fields{Parent: st.Dialect.Leaf(st.Entries), Time: st.Header.Time}
-	for _, e := range slices.Backward(st.Entries) {
-		if e.Time != "" {
-			f.Time = e.Time
-			break
-		}
-	}
-	for n := 0; ; n++ {
-		f.ID = derivedID(st, "leaf\x00"+st.Cursor().String(), n)
-		if _, taken := st.Entry(f.ID); !taken {
-			break
-		}
-	}
-	e, err := st.Dialect.Fill(line, f)
-	return e, err == nil
-}
-
-// lines writes es as JSONL with their images put back. A failure after the
-// first byte breaks the answer off.
-func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	var buf bytes.Buffer
-	begun := false
-	for i := range es {
-		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
-		if err != nil && r.Context().Err() != nil {
-			return errBroken
-		}
-		if err != nil && begun {
-			s.logger(w).Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
-			return errBroken
-		}
-		if err != nil {
-			return fmt.Errorf("entry %.64q: %w", es[i].ID, err)
-		}
-		buf.Write(line)
-		buf.WriteByte('\n')
-		if buf.Len() < 1<<20 && i+1 < len(es) {
-			continue
-		}
-		begun = true
-		if _, err := buf.WriteTo(w); err != nil {
-			return errBroken
-		}
-	}
-	return nil
-}
-
-func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
-	sess, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	m, err := s.manifest(r.Context(), sess)
-	if err != nil {
-		return err
-	}
-	plain, err := s.cfg.Snapshots.Read(r.Context(), m)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set(api.HeaderSnapshot, m.Object)
-	w.Header().Set(api.HeaderCursor, core.CursorOf(m.Seq, m.Chain).String())
-	_, _ = w.Write(plain) // a caller that has gone is no error of ours
-	return nil
+// seen returns the session of st, standing at leaf, as p reads it.
+func seen(st *core.State, p dialect.Profile, leaf core.Leaf) (dialect.Session, error) {
+	return p.View(dialect.Session{ID: st.ID, Dialect: st.Dialect, Header: st.Header, Entries: st.Entries, Leaf: leaf})
 }

@@ -185,18 +185,6 @@ const (
 	removeTime = 10 * time.Minute
 )
 
-// withReason reads who does something and why, and refuses to go on without a
-// reason.
-func withReason(n api.Notice) error {
-	if n.Why == "" {
-		return fmt.Errorf("there is no why; say the reason, the log keeps it: %w", core.ErrInvalid)
-	}
-	return checkText(n.By, n.Host, n.Why)
-}
-
-// noticeOf returns what the log keeps of n.
-func coreNotice(n api.Notice) core.Notice { return core.Notice{By: n.By, Host: n.Host, Why: n.Why} }
-
 // checkRedact checks q and fills in its defaults.
 func checkRedact(q *api.RedactRequest) error {
 	switch {

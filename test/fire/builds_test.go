@@ -25,7 +25,7 @@ var flaws = map[string]flaw{
 		"if h.Seq <= after.Seq && after.Seq < s.Seq || after == s.Cursor() {", "if h.Seq < 1<<62 {",
 	},
 	"an append is answered before it is stored": {
-		"api/write.go",
+		"api/server/append.go",
 		"return sess.Append(r.Context(), a)", "go sess.Append(context.WithoutCancel(r.Context()), a)\n\treturn engine.Receipt{}, nil",
 	},
 }

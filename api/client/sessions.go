@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/session"
+)
+
+// Create makes an empty session.
+func (c *Client) Create(ctx context.Context, r api.Create) (api.Created, error) {
+	return send[api.Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
+}
+
+// ImportOptions are what may be said with a file.
+type ImportOptions struct {
+	Dialect string // default: found out from the file
+	Writer  string // the claim to speak from
+	By      string
+	// Parent is the session in the log that a new one comes from, and Kind how,
+	// where more is known of it than the file's header says. The parent need not
+	// be there yet.
+	Parent string
+	Kind   string
+	// OnConflict is Fail, which is the default, or Branch: what to do where the
+	// session went on otherwise than the file. Branch is what the head is called
+	// then; default a name made of the lines.
+	OnConflict session.OnConflict
+	Branch     string
+	// After is a cursor: the session must be where it says still, unless the log has
+	// all lines already. "0" says that the session must not be there. With Head it
+	// is that head that must not have moved since, whatever else came.
+	After string
+	Head  string
+}
+
+// Import brings a session file into the log; size is its length, or -1 where it
+// is not known.
+func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o ImportOptions) (api.Imported, error) {
+	q, h := o.request()
+	h.Set("Content-Type", "application/x-ndjson")
+	var out api.Imported
+	err := c.do(ctx, http.MethodPost, "/v1/import", q, h, file, size, &out)
+	return out, err
+}
+
+// request is what o adds to a request.
+func (o ImportOptions) request() (url.Values, http.Header) {
+	q, h := url.Values{}, http.Header{}
+	setIf(q, "dialect", o.Dialect)
+	setIf(q, "by", o.By)
+	setIf(q, "parent", o.Parent)
+	setIf(q, "kind", o.Kind)
+	setIf(q, "onConflict", string(o.OnConflict))
+	setIf(q, "branch", o.Branch)
+	headIf(h, api.HeaderWriter, o.Writer)
+	headIf(h, "If-Match", o.After)
+	headIf(h, api.HeaderHead, o.Head)
+	return q, h
+}
+
+// Info returns a session at a glance.
+func (c *Client) Info(ctx context.Context, id string) (api.Info, error) {
+	return get[api.Info](ctx, c, c.session(id, ""), nil)
+}
+
+// Tree returns the session's entries in display order.
+func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
+	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
+}
+
+// A View says how a session is read: from a leaf, or a head, by default the
+// head main; and by whose rules.
+type View struct {
+	Leaf string // an entry's id, or "null" for before all entries
+	Head string
+	// Profile is whose rules a context is built by, such as "omp"; the session's
+	// own agent's by default.
+	Profile string
+}
+
+func (v View) query() url.Values {
+	q := url.Values{}
+	setIf(q, "leaf", v.Leaf)
+	setIf(q, "head", v.Head)
+	setIf(q, "profile", v.Profile)
+	return q
+}
+
+// Context returns the object that the session's agent would build, or the one
+// that v.Profile says.
+func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
+}
+
+// Entries returns the session's entry lines, one per line: all of them, or with
+// path only those from the root to v.
+func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.ReadCloser, error) {
+	q := v.query()
+	if path {
+		q.Set("path", "true")
+	}
+	r, err := c.fetch(ctx, c.session(id, "/entries"), q)
+	if err != nil {
+		return nil, err
+	}
+	return r.Body, nil
+}
+
+func keyHeader(key string) http.Header {
+	h := http.Header{}
+	headIf(h, api.HeaderIdempotency, key)
+	return h
+}
+
+// Checkpoint has the node write a snapshot now, and names it.
+func (c *Client) Checkpoint(ctx context.Context, id string) (api.Snapshot, error) {
+	return send[api.Snapshot](ctx, c, http.MethodPost, c.session(id, "/checkpoint"), nil, struct{}{})
+}
+
+// Snapshot returns the plain bytes of the latest snapshot, and its key.
+func (c *Client) Snapshot(ctx context.Context, id string) (plain []byte, object string, err error) {
+	r, err := c.fetch(ctx, c.session(id, "/snapshot"), nil)
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Body.Close()
+	plain, err = io.ReadAll(r.Body)
+	return plain, r.Header.Get(api.HeaderSnapshot), err
+}
+
+// Digest returns the digest of a session's header and first entries.
+func (c *Client) Digest(ctx context.Context, id string, entries int) (api.Digested, error) {
+	return get[api.Digested](ctx, c, c.session(id, "/digest"), url.Values{"entries": {strconv.Itoa(entries)}})
+}
+
+// CreateWhole makes a session of its header's line and its entries' lines, in
+// one record. With a key the same request again is the same session.
+func (c *Client) CreateWhole(ctx context.Context, n session.New) (api.Created, error) {
+	q := url.Values{}
+	setIf(q, "dialect", n.Dialect)
+	setIf(q, "by", n.By)
+	h := http.Header{"Content-Type": {"application/x-ndjson"}}
+	headIf(h, api.HeaderIdempotency, n.Key)
+	var out api.Created
+	body := joined(append([][]byte{n.Header}, n.Lines...))
+	err := c.do(ctx, http.MethodPost, "/v1/sessions", q, h, body, int64(body.Len()), &out)
+	return out, err
+}
+
+// Children returns the lines of the entries that hang on the entry called of,
+// oldest first, or of the roots where of is empty.
+func (c *Client) Children(ctx context.Context, id, of string) ([][]byte, error) {
+	q := url.Values{}
+	setIf(q, "of", of)
+	return c.readLines(ctx, c.session(id, "/children"), q)
+}
+
+// InfoBy is Info by the rules of a profile, such as "pi@0.73"; empty for the
+// session's own.
+func (c *Client) InfoBy(ctx context.Context, id, profile string) (api.Info, error) {
+	return get[api.Info](ctx, c, c.session(id, ""), byProfile(profile))
+}
+
+// TreeBy is Tree by the rules of a profile; empty for the session's own.
+func (c *Client) TreeBy(ctx context.Context, id, profile string) ([]core.TreeNode, error) {
+	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), byProfile(profile))
+}
+
+func byProfile(profile string) url.Values {
+	q := url.Values{}
+	setIf(q, "profile", profile)
+	return q
+}

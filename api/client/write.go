@@ -1,0 +1,124 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/retry"
+	"github.com/sesslog/sesslog/session"
+)
+
+// AppendOptions are what may be said with lines.
+type AppendOptions struct {
+	Head   string
+	Writer string // the claim to speak from
+	After  string // a cursor: the head must not have moved since
+	Key    string // Idempotency-Key: makes the ids of lines that have none
+	// OnConflict says what to do where another writer came first, and Branch what
+	// the head is called that session.Branch makes; default a name made for it.
+	OnConflict session.OnConflict
+	Branch     string
+}
+
+func (o AppendOptions) query() url.Values {
+	q := url.Values{}
+	setIf(q, "onConflict", string(o.OnConflict))
+	setIf(q, "branch", o.Branch)
+	return q
+}
+
+// Append stores entry lines, joined by newlines, and returns when they are
+// durable. A request without an answer is sent again while ctx lasts; without
+// a Key that is done only where every line has its id. Where another writer came
+// first the error is also a *core.FencedError or a *core.ConflictError, which has
+// the lines.
+func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (api.Appended, error) {
+	h := http.Header{"Content-Type": {"application/x-ndjson"}}
+	headIf(h, api.HeaderHead, o.Head)
+	headIf(h, api.HeaderWriter, o.Writer)
+	headIf(h, api.HeaderIdempotency, o.Key)
+	headIf(h, "If-Match", o.After)
+	for {
+		var out api.Appended
+		err := c.do(ctx, http.MethodPost, c.session(id, "/entries"), o.query(), h, bytes.NewReader(lines), int64(len(lines)), &out)
+		if err == nil || o.Key == "" || !unheard(err) {
+			return out, refusedLines(core.SessionID(id), err, lines)
+		}
+		if retry.Wait(ctx, 300*time.Millisecond) != nil {
+			return out, err
+		}
+	}
+}
+
+// refusedLines gives err, where it says that another came first, its cause and
+// with that the lines that were not stored.
+func refusedLines(id core.SessionID, err error, body []byte) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	if cause := typed(id, err); cause != err && e.Detail.Line == 0 {
+		lines, _ := api.EntryLines(body)
+		e.Cause = withLines(cause, lines)
+	}
+	return err
+}
+
+// unheard reports whether err leaves open what became of a request: it was not
+// answered, or the node could not tell.
+func unheard(err error) bool {
+	if errors.Is(err, core.ErrUncertain) {
+		return true
+	}
+	_, answered := errors.AsType[*Error](err)
+	return !answered && errors.Is(err, core.ErrUnavailable)
+}
+
+// Label sets an entry's label, or clears it.
+func (c *Client) Label(ctx context.Context, id string, r api.LabelRequest, o AppendOptions) (api.Appended, error) {
+	return sendTo[api.Appended](ctx, c, http.MethodPost, c.session(id, "/labels"), o.query(), o.header(), r)
+}
+
+// Name names the session.
+func (c *Client) Name(ctx context.Context, id string, r api.NameRequest, o AppendOptions) (api.Appended, error) {
+	return sendTo[api.Appended](ctx, c, http.MethodPost, c.session(id, "/name"), o.query(), o.header(), r)
+}
+
+func (o AppendOptions) header() http.Header {
+	h := http.Header{}
+	headIf(h, api.HeaderHead, o.Head)
+	headIf(h, api.HeaderWriter, o.Writer)
+	headIf(h, api.HeaderIdempotency, o.Key)
+	return h
+}
+
+// Amend gives an entry another line with the same id, parent and type. With
+// o.After nothing at all may have come to the session since, unless the line is
+// there already: a *core.ConflictError is in the error's chain then. Without it
+// a request whose answer was lost may undo, late, what was amended since.
+func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o AppendOptions) (api.Amended, error) {
+	h := o.header()
+	headIf(h, "If-Match", o.After)
+	h.Set("Content-Type", "application/x-ndjson")
+	var out api.Amended
+	body := joined([][]byte{line})
+	err := c.do(ctx, http.MethodPatch, c.session(id, "/entries/"+url.PathEscape(entry)), nil, h, body, int64(body.Len()), &out)
+	return out, err
+}
+
+// SetMeta replaces what a message says of the channel that it came through.
+func (c *Client) SetMeta(ctx context.Context, id, entry string, meta json.RawMessage, o AppendOptions) (api.Amended, error) {
+	return send[api.Amended](ctx, c, http.MethodPut, c.session(id, "/entries/"+url.PathEscape(entry)+"/meta"), o.header(), meta)
+}
+
+// React adds a reaction to a message that came through a channel.
+func (c *Client) React(ctx context.Context, id string, r api.ReactionRequest, o AppendOptions) (api.Amended, error) {
+	return send[api.Amended](ctx, c, http.MethodPost, c.session(id, "/reactions"), o.header(), r)
+}

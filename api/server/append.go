@@ -1,0 +1,168 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
+)
+
+func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkLines(body); err != nil {
+		return err
+	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	lines, numbers := api.EntryLines(body)
+	rec, err := s.appendTo(r, lines, after)
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		return &core.LineError{Line: numbers[e.Line-1], ID: e.ID, Err: e.Err}
+	}
+	if err != nil {
+		return err
+	}
+	return s.appended(w, r, rec)
+}
+
+// ifMatch is the place in the log since which the head, or all of the session,
+// must not have moved, nil where the request names none.
+func ifMatch(r *http.Request) (*core.Cursor, error) {
+	m := strings.Trim(r.Header.Get("If-Match"), `"`)
+	if m == "" {
+		return nil, nil
+	}
+	c, err := core.ParseCursor(m)
+	return &c, err
+}
+
+// appendTo appends lines to the session and the head that the request names.
+func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (engine.Receipt, error) {
+	key := r.Header.Get(api.HeaderIdempotency)
+	if err := checkText(key, r.Header.Get(api.HeaderWriter), r.URL.Query().Get("branch")); err != nil {
+		return engine.Receipt{}, err
+	}
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return engine.Receipt{}, err
+	}
+	// What is in memory will do: the append itself finds out where the log is.
+	ctx, cancel := context.WithTimeout(r.Context(), openWait)
+	defer cancel()
+	sess, err := s.cfg.Cache.Get(ctx, id)
+	if err != nil {
+		return engine.Receipt{}, s.missing(id, err)
+	}
+	how, err := session.ParseOnConflict(r.URL.Query().Get("onConflict"))
+	if err != nil {
+		return engine.Receipt{}, err
+	}
+	a := engine.Append{
+		Head:   r.Header.Get(api.HeaderHead),
+		Writer: r.Header.Get(api.HeaderWriter),
+		After:  after,
+		Lines:  lines,
+
+		OnConflict: how,
+		Branch:     r.URL.Query().Get("branch"),
+	}
+	if key != "" {
+		_ = sess.View(func(st *core.State) error {
+			a.ID = func(i int) string { return derivedID(st, key, i) }
+			return nil
+		})
+	}
+	return sess.Append(r.Context(), a)
+}
+
+// derivedID is the id of the line at i that a caller sent without one: of the
+// agent's own shape, and the same for the same Idempotency-Key, on any node.
+func derivedID(st *core.State, key string, i int) string {
+	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
+	return st.Dialect.EntryID([16]byte(sum[:16]))
+}
+
+func (s *Server) appended(w http.ResponseWriter, r *http.Request, rec engine.Receipt) error {
+	w.Header().Set("ETag", `"`+rec.Cursor.String()+`"`)
+	out := api.Appended{IDs: rec.IDs, Cursor: rec.Cursor, Stored: rec.Stored, Blobs: rec.Blobs}
+	if asked := cmp.Or(r.Header.Get(api.HeaderHead), core.MainHead); rec.Head != asked {
+		out.Head = rec.Head
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+func (s *Server) label(w http.ResponseWriter, r *http.Request) error {
+	var q api.LabelRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Target, q.Label); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	err = sess.View(func(st *core.State) error {
+		if _, ok := st.Entry(q.Target); !ok {
+			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, q.Target, core.ErrNotFound)
+		}
+		if line = st.Dialect.NewLabel(q.Target, q.Label); line == nil {
+			return fmt.Errorf("sessions of %s have no labels: %w", st.Dialect.Name(), core.ErrInvalid)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.appendLine(w, r, line)
+}
+
+func (s *Server) name(w http.ResponseWriter, r *http.Request) error {
+	var q api.NameRequest
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := checkText(q.Name); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	err = sess.View(func(st *core.State) error {
+		if line = st.Dialect.NewName(q.Name); line == nil {
+			return fmt.Errorf("sessions of %s have no name: %w", st.Dialect.Name(), core.ErrInvalid)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.appendLine(w, r, line)
+}
+
+func (s *Server) appendLine(w http.ResponseWriter, r *http.Request, line []byte) error {
+	rec, err := s.appendTo(r, [][]byte{line}, nil)
+	if err != nil {
+		return err
+	}
+	return s.appended(w, r, rec)
+}

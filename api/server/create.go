@@ -1,0 +1,153 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
+)
+
+// isLines reports whether the request's body is lines rather than one object.
+func isLines(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/x-ndjson"
+}
+
+// createWhole makes a session of its header and its entries, in one record.
+func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.checkLines(body); err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if err := checkText(q.Get("by"), r.Header.Get(api.HeaderIdempotency)); err != nil {
+		return err
+	}
+	lines, numbers := api.EntryLines(body)
+	if len(lines) == 0 {
+		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
+	}
+	n := session.New{Dialect: orPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
+	if err := s.makesWhole(r.Context(), n); err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.CreateStrict(r.Context(), n)
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		return &core.LineError{Line: numbers[e.Line], ID: e.ID, Err: e.Err}
+	}
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+// makesWhole returns errForbidden unless the caller may make the session that a
+// header is of. A header that cannot be read is left to who makes the session.
+func (s *Server) makesWhole(ctx context.Context, n session.New) error {
+	c := callerOf(ctx)
+	if c.Prefix == "" {
+		return nil
+	}
+	d, err := dialect.Named(n.Dialect)
+	if err != nil {
+		return err
+	}
+	h, err := d.Header(n.Header)
+	if err != nil {
+		return err
+	}
+	return c.makes(core.SessionIDFor(n.Dialect, h.ID))
+}
+
+func orPi(dialect string) string {
+	if dialect == "" {
+		return "pi"
+	}
+	return dialect
+}
+
+// keyOf is the request's Idempotency-Key as the log keeps it, empty for none.
+func keyOf(r *http.Request) string {
+	key := r.Header.Get(api.HeaderIdempotency)
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return core.UUIDOf([16]byte(sum[:16]))
+}
+
+func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
+	if isLines(r) {
+		return s.createWhole(w, r)
+	}
+	var q api.Create
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	key := keyOf(r)
+	if err := checkText(q.CWD, q.Parent, q.By, r.Header.Get(api.HeaderIdempotency)); err != nil {
+		return err
+	}
+	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
+	id, err := core.ParseSessionID(q.ID)
+	if err == nil {
+		err = callerOf(r.Context()).makes(id)
+	}
+	if err != nil {
+		return err
+	}
+	q.Dialect = orPi(q.Dialect)
+	d, err := dialect.Named(q.Dialect)
+	if err != nil {
+		return err
+	}
+	parents, first, err := s.parents(r.Context(), q.Parents)
+	if err != nil {
+		return err
+	}
+	o := core.Origin{Dialect: q.Dialect, Key: key, Time: time.Now().UTC(), By: q.By, Parents: parents}
+	switch {
+	case q.Parent == "" && len(parents) == 0:
+		o.Kind = string(lineage.Create)
+	case q.Parent == "":
+		q.Parent = first
+	}
+	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: q.ID, Time: o.Time.Format("2006-01-02T15:04:05.000Z"), CWD: q.CWD, Parent: q.Parent}))
+	if err != nil {
+		return err
+	}
+	es, err := core.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)
+	if err != nil {
+		return err
+	}
+	sess, err := s.cfg.Sessions.Create(r.Context(), engine.Birth{ID: id, Origin: o, Header: h, Entries: es})
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(sess)
+	return s.created(w, sess)
+}
+
+func (s *Server) created(w http.ResponseWriter, sess *engine.Session) error {
+	c := api.Created{ID: sess.ID(), Cursor: cursorOf(sess)}
+	w.Header().Set("Location", "/v1/sessions/"+string(c.ID))
+	return answer(w, http.StatusCreated, c)
+}

@@ -1,0 +1,273 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// leafOf is where the request wants to read from: ?leaf=ID, ?leaf=null, or
+// where ?head= stands.
+func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
+	q := r.URL.Query()
+	switch leaf := q.Get("leaf"); leaf {
+	case "":
+	case "null":
+		return core.NoLeaf, nil
+	default:
+		return core.LeafAt(leaf), nil
+	}
+	head := q.Get("head")
+	if head == "" {
+		return st.Leaf(core.MainHead), nil
+	}
+	if _, ok := st.Heads[head]; !ok {
+		return core.Leaf{}, fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
+	}
+	return st.Leaf(head), nil
+}
+
+func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
+	if as := r.URL.Query().Get("as"); as != "" {
+		return one(s.gates.heavy, func(w http.ResponseWriter, r *http.Request) error { return s.exportAs(w, r, as) })(w, r)
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var d core.Dialect
+	var h core.Header
+	var es []core.Entry
+	var o core.Origin
+	_ = sess.View(func(st *core.State) error {
+		d, h, es, o = st.Dialect, st.Header, st.Entries, st.Origin
+		w.Header().Set(api.HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	original := r.URL.Query().Get("original") == "true"
+	if (!original || o.Original.IsZero()) && asOfCursor(w, r) {
+		return nil
+	}
+	if !original {
+		return s.lines(w, r, d.Layout(h, es))
+	}
+	if !o.Original.IsZero() {
+		return s.writeBlob(w, r, o.Original)
+	}
+	// The file was its lines and nothing else: the first ones there are.
+	return s.lines(w, r, d.Layout(h, es[:min(o.Entries, len(es))]))
+}
+
+func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	var lines []core.Entry
+	err = sess.View(func(st *core.State) error {
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		es, err := endingAt(st, leaf)
+		if err != nil {
+			return err
+		}
+		lines = st.Dialect.Layout(st.Header, es)
+		dir, name := st.Dialect.FileName(st.Header)
+		w.Header().Set(api.HeaderDialect, st.Dialect.Name())
+		w.Header().Set(api.HeaderDir, dir)
+		w.Header().Set(api.HeaderFile, name)
+		w.Header().Set(api.HeaderCursor, st.Cursor().String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if asOfCursor(w, r) {
+		return nil
+	}
+	return s.lines(w, r, lines)
+}
+
+// endingAt returns the session's entries such that an agent that reads them as
+// a file goes on at leaf. Where no order of them says it, an agent that has an
+// entry for where it stands gets one, which the log does not have.
+func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
+	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
+		return es, nil
+	}
+	id, named := leaf.ID()
+	if _, ok := st.Entry(id); named && !ok {
+		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
+	}
+	// Where the agent reads nothing up to leaf, it stands before every entry.
+	if e, ok := leafEntry(st); ok {
+		return append(slices.Clip(st.Entries), e), nil
+	}
+	where := "before its first entry"
+	if named {
+		where = fmt.Sprintf("at entry %.64q", id)
+	}
+	return nil, fmt.Errorf("session %s stands %s, which a %s file cannot say; move it with: sessctl branch: %w",
+		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
+}
+
+// leafEntry is the agent's own entry that says that the session stands before
+// every other. A file is the same however often it is asked for: so is the id.
+func leafEntry(st *core.State) (core.Entry, bool) {
+	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf})
+	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
+		return core.Entry{}, false
+	}
+	f := core.Fields{Parent: st.Dialect.Leaf(st.Entries), Time: st.Header.Time}
+	for _, e := range slices.Backward(st.Entries) {
+		if e.Time != "" {
+			f.Time = e.Time
+			break
+		}
+	}
+	for n := 0; ; n++ {
+		f.ID = derivedID(st, "leaf\x00"+st.Cursor().String(), n)
+		if _, taken := st.Entry(f.ID); !taken {
+			break
+		}
+	}
+	e, err := st.Dialect.Fill(line, f)
+	return e, err == nil
+}
+
+// lines writes es as JSONL with their images put back. A failure after the
+// first byte breaks the answer off.
+func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	var buf bytes.Buffer
+	begun := false
+	for i := range es {
+		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
+		if err != nil && r.Context().Err() != nil {
+			return errBroken
+		}
+		if err != nil && begun {
+			s.logger(w).Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
+			return errBroken
+		}
+		if err != nil {
+			return fmt.Errorf("entry %.64q: %w", es[i].ID, err)
+		}
+		buf.Write(line)
+		buf.WriteByte('\n')
+		if buf.Len() < 1<<20 && i+1 < len(es) {
+			continue
+		}
+		begun = true
+		if _, err := buf.WriteTo(w); err != nil {
+			return errBroken
+		}
+	}
+	return nil
+}
+
+const maxLost = 30
+
+// exportAs answers with the session as a file of another agent.
+func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) error {
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	to, err := dialect.Named(as)
+	if err != nil {
+		return err
+	}
+	var res convert.Result
+	elsewhere := false
+	err = sess.View(func(st *core.State) error {
+		leaf, err := leafOf(st, r)
+		if err != nil {
+			return err
+		}
+		w.Header().Set(api.HeaderCursor, st.Cursor().String())
+		elsewhere = st.Dialect.ImageStore() != "" && to.ImageStore() == ""
+		res, err = convert.Convert(convert.Request{
+			From: st.Dialect, To: to, Header: st.Header, Entries: st.Entries, Leaf: leaf,
+			ID:   convert.SessionID(string(st.ID), as),
+			Time: createdAt(st),
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	lines := to.Layout(res.Header, res.Entries)
+	if elsewhere {
+		if err := s.bringIn(r, lines, &res.Lost); err != nil {
+			return err
+		}
+	}
+	lost, err := json.Marshal(res.Lost[:min(len(res.Lost), maxLost)])
+	if err != nil {
+		return err
+	}
+	dir, name := to.FileName(res.Header)
+	w.Header().Set(api.HeaderDir, dir)
+	w.Header().Set(api.HeaderFile, name)
+	w.Header().Set(api.HeaderLost, asciiJSON(lost))
+	return s.lines(w, r, lines)
+}
+
+// createdAt is when the session was made, as its agent or else the log has it.
+func createdAt(st *core.State) string {
+	if t := st.Dialect.Summary(st.Header, st.Entries).Created; t != "" {
+		return t
+	}
+	return st.Origin.Time.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// bringIn has the images of an agent's own store, as far as they are here, be
+// images of the log in lines. Those that are not here stay references.
+func (s *Server) bringIn(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
+	missing := 0
+	for i := range lines {
+		line, err := core.ImportImageRefs(lines[i].Line, func(d core.Digest) bool {
+			_, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+			if err != nil {
+				missing++
+			}
+			return err == nil
+		})
+		if err != nil {
+			return fmt.Errorf("entry %.64q: %w", lines[i].ID, err)
+		}
+		lines[i].Line = line
+	}
+	if missing > 0 {
+		*lost = append([]convert.Loss{{What: "images that were never brought along", Count: missing}}, *lost...)
+	}
+	return nil
+}
+
+// asciiJSON is JSON as the value of a header.
+func asciiJSON(b []byte) string {
+	var out strings.Builder
+	for _, r := range string(b) {
+		if r < 0x7F {
+			out.WriteRune(r)
+			continue
+		}
+		if r > 0xFFFF {
+			r = '?'
+		}
+		fmt.Fprintf(&out, `\u%04x`, r)
+	}
+	return out.String()
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/session"
+)
+
+// importedFrom is the parent that an import names. It need not be in the log:
+// files come in any order.
+func importedFrom(q url.Values) ([]core.Lineage, error) {
+	name, word := q.Get("parent"), q.Get("kind")
+	if name == "" && word == "" {
+		return nil, nil
+	}
+	id, err := core.ParseSessionID(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKind(word); err != nil {
+		return nil, err
+	}
+	return []core.Lineage{{Session: id, Kind: word}}, nil
+}
+
+func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
+	raw, release, err := s.readContent(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.importBytes(w, r, raw)
+}
+
+// importBytes imports a file as the request's query asks for.
+func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte) error {
+	q := r.URL.Query()
+	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(api.HeaderWriter), r.Header.Get(api.HeaderHead)); err != nil {
+		return err
+	}
+	if err := s.checkLines(raw); err != nil {
+		return err
+	}
+	f, _, err := dialect.Read(q.Get("dialect"), raw)
+	if err != nil {
+		return err
+	}
+	if err := callerOf(r.Context()).makes(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
+		return err
+	}
+	who := core.Origin{By: q.Get("by")}
+	if who.Parents, err = importedFrom(q); err != nil {
+		return err
+	}
+	on, err := session.ParseOnConflict(q.Get("onConflict"))
+	if err != nil {
+		return err
+	}
+	after, err := ifMatch(r)
+	if err != nil {
+		return err
+	}
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, engine.ImportHow{
+		Writer: r.Header.Get(api.HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after, Head: r.Header.Get(api.HeaderHead),
+	})
+	if err != nil {
+		return err
+	}
+	s.cfg.Cache.Put(res.Session)
+	out := api.Imported{
+		ID:      f.Header.ID,
+		Session: res.Session.ID(),
+		Created: res.Created,
+		Head:    res.Head,
+		Entries: res.Entries,
+		Blobs:   res.Blobs,
+		Skipped: f.Skipped,
+		Version: f.Version,
+		Cursor:  cursorOf(res.Session),
+	}
+	if out.Skipped == nil {
+		out.Skipped = []core.BadLine{}
+	}
+	_ = res.Session.View(func(st *core.State) error {
+		out.Kept = st.Origin.Original
+		return nil
+	})
+	return answer(w, http.StatusOK, out)
+}
+
+// checkLines returns core.ErrTooLarge naming the first line that is longer than
+// the limit.
+func (s *Server) checkLines(b []byte) error {
+	for n := 1; len(b) > 0; n++ {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		if len(line) > s.cfg.MaxLine {
+			return &core.LineError{Line: n, Err: fmt.Errorf("it has %d bytes, %d are allowed (limits.line): %w", len(line), s.cfg.MaxLine, core.ErrTooLarge)}
+		}
+		b = rest
+	}
+	return nil
+}

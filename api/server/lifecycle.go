@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+)
+
+// noting is do, recorded as the act called name.
+func (s *Server) noting(name string, do sessionAct) sessionAct {
+	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
+		a := act{name, sess.ID(), api.Notice{By: n.By, Host: n.Host, Why: n.Why}}
+		return s.noted(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
+	}
+}
+
+// A sessionAct is what somebody does to a session for a reason.
+type sessionAct func(*engine.Session, context.Context, core.Notice) error
+
+// withReason reads who does something and why, and refuses to go on without a
+// reason.
+func withReason(n api.Notice) error {
+	if n.Why == "" {
+		return fmt.Errorf("there is no why; say the reason, the log keeps it: %w", core.ErrInvalid)
+	}
+	return checkText(n.By, n.Host, n.Why)
+}
+
+// noticeOf returns what the log keeps of n.
+func coreNotice(n api.Notice) core.Notice { return core.Notice{By: n.By, Host: n.Host, Why: n.Why} }
+
+func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, s.noting("delete", (*engine.Session).Delete))
+}
+
+func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, s.noting("undelete", (*engine.Session).Undelete))
+}
+
+func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {
+	return s.notice(w, r, (*engine.Session).Finish)
+}
+
+func (s *Server) notice(w http.ResponseWriter, r *http.Request, do sessionAct) error {
+	return s.noticeFor(w, r, do, func(q api.Notice) error { return checkText(q.By, q.Host, q.Why) })
+}
+
+// noticeFor is notice with a check of its own.
+func (s *Server) noticeFor(w http.ResponseWriter, r *http.Request, do sessionAct, check func(api.Notice) error) error {
+	var q api.Notice
+	if err := readJSON(r, &q); err != nil {
+		return err
+	}
+	if err := check(q); err != nil {
+		return err
+	}
+	sess, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if err := do(sess, r.Context(), coreNotice(q)); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, api.Created{ID: sess.ID(), Cursor: cursorOf(sess)})
+}

@@ -1,0 +1,430 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/blobstore"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/stream"
+)
+
+// What a restore writes: blobs, the snapshot, and then the records that name them.
+
+// wantBlobs answers with those of the blobs that this node has not, or not sound.
+// Those that it has are as good as put now: what is old is made young again.
+func (s *Server) wantBlobs(w http.ResponseWriter, r *http.Request) error {
+	var in api.BlobWants
+	if err := readJSON(r, &in); err != nil {
+		return err
+	}
+	if len(in.Blobs) > api.MaxWants {
+		return fmt.Errorf("%d blobs at once, %d are allowed: %w", len(in.Blobs), api.MaxWants, core.ErrInvalid)
+	}
+	out := api.BlobWants{Blobs: []api.BlobWant{}}
+	for _, want := range in.Blobs {
+		ok, err := s.renewBlob(r, want)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			out.Blobs = append(out.Blobs, want)
+		}
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// renewBlob reports whether a blob is there and sound, and puts it again then.
+func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
+	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(want.Digest))
+	if errors.Is(err, blobstore.ErrNotFound) || err == nil && info.Size != want.Size {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	release, err := s.gates.large.take(r.Context(), info.Size)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	src, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(want.Digest)) // what is stored, not what a cache remembers
+	if err != nil {
+		return false, nil
+	}
+	defer src.Close()
+	b, err := io.ReadAll(src)
+	if err != nil {
+		return false, r.Context().Err()
+	}
+	_, err = s.cfg.Blobs.Put(r.Context(), b)
+	return err == nil, err
+}
+
+// restoreBlob stores bytes under their digest, also where others are there.
+func (s *Server) restoreBlob(w http.ResponseWriter, r *http.Request) error {
+	body, release, err := s.readBlob(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := s.cfg.Blobs.Rewrite(r.Context(), body); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// restoreSnapshot stores a snapshot's object, which follows its manifest.
+func (s *Server) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.snapshotKey(r)
+	if err != nil {
+		return err
+	}
+	var m core.Manifest
+	packed, release, err := s.readHeaded(w, r, &m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if m.Object != key || !materializer.IsSnapshotKey(&m) {
+		return fmt.Errorf("manifest of %q in log %q, record %d, is not that of %s: %w", m.Session, m.Log, m.Seq, key, core.ErrInvalid)
+	}
+	if err := s.cfg.Snapshots.Restore(r.Context(), &m, packed); err != nil {
+		if errors.Is(err, core.ErrCorrupt) {
+			return fmt.Errorf("%v: %w", err, core.ErrInvalid)
+		}
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// planRestore answers with what a restore would find.
+func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var in api.RestorePlan
+	if err := json.Unmarshal(body, &in); err != nil {
+		return fmt.Errorf("the body is no plan of a restore: %v: %w", err, core.ErrInvalid)
+	}
+	if err := s.sameLog(in.Log); err != nil {
+		return err
+	}
+	c, err := s.cfg.Sessions.Compare(r.Context(), id, engine.Past{Seq: in.Seq, Chain: in.Chain, Steps: in.Steps})
+	if err != nil {
+		return err
+	}
+	out := api.Planned{Comparison: c}
+	if m := in.Snapshot; m != nil {
+		out.WantsSnapshot, err = s.wantsSnapshot(r, id, m)
+		if err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// wantsSnapshot reports whether the snapshot that m names is not here, or not
+// sound.
+func (s *Server) wantsSnapshot(r *http.Request, id core.SessionID, m *core.Manifest) (bool, error) {
+	if m.Session != id || m.Log != s.cfg.Log.Name() || !materializer.IsSnapshotKey(m) {
+		return false, fmt.Errorf("the manifest is not of a snapshot of session %s: %w", id, core.ErrInvalid)
+	}
+	_, err := s.cfg.Snapshots.Read(r.Context(), m)
+	if errors.Is(err, core.ErrUnavailable) || r.Context().Err() != nil {
+		return false, err
+	}
+	return err != nil, nil
+}
+
+// sameLog refuses the records of another log: their chains begin with its name,
+// so here they would prove nothing.
+func (s *Server) sameLog(log string) error {
+	if log == s.cfg.Log.Name() {
+		return nil
+	}
+	return fmt.Errorf("these records are of log %q, and their chains are bound to that name; this node has log %q. Restore them into a node whose log.name is %q, "+
+		"and from there bring sessions over with sessctl export and sessctl import: %w", log, s.cfg.Log.Name(), log, core.ErrInvalid)
+}
+
+// restore stores what the log lacks of a session, once all of it is proved.
+func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
+	id, err := core.ParseSessionID(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var in api.RestoreHead
+	rest, release, err := s.readHeaded(w, r, &in)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.sameLog(in.Log); err != nil {
+		return err
+	}
+	records, release, err := s.readRecords(r, rest)
+	if err != nil {
+		return err
+	}
+	defer release()
+	st, err := s.cfg.Sessions.Refold(r.Context(), id, in.Seq, in.Chain, records)
+	if err != nil {
+		return refused(err)
+	}
+	if err := s.hasBlobs(r, st, in.Without); err != nil {
+		return err
+	}
+	c, stored, err := s.cfg.Sessions.Restore(r.Context(), id, in.Seq, in.Chain, records)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, api.Restored{Comparison: c, Stored: stored})
+}
+
+// refused says of records that cannot be folded that their sender is at fault:
+// nothing in the log is damaged.
+func refused(err error) error {
+	for _, damage := range []error{core.ErrCorrupt, core.ErrOrphan, core.ErrNotFound} {
+		if errors.Is(err, damage) {
+			return fmt.Errorf("these records cannot be restored: %v: %w", err, core.ErrInvalid)
+		}
+	}
+	return err
+}
+
+// readRecords reads the records of a restore, and the bodies that are blobs.
+func (s *Server) readRecords(r *http.Request, b []byte) (records []*core.Record, release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, f := range held {
+			f()
+		}
+	}
+	for rec, err := range recordio.All(b) {
+		if err == nil && !rec.Spill.IsZero() {
+			var free func()
+			if free, err = s.fetchBody(r, rec); free != nil {
+				held = append(held, free)
+			}
+		}
+		if err != nil {
+			release()
+			return nil, nil, refused(err)
+		}
+		records = append(records, &rec.Record)
+	}
+	return records, release, nil
+}
+
+func (s *Server) fetchBody(r *http.Request, rec *recordio.Record) (release func(), err error) {
+	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(rec.Spill))
+	if errors.Is(err, blobstore.ErrNotFound) {
+		return nil, fmt.Errorf("the body of record %d, %s, is not here; put it first: %w", rec.Seq, rec.Spill, core.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if release, err = s.gates.large.take(r.Context(), info.Size); err != nil {
+		return nil, err
+	}
+	rec.Body, err = s.cfg.Blobs.Get(r.Context(), blobstore.Ref(rec.Spill))
+	return release, err
+}
+
+// hasBlobs refuses records that name blobs which are not here.
+func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest) error {
+	if st == nil {
+		return nil
+	}
+	known := map[core.Digest]bool{}
+	for _, d := range without {
+		known[d] = true
+	}
+	for _, d := range st.Blobs() {
+		_, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
+		if errors.Is(err, blobstore.ErrNotFound) && !known[d] {
+			return fmt.Errorf("the session names blob %s, which is not here; put it first: %w", d, core.ErrInvalid)
+		}
+		if err != nil && !errors.Is(err, blobstore.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// readHeaded reads a body whose first line is JSON, which goes into head, and
+// returns what is behind that line. The caller calls release when it is done with
+// it.
+func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (rest []byte, release func(), err error) {
+	body, release, err := s.readBody(w, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	line, rest, found := bytes.Cut(body, []byte("\n"))
+	if !found {
+		err = errors.New("it has no end")
+	} else {
+		err = json.Unmarshal(line, head)
+	}
+	if err != nil {
+		release()
+		return nil, nil, fmt.Errorf("the first line is not what %s %s begins with: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
+	}
+	return rest, release, nil
+}
+
+// A restore is many calls, one for each blob, snapshot and session. With a record
+// of each the audit records would have no room for anything else, so they have the
+// restore as one act of its caller: begun with its first call, and done, with what
+// it came to, when none has come for a while.
+
+// restorePause is how long after its last call a restore is over.
+const restorePause = time.Minute
+
+// restores are the restores that are going on at a node.
+type restores struct {
+	server *Server
+	pause  time.Duration
+
+	mu      sync.Mutex
+	running map[string]*restoring // by caller
+}
+
+// A restoring is one restore.
+type restoring struct {
+	ctx    context.Context // of its first call, without its end: who, and by which request
+	act    act
+	stored []storedParts
+	failed int
+	calls  int // that are being answered
+	over   *time.Timer
+}
+
+type storedParts struct {
+	one, many string
+	n         int
+}
+
+// part answers with h, a call of a restore that stores one of something.
+func (rs *restores) part(one, many string, h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if rs.server.cfg.Audit == nil {
+			return h(w, r)
+		}
+		run := rs.begin(r)
+		err := h(w, r)
+		rs.ended(run, one, many, err)
+		return err
+	}
+}
+
+// begin counts a call among those of its caller's restore. A restore goes on
+// whether it can be recorded or not: it may be what makes room for records again.
+func (rs *restores) begin(r *http.Request) *restoring {
+	who := callerOf(r.Context()).name
+	run, first := rs.join(who, r)
+	if !first {
+		return run
+	}
+	ctx, cancel := context.WithTimeout(run.ctx, auditWait)
+	defer cancel()
+	if err := rs.server.record(ctx, run.act, stream.AuditBegun, "with "+r.Method+" "+r.URL.Path); err != nil {
+		rs.server.cfg.Logger.Error("a restore that has begun is not in the audit records", "token", who, "err", err)
+	}
+	return run
+}
+
+func (rs *restores) join(who string, r *http.Request) (run *restoring, first bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	run = rs.running[who]
+	if run == nil {
+		run, first = &restoring{ctx: context.WithoutCancel(r.Context()), act: act{name: rights[r.Pattern].act}}, true
+		rs.running[who] = run
+		run.over = time.AfterFunc(rs.pause, func() { rs.close(who, run) })
+	}
+	run.calls++
+	run.over.Stop()
+	return run, first
+}
+
+// ended counts what a call came to.
+func (rs *restores) ended(run *restoring, one, many string, err error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	run.calls--
+	run.over.Reset(rs.pause)
+	if err != nil {
+		run.failed++
+		return
+	}
+	for i := range run.stored {
+		if run.stored[i].one == one {
+			run.stored[i].n++
+			return
+		}
+	}
+	run.stored = append(run.stored, storedParts{one, many, 1})
+}
+
+// close records that a restore is over, unless it has gone on.
+func (rs *restores) close(who string, run *restoring) {
+	rs.mu.Lock()
+	if run.calls > 0 || rs.running[who] != run {
+		rs.mu.Unlock()
+		return
+	}
+	delete(rs.running, who)
+	what := run.text()
+	rs.mu.Unlock()
+	rs.server.noteEnd(run.ctx, run.act, what, nil)
+}
+
+// end records of all restores what they came to so far: the node stops.
+func (rs *restores) end() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, run := range rs.running {
+		run.over.Stop()
+		rs.server.noteEnd(run.ctx, run.act, run.text(), nil)
+	}
+	clear(rs.running)
+}
+
+func (run *restoring) text() string {
+	var parts []string
+	for _, s := range run.stored {
+		what := s.many
+		if s.n == 1 {
+			what = s.one
+		}
+		parts = append(parts, fmt.Sprint(s.n, " ", what))
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing stored"}
+	}
+	if run.failed > 0 {
+		parts = append(parts, fmt.Sprintf("calls that failed: %d", run.failed))
+	}
+	return strings.Join(parts, ", ")
+}

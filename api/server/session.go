@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/retry"
+)
+
+// named returns the session called name, as fresh as the log's leader has it.
+func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
+	id, err := core.ParseSessionID(name)
+	if err == nil {
+		err = callerOf(ctx).reaches(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	sess, err := s.cfg.Cache.Fresh(ctx, id)
+	return sess, s.missing(id, err)
+}
+
+// openWait is how long a request waits for its session: longer than a cluster
+// takes to elect a leader.
+const openWait = 15 * time.Second
+
+// missing says of a session that is not there what the caller asked for.
+func (s *Server) missing(id core.SessionID, err error) error {
+	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
+		return fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
+	}
+	return err
+}
+
+// seenWait is how long a read waits for a cursor that its session has not
+// reached yet.
+const seenWait = 5 * time.Second
+
+func demandOf(r *http.Request) (d api.Demand, err error) {
+	if r.Method != http.MethodGet {
+		return d, nil
+	}
+	q := r.URL.Query()
+	if d.Seen, err = core.ParseCursor(q.Get("seen")); err != nil {
+		return d, err
+	}
+	if strict := q.Get("strict"); strict != "" {
+		if d.Strict, err = strconv.ParseBool(strict); err != nil {
+			return d, fmt.Errorf("strict=%.20q: use true or false: %w", strict, core.ErrInvalid)
+		}
+	}
+	return d, nil
+}
+
+// session returns the session that the request's path names, as fresh as the
+// log's leader has it, and as the request demands.
+func (s *Server) session(r *http.Request) (*engine.Session, error) {
+	d, err := demandOf(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := opening(r)
+	defer cancel()
+	open := s.named
+	if d.Strict {
+		open = s.strict
+	}
+	sess, err := open(ctx, r.PathValue("id"))
+	if errors.Is(err, core.ErrNotFound) && r.Method != http.MethodGet {
+		// A writer is not sent away on the word of a leader that may be cut off.
+		sess, err = s.strict(ctx, r.PathValue("id"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sess, reach(ctx, sess, d.Seen)
+}
+
+// strict returns the session called name as a quorum has it.
+func (s *Server) strict(ctx context.Context, name string) (*engine.Session, error) {
+	id, err := core.ParseSessionID(name)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		sess, err := s.cfg.Cache.Get(ctx, id)
+		if err == nil {
+			return sess, sess.RefreshStrict(ctx)
+		}
+		if !errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt) {
+			return nil, err
+		}
+		if proof := s.cfg.Sessions.ProveAbsent(ctx, id); !errors.Is(proof, core.ErrConflict) {
+			if proof != nil {
+				return nil, proof
+			}
+			return nil, s.missing(id, err)
+		}
+		// It is there after all: who said otherwise had not heard of it yet.
+		if err := retry.Wait(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// reach waits a bounded time for the session to have the record that c names.
+func reach(ctx context.Context, sess *engine.Session, c core.Cursor) error {
+	if c == (core.Cursor{}) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	defer cancel()
+	return sess.Reach(ctx, c)
+}
+
+// waitOf is how long the caller will wait for the answer, 0 where it does not
+// say. What it says that is no number of seconds does not count.
+func waitOf(r *http.Request) time.Duration {
+	for _, header := range r.Header.Values(api.HeaderPrefer) {
+		for part := range strings.SplitSeq(header, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			n, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 16)
+			if strings.EqualFold(name, "wait") && err == nil && n > 0 {
+				return time.Duration(n) * time.Second
+			}
+		}
+	}
+	return 0
+}
+
+// bounded gives a request that writes as long as its caller will wait. A read
+// is bounded until its answer begins, see opening.
+func bounded(r *http.Request) (*http.Request, context.CancelFunc) {
+	wait := waitOf(r)
+	if wait == 0 || r.Method == http.MethodGet {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	return r.WithContext(ctx), cancel
+}
+
+// opening bounds how long a request waits for its session.
+func opening(r *http.Request) (context.Context, context.CancelFunc) {
+	wait := openWait
+	if asked := waitOf(r); asked > 0 {
+		wait = min(wait, asked-min(asked/8, 250*time.Millisecond))
+	}
+	return context.WithTimeout(r.Context(), wait)
+}
+
+func cursorOf(sess *engine.Session) (c core.Cursor) {
+	_ = sess.View(func(st *core.State) error {
+		c = st.Cursor()
+		return nil
+	})
+	return c
+}

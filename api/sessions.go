@@ -1,0 +1,145 @@
+package api
+
+import (
+	"crypto/sha256"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// A RowChange is a session whose row changed, as GET /v1/sessions/changes sends
+// it.
+type RowChange struct {
+	ID core.SessionID `json:"id"`
+	// Row is what it is now; nil where it is none that was asked for, or is gone.
+	Row  *Row `json:"row,omitempty"`
+	Mark Mark `json:"mark"` // to go on from
+}
+
+// A Demand says what an answer about a session must contain.
+type Demand struct {
+	// Seen is a cursor that was acknowledged: the answer has that record, or it
+	// is core.ErrUnavailable; core.ErrLost where the log has no such record.
+	Seen core.Cursor
+	// Strict has a quorum of the log's servers agree that the answer has every
+	// write that was acknowledged before it was asked for. Without it, a server
+	// that was cut off from the others a moment ago may give an older one.
+	Strict bool
+}
+
+// Digested is a digest of a session's beginning: of its header's line and its
+// first entry lines as the log keeps them, images as blobs, each with a newline.
+type Digested struct {
+	Session  core.SessionID `json:"session"`
+	Entries  int            `json:"entries"` // that the digest is of: as many as were asked for, or all there are
+	SHA256   core.Digest    `json:"sha256"`
+	Cursor   core.Cursor    `json:"cursor"`
+	Original core.Digest    `json:"original,omitzero"` // the file that was imported, where it is kept
+	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
+}
+
+// DigestOf returns the digest of a header's line and of entry lines, as the
+// answer of GET /v1/sessions/{id}/digest has it. The lines are as the log keeps
+// them, see core.Externalize.
+func DigestOf(h core.Header, es []core.Entry) core.Digest {
+	sum := sha256.New()
+	newline := []byte("\n")
+	_, _ = sum.Write(h.Line)
+	_, _ = sum.Write(newline)
+	for i := range es {
+		_, _ = sum.Write(es[i].Line)
+		_, _ = sum.Write(newline)
+	}
+	return core.Digest(sum.Sum(nil))
+}
+
+// A Mark is a place among the changes of a node's directory.
+type Mark = materializer.Mark
+
+// A Sort is what a listing is ordered by.
+type Sort = materializer.Sort
+
+// Sorts are what a listing can be ordered by, States what sessions can be at.
+var (
+	Sorts  = materializer.Sorts
+	States = materializer.States
+)
+
+// SearchQuery says what to search for, and in which sessions.
+type SearchQuery = materializer.SearchQuery
+
+// Hit is an entry that a search found.
+type Hit = materializer.Hit
+
+// State is the first line of an answer of GET /v1/sessions/{id}/state. The
+// header's line and the entries' lines follow it.
+type State struct {
+	Session core.SessionID       `json:"session"`
+	Dialect string               `json:"dialect"`
+	Cursor  core.Cursor          `json:"cursor"`
+	Heads   map[string]core.Leaf `json:"heads"`
+	Covered uint64               `json:"covered"` // seq that the latest snapshot covers, 0 for none
+	// Claims of the heads that are claimed.
+	Claims map[string]core.Claim `json:"claims,omitempty"`
+	// Deleted is set while the session is in the trash.
+	Deleted *core.Notice `json:"deleted,omitempty"`
+}
+
+// Prompt is one of the prompts that people gave.
+type Prompt = materializer.Prompt
+
+// PromptQuery says which prompts are wanted.
+type PromptQuery = materializer.PromptQuery
+
+// Row is one session in a listing.
+type Row = materializer.Row
+
+// List is an answer of GET /v1/sessions, newest first.
+type List struct {
+	Sessions []Row  `json:"sessions"`
+	Next     string `json:"next,omitempty"` // pass as ?after= for the next page
+	// Mark is for GET /v1/sessions/changes: what comes after it is not in this
+	// page. Of several pages, that of the first counts.
+	Mark Mark `json:"mark,omitempty"`
+}
+
+// Info is a session at a glance: what its agent would say, and what the log
+// knows beyond that.
+type Info struct {
+	core.Info
+	Log LogInfo `json:"log"`
+}
+
+// LogInfo is what the log knows of a session beyond its lines.
+type LogInfo struct {
+	Session    core.SessionID        `json:"session"`
+	Dialect    string                `json:"dialect"`
+	Cursor     core.Cursor           `json:"cursor"`
+	Heads      map[string]*core.Head `json:"heads"`
+	Epoch      uint64                `json:"epoch"`
+	Origin     core.Origin           `json:"origin"`
+	Checkpoint uint64                `json:"checkpoint"` // seq that the latest snapshot covers, 0 for none
+	Closed     *core.Notice          `json:"closed,omitempty"`
+	Deleted    *core.Notice          `json:"deleted,omitempty"`
+	Erased     *core.Notice          `json:"erased,omitempty"`
+	Held       *core.Notice          `json:"held,omitempty"`
+	Usage      core.Usage            `json:"usage"`
+}
+
+// Create asks for a new, empty session.
+type Create struct {
+	ID      string `json:"id,omitempty"` // default a new one
+	Dialect string `json:"dialect,omitempty"`
+	CWD     string `json:"cwd,omitempty"`
+	Parent  string `json:"parent,omitempty"` // what the header names; default the first of Parents
+	By      string `json:"by,omitempty"`
+	// Parents are the sessions in the log that the new one comes from.
+	Parents []ParentRef `json:"parents,omitempty"`
+	Key     string      `json:"-"` // Idempotency-Key: the same request again is the same session
+}
+
+// Created names the session that was made, or was there.
+type Created struct {
+	ID     core.SessionID `json:"id"`
+	Cursor core.Cursor    `json:"seq"`
+}

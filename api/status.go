@@ -1,0 +1,61 @@
+package api
+
+import (
+	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/materializer"
+)
+
+// Status is a node at a glance.
+type Status struct {
+	Node     string        `json:"node"`
+	Version  string        `json:"version"`
+	Log      string        `json:"log"`
+	Healthy  bool          `json:"healthy"`
+	Summary  string        `json:"summary"` // one line: all is well, or what is not
+	Uptime   float64       `json:"uptimeSeconds"`
+	Sessions int           `json:"sessions"`
+	Shards   []ShardStatus `json:"shards"`
+	Cache    CacheStatus   `json:"cache"`
+	Blobs    string        `json:"blobs"` // where they are kept
+	// BlobCache is how blobs and snapshots read lately are kept here.
+	BlobCache BlobCaches `json:"blobCache"`
+	// BlobPuts is what was stored of blobs since the node began.
+	BlobPuts BlobPuts `json:"blobPuts"`
+	// Losses is what the log was found to have lost since the node began.
+	Losses Losses `json:"losses"`
+	// Bounds are what this node can have in hand at once, by what it is.
+	Bounds map[string]Bound `json:"bounds"`
+}
+
+// A Bound is how much of something a node has in hand, how much it can have, and
+// how often it refused more since it started.
+type Bound struct {
+	Used    int64 `json:"used"`
+	Limit   int64 `json:"limit"`
+	Refused int64 `json:"refused"`
+}
+
+// Losses counts what the log had lost and a node put back.
+type Losses = engine.Losses
+
+// ShardStatus is one stream of the log.
+type ShardStatus struct {
+	Stream   string  `json:"stream"`
+	Leader   string  `json:"leader,omitempty"`
+	Replicas int     `json:"replicas"`
+	Messages uint64  `json:"messages"`
+	Bytes    uint64  `json:"bytes"`
+	Limit    int64   `json:"limit"` // of bytes; 0 for none but the server's
+	Full     float64 `json:"full"`  // of its room, from 0 to 1; entries are refused from 0.9 on
+	Sessions uint64  `json:"sessions"`
+	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
+	// Work is what this node knows of the shard's garbage.
+	Work materializer.ShardWork `json:"work"`
+}
+
+// CacheStatus is a node's cache of sessions.
+type CacheStatus struct {
+	Sessions int   `json:"sessions"`
+	Bytes    int64 `json:"bytes"`
+	Limit    int64 `json:"limit"`
+}

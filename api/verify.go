@@ -1,0 +1,40 @@
+package api
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/materializer/verify"
+)
+
+// How bad a finding of an Examination is.
+const (
+	Note    = doctor.Note
+	Warning = doctor.Warning
+	Danger  = doctor.Danger
+)
+
+// Rebuilt is what a node makes of the log and can make again.
+type Rebuilt struct {
+	Node     string `json:"node"`
+	Sessions int    `json:"sessions"` // rows
+	Shards   int    `json:"shards"`   // that are read from their beginning
+	Messages uint64 `json:"messages"` // in them
+	Done     bool   `json:"done"`     // false where it was only asked
+}
+
+// Report is what verify found in a session.
+type Report struct {
+	verify.Report
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Mended   []Problem `json:"mended,omitempty"` // by a repair
+}
+
+// A Problem is one thing that is not as promised.
+type Problem = verify.Problem
+
+// LogReport is what verify found in the log as a whole.
+type LogReport struct {
+	Log      string           `json:"log"`
+	Sessions []core.SessionID `json:"sessions"` // all that it has records of
+	Problems []Problem        `json:"problems"`
+}
