@@ -609,7 +609,7 @@ func TestRestoreWithLargeManifest(t *testing.T) {
 		fmt.Fprintf(&file, `{"type":"message","id":%q,"parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"x"}}`+"\n", id)
 	}
 	id := a.bring(t, file.String())
-	s, err := a.sessions.Open(t.Context(), core.SessionID(id))
+	s, err := a.Config.Sessions.Open(t.Context(), core.SessionID(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -622,7 +622,7 @@ func TestRestoreWithLargeManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := a.last(t, id)
-	if _, err := a.log.Forget(t.Context(), core.SessionID(id), last.Base); err != nil {
+	if _, err := a.Config.Log.Forget(t.Context(), core.SessionID(id), last.Base); err != nil {
 		t.Fatal(err)
 	}
 	if len(last.Body) < 2*stream.SpillSize {

@@ -17,7 +17,7 @@ import (
 // last returns the last record of a session.
 func (n *node) last(t *testing.T, id string) *core.Record {
 	t.Helper()
-	r, err := n.log.Last(t.Context(), core.SessionID(id))
+	r, err := n.Config.Log.Last(t.Context(), core.SessionID(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (n *node) erase(t *testing.T, id string) {
 	last := n.last(t, id)
 	r := &core.Record{Kind: core.KindErase, Seq: last.Seq + 1, Head: core.MainHead, Writer: "w", Body: []byte(`{"by":"me","why":"asked to"}`)}
 	r.Chain = last.Chain.Next(r)
-	if _, err := n.log.Append(t.Context(), core.SessionID(id), last.Pos, r); err != nil {
+	if _, err := n.Config.Log.Append(t.Context(), core.SessionID(id), last.Pos, r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -113,7 +113,7 @@ func TestWriterOfLostLogCannotWriteToRestoredLog(t *testing.T) {
 	}
 	next := &core.Record{Kind: core.KindAppend, Seq: known.Seq + 1, Head: core.MainHead, Writer: "w", Count: 1, Body: []byte(`{"type":"message","id":"zzzz0001","parentId":null}`)}
 	next.Chain = known.Chain.Next(next)
-	if _, err := b.log.Append(t.Context(), core.SessionID(id), known.Pos, next); !errors.Is(err, core.ErrConflict) {
+	if _, err := b.Config.Log.Append(t.Context(), core.SessionID(id), known.Pos, next); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("append: %v", err)
 	}
 	if b.last(t, id).Chain != now.Chain {
@@ -173,7 +173,7 @@ func TestSnapshotDeletedDuringBackup(t *testing.T) {
 			if err := a.bucket.Delete(t.Context(), old.Object); err != nil {
 				t.Error(err)
 			}
-			if _, err := a.log.Forget(t.Context(), core.SessionID(id), a.last(t, id).Base); err != nil {
+			if _, err := a.Config.Log.Forget(t.Context(), core.SessionID(id), a.last(t, id).Base); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,33 +2,23 @@ package backup_test
 
 import (
 	"context"
-	"log/slog"
-	"net"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
-	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// A node is a node in this process, with a real server and real files.
+// A node is a node in this process whose bucket can be hooked.
 type node struct {
-	*client.Client
+	*nodetest.Node
 	bucket *hooked
-	log    *stream.Log
-
-	sessions *engine.Sessions
 }
 
 // A hooked bucket calls a function before each Stat.
@@ -49,54 +39,15 @@ func startNode(t *testing.T) *node { return startNodeOf(t, "main") }
 
 func startNodeOf(t *testing.T, name string) *node {
 	t.Helper()
-	ctx := t.Context()
-	conn, err := embeddedtest.Start(t).Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
 	files, err := fsblob.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	bucket := &hooked{Bucket: files}
-	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	blobs := blobstore.New(bucket)
-	log, err := stream.OpenLog(ctx, conn, stream.LogConfig{Name: name, Blobs: materializer.NewBlobs(blobs), First: stream.FirstPos(time.Now())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshots := materializer.NewSnapshots(bucket)
-	sessions := engine.NewSessions(engine.Config{
-		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
-	})
-	cache := materializer.NewCache(sessions, 64<<20)
-	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
-		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour},
-	}) // snapshots are made on request only
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := server.New(server.Config{
-		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Node: "test", Version: "test", Logger: quiet,
-	})
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{}, 2)
-	go func() { _ = server.Run(work, ln); done <- struct{}{} }()
-	go func() { _ = mat.Run(work); done <- struct{}{} }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-		<-done
-	})
-	return &node{Client: &client.Client{Base: "http://" + ln.Addr().String()}, bucket: bucket, log: log, sessions: sessions}
+	return &node{bucket: bucket, Node: nodetest.Start(t, nodetest.Config{
+		Log: name, Bucket: bucket, Uncached: true, First: stream.FirstPos(time.Now()),
+		Policy: materializer.Policy{MinTail: 1 << 40, Idle: time.Hour}, // snapshots are made on request only
+	})}
 }
 
 // bring imports a file.

@@ -20,7 +20,7 @@ func (n *node) rest(t *testing.T, id string) *core.Manifest {
 		if _, err := n.Checkpoint(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		m, err := n.sessions.Manifest(t.Context(), core.SessionID(id))
+		m, err := n.Config.Sessions.Manifest(t.Context(), core.SessionID(id))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestSnapshotOfSeveralPartsIsBackedUpAsOneObject(t *testing.T) {
 	if _, err := b.Checkpoint(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	next, err := b.sessions.Manifest(t.Context(), id)
+	next, err := b.Config.Sessions.Manifest(t.Context(), id)
 	if err != nil || len(next.Parts) > 0 {
 		t.Errorf("the next snapshot uses %+v: %v", next, err)
 	}
@@ -112,10 +112,10 @@ func TestSnapshotOfPartsReplacedDuringBackup(t *testing.T) {
 	replace := func() {
 		defer close(replaced)
 		a.say(t, id, "more")
-		shard := a.log.Shard(id)
-		st, err := a.log.State(t.Context(), shard)
+		shard := a.Config.Log.Shard(id)
+		st, err := a.Config.Log.State(t.Context(), shard)
 		if err == nil {
-			err = a.sessions.Truncate(t.Context(), a.log, shard, st.Last, func(ctx context.Context, s *engine.Session) error {
+			err = a.Config.Sessions.Truncate(t.Context(), a.Config.Log, shard, st.Last, func(ctx context.Context, s *engine.Session) error {
 				_, err := a.Checkpoint(ctx, string(s.ID()))
 				return err
 			})
@@ -138,7 +138,7 @@ func TestSnapshotOfPartsReplacedDuringBackup(t *testing.T) {
 	default:
 		t.Fatal("the snapshot was not requested")
 	}
-	if now, err := a.sessions.Manifest(t.Context(), id); err != nil || now.Object == m.Object {
+	if now, err := a.Config.Sessions.Manifest(t.Context(), id); err != nil || now.Object == m.Object {
 		t.Fatalf("the snapshot was not replaced: %+v, %v", now, err)
 	}
 	run, err := repo.Pick(t.Context(), "")

@@ -2,14 +2,12 @@ package follow_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,20 +16,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/sesslog/sesslog/api/client"
-	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/blobstore/fsblob"
-	"github.com/sesslog/sesslog/core/dialect"
-	"github.com/sesslog/sesslog/engine"
-	"github.com/sesslog/sesslog/materializer"
-	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/session"
-	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
 // A cluster is a real server with a log, for several nodes.
@@ -42,66 +33,20 @@ type cluster struct {
 
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
-	broker := embeddedtest.Start(t)
-	conn, err := broker.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
 	bucket, err := fsblob.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &cluster{conn, bucket}
+	return &cluster{nodetest.Connect(t), bucket}
 }
 
 // node runs a node until the test ends, and returns a client to it.
 func (c *cluster) node(t testing.TB) *client.Client {
 	t.Helper()
-	ctx := t.Context()
-	quiet := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	blobs := blobstore.NewCached(c.bucket, 1<<20)
-	log, err := stream.OpenLog(ctx, c.conn, stream.LogConfig{Name: "main", Blobs: materializer.NewBlobs(blobs)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshots := materializer.NewSnapshots(c.bucket)
-	sessions := engine.NewSessions(engine.Config{
-		Log: log, Blobs: materializer.NewBlobs(blobs), Snapshots: snapshots, Dialects: dialect.All(), Host: "test", Logger: quiet,
-	})
-	cache := materializer.NewCache(sessions, 64<<20)
-	directory, err := index.Open(ctx, index.Config{Path: filepath.Join(t.TempDir(), "index.db"), Log: log.Name(), Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	js, err := jetstream.New(c.conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	audit, err := stream.OpenAudit(ctx, js, log.Name(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mat := materializer.New(materializer.Config{
-		Log: log, Sessions: sessions, Cache: cache, Snapshots: snapshots, Directory: directory, Logger: quiet,
-	})
-	presence := stream.NewPresence(js, log.Name(), 1, session.Presence{ID: ulid.Make().String(), Agent: "test"})
-	server := server.New(server.Config{
-		Presence: presence,
-		Log:      log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory,
-		Snapshots: snapshots, Blobs: blobs, Audit: audit, Node: "test", Version: "test", Logger: quiet,
-	})
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = server.Run(work, ln) })
-	wg.Go(func() { _ = presence.Run(work) })
-	wg.Go(func() { _ = mat.Run(work); _ = directory.Close() })
-	t.Cleanup(func() { cancel(); wg.Wait() })
-	return &client.Client{Base: "http://" + ln.Addr().String()}
+	return nodetest.Start(t, nodetest.Config{
+		Conn: c.conn, Bucket: c.bucket, Level: slog.LevelError,
+		Presence: session.Presence{ID: ulid.Make().String(), Agent: "test"},
+	}).Client
 }
 
 // A line is a connection to a node that can be cut and can lose answers.

@@ -355,11 +355,11 @@ func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.bucket.Put(t.Context(), snap.Object, strings.NewReader("rubbish"), 7); err != nil {
+	if err := n.Bucket.Put(t.Context(), snap.Object, strings.NewReader("rubbish"), 7); err != nil {
 		t.Fatal(err)
 	}
 	ref := blobstore.RefOf([]byte(strings.Repeat("pixels", 300)))
-	if err := n.bucket.Delete(t.Context(), ref.Key()); err != nil {
+	if err := n.Bucket.Delete(t.Context(), ref.Key()); err != nil {
 		t.Fatal(err)
 	}
 	rep, err := n.Verify(t.Context(), "session-one")

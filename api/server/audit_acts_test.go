@@ -40,9 +40,6 @@ func TestEveryCallForAdminsThatChangesSomethingIsAnAct(t *testing.T) {
 func withCollector(t *testing.T) nodeOption {
 	t.Helper()
 	return func(c *server.Config) {
-		if c.Log == nil {
-			return
-		}
 		bucket, err := fsblob.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +56,7 @@ func withCollector(t *testing.T) nodeOption {
 func TestEveryActLeavesARecord(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withCollector(t))
-	n.server.PauseOfRestores(time.Millisecond)
+	n.Server.PauseOfRestores(time.Millisecond)
 	const id = "session-of-acts"
 	if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
 		t.Fatal(err)
@@ -180,7 +177,7 @@ func TestARestoreIsOneAct(t *testing.T) {
 	if err != nil || len(page.Records) != 1 || page.Records[0].Act != "restore" || page.Records[0].Outcome != "begun" || page.Records[0].Request == "" {
 		t.Fatalf("while it goes on: %+v, %v", page.Records, err)
 	}
-	n.server.EndRestores()
+	n.Server.EndRestores()
 	page, err = n.Audit(t.Context(), api.AuditQuery{After: page.Records[0].N})
 	if err != nil || len(page.Records) != 1 || page.Records[0].Outcome != "done" || page.Records[0].Detail != "50 blobs, calls that failed: 1" {
 		t.Errorf("behind it: %+v, %v", page.Records, err)

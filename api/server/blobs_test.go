@@ -27,7 +27,7 @@ func (n *node) spoil(t *testing.T, p []byte) {
 	key := blobstore.RefOf(p).Key()
 	p = bytes.Clone(p)
 	p[len(p)/2] ^= 1
-	if err := n.bucket.Put(t.Context(), key, bytes.NewReader(p), int64(len(p))); err != nil {
+	if err := n.Bucket.Put(t.Context(), key, bytes.NewReader(p), int64(len(p))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,7 +87,7 @@ func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
 	look(verify, api.BlobDamaged, false)
 	look(repair, api.BlobSound, true)
 	look(repair, api.BlobSound, false)
-	if err := n.bucket.Delete(t.Context(), blobstore.Ref(d).Key()); err != nil {
+	if err := n.Bucket.Delete(t.Context(), blobstore.Ref(d).Key()); err != nil {
 		t.Fatal(err)
 	}
 	look(verify, api.BlobMissing, false)

@@ -16,20 +16,15 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
-	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
 // present gives the node a presence, on a broker of its own.
 func present(t *testing.T) nodeOption {
 	t.Helper()
-	conn, err := embeddedtest.Start(t).Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(nodetest.Connect(t))
 	if err != nil {
 		t.Fatal(err)
 	}

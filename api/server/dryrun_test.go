@@ -85,15 +85,15 @@ func TestADryRunIsAnsweredAndStoresNothing(t *testing.T) {
 func (n *node) stored(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	for shard := range n.log.Shards() {
+	for shard := range n.Config.Log.Shards() {
 		ends, err := n.Ends(t.Context(), shard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range ends.Sessions {
-			r, err := n.log.Last(t.Context(), e.Session)
+			r, err := n.Config.Log.Last(t.Context(), e.Session)
 			for err == nil && r.Kind == core.KindCheckpoint { // which come by themselves, when they like
-				r, err = n.log.At(t.Context(), e.Session, r.After)
+				r, err = n.Config.Log.At(t.Context(), e.Session, r.After)
 			}
 			if err != nil {
 				t.Fatal(err)

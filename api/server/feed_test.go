@@ -152,7 +152,7 @@ func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
 	n.make(t, "session-a", "/w")
 	var place string
 	_, place = n.follow(t, client.FeedOptions{}, func() { n.tell(t, "session-a", "x") }, "session-a append 2")
-	shard := n.log.Shard("session-a")
+	shard := n.Config.Log.Shard("session-a")
 	parts := strings.Split(place, "~")
 	at, chain, _ := strings.Cut(parts[shard], ".")
 	for name, c := range map[string]struct {

@@ -19,7 +19,7 @@ func TestReadyzNamesWhatIsMissing(t *testing.T) {
 		c.StoreSeen = func() error { return store }
 		c.Ready = func(context.Context) error { return broker }
 	})
-	h := n.server.Handler()
+	h := n.Server.Handler()
 	for _, c := range []struct {
 		what          string
 		store, broker error
@@ -60,8 +60,8 @@ func TestReadyzNamesWhatIsMissing(t *testing.T) {
 func TestANodeThatStopsIsNotReadyAndAlive(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	h := n.server.Handler()
-	n.stop()
+	h := n.Server.Handler()
+	n.Stop()
 	if status, body := ask(h, "/readyz", ""); status != http.StatusServiceUnavailable || body != "not ready: stopping\n" {
 		t.Errorf("readyz: %d %q", status, body)
 	}
@@ -76,8 +76,8 @@ func TestANodeThatStopsIsNotReadyAndAlive(t *testing.T) {
 func TestANodeWithoutItsConnectionIsNotReady(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	h := n.server.Handler()
-	n.conn.Close()
+	h := n.Server.Handler()
+	n.Conn.Close()
 	if status, body := ask(h, "/readyz", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "connection closed") {
 		t.Errorf("readyz: %d %q", status, body)
 	}

@@ -14,7 +14,7 @@ import (
 func TestWhoIsInsideTheProcessNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens, func(c *server.Config) { c.NeedCertificate = true })
-	in := &client.Client{Base: "http://localhost", HTTP: n.server.Inside()}
+	in := &client.Client{Base: "http://localhost", HTTP: n.Server.Inside()}
 	who, err := in.Whoami(t.Context())
 	if err != nil || who.Scope != access.Write {
 		t.Fatalf("%+v, %v", who, err)
@@ -32,7 +32,7 @@ func TestWhoIsInsideTheProcessNeedsNoToken(t *testing.T) {
 	if _, err := n.Info(t.Context(), string(made.ID)); err == nil {
 		t.Error("the token alone is enough for others")
 	}
-	n.stop()
+	n.Stop()
 	if _, err := in.Whoami(t.Context()); err == nil {
 		t.Error("a node that has ended answers")
 	}

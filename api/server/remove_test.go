@@ -52,7 +52,7 @@ func (n *node) say(t *testing.T, id, entry, text string) {
 // holdsSecret returns where the secret, or what else is asked for, can still be read: streams and objects.
 func (n *node) holdsSecret(t *testing.T, what string) (where []string) {
 	t.Helper()
-	js, err := jetstream.New(n.conn)
+	js, err := jetstream.New(n.Conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +75,11 @@ func (n *node) holdsSecret(t *testing.T, what string) (where []string) {
 			}
 		}
 	}
-	for info, err := range n.bucket.List(t.Context(), "") {
+	for info, err := range n.Bucket.List(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := n.bucket.Get(t.Context(), info.Key)
+		r, err := n.Bucket.Get(t.Context(), info.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func plainOf(t *testing.T, b []byte) []byte {
 }
 
 // forget drops a session from the node's memory.
-func (n *node) forget(id string) { n.cache.Forget(core.SessionID(id)) }
+func (n *node) forget(id string) { n.Config.Cache.Forget(core.SessionID(id)) }
 
 // waitNoSecret waits until the rows of the directory's bucket are written.
 func (n *node) waitNoSecret(t *testing.T) {

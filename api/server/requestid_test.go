@@ -47,7 +47,7 @@ func TestTheLogNamesRequestAndSession(t *testing.T) {
 	line := `{"type":"message","message":{"role":"user","content":"for nobody else"}}`
 	n.request(t, http.MethodPost, "/v1/sessions/"+string(made.ID)+"/entries", line,
 		server.HeaderRequest, "request-of-mine", "Authorization", "Bearer hush-hush")
-	n.stop() // all that was asked is logged by now
+	n.Stop() // all that was asked is logged by now
 	found := false
 	for text := range strings.Lines(out.String()) {
 		var rec struct {

@@ -96,7 +96,7 @@ func TestTheTrashIsErasedWhenItsTimeIsOverAndNotBefore(t *testing.T) {
 	if err != nil || len(plan.Items) != 0 {
 		t.Fatalf("at once: %+v, %v", plan, err)
 	}
-	n.remover.Now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
+	n.Config.Remover.Now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
 	if plan, err = n.Plan(ctx, api.Policy{EraseTrash: true}); err != nil || len(plan.Items) != 1 || plan.Items[0].Do != "erase" {
 		t.Fatalf("a month later: %+v, %v", plan, err)
 	}
@@ -110,7 +110,7 @@ func TestTheTrashIsErasedWhenItsTimeIsOverAndNotBefore(t *testing.T) {
 	if _, err := n.Info(ctx, "session-2"); err != nil {
 		t.Errorf("the other: %v", err)
 	}
-	if got, err := n.server.EmptyTrash(ctx); got != 0 || err != nil {
+	if got, err := n.Server.EmptyTrash(ctx); got != 0 || err != nil {
 		t.Errorf("the node itself: %d, %v", got, err)
 	}
 }

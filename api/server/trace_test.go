@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/server"
+	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
 // An album keeps the spans that ended, in memory.
@@ -80,7 +80,7 @@ const (
 func TestATraceLeadsFromTheRequestToTheSnapshot(t *testing.T) {
 	t.Parallel()
 	spans, tracer := newAlbum(t)
-	n := startNode(t, func(c *server.Config) { c.Tracer = tracer })
+	n := startNodeOf(t, nodetest.Config{Tracer: tracer})
 	made, err := n.Create(t.Context(), api.Create{CWD: "/w"})
 	if err != nil {
 		t.Fatal(err)
@@ -137,17 +137,17 @@ func TestWithoutATraceTheLogSaysNothingOfIt(t *testing.T) {
 		"nonsense":    {tracer, "00-xyz-01", false},
 		"sampled":     {tracer, sampledTrace, true},
 	} {
-		n := startNode(t, func(cfg *server.Config) { cfg.Tracer = c.tracer })
+		n := startNodeOf(t, nodetest.Config{Tracer: c.tracer})
 		made, err := n.Create(t.Context(), api.Create{CWD: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n.request(t, http.MethodPost, "/v1/sessions/"+string(made.ID)+"/entries", `{"type":"message","message":{"role":"user","content":"x"}}`, "traceparent", c.sent)
-		js, err := jetstream.New(n.conn)
+		js, err := jetstream.New(n.Conn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := n.log.State(t.Context(), n.log.Shard(made.ID))
+		st, err := n.Config.Log.State(t.Context(), n.Config.Log.Shard(made.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,6 +162,6 @@ func TestWithoutATraceTheLogSaysNothingOfIt(t *testing.T) {
 		if got := m.Header.Get("Sess-Trace"); (got != "") != c.want || m.Header.Get("traceparent") != "" {
 			t.Errorf("%s: the record says %q", name, got)
 		}
-		n.stop()
+		n.Stop()
 	}
 }

@@ -30,10 +30,10 @@ func TestRepairMendsWhatAnotherCopyCanMend(t *testing.T) {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.bucket.Put(t.Context(), snap.Object, strings.NewReader("rubbish"), 7); err != nil {
+	if err := n.Bucket.Put(t.Context(), snap.Object, strings.NewReader("rubbish"), 7); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.bucket.Delete(t.Context(), blobstore.RefOf(pixels).Key()); err != nil {
+	if err := n.Bucket.Delete(t.Context(), blobstore.RefOf(pixels).Key()); err != nil {
 		t.Fatal(err)
 	}
 	rep, err := n.Repair(t.Context(), "session-one")
@@ -49,8 +49,8 @@ func TestVerifyOfTheLogNamesSessionsThatNoListingHas(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
-	subject := fmt.Sprintf("sess.main.%02d.rubbish-1", n.log.Shard("rubbish-1"))
-	if _, err := n.conn.Request(subject, []byte("no record"), time.Minute); err != nil { // answered when it is stored
+	subject := fmt.Sprintf("sess.main.%02d.rubbish-1", n.Config.Log.Shard("rubbish-1"))
+	if _, err := n.Conn.Request(subject, []byte("no record"), time.Minute); err != nil { // answered when it is stored
 		t.Fatal(err)
 	}
 	rep, err := n.VerifyLog(t.Context())

@@ -158,7 +158,7 @@ func list(t *testing.T) []pkg {
 
 // isForTests reports whether only tests use the package.
 func isForTests(path string) bool {
-	return isBelow(path, "test") || strings.HasSuffix(path, "test")
+	return isBelow(path, "test") || strings.HasSuffix(path, "test") || path == "internal/testkit"
 }
 
 func isBelow(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
