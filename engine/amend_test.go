@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func amend(writer string, lines ...string) engine.Amend {
@@ -33,12 +34,12 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 	st := folded(t, l, "session1", records(t, l, "session1"))
 	sameState(t, "folded", st, state(t, s))
 	sameState(t, "on another node", st, state(t, open(t, node(l, b), "session1")))
-	equal(t, "ids", []string{"root", "a", "b"}, ids(st))
-	equal(t, "line", other("a", "root", "new"), string(st.Entries[1].Line))
+	testkit.Equal(t, "ids", []string{"root", "a", "b"}, ids(st))
+	testkit.Equal(t, "line", other("a", "root", "new"), string(st.Entries[1].Line))
 	if st.Leaf(core.MainHead) != core.LeafAt("b") {
 		t.Errorf("main stands at %v", st.Leaf(core.MainHead))
 	}
-	equal(t, "a reader's line", entry("a", "root"), string(before[1].Line))
+	testkit.Equal(t, "a reader's line", entry("a", "root"), string(before[1].Line))
 	if r := records(t, l, "session1")[1]; r.Kind != core.KindAmend || r.Count != 1 {
 		t.Errorf("the record is a %s of %d lines, want an amend of the one that changed", r.Kind, r.Count)
 	}
@@ -79,7 +80,7 @@ func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
 	if _, err := s.Amend(t.Context(), first); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("the first again: %v", err)
 	}
-	equal(t, "line", other("a", "root", "two"), string(state(t, s).Entries[1].Line))
+	testkit.Equal(t, "line", other("a", "root", "two"), string(state(t, s).Entries[1].Line))
 }
 
 func TestAmendRefusesWhatBreaksARule(t *testing.T) {
@@ -100,7 +101,7 @@ func TestAmendRefusesWhatBreaksARule(t *testing.T) {
 			t.Errorf("%s: error is %v, want %v in line 2", name, err, c.want)
 		}
 	}
-	equal(t, "records", 1, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
 func TestAmendSpeaksFromAClaim(t *testing.T) {
@@ -108,18 +109,18 @@ func TestAmendSpeaksFromAClaim(t *testing.T) {
 	s := create(t, ss, "session1", entry("root", ""))
 	mine := claim(t, s, engine.ClaimRequest{Agent: "one"})
 	_, err := s.Amend(t.Context(), amend("", other("root", "", "x")))
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 	if _, err := s.Amend(t.Context(), amend(mine.Writer, other("root", "", "x"))); err != nil {
 		t.Error(err)
 	}
 	claim(t, s, engine.ClaimRequest{Agent: "two", TakeOver: true})
 	_, err = s.Amend(t.Context(), amend(mine.Writer, other("root", "", "y")))
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Amend(t.Context(), amend("", other("root", "", "y")))
-	wantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
 }
 
 // OP-16: what a channel says of a message later is written into the message,
@@ -166,13 +167,13 @@ func TestCreationsAreKnownByTheirKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "entries", []string{"root", "a", "b"}, ids(state(t, again)))
+	testkit.Equal(t, "entries", []string{"root", "a", "b"}, ids(state(t, again)))
 	f.Key = "another"
 	_, err = ss.Fork(t.Context(), src, f)
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 	f.Key = ""
 	_, err = ss.Fork(t.Context(), src, f)
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 }
 
 func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
@@ -186,7 +187,7 @@ func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "entries", []string{"root", "a", "b"}, ids(state(t, f)))
+		testkit.Equal(t, "entries", []string{"root", "a", "b"}, ids(state(t, f)))
 		if got := state(t, f).Leaf(core.MainHead); got != leaf {
 			t.Errorf("main stands at %v, want %v", got, leaf)
 		}

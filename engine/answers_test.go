@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -120,11 +121,11 @@ func TestAnswersOfAFullStream(t *testing.T) {
 			for i := 0; i < 100 && !strings.HasPrefix(answer, "10"); i++ {
 				answer = put(fmt.Sprint("s", i), strings.Repeat("x", 8<<10), expectLast, "0")(w)
 			}
-			equal(t, "answer of a full stream", "10077 maximum bytes exceeded", answer)
+			testkit.Equal(t, "answer of a full stream", "10077 maximum bytes exceeded", answer)
 			if err := nc.PublishMsg(message00("large", strings.Repeat("x", embedded.MaxPayload+1))); !errors.Is(err, nats.ErrMaxPayload) {
 				t.Errorf("a message too large: %v", err)
 			}
-			equal(t, "what was stored first", "1 8192 bytes expected 0", get(`{"seq":1}`)(w))
+			testkit.Equal(t, "what was stored first", "1 8192 bytes expected 0", get(`{"seq":1}`)(w))
 		})
 	}
 }

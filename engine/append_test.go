@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -109,8 +110,8 @@ func TestRetryIsStoredOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				equal(t, "ids", []string{"a", "b"}, rec.IDs)
-				equal(t, "stored", 2, rec.Stored)
+				testkit.Equal(t, "ids", []string{"a", "b"}, rec.IDs)
+				testkit.Equal(t, "stored", 2, rec.Stored)
 				l.hook(nil)
 				for _, again := range []*engine.Session{s, open(t, node(l, b), "session1")} {
 					time.Sleep(time.Hour) // the clock of the bubble: the time filled in is another
@@ -118,11 +119,11 @@ func TestRetryIsStoredOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					equal(t, "ids of a retry", []string{"a", "b"}, rec.IDs)
-					equal(t, "stored by a retry", 0, rec.Stored)
+					testkit.Equal(t, "ids of a retry", []string{"a", "b"}, rec.IDs)
+					testkit.Equal(t, "stored by a retry", 0, rec.Stored)
 				}
 				st := folded(t, l, "session1", records(t, l, "session1"))
-				equal(t, "entries", "root a b", strings.Join(ids(st)[:3], " "))
+				testkit.Equal(t, "entries", "root a b", strings.Join(ids(st)[:3], " "))
 				for _, id := range []string{"a", "b"} {
 					n := 0
 					for _, have := range ids(st) {
@@ -130,7 +131,7 @@ func TestRetryIsStoredOnce(t *testing.T) {
 							n++
 						}
 					}
-					equal(t, "times "+id+" is stored", 1, n)
+					testkit.Equal(t, "times "+id+" is stored", 1, n)
 				}
 			})
 		})
@@ -164,7 +165,7 @@ func TestAppendThatWasStoredIsNoFence(t *testing.T) {
 			t.Errorf("asking again: %v", err)
 		}
 		_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("b")})})
-		wantErr(t, err, core.ErrFenced)
+		testkit.WantErr(t, err, core.ErrFenced)
 	})
 }
 
@@ -184,13 +185,13 @@ func TestDoubtOutlastsLaterErrors(t *testing.T) {
 					return 0, core.ErrUncertain
 				})
 				_, err := appendLines(t.Context(), s, message("a"))
-				wantErr(t, err, core.ErrUncertain)
+				testkit.WantErr(t, err, core.ErrUncertain)
 				_, err = appendLines(t.Context(), s, message("b")) // no doubt here
-				wantErr(t, err, later)
+				testkit.WantErr(t, err, later)
 
 				n = 0
 				_, err = node(l, b).Fork(t.Context(), s, engine.Fork{ID: "forked-session"})
-				wantErr(t, err, core.ErrUncertain)
+				testkit.WantErr(t, err, core.ErrUncertain)
 			})
 		})
 	}
@@ -218,7 +219,7 @@ func TestLooseLinesWithoutIDsAreStoredOnce(t *testing.T) {
 		if err != nil || rec.Stored != 1 {
 			t.Fatalf("stored %d lines, %v", rec.Stored, err)
 		}
-		equal(t, "entries", []string{"", "other"}, ids(folded(t, l, "session1", records(t, l, "session1"))))
+		testkit.Equal(t, "entries", []string{"", "other"}, ids(folded(t, l, "session1", records(t, l, "session1"))))
 	})
 }
 
@@ -238,7 +239,7 @@ func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
 				if err == nil {
 					return
 				}
-				wantErr(t, err, core.ErrConflict)
+				testkit.WantErr(t, err, core.ErrConflict)
 				if c, ok := errors.AsType[*core.ConflictError](err); !ok || c.Want != at || c.Have.Seq != at.Seq+1 {
 					t.Errorf("the conflict says %+v", c)
 				}
@@ -254,7 +255,7 @@ func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d writers won at %s", n, at)
 		}
-		equal(t, "records", 2, len(records(t, l, "session1")))
+		testkit.Equal(t, "records", 2, len(records(t, l, "session1")))
 	})
 }
 
@@ -279,7 +280,7 @@ func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
 		if len(rs) > 3 { // the open, the first, all others
 			t.Errorf("%d appends took %d records", n, len(rs)-1)
 		}
-		equal(t, "entries", n, len(folded(t, l, "session1", rs).Entries))
+		testkit.Equal(t, "entries", n, len(folded(t, l, "session1", rs).Entries))
 	})
 }
 
@@ -304,13 +305,13 @@ func TestTheSameAppendTwiceInOneRecord(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				equal(t, "ids", []string{"a", "b"}, rec.IDs)
+				testkit.Equal(t, "ids", []string{"a", "b"}, rec.IDs)
 			})
 		}
 		synctest.Wait()
 		close(gate)
 		wg.Wait()
-		equal(t, "entries", []string{"root", "first", "a", "b"}, ids(folded(t, l, "session1", records(t, l, "session1"))))
+		testkit.Equal(t, "entries", []string{"root", "first", "a", "b"}, ids(folded(t, l, "session1", records(t, l, "session1"))))
 	})
 }
 
@@ -340,7 +341,7 @@ func TestABadLineFailsAlone(t *testing.T) {
 			wg.Go(func() { mustAppend(t, s, core.MainHead, "", message(fmt.Sprintf("good%d", n))) })
 			wg.Go(func() {
 				_, err := appendLines(t.Context(), s, message(fmt.Sprintf("beside%d", n)), line)
-				wantErr(t, err, want)
+				testkit.WantErr(t, err, want)
 				if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 {
 					t.Errorf("%v does not name line 2", err)
 				}
@@ -350,7 +351,7 @@ func TestABadLineFailsAlone(t *testing.T) {
 		close(gate)
 		wg.Wait()
 		st := folded(t, l, "session1", records(t, l, "session1"))
-		equal(t, "entries", 2+len(bad), len(st.Entries))
+		testkit.Equal(t, "entries", 2+len(bad), len(st.Entries))
 	})
 }
 
@@ -367,10 +368,10 @@ func TestLinesThatAreNoLineAreRefused(t *testing.T) {
 		}
 	}
 	_, err := s.Append(t.Context(), engine.Append{})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	_, err = s.Append(t.Context(), engine.Append{Head: "a b", Lines: rawLines([]string{message("x")})})
-	wantErr(t, err, core.ErrInvalid)
-	equal(t, "entries", 0, len(state(t, s).Entries))
+	testkit.WantErr(t, err, core.ErrInvalid)
+	testkit.Equal(t, "entries", 0, len(state(t, s).Entries))
 }
 
 // A verdict of a state that may be old is none: when the log cannot be asked,
@@ -383,7 +384,7 @@ func TestUnreachableLogGivesNoVerdict(t *testing.T) {
 		away := open(t, node(&switched{Log: l, to: f}, b), "session1")
 		claim(t, s, engine.ClaimRequest{})
 		_, err := appendLines(t.Context(), away, entry("a", "not known here"))
-		wantErr(t, err, core.ErrUnavailable)
+		testkit.WantErr(t, err, core.ErrUnavailable)
 		if errors.Is(err, core.ErrInvalid) {
 			t.Errorf("a line was judged without the log: %v", err)
 		}
@@ -425,7 +426,7 @@ func TestTurnsAreBounded(t *testing.T) {
 			wg.Go(func() {
 				_, err := appendLines(t.Context(), s, message(fmt.Sprintf("e%d", i)))
 				if err != nil {
-					wantErr(t, err, core.ErrUnavailable)
+					testkit.WantErr(t, err, core.ErrUnavailable)
 					mu.Lock()
 					refused++
 					mu.Unlock()
@@ -455,14 +456,14 @@ func TestCallerThatGoesIsUncertain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := appendLines(ctx, s, message("a"))
-		wantErr(t, err, core.ErrUncertain)
+		testkit.WantErr(t, err, core.ErrUncertain)
 		_, err = appendLines(ctx, s, message("b")) // was not even sent
 		if err == nil || errors.Is(err, core.ErrUncertain) {
 			t.Errorf("an append under a context that had ended: %v", err)
 		}
 		close(gate)
 		synctest.Wait()
-		equal(t, "entries", []string{"a"}, ids(state(t, s)))
+		testkit.Equal(t, "entries", []string{"a"}, ids(state(t, s)))
 	})
 }
 
@@ -474,7 +475,7 @@ func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "blobs", 1, rec.Blobs)
+	testkit.Equal(t, "blobs", 1, rec.Blobs)
 	kept := folded(t, l, "session1", records(t, l, "session1")).Entries[0].Line
 	if bytes.Contains(kept, []byte("QUJD")) {
 		t.Errorf("the log has the image: %.200s", kept)
@@ -491,7 +492,7 @@ func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
 		b.Forget(d)
 	}
 	_, err = ss.Inline(t.Context(), kept)
-	wantErr(t, err, core.ErrCorrupt) // the session is there, its image is not
+	testkit.WantErr(t, err, core.ErrCorrupt) // the session is there, its image is not
 }
 
 func imageLine(id, data string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -75,9 +76,9 @@ func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	wantErr(t, s.RefreshStrict(ctx), core.ErrUnavailable)
+	testkit.WantErr(t, s.RefreshStrict(ctx), core.ErrUnavailable)
 	err = s.Reach(ctx, rec.Cursor)
-	wantErr(t, err, core.ErrUnavailable)
+	testkit.WantErr(t, err, core.ErrUnavailable)
 	if errors.Is(err, core.ErrLost) {
 		t.Error("a record that is elsewhere was called lost")
 	}
@@ -86,7 +87,7 @@ func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "entries", []string{"root", "a"}, ids(state(t, s)))
+	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, s)))
 }
 
 func TestStrictReadersShareABarrier(t *testing.T) {
@@ -161,7 +162,7 @@ func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
 	old := cursors[0]
 	old.Chain[0]++
 	for _, c := range []core.Cursor{forged, old, {Seq: 101, Chain: forged.Chain}, {Seq: 1 << 60}} {
-		wantErr(t, other.Reach(t.Context(), c), core.ErrLost)
+		testkit.WantErr(t, other.Reach(t.Context(), c), core.ErrLost)
 	}
 }
 
@@ -192,12 +193,12 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 				if err := reader.RefreshStrict(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				equal(t, "cursor", rec.Cursor, state(t, reader).Cursor())
+				testkit.Equal(t, "cursor", rec.Cursor, state(t, reader).Cursor())
 			}
 			if err := node(logs[0], b).ProveAbsent(t.Context(), "session2"); err != nil {
 				t.Error(err)
 			}
-			wantErr(t, node(logs[0], b).ProveAbsent(t.Context(), "session1"), core.ErrConflict)
+			testkit.WantErr(t, node(logs[0], b).ProveAbsent(t.Context(), "session1"), core.ErrConflict)
 			st, err := logs[0].State(t.Context(), 0)
 			if err != nil {
 				t.Fatal(err)
@@ -219,7 +220,7 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 					break
 				}
 			}
-			equal(t, "records watched", 11, records)
+			testkit.Equal(t, "records watched", 11, records)
 		})
 	}
 }
@@ -237,7 +238,7 @@ func TestStrictReadOfAFullLogSaysFullAndPlainReadsGoOn(t *testing.T) {
 	for err == nil { // something of no session takes the rest
 		_, err = js.Publish(t.Context(), "sess.main.00.~fill", []byte(strings.Repeat("x", 100)))
 	}
-	wantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)
+	testkit.WantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Error(err)
 	}

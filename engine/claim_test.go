@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -19,7 +20,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 
 	other := open(t, node(l, b), "session1")
 	_, _, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b"})
-	wantErr(t, err, core.ErrFenced) // it is held, and was not asked for in so many words
+	testkit.WantErr(t, err, core.ErrFenced) // it is held, and was not asked for in so many words
 	theirs, former, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b", TakeOver: true})
 	if err != nil || former == nil || former.Writer != mine.Writer || theirs.Epoch != mine.Epoch+1 {
 		t.Fatalf("claim %+v ended %+v, %v", theirs, former, err)
@@ -45,7 +46,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 	if err := a.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
 		t.Errorf("giving up what is over: %v", err)
 	}
-	equal(t, "records", n, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", n, len(records(t, l, "session1")))
 
 	// Also when the head is free again.
 	if err := other.Release(t.Context(), core.MainHead, theirs.Writer, core.Notice{By: "b"}); err != nil {
@@ -65,11 +66,11 @@ func TestClaimReadsFirst(t *testing.T) {
 	other := open(t, node(l, b), "session1")
 	mustAppend(t, a, core.MainHead, "", message("a1"), message("a2"))
 	mine := claim(t, other, engine.ClaimRequest{})
-	equal(t, "entries right after the claim", []string{"root", "a1", "a2"}, ids(state(t, other)))
+	testkit.Equal(t, "entries right after the claim", []string{"root", "a1", "a2"}, ids(state(t, other)))
 	rec := mustAppend(t, other, core.MainHead, mine.Writer, message("b1"))
-	equal(t, "cursor", state(t, other).Cursor(), rec.Cursor)
+	testkit.Equal(t, "cursor", state(t, other).Cursor(), rec.Cursor)
 	e, _ := state(t, other).Entry("b1")
-	equal(t, "parent", "a2", e.Parent)
+	testkit.Equal(t, "parent", "a2", e.Parent)
 }
 
 // The claim was stored, its answer lost, and somebody took over: the caller
@@ -94,7 +95,7 @@ func TestClaimIsNeverAnotherOnes(t *testing.T) {
 		if !ok || f.Holder == nil || f.Holder.Agent != "other" {
 			t.Errorf("claim ended with %v", err)
 		}
-		equal(t, "epoch", uint64(2), state(t, s).Epoch)
+		testkit.Equal(t, "epoch", uint64(2), state(t, s).Epoch)
 	})
 }
 
@@ -109,7 +110,7 @@ func TestClaimsOnDifferentHeadsDoNotMeet(t *testing.T) {
 		mustAppend(t, other, "side", cb.Writer, message("b"+string(rune('0'+len(state(t, other).Entries)))))
 	}
 	_, err := other.Append(t.Context(), engine.Append{Head: "side", Writer: ca.Writer, Lines: rawLines([]string{message("x")})})
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 }
 
 func TestAppendToDeletedSessionIsRefused(t *testing.T) {
@@ -120,11 +121,11 @@ func TestAppendToDeletedSessionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := appendLines(t.Context(), a, message("a"))
-	wantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
 	_, _, err = a.Claim(t.Context(), engine.ClaimRequest{})
-	wantErr(t, err, core.ErrDeleted)
-	wantErr(t, a.Move(t.Context(), "side", "", core.NoLeaf), core.ErrDeleted)
-	wantErr(t, a.Finish(t.Context(), core.Notice{}), core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, a.Move(t.Context(), "side", "", core.NoLeaf), core.ErrDeleted)
+	testkit.WantErr(t, a.Finish(t.Context(), core.Notice{}), core.ErrDeleted)
 	if err := a.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Errorf("deleting twice: %v", err)
 	}
@@ -134,7 +135,7 @@ func TestAppendToDeletedSessionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustAppend(t, a, core.MainHead, "", message("a"))
-	equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
+	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
 }
 
 // force appends a record as another program might.
@@ -158,15 +159,15 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 	force(t, l, s, "frobnicate", "\x00anything")
 	n := len(records(t, l, "session1"))
 	_, err := appendLines(t.Context(), s, message("a"))
-	wantErr(t, err, core.ErrTooNew)
+	testkit.WantErr(t, err, core.ErrTooNew)
 	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{})
-	wantErr(t, err, core.ErrTooNew)
-	wantErr(t, s.Checkpoint(t.Context(), before), core.ErrTooNew)
-	wantErr(t, s.Delete(t.Context(), core.Notice{}), core.ErrTooNew)
-	equal(t, "records", n, len(records(t, l, "session1")))
+	testkit.WantErr(t, err, core.ErrTooNew)
+	testkit.WantErr(t, s.Checkpoint(t.Context(), before), core.ErrTooNew)
+	testkit.WantErr(t, s.Delete(t.Context(), core.Notice{}), core.ErrTooNew)
+	testkit.Equal(t, "records", n, len(records(t, l, "session1")))
 	st := state(t, open(t, node(l, b), "session1"))
-	equal(t, "entries, which can be read", []string{"root"}, ids(st))
-	equal(t, "unknown kind", core.Kind("frobnicate"), st.UnknownKind)
+	testkit.Equal(t, "entries, which can be read", []string{"root"}, ids(st))
+	testkit.Equal(t, "unknown kind", core.Kind("frobnicate"), st.UnknownKind)
 }
 
 func TestErasedSessionIsGoneForGood(t *testing.T) {
@@ -177,13 +178,13 @@ func TestErasedSessionIsGoneForGood(t *testing.T) {
 	}
 	force(t, l, s, core.KindErase, `{"by":"somebody"}`)
 	_, err := appendLines(t.Context(), s, message("a"))
-	wantErr(t, err, core.ErrDeleted)
-	wantErr(t, s.Undelete(t.Context(), core.Notice{}), core.ErrDeleted)
-	wantErr(t, s.Checkpoint(t.Context(), draft(s)), core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, s.Undelete(t.Context(), core.Notice{}), core.ErrDeleted)
+	testkit.WantErr(t, s.Checkpoint(t.Context(), draft(s)), core.ErrDeleted)
 	_, err = node(l, b).Open(t.Context(), "session1")
-	wantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
 	_, err = ss.Import(t.Context(), file(t, "session1", entry("root", "")), nil, core.Origin{}, engine.ImportHow{})
-	wantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, err, core.ErrDeleted)
 }
 
 func TestFinishAndReopen(t *testing.T) {
@@ -194,8 +195,8 @@ func TestFinishAndReopen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	equal(t, "records", 2, len(records(t, l, "session1")))
-	equal(t, "input", int64(5), state(t, open(t, node(l, b), "session1")).Closed.Usage.Input)
+	testkit.Equal(t, "records", 2, len(records(t, l, "session1")))
+	testkit.Equal(t, "input", int64(5), state(t, open(t, node(l, b), "session1")).Closed.Usage.Input)
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	if state(t, s).Closed != nil {
 		t.Error("an append left the session closed")
@@ -213,8 +214,8 @@ func TestMoveMakesAHead(t *testing.T) {
 	st := state(t, s)
 	for id, parent := range map[string]string{"c": "root", "d": "b"} {
 		e, _ := st.Entry(id)
-		equal(t, "parent of "+id, parent, e.Parent)
+		testkit.Equal(t, "parent of "+id, parent, e.Parent)
 	}
-	wantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("nowhere")), core.ErrNotFound)
-	wantErr(t, s.Move(t.Context(), "s/de", "", core.NoLeaf), core.ErrInvalid)
+	testkit.WantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("nowhere")), core.ErrNotFound)
+	testkit.WantErr(t, s.Move(t.Context(), "s/de", "", core.NoLeaf), core.ErrInvalid)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -73,7 +74,7 @@ func TestAConflictSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 			t.Errorf("%q does not say %q", err, want)
 		}
 	}
-	equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, s)))
+	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, s)))
 }
 
 func TestAFencedAppendSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
@@ -98,7 +99,7 @@ func TestAFencedAppendSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 	}
 	// Rebase does not get past another's claim.
 	_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{line}, OnConflict: session.Rebase})
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 }
 
 func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
@@ -123,7 +124,7 @@ func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
 		}
 	}
 	old, _ := state(t, s).Entry("old")
-	equal(t, "line", strings.Replace(lines[1], `"b"`, `"c"`, 1), string(old.Line))
+	testkit.Equal(t, "line", strings.Replace(lines[1], `"b"`, `"c"`, 1), string(old.Line))
 	// The answer was lost: the same again is there already.
 	again, err := s.Append(t.Context(), engine.Append{Lines: rawLines(lines), After: &seen, OnConflict: session.Rebase})
 	if err != nil || again.Stored != 0 {
@@ -134,7 +135,7 @@ func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
 	if _, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{entry("back", "b")}), After: &seen, OnConflict: session.Rebase}); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "parent", "b", parentOf(t, s, "back"))
+	testkit.Equal(t, "parent", "b", parentOf(t, s, "back"))
 }
 
 func TestABranchGoesOnFromWhereItsWriterSawTheHead(t *testing.T) {
@@ -149,9 +150,9 @@ func TestABranchGoesOnFromWhereItsWriterSawTheHead(t *testing.T) {
 		t.Errorf("receipt %+v", rec)
 	}
 	before := state(t, s).Cursor()
-	equal(t, "parent", "b", parentOf(t, s, "x"))
-	equal(t, "branch", "y", leafOf(t, s, rec.Head))
-	equal(t, "main", "c", leafOf(t, s, "main"))
+	testkit.Equal(t, "parent", "b", parentOf(t, s, "x"))
+	testkit.Equal(t, "branch", "y", leafOf(t, s, rec.Head))
+	testkit.Equal(t, "main", "c", leafOf(t, s, "main"))
 
 	// Again, also through another node: it is there.
 	for _, s := range []*engine.Session{s, open(t, ss, "session-1")} {
@@ -162,7 +163,7 @@ func TestABranchGoesOnFromWhereItsWriterSawTheHead(t *testing.T) {
 	}
 	// The branch is a head as any other.
 	mustAppend(t, s, rec.Head, "", message("z"))
-	equal(t, "parent", "y", parentOf(t, s, "z"))
+	testkit.Equal(t, "parent", "y", parentOf(t, s, "z"))
 	again, err := s.Append(t.Context(), a)
 	if err != nil || again.Head != rec.Head {
 		t.Errorf("once more, after it grew: %+v, %v", again, err)
@@ -191,8 +192,8 @@ func TestAFencedWriterBranchesFromItsLastLine(t *testing.T) {
 			if err != nil || rec.Head != "mine" {
 				t.Fatalf("%+v, %v", rec, err)
 			}
-			equal(t, "parent", "b", parentOf(t, s, "x"))
-			equal(t, "main", "c", leafOf(t, s, "main"))
+			testkit.Equal(t, "parent", "b", parentOf(t, s, "x"))
+			testkit.Equal(t, "main", "c", leafOf(t, s, "main"))
 			if again, err := s.Append(t.Context(), a); err != nil || again.Head != "mine" || again.Stored != 0 {
 				t.Errorf("once more: %+v, %v", again, err)
 			}
@@ -210,10 +211,10 @@ func TestAStrangerBranchesFromWhereTheHeadWasClaimed(t *testing.T) {
 	if _, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{message("x")}), OnConflict: session.Branch, Branch: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "parent", "a", parentOf(t, s, "x"))
+	testkit.Equal(t, "parent", "a", parentOf(t, s, "x"))
 	// Nobody goes on from a claim that never was.
 	_, err := s.Append(t.Context(), engine.Append{Writer: "nobody-1", Lines: rawLines([]string{message("y")}), OnConflict: session.Branch, Branch: "theirs"})
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 }
 
 func TestABranchTakesNobodysName(t *testing.T) {
@@ -226,7 +227,7 @@ func TestABranchTakesNobodysName(t *testing.T) {
 	if !ok || len(e.Lines) != 1 || !strings.Contains(err.Error(), `branch to another head, "side" is there already`) {
 		t.Errorf("error is %v", err)
 	}
-	equal(t, "side", "s", leafOf(t, s, "side"))
+	testkit.Equal(t, "side", "s", leafOf(t, s, "side"))
 	for name, a := range map[string]engine.Append{
 		"its own name":    {Branch: "main", OnConflict: session.Branch},
 		"no name":         {Branch: "a b", OnConflict: session.Branch},

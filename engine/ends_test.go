@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -85,7 +86,7 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 		for seq := first; seq <= last; seq++ {
 			want = append(want, seq)
 		}
-		equal(t, what, want, got)
+		testkit.Equal(t, what, want, got)
 		if tail.Covered != covered || tail.Last.Seq != last || first > 0 && tail.Seq != first-1 {
 			t.Errorf("%s: it is behind record %d, a snapshot covers %d, the last is %d", what, tail.Seq, tail.Covered, tail.Last.Seq)
 		}
@@ -121,7 +122,7 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 			t.Errorf("erased: %+v, %v", z, err)
 		}
 	}
-	equal(t, "records of an erased session", 1, n)
+	testkit.Equal(t, "records of an erased session", 1, n)
 	_, err = ss.Tail(t.Context(), "nobody-1", engine.TailFrom{})
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 }

@@ -200,17 +200,3 @@ func tryCheckpoint(ctx context.Context, s *engine.Session, b *streamtest.Blobs) 
 func draft(s *engine.Session) *engine.Draft {
 	return s.Draft(func(seq uint64, sum core.Digest) string { return fmt.Sprintf("%d-%s", seq, sum) })
 }
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("error is %v, want %v", got, want)
-	}
-}
-
-func equal(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got)\n%s", what, d)
-	}
-}

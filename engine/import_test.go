@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -45,7 +46,7 @@ func TestImportTwiceAddsNothing(t *testing.T) {
 	if err != nil || again.Created || again.Entries != 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	equal(t, "records", 1, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 	back, err := ss.Inline(t.Context(), state(t, again.Session).Entries[1].Line)
 	if err != nil || string(back) != lines[1] {
 		t.Errorf("the image came back as %.100s, %v", back, err)
@@ -74,7 +75,7 @@ func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
 		}
 		out = append(out, string(line))
 	}
-	equal(t, "lines", grown, out)
+	testkit.Equal(t, "lines", grown, out)
 }
 
 func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
@@ -87,7 +88,7 @@ func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
 	if !ok || e.Line != 4 || e.ID != "a" || !errors.Is(err, core.ErrConflict) {
 		t.Errorf("error is %v", err)
 	}
-	equal(t, "records", 1, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
 // Hosts that import the same file at once, and the same again when it has
@@ -106,9 +107,9 @@ func TestImportsAtTheSameTimeMeet(t *testing.T) {
 		}
 		wg.Wait()
 		st := folded(t, l, "session1", records(t, l, "session1"))
-		equal(t, "entries", len(lines), len(st.Entries))
+		testkit.Equal(t, "entries", len(lines), len(st.Entries))
 	}
-	equal(t, "records", 2, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 2, len(records(t, l, "session1")))
 }
 
 func TestFileWithBadLinesIsKeptAsItWas(t *testing.T) {
@@ -137,16 +138,16 @@ func TestForkCopiesThePath(t *testing.T) {
 	}
 	st := folded(t, l, "the-fork", records(t, l, "the-fork"))
 	sameState(t, "fork", st, state(t, f))
-	equal(t, "entries", []string{"root", "a", "b"}, ids(st))
-	equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
+	testkit.Equal(t, "entries", []string{"root", "a", "b"}, ids(st))
+	testkit.Equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
 	want := []core.Lineage{{Session: "session1", Entry: "b", Cursor: state(t, src).Cursor(), Kind: "fork"}}
-	equal(t, "it came from", want, st.Origin.Lineages())
+	testkit.Equal(t, "it came from", want, st.Origin.Lineages())
 	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork"})
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 	_, err = ss.Fork(t.Context(), src, engine.Fork{At: core.LeafAt("nowhere")})
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "../x.*.>"})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 }
 
 // Where a file and its session both went on, nothing of either is lost, main
@@ -190,7 +191,7 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 		if st.Leaf(core.MainHead) != core.LeafAt("theirs") || st.Leaf("mine") != core.LeafAt(leaf) {
 			t.Errorf("main stands at %v, the branch at %v", st.Leaf(core.MainHead), st.Leaf("mine"))
 		}
-		equal(t, "entries", want, len(st.Entries))
+		testkit.Equal(t, "entries", want, len(st.Entries))
 	}
 	branch("c", 5, 2, grown...)
 	branch("c", 5, 0, grown...)
@@ -242,7 +243,7 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
-	equal(t, "heads", 2, len(state(t, res.Session).Heads))
+	testkit.Equal(t, "heads", 2, len(state(t, res.Session).Heads))
 	for _, how := range []engine.ImportHow{{OnConflict: session.Rebase}, {Branch: "b"}, {OnConflict: session.Branch, Branch: "main"}, {OnConflict: session.Branch, Branch: "a b"}} {
 		if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, how); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%+v: %v", how, err)
@@ -300,7 +301,7 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 	if err != nil || res.Entries != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	equal(t, "cwd", "/w", state(t, res.Session).Header.CWD)
+	testkit.Equal(t, "cwd", "/w", state(t, res.Session).Header.CWD)
 	other := bytes.Replace(moved, []byte(`"version":3`), []byte(`"version":3,"parentSession":"/x"`), 1)
 	if f, err = (pi.Dialect{}).File(other); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -46,16 +47,16 @@ func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
 	id, s, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 	in := inspect(t, node(l, b), id)
-	equal(t, "strays", []engine.FaultKind{engine.Stray}, kinds(in.Strays))
-	equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
-	equal(t, "records", 4, in.Records)
-	equal(t, "entries", []string{"a", "d", "f"}, ids(in.State))
+	testkit.Equal(t, "strays", []engine.FaultKind{engine.Stray}, kinds(in.Strays))
+	testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
+	testkit.Equal(t, "records", 4, in.Records)
+	testkit.Equal(t, "entries", []string{"a", "d", "f"}, ids(in.State))
 	l.Forget(1)
 	if err := other.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_ = s
-	equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f lay behind a stray: its line has a head of its own
+	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f lay behind a stray: its line has a head of its own
 }
 
 func TestInspectionNamesAHole(t *testing.T) {
@@ -67,13 +68,13 @@ func TestInspectionNamesAHole(t *testing.T) {
 	mustAppend(t, s, core.MainHead, "", message("c"))
 	holed := &hole{Log: l, at: records(t, l, id)[1].Pos}
 	in := inspect(t, node(holed, b), id)
-	equal(t, "faults", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
-	equal(t, "it can be read", false, in.State != nil)
+	testkit.Equal(t, "faults", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	testkit.Equal(t, "it can be read", false, in.State != nil)
 
 	checkpoint(t, open(t, node(l, b), id), b)
 	in = inspect(t, node(holed, b), id)
-	equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
-	equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
+	testkit.Equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
 }
 
 func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
@@ -84,12 +85,12 @@ func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
 	id := logtest.NewID()
 	s := create(t, node(l, b), id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", large("b"))
-	equal(t, "faults", []engine.FaultKind{}, kinds(inspect(t, node(l, b), id).Faults))
+	testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(inspect(t, node(l, b), id).Faults))
 	b.Forget(core.DigestOf(records(t, l, id)[1].Body))
-	equal(t, "without the body", []engine.FaultKind{engine.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
+	testkit.Equal(t, "without the body", []engine.FaultKind{engine.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
 
 	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered when it is stored
 		t.Fatal(err)
 	}
-	equal(t, "and with rubbish", []engine.FaultKind{engine.BodyGone, engine.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
+	testkit.Equal(t, "and with rubbish", []engine.FaultKind{engine.BodyGone, engine.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
 }

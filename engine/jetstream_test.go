@@ -18,6 +18,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -97,8 +98,8 @@ func TestASessionThatWasPurgedIsPutBackByWhoeverKnowsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustAppend(t, s, core.MainHead, "", message("a"))
-	equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
-	equal(t, "what was lost", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
+	testkit.Equal(t, "what was lost", engine.Losses{Redone: 1}, ss.Losses())
 }
 
 // What the server may answer to an append, played by a stand-in for the stream.
@@ -160,8 +161,8 @@ func TestFullLogRefusesAndReadsOn(t *testing.T) {
 		noise := rand.Text() + rand.Text() + rand.Text()
 		_, err = appendLines(t.Context(), s, `{"type":"custom","id":"`+fmt.Sprint(stored)+`","x":"`+strings.Repeat(noise, 10)+`"}`)
 	}
-	wantErr(t, err, core.ErrFull)
-	equal(t, "entries", stored, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, less the one refused
+	testkit.WantErr(t, err, core.ErrFull)
+	testkit.Equal(t, "entries", stored, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, less the one refused
 	if _, _, err := s.Claim(t.Context(), engine.ClaimRequest{}); err != nil && !errors.Is(err, core.ErrFull) {
 		t.Error(err)
 	}
@@ -179,10 +180,10 @@ func TestDamagedSpillIsCorrupt(t *testing.T) {
 	}
 	b.Damage(core.DigestOf(body))
 	_, err := l.Last(t.Context(), id)
-	wantErr(t, err, core.ErrCorrupt)
+	testkit.WantErr(t, err, core.ErrCorrupt)
 	b.Forget(core.DigestOf(body))
 	_, err = l.Last(t.Context(), id)
-	wantErr(t, err, core.ErrCorrupt)
+	testkit.WantErr(t, err, core.ErrCorrupt)
 	if errors.Is(err, core.ErrNotFound) {
 		t.Error("a record whose body is gone looks as if it had never been")
 	}
@@ -262,12 +263,12 @@ func TestManyMayOpenALogAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	l := streamtest.Open(t, nc, stream.LogConfig{Name: "shared"})
-	equal(t, "shards", 4, l.Shards())
+	testkit.Equal(t, "shards", 4, l.Shards())
 	_, err := streamtest.TryOpen(t, nc, stream.LogConfig{Name: "shared", Shards: 8})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	for _, cfg := range []stream.LogConfig{{Name: "a.b"}, {Name: "*"}, {Name: strings.Repeat("x", 33)}, {Shards: 65}, {Shards: -1}} {
 		_, err := streamtest.TryOpen(t, nc, cfg)
-		wantErr(t, err, core.ErrInvalid)
+		testkit.WantErr(t, err, core.ErrInvalid)
 	}
 }
 
@@ -280,7 +281,7 @@ func TestLostStreamIsNotMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := streamtest.TryOpen(t, nc, stream.LogConfig{})
-	wantErr(t, err, core.ErrLost)
+	testkit.WantErr(t, err, core.ErrLost)
 }
 
 func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
@@ -342,7 +343,7 @@ func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = streamtest.TryOpen(t, nc, stream.LogConfig{Shards: 1})
-	wantErr(t, err, core.ErrTooNew)
+	testkit.WantErr(t, err, core.ErrTooNew)
 }
 
 func TestWatchTellsOfEveryRecordOfAShard(t *testing.T) {
@@ -370,6 +371,6 @@ func TestWatchTellsOfEveryRecordOfAShard(t *testing.T) {
 			cancel()
 		}
 	}
-	equal(t, "changes", []string{"2 session1 append 1", "3 session2 append 1", "4 session0 append 2"}, got)
-	wantErr(t, end, context.Canceled)
+	testkit.Equal(t, "changes", []string{"2 session1 append 1", "3 session2 append 1", "4 session0 append 2"}, got)
+	testkit.WantErr(t, end, context.Canceled)
 }

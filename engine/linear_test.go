@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // RATH-37, RATH-39
@@ -37,9 +38,9 @@ func TestALinearSessionIsOneChain(t *testing.T) {
 		}
 		return rec
 	}
-	equal(t, "stored", 4, put(s, "a b end c").Stored)
-	equal(t, "stored again, elsewhere", 0, put(open(t, node(l, b), id), "a b end c").Stored)
-	equal(t, "the rest of a try", 1, put(s, "b c end d").Stored)
+	testkit.Equal(t, "stored", 4, put(s, "a b end c").Stored)
+	testkit.Equal(t, "stored again, elsewhere", 0, put(open(t, node(l, b), id), "a b end c").Stored)
+	testkit.Equal(t, "the rest of a try", 1, put(s, "b c end d").Stored)
 	var kinds []string
 	st := state(t, s)
 	for _, e := range st.Entries {
@@ -50,24 +51,24 @@ func TestALinearSessionIsOneChain(t *testing.T) {
 		at, _, _ = strings.Cut(at, ",")
 		kinds = append(kinds, e.Type+at)
 	}
-	equal(t, "chunks", "system0 user1 user2 trailer3 user3 user4", strings.Join(kinds, " "))
+	testkit.Equal(t, "chunks", "system0 user1 user2 trailer3 user3 user4", strings.Join(kinds, " "))
 	leaf, _ := st.Leaf(core.MainHead).ID()
-	equal(t, "leaf", "d", leaf)
+	testkit.Equal(t, "leaf", "d", leaf)
 
 	_, err = s.Append(t.Context(), engine.Append{Head: "side", Lines: rawLines([]string{says})})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	if !strings.Contains(err.Error(), "sessctl fork "+id) {
 		t.Errorf("it does not say what to do: %v", err)
 	}
-	wantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("a")), core.ErrInvalid)
-	wantErr(t, s.Move(t.Context(), core.MainHead, "", core.LeafAt("a")), core.ErrInvalid)
+	testkit.WantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("a")), core.ErrInvalid)
+	testkit.WantErr(t, s.Move(t.Context(), core.MainHead, "", core.LeafAt("a")), core.ErrInvalid)
 	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{Head: "side"})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	if err := s.Move(t.Context(), core.MainHead, "", core.LeafAt("d")); err != nil {
 		t.Errorf("a move to where it stands: %v", err)
 	}
 	mine := claim(t, s, engine.ClaimRequest{})
 	_, err = appendLines(t.Context(), s, says)
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 	mustAppend(t, s, core.MainHead, mine.Writer, says)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -32,17 +33,17 @@ func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
 	mustAppend(t, other, "side", c.Writer, message("c"))
 
 	rs := records(t, l, "session1")
-	equal(t, "kind of record 5", core.KindCheckpoint, rs[4].Kind)
-	equal(t, "its base", rs[1].Pos, rs[4].Base)
-	equal(t, "base of the record behind it", rs[4].Pos, rs[5].Base)
+	testkit.Equal(t, "kind of record 5", core.KindCheckpoint, rs[4].Kind)
+	testkit.Equal(t, "its base", rs[1].Pos, rs[4].Base)
+	testkit.Equal(t, "base of the record behind it", rs[4].Pos, rs[5].Base)
 	want := folded(t, l, "session1", rs)
-	equal(t, "tail", int64(len(rs[2].Body)+len(rs[3].Body)+len(rs[5].Body)), want.Tail)
+	testkit.Equal(t, "tail", int64(len(rs[2].Body)+len(rs[3].Body)+len(rs[5].Body)), want.Tail)
 	sameState(t, "from the checkpoint", want, state(t, open(t, node(l, b), "session1")))
 
 	if err := s.Checkpoint(t.Context(), d); err != nil { // one that covers as much is there
 		t.Fatal(err)
 	}
-	equal(t, "records", 6, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 6, len(records(t, l, "session1")))
 }
 
 func TestLoadFromCheckpointEqualsLoadFromFirst(t *testing.T) {
@@ -88,7 +89,7 @@ func TestMissingSnapshotFallsBackToRecords(t *testing.T) {
 	sameState(t, "first record gone as well", want, state(t, open(t, node(cut, b), "session1")))
 	cut.from++ // now the older checkpoint is gone too
 	_, err := node(cut, b).Open(t.Context(), "session1")
-	wantErr(t, err, core.ErrCorrupt)
+	testkit.WantErr(t, err, core.ErrCorrupt)
 }
 
 // A cutLog is a log whose records before from were dropped.
@@ -118,7 +119,7 @@ func TestWriterThatMissedATruncationLoadsAnew(t *testing.T) {
 	checkpoint(t, s, b)
 	cut.from = state(t, s).Pos
 	mustAppend(t, behind, core.MainHead, "", message("d"))
-	equal(t, "entries", []string{"root", "a", "b", "c", "d"}, ids(state(t, behind)))
+	testkit.Equal(t, "entries", []string{"root", "a", "b", "c", "d"}, ids(state(t, behind)))
 	sameState(t, "after it", folded(t, l, "session1", records(t, l, "session1")), state(t, behind))
 }
 
@@ -136,7 +137,7 @@ func TestStaleAnswersDoNotTakeBackWhatWasRead(t *testing.T) {
 			if err := s.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "entries", i+2, len(state(t, s).Entries))
+			testkit.Equal(t, "entries", i+2, len(state(t, s).Entries))
 		}
 	})
 }
@@ -175,13 +176,13 @@ func TestUnreachableLogEndsWithTheTimeout(t *testing.T) {
 		l.hook(func(func() (core.Pos, error)) (core.Pos, error) { return 0, core.ErrUncertain })
 		began := time.Now()
 		_, err := appendLines(t.Context(), s, message("a"))
-		wantErr(t, err, core.ErrUncertain)
+		testkit.WantErr(t, err, core.ErrUncertain)
 		if took := time.Since(began); took < 19*time.Second || took > 21*time.Second {
 			t.Errorf("it took %v, the timeout is 20 s", took)
 		}
 		l.hook(func(func() (core.Pos, error)) (core.Pos, error) { return 0, core.ErrConflict })
 		_, err = appendLines(t.Context(), s, message("a"))
-		wantErr(t, err, core.ErrUnavailable) // refused every time: nothing was stored
+		testkit.WantErr(t, err, core.ErrUnavailable) // refused every time: nothing was stored
 		l.hook(nil)
 		mustAppend(t, s, core.MainHead, "", message("a"))
 	})

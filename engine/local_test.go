@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/sessiontest"
 	"github.com/sesslog/sesslog/stream"
@@ -113,11 +114,11 @@ func TestLineBehindALeafEntryHangsWhereItPoints(t *testing.T) {
 	first := mustAppend(t, s, "", "", operatorMessage, operatorMessage)
 	rec := mustAppend(t, s, "", "", `{"type":"leaf","target_id":"`+first.IDs[0]+`"}`, operatorMessage)
 	e, _ := state(t, s).Entry(rec.IDs[1])
-	equal(t, "parent", first.IDs[0], e.Parent)
+	testkit.Equal(t, "parent", first.IDs[0], e.Parent)
 	mustAppend(t, s, "", "", `{"type":"leaf","target_id":"`+first.IDs[1]+`"}`)
 	rec = mustAppend(t, s, "", "", operatorMessage)
 	e, _ = state(t, s).Entry(rec.IDs[0])
-	equal(t, "parent in the next append", first.IDs[1], e.Parent)
+	testkit.Equal(t, "parent in the next append", first.IDs[1], e.Parent)
 	if len(e.ID) != 8 {
 		t.Errorf("the id %q is not of Operator's shape", e.ID)
 	}

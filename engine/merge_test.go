@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -30,21 +31,21 @@ func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
 	}
 	st := folded(t, l, "the-merge", records(t, l, "the-merge"))
 	sameState(t, "merge", st, state(t, m))
-	equal(t, "entries", []string{"a1", "a2", "b1", "b2"}, ids(st))
-	equal(t, "below", "a2", st.Entries[2].Parent)
+	testkit.Equal(t, "entries", []string{"a1", "a2", "b1", "b2"}, ids(st))
+	testkit.Equal(t, "below", "a2", st.Entries[2].Parent)
 	leaf, _ := st.Leaf(core.MainHead).ID()
-	equal(t, "leaf", "b2", leaf)
-	equal(t, "parents", []core.Lineage{
+	testkit.Equal(t, "leaf", "b2", leaf)
+	testkit.Equal(t, "parents", []core.Lineage{
 		{Session: "session-a", Entry: "a2", Cursor: state(t, a).Cursor(), Kind: "merge"},
 		{Session: "session-b", Entry: "b2", Cursor: state(t, b).Cursor(), Kind: "merge"},
 	}, st.Origin.Lineages())
-	equal(t, "usage", core.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
-	equal(t, "its header names the first", "session-a", st.Header.Parent)
-	equal(t, "by", "me", st.Origin.By)
-	equal(t, "records of a", 1, len(records(t, l, "session-a")))
+	testkit.Equal(t, "usage", core.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
+	testkit.Equal(t, "its header names the first", "session-a", st.Header.Parent)
+	testkit.Equal(t, "by", "me", st.Origin.By)
+	testkit.Equal(t, "records of a", 1, len(records(t, l, "session-a")))
 	mustAppend(t, m, "", "", message("next"))
 	_, err = ss.Merge(t.Context(), a, b, engine.Merge{ID: "the-merge"})
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 }
 
 // FLEET-21
@@ -59,7 +60,7 @@ func TestMergeOfTwoHeadsOfOneSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "entries", []string{"r", "a", "b"}, ids(state(t, m)))
+	testkit.Equal(t, "entries", []string{"r", "a", "b"}, ids(state(t, m)))
 	from := state(t, m).Origin.Lineages()
 	if len(from) != 2 || from[0].Session != from[1].Session || from[0].Entry != "a" || from[1].Entry != "b" {
 		t.Errorf("it came from %+v", from)
@@ -79,13 +80,13 @@ func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ss.Merge(t.Context(), a, o, engine.Merge{ID: "the-merge"})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	if !strings.Contains(err.Error(), "sessctl export session-o --as pi") {
 		t.Errorf("it does not say what to do: %v", err)
 	}
 	_, err = ss.Merge(t.Context(), a, a, engine.Merge{ID: "the-merge", HeadB: "nope"})
-	wantErr(t, err, core.ErrNotFound)
-	equal(t, "records", 0, len(records(t, l, "the-merge")))
+	testkit.WantErr(t, err, core.ErrNotFound)
+	testkit.Equal(t, "records", 0, len(records(t, l, "the-merge")))
 }
 
 // RATH-09, RATH-10: a fork names where it is from, a detached copy does not.
@@ -102,12 +103,12 @@ func TestForksOfEachKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := state(t, f)
-		equal(t, string(kind), want, lineage.Of(st))
-		equal(t, "entries", []string{"r", "a"}, ids(st))
-		equal(t, "its header names it", kind != lineage.Detach, st.Header.Parent == "session-a")
+		testkit.Equal(t, string(kind), want, lineage.Of(st))
+		testkit.Equal(t, "entries", []string{"r", "a"}, ids(st))
+		testkit.Equal(t, "its header names it", kind != lineage.Detach, st.Header.Parent == "session-a")
 	}
 	_, err := ss.Fork(t.Context(), src, engine.Fork{Kind: lineage.Merge})
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 }
 
 // RATH-52, RATH-53, RATH-55: a scope's journal has the sessions made in it, in
@@ -135,7 +136,7 @@ func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
 	if got := j.Visits(); !slices.Equal(got, []core.SessionID{"the-fork-z", "the-merge"}) {
 		t.Errorf("the journal has %v", got)
 	}
-	equal(t, "of its origin", lineage.Stamp{Kind: lineage.Unknown}, lineage.Of(state(t, silent)))
+	testkit.Equal(t, "of its origin", lineage.Stamp{Kind: lineage.Unknown}, lineage.Of(state(t, silent)))
 	b, err := j.Export(func(id core.SessionID) (lineage.Node, bool) {
 		s, err := ss.Open(t.Context(), id)
 		if err != nil {
@@ -162,5 +163,5 @@ func TestForksOfOlderVersionsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := folded(t, l, b.ID, records(t, l, b.ID))
-	equal(t, "parents", []core.Lineage{*b.Origin.From}, st.Origin.Lineages())
+	testkit.Equal(t, "parents", []core.Lineage{*b.Origin.From}, st.Origin.Lineages())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -147,7 +148,7 @@ func TestWhatIsInDoubtIsTriedToTheDeadline(t *testing.T) {
 		})
 		began := time.Now()
 		_, err := appendLines(t.Context(), s, message("a"))
-		wantErr(t, err, core.ErrUncertain)
+		testkit.WantErr(t, err, core.ErrUncertain)
 		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second {
 			t.Errorf("in doubt for %v", took)
 		}
@@ -186,7 +187,7 @@ func TestAShortDeadlineEndsNobodyElsesAppend(t *testing.T) {
 		time.Sleep(2 * time.Second) // m1 gave up in line; m2, m3 and m4 share a record from now on
 		close(first)
 		time.Sleep(1500 * time.Millisecond) // m2 gave up
-		equal(t, "entries", []string{"m0"}, ids(state(t, s)))
+		testkit.Equal(t, "entries", []string{"m0"}, ids(state(t, s)))
 		close(second)
 		wg.Wait()
 		for i, want := range []error{nil, core.ErrUnavailable, core.ErrUnavailable, nil, nil} {
@@ -197,7 +198,7 @@ func TestAShortDeadlineEndsNobodyElsesAppend(t *testing.T) {
 		if took[1] >= time.Second || took[2] >= 3*time.Second {
 			t.Errorf("who had 1 and 3 seconds heard after %v and %v", took[1], took[2])
 		}
-		equal(t, "entries", []string{"m0", "m3", "m4"}, ids(state(t, s)))
+		testkit.Equal(t, "entries", []string{"m0", "m3", "m4"}, ids(state(t, s)))
 	})
 }
 
@@ -239,7 +240,7 @@ func TestNothingIsSentOnAConnectionThatIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	equal(t, "entries", []string{"b"}, ids(state(t, s)))
+	testkit.Equal(t, "entries", []string{"b"}, ids(state(t, s)))
 	nc.Close()
 	if err := srv.Close(); err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded"
@@ -93,7 +94,7 @@ func TestAWriterIsSeenThroughEveryNodeUntilItLeaves(t *testing.T) {
 			t.Errorf("node %d sees %+v", i, list)
 		}
 		life := stream.LifeOf(list, "session-1", "main", &core.Claim{Writer: "writer-a"}, time.Now())
-		equal(t, "life", stream.Life{State: stream.Alive, Seen: w.Seen, Host: "laptop"}, life)
+		testkit.Equal(t, "life", stream.Life{State: stream.Alive, Seen: w.Seen, Host: "laptop"}, life)
 	}
 	// A broker dies; who is present is still known.
 	if err := servers[0].Close(); err != nil {
@@ -155,7 +156,7 @@ func TestPresenceRefusesWhatIsTooMuchOrNoName(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	wantErr(t, p.Leave(t.Context(), "writer-*>"), core.ErrInvalid)
+	testkit.WantErr(t, p.Leave(t.Context(), "writer-*>"), core.ErrInvalid)
 	// The most that is allowed fits.
 	id := strings.Repeat("s", 128)
 	most := session.Presence{ID: id, Agent: strings.Repeat("a", 256), Host: strings.Repeat("b", 256), By: strings.Repeat("c", 256)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -43,7 +44,7 @@ func TestAReplicaThatLagsHidesNothing(t *testing.T) {
 		}
 		n++
 	}
-	equal(t, "records that are read", all, n)
+	testkit.Equal(t, "records that are read", all, n)
 
 	late := &lagging{Log: l}
 	local := engine.NewLocal(node(late, b), nil)
@@ -59,7 +60,7 @@ func TestAReplicaThatLagsHidesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "records behind a cursor", 2, n)
+	testkit.Equal(t, "records behind a cursor", 2, n)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
@@ -52,8 +53,8 @@ func TestALostTailIsPutBackByWhoeverKnowsIt(t *testing.T) {
 			if got.Chain != want.Chain && got.Seq == want.Seq {
 				t.Error("what was put back is not what was lost")
 			}
-			equal(t, "entries", []string{"a", "b", "c"}, ids(got)[:3])
-			equal(t, "records put back", engine.Losses{Redone: 4}, ss.Losses())
+			testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(got)[:3])
+			testkit.Equal(t, "records put back", engine.Losses{Redone: 4}, ss.Losses())
 			for _, r := range records(t, l, id) {
 				if lost := r.Seq >= 3 && r.Seq <= 6; r.Redo != lost {
 					t.Errorf("record %d says %v of being put back", r.Seq, r.Redo)
@@ -71,7 +72,7 @@ func TestALogThatLostEverythingGetsItBack(t *testing.T) {
 	mustAppend(t, s, core.MainHead, "", message("b"))
 	l.Forget(2)
 	mustAppend(t, s, core.MainHead, "", message("c"))
-	equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, open(t, node(l, b), id))))
+	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, open(t, node(l, b), id))))
 }
 
 func TestSeveralThatKnowALostTailPutItBackOnce(t *testing.T) {
@@ -114,15 +115,15 @@ func TestLinesThatTheLogLostGoToAHeadOfTheirOwnWhereSomebodyWentOn(t *testing.T)
 	mustAppend(t, other, core.MainHead, "", message("d"))
 
 	_, err := s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("e")})})
-	wantErr(t, err, core.ErrFenced) // the claim is forgotten, somebody has gone on
+	testkit.WantErr(t, err, core.ErrFenced) // the claim is forgotten, somebody has gone on
 
 	got := open(t, node(l, b), id)
 	entries, heads := all(t, got)
-	equal(t, "entries", []string{"a", "d", "b", "c"}, entries)
-	equal(t, "heads", []string{"stray-" + mine.Writer}, heads)
-	equal(t, "main stands at d", true, state(t, got).Leaf(core.MainHead) == core.LeafAt("d"))
-	equal(t, "the others stand at c", true, state(t, got).Leaf(heads[0]) == core.LeafAt("c"))
-	equal(t, "lines", engine.Losses{Rescued: 2}, ss.Losses())
+	testkit.Equal(t, "entries", []string{"a", "d", "b", "c"}, entries)
+	testkit.Equal(t, "heads", []string{"stray-" + mine.Writer}, heads)
+	testkit.Equal(t, "main stands at d", true, state(t, got).Leaf(core.MainHead) == core.LeafAt("d"))
+	testkit.Equal(t, "the others stand at c", true, state(t, got).Leaf(heads[0]) == core.LeafAt("c"))
+	testkit.Equal(t, "lines", engine.Losses{Rescued: 2}, ss.Losses())
 }
 
 func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
@@ -144,18 +145,18 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 			noErr(t, s.Refresh(t.Context()))
 			noErr(t, s.Refresh(t.Context()))
 			entries, _ := all(t, s)
-			equal(t, "entries in the trash", []string{"a"}, entries)
-			equal(t, "lines it is owed", engine.Losses{Owed: 1}, ss.Losses())
-			equal(t, "it owes", true, s.Owes())
+			testkit.Equal(t, "entries in the trash", []string{"a"}, entries)
+			testkit.Equal(t, "lines it is owed", engine.Losses{Owed: 1}, ss.Losses())
+			testkit.Equal(t, "it owes", true, s.Owes())
 
 			noErr(t, undelete(s, other))
 			noErr(t, s.Refresh(t.Context()))
 			entries, heads := all(t, open(t, node(l, b), id))
-			equal(t, "entries", []string{"a", "b"}, entries)
-			equal(t, "heads of their own", 1, len(heads))
-			equal(t, "lines", engine.Losses{Rescued: 1}, ss.Losses())
+			testkit.Equal(t, "entries", []string{"a", "b"}, entries)
+			testkit.Equal(t, "heads of their own", 1, len(heads))
+			testkit.Equal(t, "lines", engine.Losses{Rescued: 1}, ss.Losses())
 			noErr(t, s.Refresh(t.Context()))
-			equal(t, "lines, once", engine.Losses{Rescued: 1}, ss.Losses())
+			testkit.Equal(t, "lines, once", engine.Losses{Rescued: 1}, ss.Losses())
 		})
 	}
 }
@@ -181,24 +182,24 @@ func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 	mustAppend(t, other, core.MainHead, "", message("f"))
 
 	got := open(t, node(l, b), id)
-	equal(t, "strays", 1, got.Strays())
+	testkit.Equal(t, "strays", 1, got.Strays())
 	entries, _ := all(t, got)
-	equal(t, "entries before", []string{"a", "d", "f"}, entries)
+	testkit.Equal(t, "entries before", []string{"a", "d", "f"}, entries)
 	if err := got.Adopt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	checkpoint(t, got, b)
-	equal(t, "strays behind the checkpoint", 0, got.Strays())
+	testkit.Equal(t, "strays behind the checkpoint", 0, got.Strays())
 	again := open(t, node(l, b), id)
-	equal(t, "strays that a new reader meets", 0, again.Strays())
+	testkit.Equal(t, "strays that a new reader meets", 0, again.Strays())
 	entries, heads := all(t, again)
-	equal(t, "entries after", []string{"a", "d", "f", "e"}, entries)
-	equal(t, "heads", 1, len(heads))
+	testkit.Equal(t, "entries after", []string{"a", "d", "f", "e"}, entries)
+	testkit.Equal(t, "heads", 1, len(heads))
 
 	// The stray's writer learns of it, and brings what it alone knows.
 	mustAppend(t, s, "mine", "", message("g"))
 	entries, _ = all(t, open(t, node(l, b), id))
-	equal(t, "entries at the end", []string{"a", "d", "f", "e", "b", "g"}, entries)
+	testkit.Equal(t, "entries at the end", []string{"a", "d", "f", "e", "b", "g"}, entries)
 }
 
 func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
@@ -214,7 +215,7 @@ func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
 		}
 	}
 	entries, _ = all(t, s)
-	equal(t, "of all that was acknowledged, is there", 5, len(entries))
+	testkit.Equal(t, "of all that was acknowledged, is there", 5, len(entries))
 }
 
 func TestAStrayCheckpointIsNobodysBase(t *testing.T) {
@@ -237,13 +238,13 @@ func TestAStrayCheckpointIsNobodysBase(t *testing.T) {
 	}
 	got := open(t, node(l, b), id)
 	entries, _ := all(t, got)
-	equal(t, "entries", []string{"a", "d"}, entries)
+	testkit.Equal(t, "entries", []string{"a", "d"}, entries)
 	mustAppend(t, got, core.MainHead, "", message("e"))
 	if err := other.Refresh(t.Context()); err != nil { // it knows b
 		t.Fatal(err)
 	}
 	entries, _ = all(t, open(t, node(l, b), id))
-	equal(t, "entries at the end", []string{"a", "d", "e", "b"}, entries)
+	testkit.Equal(t, "entries at the end", []string{"a", "d", "e", "b"}, entries)
 }
 
 // between does something right before the first record of a kind is stored.
@@ -309,7 +310,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 		}
 		seqs = append(seqs, r.Seq)
 	}
-	equal(t, "records", []uint64{1, 2, 3}, seqs)
+	testkit.Equal(t, "records", []uint64{1, 2, 3}, seqs)
 
 	next, stop := iter.Pull2(engine.Chained(t.Context(), full(l), id, 0, core.Cursor{}, l.Follow(t.Context(), id, 0)))
 	defer stop()
@@ -322,7 +323,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	mustAppend(t, open(t, node(l, b), id), core.MainHead, "", message("g"))
 	mustAppend(t, open(t, node(l, b), id), core.MainHead, "", message("h"))
 	_, err, _ = next()
-	wantErr(t, err, core.ErrLost)
+	testkit.WantErr(t, err, core.ErrLost)
 }
 
 // What is at the follower's place is another record, which somebody stored
@@ -342,7 +343,7 @@ func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
 		if err == nil {
 			t.Fatalf("got record %d", r.Seq)
 		}
-		wantErr(t, err, core.ErrLost)
+		testkit.WantErr(t, err, core.ErrLost)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -132,7 +133,7 @@ func TestAPutBackRecordKeepsItsImages(t *testing.T) {
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "records put back", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "records put back", engine.Losses{Redone: 1}, ss.Losses())
 	if n := counting.puts.Load() - before; n != 1 {
 		t.Errorf("the image was put %d times with the record; want 1", n)
 	}
@@ -149,5 +150,5 @@ func TestMentionsAreFoundWhereverTheyStand(t *testing.T) {
 			t.Errorf("%s is not found", want)
 		}
 	}
-	equal(t, "mentions", 2, len(found))
+	testkit.Equal(t, "mentions", 2, len(found))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -32,20 +33,20 @@ func TestTheLastRoomIsNotForEntries(t *testing.T) {
 		for ; err == nil && n < 1000; n++ {
 			_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{noise(n)}})
 		}
-		wantErr(t, err, core.ErrFull)
+		testkit.WantErr(t, err, core.ErrFull)
 		n--
 		if st, err = l.State(t.Context(), 0); err != nil || st.Full < 0.89 || st.Full > 0.95 {
 			t.Fatalf("entries were refused when the shard was %v full, %v", st.Full, err)
 		}
 	}
 
-	wantErr(t, tryCreate(t.Context(), ss), core.ErrFull)
+	testkit.WantErr(t, tryCreate(t.Context(), ss), core.ErrFull)
 	_, err := s.Amend(t.Context(), engine.Amend{Writer: mine.Writer, Change: func(st *core.State) ([]core.Entry, error) {
 		e, _ := st.Entry("root")
 		e.Line = []byte(strings.Replace(string(e.Line), "hi", "ho", 1))
 		return []core.Entry{e}, nil
 	}})
-	wantErr(t, err, core.ErrFull)
+	testkit.WantErr(t, err, core.ErrFull)
 
 	if err := s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
 		t.Errorf("release: %v", err)
@@ -55,7 +56,7 @@ func TestTheLastRoomIsNotForEntries(t *testing.T) {
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	equal(t, "entries", n, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, and those before n
+	testkit.Equal(t, "entries", n, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, and those before n
 }
 
 func noise(n int) []byte {
@@ -84,21 +85,21 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	full.Store(91)
 	know()
 	_, err := appendLines(t.Context(), s, message("a"))
-	wantErr(t, err, core.ErrFull)
+	testkit.WantErr(t, err, core.ErrFull)
 	before := len(b.All)
 	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
-	wantErr(t, err, core.ErrFull)
-	equal(t, "blobs after an append with an image was refused", before, len(b.All))
+	testkit.WantErr(t, err, core.ErrFull)
+	testkit.Equal(t, "blobs after an append with an image was refused", before, len(b.All))
 	mine := claim(t, s, engine.ClaimRequest{})
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Error(err)
 	}
 	full.Store(96)
 	know()
-	wantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)
+	testkit.WantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)
 	broken.Store(true)
 	know()
-	wantErr(t, s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}), core.ErrFull)
+	testkit.WantErr(t, s.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}), core.ErrFull)
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -109,7 +110,7 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 		if err == nil {
 			break
 		}
-		wantErr(t, err, core.ErrFull)
+		testkit.WantErr(t, err, core.ErrFull)
 		time.Sleep(50 * time.Millisecond)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -40,12 +41,12 @@ func TestAFollowerBehindTheEndIsToldOfALossOnceAQuorumSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range l.Follow(t.Context(), s.ID(), before.Last+5) {
-		wantErr(t, err, core.ErrLost)
+		testkit.WantErr(t, err, core.ErrLost)
 		break
 	}
 	after, err := l.State(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "barriers", core.Pos(1), after.Last-before.Last)
+	testkit.Equal(t, "barriers", core.Pos(1), after.Last-before.Last)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // young is a log whose leader knows nothing for the first few questions.
@@ -27,7 +28,7 @@ func TestALeaderThatKnowsNothingYetIsAskedAgain(t *testing.T) {
 	l, ss, b := memory()
 	id := logtest.NewID()
 	create(t, ss, id, entry("a", ""))
-	equal(t, "entries", []string{"a"}, ids(state(t, open(t, node(&young{l, 3}, b), id))))
+	testkit.Equal(t, "entries", []string{"a"}, ids(state(t, open(t, node(&young{l, 3}, b), id))))
 	_, err := node(&young{l, 3}, b).Open(t.Context(), logtest.NewID())
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 }

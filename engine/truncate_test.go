@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/logtest"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -59,8 +60,8 @@ func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "entries", ids(want[s.ID()]), ids(state(t, fresh)))
-		equal(t, "heads", want[s.ID()].Heads[core.MainHead].Claim, state(t, fresh).Heads[core.MainHead].Claim)
+		testkit.Equal(t, "entries", ids(want[s.ID()]), ids(state(t, fresh)))
+		testkit.Equal(t, "heads", want[s.ID()].Heads[core.MainHead].Claim, state(t, fresh).Heads[core.MainHead].Claim)
 		if state(t, s).Heads[core.MainHead].Claim == nil { // one that was open all the time goes on
 			mustAppend(t, s, core.MainHead, "", message("later"))
 		}
@@ -75,7 +76,7 @@ func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
 	s := create(t, ss, logtest.NewID(), entry("root", ""))
 	failed := errors.New("no snapshot today")
 	err := ss.Truncate(t.Context(), l, 0, 1, func(context.Context, *engine.Session) error { return failed })
-	wantErr(t, err, failed)
+	testkit.WantErr(t, err, failed)
 	if _, err := node(l, b).Open(t.Context(), s.ID()); err != nil {
 		t.Error(err)
 	}
@@ -103,10 +104,10 @@ func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
 		if err == nil {
 			t.Fatalf("got record %d behind record 1", r.Seq)
 		}
-		wantErr(t, err, core.ErrLost)
+		testkit.WantErr(t, err, core.ErrLost)
 		n++
 	}
-	equal(t, "answers", 1, n)
+	testkit.Equal(t, "answers", 1, n)
 }
 
 // erase writes the record that ends a session.
@@ -147,15 +148,15 @@ func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
 			t.Errorf("round %d: the last record is %s %d: %s", round, last.Kind, last.Seq, last.Body)
 		}
 		_, err = node(l, b).Open(t.Context(), "session1")
-		wantErr(t, err, core.ErrDeleted)
+		testkit.WantErr(t, err, core.ErrDeleted)
 		_, err = ss.Create(t.Context(), birth(t, "session1"))
-		wantErr(t, err, core.ErrExists)
+		testkit.WantErr(t, err, core.ErrExists)
 		in, err := ss.Inspect(t.Context(), "session1")
 		if err != nil || len(in.Faults)+len(in.Strays) > 0 {
 			t.Errorf("round %d: inspected, it has faults %v, strays %v: %v", round, in.Faults, in.Strays, err)
 		}
 	}
-	equal(t, "records", 1, len(records(t, l, "session1")))
+	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
 // The brokers of a log that is flushed late may forget a checkpoint that they
@@ -179,7 +180,7 @@ func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Looked at; again a while later; nothing was written then, so all is flushed.
-	equal(t, "looks", 2, p.looks)
+	testkit.Equal(t, "looks", 2, p.looks)
 	if p.dropped.Sub(wrote) < 40*time.Millisecond {
 		t.Errorf("dropped %v after the checkpoint", p.dropped.Sub(wrote))
 	}

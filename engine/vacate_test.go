@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 	"github.com/sesslog/sesslog/stream/streamtest"
@@ -118,8 +119,8 @@ func TestTruncationSeesToLargeSessionsOneByOne(t *testing.T) {
 	if err := ss.Truncate(t.Context(), p, 0, upTo, c.write); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "checkpoints at once", int64(1), c.most.Load())
-	equal(t, "checkpoints", int64(32), c.begun.Load())
+	testkit.Equal(t, "checkpoints at once", int64(1), c.most.Load())
+	testkit.Equal(t, "checkpoints", int64(32), c.begun.Load())
 }
 
 // When a session is in the way, no other is begun, and nothing is dropped.

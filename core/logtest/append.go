@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func hasAName(t *testing.T, l core.Log) {
@@ -25,10 +26,10 @@ func hasAName(t *testing.T, l core.Log) {
 func unknownSession(t *testing.T, l core.Log) {
 	ctx, id := within(t), NewID()
 	_, err := l.Last(ctx, id)
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	for _, pos := range []core.Pos{0, 1, 1 << 40, math.MaxUint64} {
 		_, err = l.At(ctx, id, pos)
-		wantErr(t, err, core.ErrNotFound)
+		testkit.WantErr(t, err, core.ErrNotFound)
 	}
 	if rs := take(t, -1, l.Read(ctx, id, 0, 1<<40)); len(rs) > 0 {
 		t.Errorf("read %d records of a session that has none", len(rs))
@@ -40,7 +41,7 @@ func staleAfter(t *testing.T, l core.Log) {
 	at := put(ctx, t, l, id, 3)
 	for _, after := range []core.Pos{0, at[1], at[2], at[3] + 1, at[3] + 1<<40} {
 		_, err := l.Append(ctx, id, after, newRecord(4, "stale"))
-		wantErr(t, err, core.ErrConflict)
+		testkit.WantErr(t, err, core.ErrConflict)
 	}
 	last, err := l.Last(ctx, id)
 	if err != nil || last.Pos != at[3] {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -139,11 +138,4 @@ func upTo(from, n uint64) []uint64 {
 // diff compares what a writer chose of a record.
 func diff(want, got *core.Record) string {
 	return cmp.Diff(want, got, cmpopts.IgnoreFields(core.Record{}, "Pos", "Time"), cmp.Comparer(bytes.Equal))
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("error is %v, want %v", got, want)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // prover returns l as a core.Prover. A log need not be one.
@@ -33,14 +34,14 @@ func proved(ctx context.Context, p core.Prover, id core.SessionID, last core.Pos
 func provesLast(t *testing.T, l core.Log) {
 	p := prover(t, l)
 	ctx, id := within(t), NewID()
-	wantErr(t, proved(ctx, p, id, 1), core.ErrConflict)
+	testkit.WantErr(t, proved(ctx, p, id, 1), core.ErrConflict)
 	if err := proved(ctx, p, id, 0); err != nil {
 		t.Errorf("a session without records has none: %v", err)
 	}
 	at := put(ctx, t, l, id, 3)
 	put(ctx, t, l, NewID(), 2)
 	for _, pos := range []core.Pos{0, at[1], at[2], at[3] + 1, at[3] + 1<<40} {
-		wantErr(t, proved(ctx, p, id, pos), core.ErrConflict)
+		testkit.WantErr(t, proved(ctx, p, id, pos), core.ErrConflict)
 	}
 	for range 3 {
 		if err := proved(ctx, p, id, at[3]); err != nil {
@@ -49,7 +50,7 @@ func provesLast(t *testing.T, l core.Log) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	wantErr(t, p.Prove(ended, id, at[3]), core.ErrUnavailable)
+	testkit.WantErr(t, p.Prove(ended, id, at[3]), core.ErrUnavailable)
 }
 
 func proofIsNoRecord(t *testing.T, l core.Log) {

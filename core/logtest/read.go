@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func readBounds(t *testing.T, l core.Log) {
@@ -177,7 +178,7 @@ func followEnds(t *testing.T, l core.Log) {
 		}
 		cancel() // while it waits for more
 	}
-	wantErr(t, end, context.Canceled)
+	testkit.WantErr(t, end, context.Canceled)
 
 	end = nil
 	for r, err := range l.Follow(ctx, id, 0) {

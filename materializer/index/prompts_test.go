@@ -21,6 +21,7 @@ import (
 	pidialect "github.com/sesslog/sesslog/core/dialect/pi"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 )
@@ -72,7 +73,7 @@ func (r *rig) start(t *testing.T, path string) *node {
 	t.Helper()
 	n := &node{t: t, logs: &logs{}}
 	x, err := index.Open(t.Context(), index.Config{Path: path, Log: "test", Logger: slog.New(slog.NewTextHandler(n.logs, nil))})
-	must(t, err)
+	testkit.Must(t, err)
 	n.Index = x
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
@@ -82,7 +83,7 @@ func (r *rig) start(t *testing.T, path string) *node {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
-		must(t, x.Close())
+		testkit.Must(t, x.Close())
 	})
 	t.Cleanup(n.stop)
 	for _, s := range r.all {
@@ -130,7 +131,7 @@ func (n *node) search(q materializer.PromptQuery) []string {
 		q.Limit = 1000
 	}
 	page, err := n.Prompts(n.t.Context(), q)
-	must(n.t, err)
+	testkit.Must(n.t, err)
 	return promptLines(page)
 }
 
@@ -145,7 +146,7 @@ func promptLines(page materializer.PromptPage) []string {
 // put puts s into nodes.
 func (r *rig) put(t *testing.T, s *engine.Session, to ...*node) {
 	t.Helper()
-	must(t, s.Refresh(t.Context()))
+	testkit.Must(t, s.Refresh(t.Context()))
 	r.all[s.ID()] = s
 	for _, n := range to {
 		n.Put(viewOf(s))
@@ -275,7 +276,7 @@ func TestFileIsReadableByOwnerOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a b%20#")
 	r, path := newRig(), filepath.Join(dir, "index.db")
-	must(t, os.Mkdir(dir, 0o700))
+	testkit.Must(t, os.Mkdir(dir, 0o700))
 	n := r.start(t, path)
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "one", n)
@@ -286,7 +287,7 @@ func TestFileIsReadableByOwnerOnly(t *testing.T) {
 	}
 	for _, f := range files {
 		info, err := os.Stat(f)
-		must(t, err)
+		testkit.Must(t, err)
 		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v", f, info.Mode())
 		}
@@ -381,8 +382,8 @@ func TestPromptsAfterKill(t *testing.T) {
 	left := dbPath(t) // as a process leaves it that had no time to close it
 	for _, suffix := range []string{"", "-wal"} {
 		b, err := os.ReadFile(path + suffix)
-		must(t, err)
-		must(t, os.WriteFile(left+suffix, b, 0o600))
+		testkit.Must(t, err)
+		testkit.Must(t, os.WriteFile(left+suffix, b, 0o600))
 	}
 	r.say(t, s, "a2", 2, "two", n)
 	n = r.start(t, left)
@@ -396,8 +397,10 @@ func TestPromptsAfterKill(t *testing.T) {
 func TestPromptsOfUnusableFileAreReadAgain(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
-		"lost":           func(t *testing.T, path string) { must(t, os.Remove(path)) },
-		"no database":    func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("hello, I am a text"), 0o600)) },
+		"lost": func(t *testing.T, path string) { testkit.Must(t, os.Remove(path)) },
+		"no database": func(t *testing.T, path string) {
+			testkit.Must(t, os.WriteFile(path, []byte("hello, I am a text"), 0o600))
+		},
 		"first page bad": func(t *testing.T, path string) { overwrite(t, path, 100, 3000) },
 		"older schema":   func(t *testing.T, path string) { execSQL(t, path, `PRAGMA user_version = 99`) },
 		"another log's":  func(t *testing.T, path string) { execSQL(t, path, `UPDATE meta SET value = 'other' WHERE key = 'log'`) },
@@ -438,7 +441,7 @@ func TestPromptsOfCorruptFileAreReadAgain(t *testing.T) {
 	n.search(materializer.PromptQuery{})
 	n.stop()
 	info, err := os.Stat(path)
-	must(t, err)
+	testkit.Must(t, err)
 	overwrite(t, path, 1<<17, int(info.Size())-1<<17)
 
 	n = r.start(t, path) // its first pages are fine
@@ -484,10 +487,10 @@ func TestPromptsOfDeletedSessionsAreNotFound(t *testing.T) {
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "one", n)
 	want(t, n.search(materializer.PromptQuery{}), "session-a/a1: one")
-	must(t, s.Delete(t.Context(), core.Notice{}))
+	testkit.Must(t, s.Delete(t.Context(), core.Notice{}))
 	r.put(t, s, n)
 	want(t, n.search(materializer.PromptQuery{}))
-	must(t, s.Undelete(t.Context(), core.Notice{}))
+	testkit.Must(t, s.Undelete(t.Context(), core.Notice{}))
 	r.put(t, s, n)
 	want(t, n.search(materializer.PromptQuery{}), "session-a/a1: one")
 }
@@ -508,7 +511,7 @@ func TestErasedAndRedactedPromptsAreOverwritten(t *testing.T) {
 	want(t, n.search(materializer.PromptQuery{Text: "swordfish"}))
 	for _, f := range []string{path, path + "-wal"} {
 		raw, err := os.ReadFile(f)
-		must(t, err)
+		testkit.Must(t, err)
 		for _, word := range []string{"swordfish", "ishmael"} {
 			if bytes.Contains(raw, []byte(word)) {
 				t.Errorf("%s still has %q", filepath.Base(f), word)
@@ -543,7 +546,7 @@ func TestForkShowsOnlyItsOwnPrompts(t *testing.T) {
 	want(t, n.search(materializer.PromptQuery{}), "session-b/b1: own", "session-a/a1: shared")
 	want(t, n.search(materializer.PromptQuery{Text: "shared"}), "session-a/a1: shared")
 	want(t, n.search(materializer.PromptQuery{Session: "session-b"}), "session-b/b1: own", "session-b/a1: shared")
-	must(t, a.Delete(t.Context(), core.Notice{}))
+	testkit.Must(t, a.Delete(t.Context(), core.Notice{}))
 	r.put(t, a, n)
 	want(t, n.search(materializer.PromptQuery{}), "session-b/b1: own", "session-b/a1: shared")
 }
@@ -555,7 +558,7 @@ func TestLongPromptsAreCut(t *testing.T) {
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, strings.Repeat("héllo ", 20_000)+"end", n)
 	page, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: "hello", Limit: 1})
-	must(t, err)
+	testkit.Must(t, err)
 	p := page.Prompts[0]
 	if !p.Cut || len(p.Prompt) > 64<<10 || len(p.Prompt) < 64<<10-4 || !strings.HasPrefix(p.Snippet, "héllo") || len(p.Snippet) > 500 {
 		t.Errorf("cut %v, %d bytes, snippet %q", p.Cut, len(p.Prompt), p.Snippet)
@@ -576,7 +579,7 @@ func TestSnippetShowsMatch(t *testing.T) {
 		"main.go": "words main.go more", "étude": "words e\u0301tude more", "ไทย": "ไทย more",
 	} {
 		page, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: q, Limit: 9})
-		must(t, err)
+		testkit.Must(t, err)
 		if len(page.Prompts) != 1 || !strings.Contains(page.Prompts[0].Snippet, found) || len(page.Prompts[0].Snippet) > 200 {
 			t.Errorf("%q: %+v", q, page.Prompts)
 		}
@@ -662,20 +665,13 @@ func FuzzPromptQuery(f *testing.F) {
 	})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func overwrite(t *testing.T, path string, from, n int) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	testkit.Must(t, err)
 	if len(b) < from+n {
 		t.Fatalf("the file has %d bytes", len(b))
 	}
 	copy(b[from:], slices.Repeat([]byte{0xA5}, n))
-	must(t, os.WriteFile(path, b, 0o600))
+	testkit.Must(t, os.WriteFile(path, b, 0o600))
 }

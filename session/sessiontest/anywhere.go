@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -79,12 +80,12 @@ func badLinesChangeNothing(t *testing.T, w *suite) {
 	} {
 		good := w.message(core.RoleUser, "good")
 		_, err := s.AppendLine(t.Context(), good, []byte(line))
-		wantErr(t, err, core.ErrInvalid)
+		testkit.WantErr(t, err, core.ErrInvalid)
 		if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 {
 			t.Errorf("%s: error is %v, want one that names line 2", name, err)
 		}
 	}
-	equal(t, "entries", want, lines(s.Entries()))
+	testkit.Equal(t, "entries", want, lines(s.Entries()))
 	if s.Leaf() != leaf || s.Err() != nil || len(s.Unsent()) != 0 {
 		t.Errorf("the leaf is %v, error %v, %d unsent", s.Leaf(), s.Err(), len(s.Unsent()))
 	}
@@ -94,35 +95,35 @@ func badLinesChangeNothing(t *testing.T, w *suite) {
 func branchMovesTheLeaf(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	before := lines(s.Entries())
-	must(t, s.Branch(t.Context(), ids[1]))
+	testkit.Must(t, s.Branch(t.Context(), ids[1]))
 	wantLeaf(t, s, ids[1])
-	equal(t, "context", []string{"one", "two"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
+	testkit.Equal(t, "context", []string{"one", "two"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
 	other := w.user(t, s, "five")
 	e, _ := s.Entry(other)
 	if e.Parent != ids[1] {
 		t.Errorf("the parent of the next entry is %q, want %q", e.Parent, ids[1])
 	}
-	equal(t, "the earlier entries", before, lines(s.Entries())[:len(before)])
-	equal(t, "the old branch", []string{"one", "two", "three", "four"}, texts(t, s, core.LeafAt(ids[3]), "one", "two", "three", "four", "five"))
-	equal(t, "the new branch", []string{"one", "two", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
+	testkit.Equal(t, "the earlier entries", before, lines(s.Entries())[:len(before)])
+	testkit.Equal(t, "the old branch", []string{"one", "two", "three", "four"}, texts(t, s, core.LeafAt(ids[3]), "one", "two", "three", "four", "five"))
+	testkit.Equal(t, "the new branch", []string{"one", "two", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
 	leaf := s.Leaf()
-	wantErr(t, s.Branch(t.Context(), "nowhere"), core.ErrNotFound)
+	testkit.WantErr(t, s.Branch(t.Context(), "nowhere"), core.ErrNotFound)
 	if s.Leaf() != leaf {
 		t.Error("a failed branch moved the leaf")
 	}
 	_, err := s.Context(core.LeafAt("nowhere"))
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 }
 
 // OP-24, OMP-21, PI-31
 func resetLeaf(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	n := len(s.Entries())
-	must(t, s.ResetLeaf(t.Context()))
+	testkit.Must(t, s.ResetLeaf(t.Context()))
 	if !s.Leaf().IsNone() || len(s.Entries()) != n {
 		t.Errorf("the leaf is %v with %d entries, want none and %d", s.Leaf(), len(s.Entries()), n)
 	}
-	equal(t, "context", []string{}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
+	testkit.Equal(t, "context", []string{}, texts(t, s, core.Leaf{}, "one", "two", "three", "four"))
 	if path, err := s.Path(core.Leaf{}); err != nil || len(path) != 0 {
 		t.Errorf("the path is %q, %v", ids(path), err)
 	}
@@ -130,7 +131,7 @@ func resetLeaf(t *testing.T, w *suite) {
 	if e, _ := s.Entry(root); e.Parent != "" {
 		t.Errorf("the parent of the next entry is %q, want none", e.Parent)
 	}
-	equal(t, "context", []string{"again"}, texts(t, s, core.Leaf{}, "one", "again"))
+	testkit.Equal(t, "context", []string{"again"}, texts(t, s, core.Leaf{}, "one", "again"))
 	if roots := s.Children(""); len(roots) != 2 {
 		t.Errorf("%d roots, want 2", len(roots))
 	}
@@ -159,7 +160,7 @@ func everyKind(t *testing.T, w *suite) {
 		items, want = append(items, core.Item{Kind: core.ItemChannel, Text: "chat"}), append(want, "channel")
 	}
 	ids, err := s.Append(t.Context(), items...)
-	must(t, err)
+	testkit.Must(t, err)
 	before := first
 	var kinds []string
 	for _, id := range ids {
@@ -169,9 +170,9 @@ func everyKind(t *testing.T, w *suite) {
 		}
 		kinds, before = append(kinds, e.Type), id
 	}
-	equal(t, "types", want, kinds)
+	testkit.Equal(t, "types", want, kinds)
 	wantLeaf(t, s, before)
-	equal(t, "context", []string{"one", "hello", "noted"}, texts(t, s, core.Leaf{}, "one", "hello", "noted"))
+	testkit.Equal(t, "context", []string{"one", "hello", "noted"}, texts(t, s, core.Leaf{}, "one", "hello", "noted"))
 	if s.Label(first) != "here" || s.Name() != "name" {
 		t.Errorf("label %q, name %q", s.Label(first), s.Name())
 	}
@@ -186,15 +187,15 @@ func answers(t *testing.T, w *suite) {
 		return it
 	}
 	ids, err := s.Append(t.Context(), say(core.RoleUser, "one"), answer("m1"), say(core.RoleUser, "two"), answer("m1"))
-	must(t, err)
+	testkit.Must(t, err)
 	more, err := s.Append(t.Context(), answer("m1"), answer("m2"))
-	must(t, err)
+	testkit.Must(t, err)
 	var kinds []string
 	for _, id := range append(ids, more...) {
 		e, _ := s.Entry(id)
 		kinds = append(kinds, e.Type)
 	}
-	equal(t, "types of the requested entries", []string{"message", "message", "message", "message", "message", "message"}, kinds)
+	testkit.Equal(t, "types of the requested entries", []string{"message", "message", "message", "message", "message", "message"}, kinds)
 	changes := 0
 	for _, e := range s.Entries() {
 		if e.Type == "model_change" {
@@ -230,7 +231,7 @@ func badItems(t *testing.T, w *suite) {
 	}
 	if w.dialect == "operator" {
 		_, err := s.Append(t.Context(), core.Item{Kind: core.ItemLevel, Text: "very high"})
-		wantErr(t, err, core.ErrInvalid)
+		testkit.WantErr(t, err, core.ErrInvalid)
 	}
 	if len(s.Entries()) != 4 {
 		t.Errorf("%d entries, want 4", len(s.Entries()))
@@ -242,7 +243,7 @@ func badItems(t *testing.T, w *suite) {
 func branchWithSummary(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	id, err := s.BranchWithSummary(t.Context(), core.LeafAt(ids[1]), "it led nowhere", []byte(`{"readFiles":["a"]}`))
-	must(t, err)
+	testkit.Must(t, err)
 	wantLeaf(t, s, id)
 	e, _ := s.Entry(id)
 	member := map[string]string{"pi": `"fromId":"` + ids[3], "omp": `"fromId":"` + ids[1], "operator": `"from_id":"` + ids[1]}[w.dialect]
@@ -250,21 +251,21 @@ func branchWithSummary(t *testing.T, w *suite) {
 		t.Errorf("the summary is %s", e.Line)
 	}
 	context, err := s.Context(core.Leaf{})
-	must(t, err)
+	testkit.Must(t, err)
 	if !strings.Contains(string(context), "it led nowhere") || strings.Contains(string(context), `"three"`) {
 		t.Errorf("the context is %s", context)
 	}
 	id, err = s.BranchWithSummary(t.Context(), core.NoLeaf, "all of it", nil)
-	must(t, err)
+	testkit.Must(t, err)
 	e, _ = s.Entry(id)
 	if e.Parent != "" || !strings.Contains(string(e.Line), `:"root"`) {
 		t.Errorf("the summary before all entries is %s", e.Line)
 	}
 	leaf := s.Leaf()
 	_, err = s.BranchWithSummary(t.Context(), core.LeafAt("nowhere"), "x", nil)
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	_, err = s.BranchWithSummary(t.Context(), core.Leaf{}, "x", nil)
-	wantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, err, core.ErrInvalid)
 	if s.Leaf() != leaf {
 		t.Error("a failed branch moved the leaf")
 	}
@@ -274,20 +275,20 @@ func branchWithSummary(t *testing.T, w *suite) {
 func compaction(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	id, err := s.Compact(t.Context(), "so far", ids[2], 1234, nil)
-	must(t, err)
+	testkit.Must(t, err)
 	wantLeaf(t, s, id)
 	w.user(t, s, "five")
-	equal(t, "context", []string{"three", "four", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
+	testkit.Equal(t, "context", []string{"three", "four", "five"}, texts(t, s, core.Leaf{}, "one", "two", "three", "four", "five"))
 	context, err := s.Context(core.Leaf{})
-	must(t, err)
+	testkit.Must(t, err)
 	if !strings.Contains(string(context), "so far") {
 		t.Errorf("the context is %s", context)
 	}
 	_, err = s.Compact(t.Context(), "x", "nowhere", 1, nil)
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	b, err := s.Branched(t.Context(), core.Leaf{}, w.options())
-	must(t, err)
-	equal(t, "a branch's context", []string{"three", "four", "five"}, texts(t, b, core.Leaf{}, "one", "two", "three", "four", "five"))
+	testkit.Must(t, err)
+	testkit.Equal(t, "a branch's context", []string{"three", "four", "five"}, texts(t, b, core.Leaf{}, "one", "two", "three", "four", "five"))
 }
 
 // OP-16
@@ -295,22 +296,22 @@ func annotated(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	err := s.SetMeta(t.Context(), ids[0], []byte(`{"channel_message_id":"c1"}`))
 	if w.dialect != "operator" {
-		wantErr(t, err, core.ErrInvalid)
-		wantErr(t, s.React(t.Context(), "c1", "x"), core.ErrInvalid)
+		testkit.WantErr(t, err, core.ErrInvalid)
+		testkit.WantErr(t, s.React(t.Context(), "c1", "x"), core.ErrInvalid)
 		return
 	}
-	must(t, err)
+	testkit.Must(t, err)
 	before := s.Entries()
-	must(t, s.React(t.Context(), "c1", "👍"))
-	must(t, s.React(t.Context(), "c1", "👍"))
+	testkit.Must(t, s.React(t.Context(), "c1", "👍"))
+	testkit.Must(t, s.React(t.Context(), "c1", "👍"))
 	e, _ := s.Entry(ids[0])
 	if strings.Count(string(e.Line), "👍") != 1 || strings.Contains(string(before[0].Line), "👍") {
 		t.Errorf("the message is %s, and before it was %s", e.Line, before[0].Line)
 	}
-	wantErr(t, s.SetMeta(t.Context(), "nowhere", []byte(`{}`)), core.ErrNotFound)
-	wantErr(t, s.SetMeta(t.Context(), ids[0], []byte(`[]`)), core.ErrInvalid)
-	wantErr(t, s.React(t.Context(), "c2", "x"), core.ErrNotFound)
-	must(t, s.Close(t.Context()))
+	testkit.WantErr(t, s.SetMeta(t.Context(), "nowhere", []byte(`{}`)), core.ErrNotFound)
+	testkit.WantErr(t, s.SetMeta(t.Context(), ids[0], []byte(`[]`)), core.ErrInvalid)
+	testkit.WantErr(t, s.React(t.Context(), "c2", "x"), core.ErrNotFound)
+	testkit.Must(t, s.Close(t.Context()))
 	if w.Log != nil {
 		same(t, s, w.open(t, s.ID()))
 	}
@@ -322,7 +323,7 @@ func labelsAndNames(t *testing.T, w *suite) {
 	set := func(label string) {
 		t.Helper()
 		id, err := s.SetLabel(t.Context(), ids[1], label)
-		must(t, err)
+		testkit.Must(t, err)
 		wantLeaf(t, s, id)
 		if got := s.Label(ids[1]); got != label {
 			t.Errorf("the label is %q, want %q", got, label)
@@ -333,17 +334,17 @@ func labelsAndNames(t *testing.T, w *suite) {
 	set("")
 	set("third")
 	_, err := s.SetLabel(t.Context(), "nowhere", "x")
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	if s.Name() != "" || s.Label(ids[0]) != "" {
 		t.Errorf("name %q and label %q, want none", s.Name(), s.Label(ids[0]))
 	}
 	_, err = s.SetName(t.Context(), "  the name\t")
-	must(t, err)
+	testkit.Must(t, err)
 	if s.Name() != "the name" {
 		t.Errorf("the name is %q", s.Name())
 	}
 	_, err = s.SetName(t.Context(), "another")
-	must(t, err)
+	testkit.Must(t, err)
 	if s.Name() != "another" {
 		t.Errorf("the name is %q", s.Name())
 	}
@@ -352,30 +353,30 @@ func labelsAndNames(t *testing.T, w *suite) {
 // OP-25, OP-26, OP-27, PI-28, PI-29
 func treeChildrenPath(t *testing.T, w *suite) {
 	s, all := w.chat(t)
-	must(t, s.Branch(t.Context(), all[1]))
+	testkit.Must(t, s.Branch(t.Context(), all[1]))
 	other := w.user(t, s, "five")
 	label, err := s.SetLabel(t.Context(), all[0], "start")
-	must(t, err)
+	testkit.Must(t, err)
 	kids := ids(s.Children(all[1]))
 	if len(kids) < 2 || kids[0] != all[2] || kids[len(kids)-1] != other {
 		t.Errorf("children are %q, want %s first and %s last", kids, all[2], other)
 	}
-	equal(t, "roots", []string{all[0]}, ids(s.Children("")))
-	equal(t, "children of a missing entry", []string{}, ids(s.Children("nowhere")))
+	testkit.Equal(t, "roots", []string{all[0]}, ids(s.Children("")))
+	testkit.Equal(t, "children of a missing entry", []string{}, ids(s.Children("nowhere")))
 	path, err := s.Path(core.Leaf{})
-	must(t, err)
-	equal(t, "path", []string{all[0], all[1], other, label}, ids(path))
+	testkit.Must(t, err)
+	testkit.Equal(t, "path", []string{all[0], all[1], other, label}, ids(path))
 	path, err = s.Path(core.LeafAt(all[2]))
-	must(t, err)
-	equal(t, "another path", all[:3], ids(path))
+	testkit.Must(t, err)
+	testkit.Equal(t, "another path", all[:3], ids(path))
 	_, err = s.Path(core.LeafAt("nowhere"))
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	tree := s.Tree()
 	if len(tree) != len(s.Entries()) || tree[0].ID != all[0] || tree[0].Label == nil || *tree[0].Label != "start" {
 		t.Errorf("the tree is %+v", tree)
 	}
 	info, err := s.Info()
-	must(t, err)
+	testkit.Must(t, err)
 	if info.EntryCount != len(s.Entries()) || info.LeafID == nil || *info.LeafID != label {
 		t.Errorf("info is %+v", info)
 	}
@@ -385,7 +386,7 @@ func treeChildrenPath(t *testing.T, w *suite) {
 func lazyKeeps(t *testing.T, w *suite) {
 	s := w.create(t, lazy)
 	_, err := s.SetName(t.Context(), "early")
-	must(t, err)
+	testkit.Must(t, err)
 	w.user(t, s, "one")
 	w.assistant(t, s, "two")
 	w.user(t, s, "three")
@@ -397,11 +398,11 @@ func lazyKeeps(t *testing.T, w *suite) {
 // OP-35, PI-17, OMP-29
 func forkHasAll(t *testing.T, w *suite) {
 	s, all := w.chat(t)
-	must(t, s.Branch(t.Context(), all[1]))
+	testkit.Must(t, s.Branch(t.Context(), all[1]))
 	w.user(t, s, "five")
 	f, err := s.Fork(t.Context(), "/elsewhere", w.options())
-	must(t, err)
-	equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
+	testkit.Must(t, err)
+	testkit.Equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
 	if f.ID() == s.ID() || f.Leaf() != s.Leaf() {
 		t.Errorf("the fork is %s at %v, its source %s at %v", f.ID(), f.Leaf(), s.ID(), s.Leaf())
 	}
@@ -420,31 +421,31 @@ func branchedHasPath(t *testing.T, w *suite) {
 	s := w.create(t)
 	one := w.user(t, s, "one")
 	onPath, err := s.SetLabel(t.Context(), one, "on the path")
-	must(t, err)
+	testkit.Must(t, err)
 	two := w.assistant(t, s, "two") // child of the label entry
 	w.user(t, s, "three")
 	_, err = s.SetLabel(t.Context(), two, "from elsewhere")
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.SetLabel(t.Context(), one, "renamed elsewhere")
-	must(t, err)
+	testkit.Must(t, err)
 
 	b, err := s.Branched(t.Context(), core.LeafAt(two), w.options())
-	must(t, err)
-	equal(t, "context", []string{"one", "two"}, texts(t, b, core.Leaf{}, "one", "two", "three"))
-	equal(t, "labels", []string{"renamed elsewhere", "from elsewhere"}, []string{b.Label(one), b.Label(two)})
+	testkit.Must(t, err)
+	testkit.Equal(t, "context", []string{"one", "two"}, texts(t, b, core.Leaf{}, "one", "two", "three"))
+	testkit.Equal(t, "labels", []string{"renamed elsewhere", "from elsewhere"}, []string{b.Label(one), b.Label(two)})
 	path, err := b.Path(core.Leaf{})
-	must(t, err)
+	testkit.Must(t, err)
 	if len(path) != len(b.Entries()) {
 		t.Errorf("%d of %d entries are on the path", len(path), len(b.Entries()))
 	}
-	equal(t, "the path", []string{one, onPath, two}, ids(path)[:3])
+	testkit.Equal(t, "the path", []string{one, onPath, two}, ids(path)[:3])
 	if h := b.Header(); h.Parent != s.Header().ID || h.CWD != s.Header().CWD || b.ID() == s.ID() {
 		t.Errorf("the header is %s", h.Line)
 	}
 	_, err = s.Branched(t.Context(), core.LeafAt("nowhere"), w.options())
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	none, err := s.Branched(t.Context(), core.NoLeaf, w.options())
-	must(t, err)
+	testkit.Must(t, err)
 	if len(none.Entries()) != 0 {
 		t.Errorf("the branch before all entries has %d entries", len(none.Entries()))
 	}
@@ -453,12 +454,12 @@ func branchedHasPath(t *testing.T, w *suite) {
 // OMP-34
 func closeEndsWriting(t *testing.T, w *suite) {
 	s, all := w.chat(t)
-	must(t, s.Close(t.Context()))
-	must(t, s.Close(t.Context()))
+	testkit.Must(t, s.Close(t.Context()))
+	testkit.Must(t, s.Close(t.Context()))
 	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "late"))
-	wantErr(t, err, session.ErrClosed)
-	wantErr(t, s.Branch(t.Context(), all[0]), session.ErrClosed)
-	wantErr(t, s.Flush(t.Context()), session.ErrClosed)
+	testkit.WantErr(t, err, session.ErrClosed)
+	testkit.WantErr(t, s.Branch(t.Context(), all[0]), session.ErrClosed)
+	testkit.WantErr(t, s.Flush(t.Context()), session.ErrClosed)
 	if len(s.Entries()) != 4 || len(texts(t, s, core.Leaf{}, "four")) != 1 {
 		t.Error("a closed session cannot be read")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func refusedLines(t *testing.T, w *suite) {
@@ -21,12 +22,12 @@ func refusedLines(t *testing.T, w *suite) {
 	for _, c := range f.Since {
 		wrote = append(wrote, c.Entries...)
 	}
-	equal(t, "written since", []string{theirs}, wrote)
+	testkit.Equal(t, "written since", []string{theirs}, wrote)
 }
 
 func sharedRebase(t *testing.T, w *suite) {
 	s, _ := w.chat(t, shared)
-	must(t, s.Rebase(t.Context())) // does nothing
+	testkit.Must(t, s.Rebase(t.Context())) // does nothing
 	other := w.open(t, s.ID(), shared)
 	theirs := w.user(t, other, "theirs")
 	for _, text := range []string{"mine", "mine too"} {
@@ -38,7 +39,7 @@ func sharedRebase(t *testing.T, w *suite) {
 	}
 	unsent := s.Unsent()
 	if err := s.Rebase(t.Context()); s.Dialect().Linear() {
-		wantErr(t, err, core.ErrConflict)
+		testkit.WantErr(t, err, core.ErrConflict)
 		return
 	} else if err != nil {
 		t.Fatal(err)
@@ -60,11 +61,11 @@ func fencedRebase(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	w.user(t, w.open(t, s.ID(), takeOver), "theirs")
 	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 	before := slices.Clone(s.Unsent())
-	wantErr(t, s.Rebase(t.Context()), core.ErrFenced)
+	testkit.WantErr(t, s.Rebase(t.Context()), core.ErrFenced)
 	if after := s.Unsent(); len(after) != 1 || string(after[0].Line) != string(before[0].Line) {
 		t.Error("its entry changed")
 	}
-	must(t, s.BranchOff(t.Context(), "mine"))
+	testkit.Must(t, s.BranchOff(t.Context(), "mine"))
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -51,10 +52,10 @@ var inLog = []test{
 func openedAgain(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	_, err := s.SetLabel(t.Context(), ids[1], "here")
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.SetName(t.Context(), "name")
-	must(t, err)
-	must(t, s.Close(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, s.Close(t.Context()))
 	o := w.open(t, s.ID())
 	same(t, s, o)
 	if o.Label(ids[1]) != "here" || o.Name() != "name" || o.Dialect().Name() != w.dialect {
@@ -67,14 +68,14 @@ func openedAgain(t *testing.T, w *suite) {
 // OP-22
 func branchSurvives(t *testing.T, w *suite) {
 	s, ids := w.chat(t, shared)
-	must(t, s.Branch(t.Context(), ids[1]))
+	testkit.Must(t, s.Branch(t.Context(), ids[1]))
 	o := w.open(t, s.ID())
 	wantLeaf(t, o, ids[1])
 	next := w.user(t, o, "five")
 	if e, _ := o.Entry(next); e.Parent != ids[1] {
 		t.Errorf("the parent of the next entry is %q", e.Parent)
 	}
-	must(t, o.ResetLeaf(t.Context()))
+	testkit.Must(t, o.ResetLeaf(t.Context()))
 	if o := w.open(t, s.ID()); !o.Leaf().IsNone() {
 		t.Errorf("after a reset the leaf is %v", o.Leaf())
 	}
@@ -88,7 +89,7 @@ func oneCallOneRecord(t *testing.T, w *suite) {
 		t.Errorf("a new session takes %d records, want its open and the claim", n)
 	}
 	ids, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"), w.message(core.RoleUser, "three"))
-	must(t, err)
+	testkit.Must(t, err)
 	if len(ids) != 3 || w.Records(t, s.ID()) != n+1 {
 		t.Errorf("three entries took %d records", w.Records(t, s.ID())-n)
 	}
@@ -99,7 +100,7 @@ func oneCallOneRecord(t *testing.T, w *suite) {
 func lazyOneRecord(t *testing.T, w *suite) {
 	s := w.create(t, lazy, shared)
 	_, err := s.SetName(t.Context(), "early")
-	must(t, err)
+	testkit.Must(t, err)
 	if w.dialect == "pi" { // it waits for any message
 		if s.Saved() || w.Records(t, s.ID()) != 0 {
 			t.Errorf("it is stored before any message, in %d records", w.Records(t, s.ID()))
@@ -126,24 +127,24 @@ func lazyOneRecord(t *testing.T, w *suite) {
 func lazyAbandoned(t *testing.T, w *suite) {
 	s := w.create(t, lazy)
 	_, err := s.SetName(t.Context(), "early")
-	must(t, err)
-	must(t, s.ResetLeaf(t.Context()))
-	must(t, s.Close(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, s.ResetLeaf(t.Context()))
+	testkit.Must(t, s.Close(t.Context()))
 	if n := w.Records(t, s.ID()); n != 0 {
 		t.Errorf("an abandoned session left %d records", n)
 	}
 	_, err = session.Open(t.Context(), w.Log, s.ID(), w.options())
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 }
 
 func lazyFlushed(t *testing.T, w *suite) {
 	s := w.create(t, lazy, shared)
 	id, err := s.SetName(t.Context(), "early")
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.SetName(t.Context(), "later")
-	must(t, err)
-	must(t, s.Branch(t.Context(), id))
-	must(t, s.Flush(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, s.Branch(t.Context(), id))
+	testkit.Must(t, s.Flush(t.Context()))
 	same(t, s, w.open(t, s.ID()))
 }
 
@@ -151,10 +152,10 @@ func lazyFlushed(t *testing.T, w *suite) {
 func lazyBranched(t *testing.T, w *suite) {
 	s := w.create(t)
 	id, err := s.SetName(t.Context(), "only a name")
-	must(t, err)
+	testkit.Must(t, err)
 	w.assistant(t, s, "two")
 	b, err := s.Branched(t.Context(), core.LeafAt(id), session.Options{Lazy: true})
-	must(t, err)
+	testkit.Must(t, err)
 	if b.Saved() || w.Records(t, b.ID()) != 0 {
 		t.Error("a branch without messages is in the log")
 	}
@@ -164,7 +165,7 @@ func lazyBranched(t *testing.T, w *suite) {
 	}
 	same(t, b, w.open(t, b.ID()))
 	b, err = s.Branched(t.Context(), core.Leaf{}, session.Options{Lazy: true})
-	must(t, err)
+	testkit.Must(t, err)
 	if !b.Saved() {
 		t.Error("a branch with messages is not in the log")
 	}
@@ -173,20 +174,20 @@ func lazyBranched(t *testing.T, w *suite) {
 // OP-33
 func openErrors(t *testing.T, w *suite) {
 	_, err := session.Open(t.Context(), w.Log, "no-such-session", w.options())
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	s, _ := w.chat(t)
 	_, err = session.Create(t.Context(), w.Log, "/w", session.Options{Dialect: w.dialect, ID: string(s.ID())})
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 	for _, o := range []session.Options{{Dialect: "unknown"}, {Head: "a b"}, {ID: "../x"}, {Access: 9}} {
 		_, err = session.Create(t.Context(), w.Log, "/w", o)
-		wantErr(t, err, core.ErrInvalid)
+		testkit.WantErr(t, err, core.ErrInvalid)
 	}
 	_, err = session.ForkFrom(t.Context(), w.Log, "no-such-session", "/w", w.options())
-	wantErr(t, err, core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrNotFound)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = s.AppendLine(gone, w.message(core.RoleUser, "never"))
-	wantErr(t, err, context.Canceled)
+	testkit.WantErr(t, err, context.Canceled)
 	if len(s.Entries()) != 4 {
 		t.Error("a canceled call left an entry")
 	}
@@ -197,9 +198,9 @@ func readOnlyRefuses(t *testing.T, w *suite) {
 	n := w.Records(t, s.ID())
 	r := w.open(t, s.ID(), readOnly)
 	_, err := r.AppendLine(t.Context(), w.message(core.RoleUser, "no"))
-	wantErr(t, err, core.ErrInvalid)
-	wantErr(t, r.Branch(t.Context(), ids[0]), core.ErrInvalid)
-	must(t, r.Close(t.Context()))
+	testkit.WantErr(t, err, core.ErrInvalid)
+	testkit.WantErr(t, r.Branch(t.Context(), ids[0]), core.ErrInvalid)
+	testkit.Must(t, r.Close(t.Context()))
 	if w.Records(t, s.ID()) != n {
 		t.Error("a reader wrote a record")
 	}
@@ -212,7 +213,7 @@ func claimedHead(t *testing.T, w *suite) {
 	if !ok || f.Holder == nil || f.Holder.Agent != "test" || f.Head != core.MainHead {
 		t.Fatalf("error is %v, want one with the holder", err)
 	}
-	must(t, s.Close(t.Context()))
+	testkit.Must(t, s.Close(t.Context()))
 	o := w.open(t, s.ID(), claimed)
 	if _, writer := o.Head(); writer == "" {
 		t.Error("it has no claim")
@@ -234,24 +235,24 @@ func fencedWriter(t *testing.T, w *suite) {
 			t.Fatalf("error is %v, want a *core.FencedError", err)
 		}
 	}
-	wantErr(t, s.Err(), core.ErrFenced)
-	wantErr(t, s.Flush(t.Context()), core.ErrFenced)
+	testkit.WantErr(t, s.Err(), core.ErrFenced)
+	testkit.WantErr(t, s.Flush(t.Context()), core.ErrFenced)
 	unsent := s.Unsent()
 	if len(unsent) != 2 || unsent[1].Parent != unsent[0].ID {
 		t.Fatalf("%d unsent entries, want two in a chain", len(unsent))
 	}
-	equal(t, "its own context", []string{"one", "four", "mine0", "mine1"}, texts(t, s, core.Leaf{}, "one", "four", "theirs", "mine0", "mine1"))
-	wantErr(t, s.BranchOff(t.Context(), core.MainHead), core.ErrFenced)
-	wantErr(t, s.BranchOff(t.Context(), "no head"), core.ErrInvalid)
+	testkit.Equal(t, "its own context", []string{"one", "four", "mine0", "mine1"}, texts(t, s, core.Leaf{}, "one", "four", "theirs", "mine0", "mine1"))
+	testkit.WantErr(t, s.BranchOff(t.Context(), core.MainHead), core.ErrFenced)
+	testkit.WantErr(t, s.BranchOff(t.Context(), "no head"), core.ErrInvalid)
 	if len(s.Unsent()) != 2 {
 		t.Fatal("a failed BranchOff lost entries")
 	}
-	must(t, s.BranchOff(t.Context(), "mine"))
+	testkit.Must(t, s.BranchOff(t.Context(), "mine"))
 	wantLeaf(t, s, unsent[1].ID)
 	w.user(t, s, "and on")
-	must(t, s.Close(t.Context()))
+	testkit.Must(t, s.Close(t.Context()))
 	o := w.open(t, s.ID(), func(o *session.Options) { o.Head = "mine" })
-	equal(t, "on the head mine", []string{"one", "mine0", "mine1", "and on"}, texts(t, o, core.Leaf{}, "one", "theirs", "mine0", "mine1", "and on"))
+	testkit.Equal(t, "on the head mine", []string{"one", "mine0", "mine1", "and on"}, texts(t, o, core.Leaf{}, "one", "theirs", "mine0", "mine1", "and on"))
 	wantLeaf(t, w.open(t, s.ID()), theirs)
 }
 
@@ -261,9 +262,9 @@ func fencedDiscards(t *testing.T, w *suite) {
 	other := w.open(t, s.ID(), takeOver)
 	w.user(t, other, "theirs")
 	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
-	wantErr(t, err, core.ErrFenced)
+	testkit.WantErr(t, err, core.ErrFenced)
 	first := s.Close(t.Context())
-	wantErr(t, first, core.ErrFenced)
+	testkit.WantErr(t, first, core.ErrFenced)
 	if again := s.Close(t.Context()); again == nil || again.Error() != first.Error() {
 		t.Errorf("the second close returns %v, the first %v", again, first)
 	}
@@ -271,7 +272,7 @@ func fencedDiscards(t *testing.T, w *suite) {
 	if err != nil || len(gone) != 1 || len(s.Unsent()) != 0 || s.Err() != nil {
 		t.Errorf("discard returns %d entries, %v", len(gone), err)
 	}
-	must(t, s.Refresh(t.Context()))
+	testkit.Must(t, s.Refresh(t.Context()))
 	same(t, other, s)
 }
 
@@ -284,12 +285,12 @@ func sharedConflict(t *testing.T, w *suite) {
 		t.Fatalf("error is %v, want a *core.ConflictError", err)
 	}
 	_, err = s.Discard(t.Context())
-	must(t, err)
-	must(t, s.Refresh(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, s.Refresh(t.Context()))
 	wantLeaf(t, s, theirs)
 	w.user(t, s, "mine")
 	w.user(t, s, "mine again")
-	must(t, other.Refresh(t.Context()))
+	testkit.Must(t, other.Refresh(t.Context()))
 	same(t, s, other)
 }
 
@@ -301,15 +302,15 @@ func sharedMove(t *testing.T, w *suite) {
 	if _, ok := errors.AsType[*core.ConflictError](err); !ok {
 		t.Fatalf("error is %v, want a *core.ConflictError", err)
 	}
-	must(t, other.Refresh(t.Context()))
+	testkit.Must(t, other.Refresh(t.Context()))
 	wantLeaf(t, other, theirs)
 	_, err = s.Discard(t.Context())
-	must(t, err)
-	must(t, s.Refresh(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, s.Refresh(t.Context()))
 	wantLeaf(t, s, theirs)
-	must(t, s.Branch(t.Context(), ids[0]))
+	testkit.Must(t, s.Branch(t.Context(), ids[0]))
 	wantLeaf(t, s, ids[0])
-	must(t, other.Refresh(t.Context()))
+	testkit.Must(t, other.Refresh(t.Context()))
 	same(t, s, other)
 }
 
@@ -377,26 +378,26 @@ func flaky(t *testing.T, w *suite) {
 		o := w.options()
 		o.Access = []session.Access{session.Claimed, session.Shared}[r.IntN(2)]
 		s, err := session.Create(t.Context(), f, "/w", o)
-		must(t, err)
+		testkit.Must(t, err)
 		wrote := 0
 		for range 20 {
 			n := len(s.Entries())
 			if err := w.tryStep(t, s, r); err != nil {
-				wantErr(t, err, core.ErrUncertain)
+				testkit.WantErr(t, err, core.ErrUncertain)
 			}
 			wrote += len(s.Entries()) - n
 		}
-		must(t, errors.Join(s.Flush(t.Context()), s.Flush(t.Context())))
+		testkit.Must(t, errors.Join(s.Flush(t.Context()), s.Flush(t.Context())))
 		o.Access = session.ReadOnly
 		again, err := session.Open(t.Context(), w.Log, s.ID(), o)
-		must(t, err)
+		testkit.Must(t, err)
 		same(t, s, again)
 		if len(again.Entries()) != wrote || len(s.Unsent()) != 0 {
 			t.Errorf("%d entries, %d unsent, want %d entries", len(again.Entries()), len(s.Unsent()), wrote)
 		}
 		fork, err := s.Fork(t.Context(), "/elsewhere", o)
-		must(t, err)
-		equal(t, "fork", lines(s.Entries()), lines(fork.Entries()))
+		testkit.Must(t, err)
+		testkit.Equal(t, "fork", lines(s.Entries()), lines(fork.Entries()))
 	}
 }
 
@@ -406,19 +407,19 @@ func lostAnswers(t *testing.T, w *suite) {
 	o := w.options()
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"))
-	wantErr(t, err, core.ErrUncertain)
+	testkit.WantErr(t, err, core.ErrUncertain)
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "three"))
-	wantErr(t, err, core.ErrUncertain)
+	testkit.WantErr(t, err, core.ErrUncertain)
 	f.lose = false
-	must(t, s.Flush(t.Context()))
+	testkit.Must(t, s.Flush(t.Context()))
 	if len(s.Unsent()) != 0 || s.Err() != nil {
 		t.Errorf("%d unsent, %v", len(s.Unsent()), s.Err())
 	}
 	f.lose = true
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "four"))
-	wantErr(t, err, core.ErrUncertain)
+	testkit.WantErr(t, err, core.ErrUncertain)
 	f.lose = false
 	w.user(t, s, "five")
 	r := w.open(t, s.ID())
@@ -432,16 +433,16 @@ func lostAnswers(t *testing.T, w *suite) {
 func outage(t *testing.T, w *suite) {
 	f := &faulty{Log: w.Log}
 	s, err := session.Create(t.Context(), f, "/w", w.options())
-	must(t, err)
+	testkit.Must(t, err)
 	f.down = true
 	for i := range 3 {
 		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprint(i)))
-		wantErr(t, err, core.ErrUnavailable)
+		testkit.WantErr(t, err, core.ErrUnavailable)
 	}
 	if len(s.Unsent()) != 3 || len(texts(t, s, core.Leaf{}, "0", "1", "2")) != 3 {
 		t.Errorf("%d unsent", len(s.Unsent()))
 	}
-	wantErr(t, s.Flush(t.Context()), core.ErrUnavailable)
+	testkit.WantErr(t, s.Flush(t.Context()), core.ErrUnavailable)
 	f.down = false
 	w.user(t, s, "3")
 	if len(s.Unsent()) != 0 || s.Err() != nil {
@@ -455,14 +456,14 @@ func logRefuses(t *testing.T, w *suite) {
 	o := w.options()
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.SetName(t.Context(), "early")
-	must(t, err)
+	testkit.Must(t, err)
 	for range 2 { // before and after it is stored
 		n := len(s.Entries())
 		f.full = true
 		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "too large"))
-		wantErr(t, err, core.ErrTooLarge)
+		testkit.WantErr(t, err, core.ErrTooLarge)
 		if len(s.Entries()) != n || s.Err() != nil {
 			t.Errorf("%d entries, %v; want %d", len(s.Entries()), s.Err(), n)
 		}
@@ -477,17 +478,17 @@ func discardedUnsaved(t *testing.T, w *suite) {
 	o := w.options()
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
-	must(t, err)
+	testkit.Must(t, err)
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, answer lost"))
-	wantErr(t, err, core.ErrUncertain)
+	testkit.WantErr(t, err, core.ErrUncertain)
 	gone, err := s.Discard(t.Context())
-	must(t, err)
+	testkit.Must(t, err)
 	f.lose = false
 	if len(gone) != 1 || len(s.Entries()) != 0 {
 		t.Errorf("%d entries dropped, %d left", len(gone), len(s.Entries()))
 	}
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "another"))
-	wantErr(t, err, core.ErrExists)
+	testkit.WantErr(t, err, core.ErrExists)
 }
 
 func refreshAndFollow(t *testing.T, w *suite) {
@@ -495,9 +496,9 @@ func refreshAndFollow(t *testing.T, w *suite) {
 	r := w.open(t, s.ID(), readOnly)
 	follower := w.open(t, s.ID(), readOnly)
 	w.user(t, s, "five")
-	must(t, s.Branch(t.Context(), ids[0]))
+	testkit.Must(t, s.Branch(t.Context(), ids[0]))
 	last := w.user(t, s, "six")
-	must(t, r.Refresh(t.Context()))
+	testkit.Must(t, r.Refresh(t.Context()))
 	same(t, s, r)
 	done := errors.New("done")
 	err := follower.Follow(t.Context(), func() error {
@@ -506,7 +507,7 @@ func refreshAndFollow(t *testing.T, w *suite) {
 		}
 		return nil
 	})
-	wantErr(t, err, done)
+	testkit.WantErr(t, err, done)
 	same(t, s, follower)
 }
 
@@ -516,7 +517,7 @@ func continueRecent(t *testing.T, w *suite) {
 	o := w.options()
 	o.Access = session.Shared
 	first, err := session.Continue(t.Context(), w.Log, cwd, o)
-	must(t, err)
+	testkit.Must(t, err)
 	if len(first.Entries()) != 0 || first.Header().CWD != cwd {
 		t.Errorf("the new session has the header %s", first.Header().Line)
 	}
@@ -524,7 +525,7 @@ func continueRecent(t *testing.T, w *suite) {
 	elsewhere := w.createIn(t, cwd+"/below", shared)
 	w.user(t, elsewhere, "two")
 	again, err := session.Continue(t.Context(), w.Log, cwd, o)
-	must(t, err)
+	testkit.Must(t, err)
 	if again.ID() != first.ID() {
 		t.Errorf("it continued %s, want %s", again.ID(), first.ID())
 	}
@@ -535,23 +536,23 @@ func continueRecent(t *testing.T, w *suite) {
 func ensure(t *testing.T, w *suite) {
 	id := core.SessionID("ensured-" + w.dialect)
 	s, err := session.Ensure(t.Context(), w.Log, id, "/w", session.Options{Dialect: w.dialect, Access: session.Shared})
-	must(t, err)
+	testkit.Must(t, err)
 	if s.ID() != id || s.Header().ID != string(id) {
 		t.Errorf("its id is %s", s.ID())
 	}
 	w.user(t, s, "one")
 	again, err := session.Ensure(t.Context(), w.Log, id, "/elsewhere", session.Options{Access: session.Shared})
-	must(t, err)
+	testkit.Must(t, err)
 	same(t, s, again)
 }
 
 // OP-35, PI-17
 func forkFrom(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
-	must(t, s.Branch(t.Context(), ids[1]))
+	testkit.Must(t, s.Branch(t.Context(), ids[1]))
 	f, err := session.ForkFrom(t.Context(), w.Log, s.ID(), "/elsewhere", w.options())
-	must(t, err)
-	equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
+	testkit.Must(t, err)
+	testkit.Equal(t, "entries", lines(s.Entries()), lines(f.Entries()))
 	wantLeaf(t, f, ids[1])
 	if h := f.Header(); h.CWD != "/elsewhere" || h.Parent != s.Header().ID || f.ID() == s.ID() {
 		t.Errorf("the header is %s", h.Line)
@@ -565,7 +566,7 @@ func listed(t *testing.T, w *suite) {
 	a := w.createIn(t, cwd)
 	w.user(t, a, "the first words")
 	_, err := a.SetName(t.Context(), "A rare name "+w.dialect)
-	must(t, err)
+	testkit.Must(t, err)
 	b := w.createIn(t, cwd)
 	w.user(t, b, "other words")
 	for _, c := range []struct {
@@ -580,7 +581,7 @@ func listed(t *testing.T, w *suite) {
 		{session.Query{CWD: cwd + "/below"}, 0},
 	} {
 		found, err := w.Log.Recent(t.Context(), c.q)
-		must(t, err)
+		testkit.Must(t, err)
 		if len(found) != c.want {
 			t.Errorf("%+v finds %d, want %d", c.q, len(found), c.want)
 		}
@@ -613,11 +614,11 @@ func anyHistory(t *testing.T, w *suite) {
 				same(t, s, w.open(t, s.ID(), readOnly))
 			}
 		}
-		must(t, s.Flush(t.Context()))
-		must(t, s.Refresh(t.Context()))
+		testkit.Must(t, s.Flush(t.Context()))
+		testkit.Must(t, s.Refresh(t.Context()))
 		o := w.open(t, s.ID(), readOnly)
 		same(t, s, o)
-		equal(t, "tree", s.Tree(), o.Tree())
+		testkit.Equal(t, "tree", s.Tree(), o.Tree())
 		if t.Failed() {
 			t.Fatalf("with seed %d", seed)
 		}
@@ -626,7 +627,7 @@ func anyHistory(t *testing.T, w *suite) {
 
 func (w *suite) step(t *testing.T, s *session.Session, r *rand.Rand) {
 	t.Helper()
-	must(t, w.tryStep(t, s, r))
+	testkit.Must(t, w.tryStep(t, s, r))
 }
 
 // tryStep does one random operation.
@@ -660,24 +661,24 @@ func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err err
 func deleted(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	l, err := w.Log.Load(t.Context(), s.ID())
-	must(t, err)
+	testkit.Must(t, err)
 	if c, ok := l.Claims[core.MainHead]; !ok || c.Agent != "test" || l.Deleted != nil {
 		t.Errorf("claims are %v, deleted %v", l.Claims, l.Deleted)
 	}
 	for range 2 {
-		must(t, w.Log.Delete(t.Context(), s.ID(), core.Notice{By: "me", Why: "a test"}))
+		testkit.Must(t, w.Log.Delete(t.Context(), s.ID(), core.Notice{By: "me", Why: "a test"}))
 	}
 	for _, access := range []func(*session.Options){claimed, shared} {
 		o := w.options()
 		access(&o)
 		_, err := session.Open(t.Context(), w.Log, s.ID(), o)
-		wantErr(t, err, core.ErrDeleted)
+		testkit.WantErr(t, err, core.ErrDeleted)
 		if !strings.Contains(err.Error(), "by me") || !strings.Contains(err.Error(), "a test") {
 			t.Errorf("the error does not say who and why: %v", err)
 		}
 	}
 	same(t, s, w.open(t, s.ID(), readOnly))
 	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "late"))
-	wantErr(t, err, core.ErrDeleted)
-	wantErr(t, w.Log.Delete(t.Context(), "not-there", core.Notice{}), core.ErrNotFound)
+	testkit.WantErr(t, err, core.ErrDeleted)
+	testkit.WantErr(t, w.Log.Delete(t.Context(), "not-there", core.Notice{}), core.ErrNotFound)
 }

@@ -4,15 +4,13 @@ package sessiontest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -78,7 +76,7 @@ func (w *suite) createIn(t *testing.T, cwd string, change ...func(*session.Optio
 	} else {
 		s, err = session.Create(t.Context(), w.Log, cwd, o)
 	}
-	must(t, err)
+	testkit.Must(t, err)
 	return s
 }
 
@@ -91,7 +89,7 @@ func (w *suite) open(t *testing.T, id core.SessionID, change ...func(*session.Op
 		c(&o)
 	}
 	s, err := session.Open(t.Context(), w.Log, id, o)
-	must(t, err)
+	testkit.Must(t, err)
 	return s
 }
 
@@ -126,7 +124,7 @@ func (w *suite) assistant(t *testing.T, s *session.Session, text string) string 
 func (w *suite) line(t *testing.T, s *session.Session, line []byte) string {
 	t.Helper()
 	ids, err := s.AppendLine(t.Context(), line)
-	must(t, err)
+	testkit.Must(t, err)
 	return ids[0]
 }
 
@@ -140,16 +138,16 @@ func (w *suite) chat(t *testing.T, change ...func(*session.Options)) (*session.S
 // same compares the headers, entries, leaves and contexts of two sessions.
 func same(t *testing.T, want, got *session.Session) {
 	t.Helper()
-	equal(t, "header", string(want.Header().Line), string(got.Header().Line))
-	equal(t, "entries", lines(want.Entries()), lines(got.Entries()))
+	testkit.Equal(t, "header", string(want.Header().Line), string(got.Header().Line))
+	testkit.Equal(t, "entries", lines(want.Entries()), lines(got.Entries()))
 	if want.Leaf() != got.Leaf() {
 		t.Errorf("the leaf is %v, want %v", got.Leaf(), want.Leaf())
 	}
 	a, err := want.Context(core.Leaf{})
-	must(t, err)
+	testkit.Must(t, err)
 	b, err := got.Context(core.Leaf{})
-	must(t, err)
-	equal(t, "context", string(a), string(b))
+	testkit.Must(t, err)
+	testkit.Equal(t, "context", string(a), string(b))
 }
 
 func lines(es []core.Entry) (out []string) {
@@ -171,7 +169,7 @@ func ids(es []core.Entry) []string {
 func texts(t *testing.T, s *session.Session, leaf core.Leaf, words ...string) []string {
 	t.Helper()
 	b, err := s.Context(leaf)
-	must(t, err)
+	testkit.Must(t, err)
 	found := []string{}
 	at := map[string]int{}
 	for _, word := range words {
@@ -181,27 +179,6 @@ func texts(t *testing.T, s *session.Session, leaf core.Leaf, words ...string) []
 	}
 	slices.SortFunc(found, func(a, b string) int { return at[a] - at[b] })
 	return found
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("error is %v, want %v", got, want)
-	}
-}
-
-func equal(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got)\n%s", what, d)
-	}
 }
 
 // wantLeaf fails the test unless the leaf of s is the entry id.

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // loadedJSON is what OpenRath's own loader holds of a file.
@@ -66,26 +67,26 @@ func TestCorpusLoadsLikeOpenRath(t *testing.T) {
 
 func compareLoaded(t *testing.T, f *core.File, l openrath.Loaded, want loadedJSON) {
 	t.Helper()
-	equal(t, "closed", want.Closed, l.Closed)
-	equal(t, "rows", len(want.Chunks), l.Rows.Len())
+	testkit.Equal(t, "closed", want.Closed, l.Closed)
+	testkit.Equal(t, "rows", len(want.Chunks), l.Rows.Len())
 	for i, c := range l.Rows.All() {
-		equal(t, "kind", want.Chunks[i].Kind, string(c.Kind()))
-		equal(t, "payload", want.Chunks[i].Payload, parsed(t, c.Payload()))
-		equal(t, "line", string(f.Entries[i].Line), string(c.Line(i)))
+		testkit.Equal(t, "kind", want.Chunks[i].Kind, string(c.Kind()))
+		testkit.Equal(t, "payload", want.Chunks[i].Payload, parsed(t, c.Payload()))
+		testkit.Equal(t, "line", string(f.Entries[i].Line), string(c.Line(i)))
 	}
 	head := parsed(t, l.Header()).(map[string]any)
 	delete(head, "record_type")
-	equal(t, "header", want.Header, head)
-	equal(t, "header line", string(f.Header.Line), string(l.Header()))
+	testkit.Equal(t, "header", want.Header, head)
+	testkit.Equal(t, "header line", string(f.Header.Line), string(l.Header()))
 	info, err := openrath.Dialect{}.Info(f.Header, f.Entries, core.Leaf{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	own := parsed(t, info.Own).(map[string]any)
-	equal(t, "usage", want.Usage, own["cumulativeUsage"])
-	equal(t, "entries", len(want.Chunks), info.EntryCount)
+	testkit.Equal(t, "usage", want.Usage, own["cumulativeUsage"])
+	testkit.Equal(t, "entries", len(want.Chunks), info.EntryCount)
 	if last := f.Entries[len(f.Entries)-1]; last.Aside {
 		made := openrath.NewTrailer(last.Time, l.Rows.Len(), l.Usage)
-		equal(t, "trailer", string(last.Line), string(made))
+		testkit.Equal(t, "trailer", string(last.Line), string(made))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 const bare = `{"record_type": "chunk", "kind": "user", "payload": {"content": "hi"}}`
@@ -33,8 +34,8 @@ func TestFillMatchesOpenRath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "line", row.want, string(e.Line))
-		equal(t, "id", row.id, e.ID)
+		testkit.Equal(t, "line", row.want, string(e.Line))
+		testkit.Equal(t, "id", row.id, e.ID)
 		again, err := d.Fill(e.Line, row.f)
 		if err != nil || string(again.Line) != row.want {
 			t.Errorf("again %s, %v", again.Line, err)
@@ -55,17 +56,17 @@ func TestInfoAndSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "types", map[string]int{"system": 1, "user": 1, "assistant": 2, "tool_result": 1}, info.Types)
-	equal(t, "count", []any{5, "4"}, []any{info.EntryCount, *info.LeafID})
-	equal(t, "own", parsed(t, []byte(`{"schemaVersion":1,"closed":true,"kind":"unknown","operator":"implicit","parents":[],"extras":[],
+	testkit.Equal(t, "types", map[string]int{"system": 1, "user": 1, "assistant": 2, "tool_result": 1}, info.Types)
+	testkit.Equal(t, "count", []any{5, "4"}, []any{info.EntryCount, *info.LeafID})
+	testkit.Equal(t, "own", parsed(t, []byte(`{"schemaVersion":1,"closed":true,"kind":"unknown","operator":"implicit","parents":[],"extras":[],
 		"sandbox":{"backend":null,"spec":null,"handle":null},"cumulativeUsage":{"prompt_tokens":14,"completion_tokens":7,"total_tokens":21},
 		"createdAt":"2026-01-02T03:04:05.678901+00:00","closedAt":"2026-01-02T03:04:06+00:00","finalChunkCount":5}`)), parsed(t, info.Own))
-	equal(t, "summary", core.Summary{
+	testkit.Equal(t, "summary", core.Summary{
 		First: "go é", Messages: 5, Created: "2026-01-02T03:04:05.678Z", Modified: "2026-01-02T03:04:06.000Z",
 		Usage: core.Usage{Input: 14, Output: 7},
 	}, d.Summary(f.Header, f.Entries))
 	tree := d.Tree(f.Entries)
-	equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})
+	testkit.Equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})
 }
 
 func TestNewSessionLoads(t *testing.T) {
@@ -73,8 +74,8 @@ func TestNewSessionLoads(t *testing.T) {
 	d := openrath.Dialect{}
 	line := d.NewHeader(core.HeaderFields{ID: idA, Time: "2026-01-02T03:04:05.678Z", CWD: "/w", Parent: idB})
 	l := load(t, append(line, '\n'))
-	equal(t, "fork", []any{idA, []string{idB}, openrath.LineageFork, "2026-01-02T03:04:05.678000+00:00"}, []any{l.ID, l.Parents, l.Kind, l.Created})
-	equal(t, "id", "01010101-0101-4101-8101-010101010101", d.EntryID([16]byte{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}))
+	testkit.Equal(t, "fork", []any{idA, []string{idB}, openrath.LineageFork, "2026-01-02T03:04:05.678000+00:00"}, []any{l.ID, l.Parents, l.Kind, l.Created})
+	testkit.Equal(t, "id", "01010101-0101-4101-8101-010101010101", d.EntryID([16]byte{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}))
 	if !d.Linear() || !d.Keeps(nil) || d.NewLabel("a", "b") != nil || d.NewName("x") != nil {
 		t.Error("OpenRath has chains, and neither labels nor names")
 	}
@@ -90,7 +91,7 @@ func TestReadItemsCanBeWritten(t *testing.T) {
 			if err != nil || len(lost) > 0 {
 				t.Fatal(lost, err)
 			}
-			equal(t, "again", d.Read(e), d.Read(filled))
+			testkit.Equal(t, "again", d.Read(e), d.Read(filled))
 		}
 	}
 	bad := strings.Replace(calls, `{\"a\": 1}`, `{bad`, 1)
@@ -111,22 +112,22 @@ func TestWriteNamesLosses(t *testing.T) {
 		Kind: core.ItemMessage, Role: core.RoleAssistant, Model: "m", Usage: &core.Usage{}, Stop: core.StopAborted, Error: "e",
 		Blocks: []core.Block{{Kind: core.BlockThinking}, {Kind: core.BlockImage}, {Kind: core.BlockText, Text: "a", Signature: "s"}, {Kind: core.BlockText, Text: "b"}},
 	})
-	equal(t, "line", `{"record_type": "chunk", "kind": "assistant", "payload": {"content": "a\nb", "tool_calls": null}}`, string(line))
-	equal(t, "lost", []string{
+	testkit.Equal(t, "line", `{"record_type": "chunk", "kind": "assistant", "payload": {"content": "a\nb", "tool_calls": null}}`, string(line))
+	testkit.Equal(t, "lost", []string{
 		"thinking", "image", "a provider's signature on a text", "which model answered", "what an answer cost",
 		"that an answer was cut short", "an answer's error",
 	}, lost)
 	for _, kind := range []core.ItemKind{core.ItemCompaction, core.ItemBranch} {
 		line, _ := d.Write(core.Item{Kind: kind, Text: "hi"})
-		equal(t, string(kind), bare, string(line))
+		testkit.Equal(t, string(kind), bare, string(line))
 	}
 	line, lost = d.Write(core.Item{Kind: core.ItemNote, Details: json.RawMessage("1"), Blocks: []core.Block{{Kind: core.BlockText, Text: "hi"}}})
-	equal(t, "note", []any{bare, []string{"details"}}, []any{string(line), lost})
+	testkit.Equal(t, "note", []any{bare, []string{"details"}}, []any{string(line), lost})
 	for _, kind := range []core.ItemKind{core.ItemModel, core.ItemLevel, core.ItemLabel, core.ItemName, core.ItemCustom, core.ItemLeaf, core.ItemMode, core.ItemChannel, "?"} {
 		if line, _ := d.Write(core.Item{Kind: kind}); line != nil {
 			t.Errorf("%s became %s", kind, line)
 		}
 	}
 	_, lost = d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleTool, Blocks: []core.Block{{Kind: core.BlockResult, Failed: true, Details: json.RawMessage("1")}}})
-	equal(t, "result", []string{"that a tool failed", "details of a tool's result"}, lost)
+	testkit.Equal(t, "result", []string{"that a tool failed", "details of a tool's result"}, lost)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // RATH-41, RATH-43
@@ -37,8 +38,8 @@ func TestFileSkipsBadLines(t *testing.T) {
 			for _, s := range f.Skipped {
 				lines = append(lines, s.Line)
 			}
-			equal(t, "skipped", row.skipped, lines)
-			equal(t, "exact", row.exact, f.Exact)
+			testkit.Equal(t, "skipped", row.skipped, lines)
+			testkit.Equal(t, "exact", row.exact, f.Exact)
 			again := core.Lines(openrath.Dialect{}.Layout(f.Header, f.Entries))
 			if l := load(t, again); l.Rows.Len() != 5 || !l.Closed {
 				t.Errorf("loads with %d rows, closed %v", l.Rows.Len(), l.Closed)
@@ -53,8 +54,8 @@ func TestLinesEndOnlyAtNewlines(t *testing.T) {
 	odd := "a\u2028b\u2029c\u0085d"
 	c := openrath.UserText(odd)
 	l := load(t, text(header, string(c.Line(0))))
-	equal(t, "content", odd, l.Rows.At(0).Content())
-	equal(t, "closed", false, l.Closed)
+	testkit.Equal(t, "content", odd, l.Rows.At(0).Content())
+	testkit.Equal(t, "closed", false, l.Closed)
 }
 
 // RATH-41, RATH-42
@@ -101,19 +102,19 @@ func TestLoadFallsBackToThePartialFile(t *testing.T) {
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
-	equal(t, "final", []any{"f.jsonl", 5, true}, []any{a.Path, a.Rows.Len(), a.Closed})
-	equal(t, "partial", []any{"f.jsonl.__partial__", 1, false}, []any{b.Path, b.Rows.Len(), b.Closed})
+	testkit.Equal(t, "final", []any{"f.jsonl", 5, true}, []any{a.Path, a.Rows.Len(), a.Closed})
+	testkit.Equal(t, "partial", []any{"f.jsonl.__partial__", 1, false}, []any{b.Path, b.Rows.Len(), b.Closed})
 }
 
 // RATH-43
 func TestHeaderIsLenient(t *testing.T) {
 	t.Parallel()
 	l := load(t, text(`{"record_type": "header", "schema_version": 1, "id": "`+idA+`", "created_at": "2026-01-02T03:04:05", "parent_session_ids": ["x", 5, "`+idB+`"], "lineage_kind": "op_magic", "lineage_extras": [["a", 1], ["b"], 7, [1, 2]]}`))
-	equal(t, "parents", []string{idB}, l.Parents)
-	equal(t, "kind", openrath.LineageUnknown, l.Kind)
-	equal(t, "operator", "implicit", l.Operator)
-	equal(t, "extras", []openrath.Extra{{Key: "a", Value: json.RawMessage("1")}}, l.Extras)
-	equal(t, "sandbox", openrath.Sandbox{}, l.Sandbox)
+	testkit.Equal(t, "parents", []string{idB}, l.Parents)
+	testkit.Equal(t, "kind", openrath.LineageUnknown, l.Kind)
+	testkit.Equal(t, "operator", "implicit", l.Operator)
+	testkit.Equal(t, "extras", []openrath.Extra{{Key: "a", Value: json.RawMessage("1")}}, l.Extras)
+	testkit.Equal(t, "sandbox", openrath.Sandbox{}, l.Sandbox)
 }
 
 // RATH-34
@@ -130,7 +131,7 @@ func TestHeaderLineage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, kind, []any{word, []string{idB, idC}, "/w", idA}, []any{h.Lineage, h.Parents, h.CWD, h.ID})
+		testkit.Equal(t, kind, []any{word, []string{idB, idC}, "/w", idA}, []any{h.Lineage, h.Parents, h.CWD, h.ID})
 	}
 }
 
@@ -156,9 +157,9 @@ func TestMigrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "version", []any{"0", false, 0}, []any{f.Version, f.Exact, len(f.Skipped)})
+	testkit.Equal(t, "version", []any{"0", false, 0}, []any{f.Version, f.Exact, len(f.Skipped)})
 	again := load(t, core.Lines(d.Layout(f.Header, f.Entries)))
-	equal(t, "row", "hi", again.Rows.At(0).Content())
+	testkit.Equal(t, "row", "hi", again.Rows.At(0).Content())
 
 	if _, err := (openrath.Dialect{}).File(data); !errors.Is(err, core.ErrInvalid) {
 		t.Errorf("without migrations: %v", err)
@@ -193,7 +194,7 @@ func TestFileNameStaysInDirectory(t *testing.T) {
 		if dir != "" || strings.ContainsAny(name, `/\`) || strings.Contains(name, "..") || want != "" && name != want+".jsonl" {
 			t.Errorf("%q is %q in %q", id, name, dir)
 		}
-		equal(t, "partial", name+".__partial__", openrath.PartialName(core.Header{ID: id}))
+		testkit.Equal(t, "partial", name+".__partial__", openrath.PartialName(core.Header{ID: id}))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
 )
@@ -47,13 +45,6 @@ func load(t *testing.T, data []byte) openrath.Loaded {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func equal(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d[:min(len(d), 4000)])
-	}
 }
 
 func parsed(t *testing.T, b []byte) any {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // RATH-01, RATH-02, RATH-35
@@ -22,7 +23,7 @@ func TestChunksMatchOpenRath(t *testing.T) {
 		openrath.ToolFeedback("c1", "noop", `{"ok": true}`), openrath.AssistantTurn(&say),
 	)
 	want := []string{system, strings.Replace(user, `go \u00e9`, `go \"é\"\n`, 1), calls, result, done}
-	equal(t, "lines", want, rows(table))
+	testkit.Equal(t, "lines", want, rows(table))
 	for _, bad := range []struct{ kind, payload string }{{"human", "{}"}, {"user", "[]"}, {"user", ""}, {"", "{}"}} {
 		if _, err := openrath.NewChunk(openrath.Kind(bad.kind), []byte(bad.payload)); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%v: %v", bad, err)
@@ -43,7 +44,7 @@ func TestTableIsImmutable(t *testing.T) {
 		last  string
 		n     int
 	}{"one": {one, "a", 1}, "two": {two, "b", 2}, "three": {three, "c", 2}} {
-		equal(t, what, []any{row.n, row.last}, []any{row.table.Len(), row.table.At(row.table.Len() - 1).Content()})
+		testkit.Equal(t, what, []any{row.n, row.last}, []any{row.table.Len(), row.table.At(row.table.Len() - 1).Content()})
 	}
 }
 
@@ -61,10 +62,10 @@ func TestMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "context", parsed(t, []byte(`{"messages":[`+strings.Join(m[:i+1], ",")+`]}`)), parsed(t, got))
+		testkit.Equal(t, "context", parsed(t, []byte(`{"messages":[`+strings.Join(m[:i+1], ",")+`]}`)), parsed(t, got))
 	}
 	none, err := d.Context(f.Entries, core.NoLeaf)
-	equal(t, "before all", `{"messages":[]} <nil>`, string(none)+" "+errText(err))
+	testkit.Equal(t, "before all", `{"messages":[]} <nil>`, string(none)+" "+errText(err))
 	if _, err := d.Context(f.Entries, core.LeafAt("9")); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("a leaf that is not there: %v", err)
 	}
@@ -103,7 +104,7 @@ func TestSessionLineage(t *testing.T) {
 		{openrath.CreateUserSession(idA, "hi"), "leaf_user", "create_user_session", source("create_user_session"), 1},
 		{openrath.CreateSystemSession(idA, "hi"), "leaf_system", "create_system_session", source("create_system_session"), 1},
 	} {
-		equal(t, row.operator, []any{row.kind, row.operator, row.extras, row.rows, idA}, []any{row.s.Kind, row.s.Operator, row.s.Extras, row.s.Rows.Len(), row.s.ID})
+		testkit.Equal(t, row.operator, []any{row.kind, row.operator, row.extras, row.rows, idA}, []any{row.s.Kind, row.s.Operator, row.s.Extras, row.s.Rows.Len(), row.s.ID})
 	}
 	if _, err := openrath.Create(idA, "agent", ""); !errors.Is(err, core.ErrInvalid) {
 		t.Errorf("another kind: %v", err)
@@ -123,17 +124,17 @@ func TestForkAndDetach(t *testing.T) {
 	t.Parallel()
 	s := bound()
 	f, d := s.Fork(idB), s.Detach(idC)
-	equal(t, "fork", []any{idB, []string{idA}, openrath.LineageFork, "Session.fork"}, []any{f.ID, f.Parents, f.Kind, f.Operator})
-	equal(t, "detach", []any{idC, []string(nil), openrath.LineageDetach, "Session.detach"}, []any{d.ID, d.Parents, d.Kind, d.Operator})
+	testkit.Equal(t, "fork", []any{idB, []string{idA}, openrath.LineageFork, "Session.fork"}, []any{f.ID, f.Parents, f.Kind, f.Operator})
+	testkit.Equal(t, "detach", []any{idC, []string(nil), openrath.LineageDetach, "Session.detach"}, []any{d.ID, d.Parents, d.Kind, d.Operator})
 	for _, n := range []openrath.Session{f, d} {
-		equal(t, "rows", rows(s.Rows), rows(n.Rows))
-		equal(t, "sandbox", s.Sandbox, n.Sandbox)
+		testkit.Equal(t, "rows", rows(s.Rows), rows(n.Rows))
+		testkit.Equal(t, "sandbox", s.Sandbox, n.Sandbox)
 		if n.Usage != nil || n.Extras != nil {
 			t.Error("cost or extras were copied")
 		}
 		n.Sandbox.Spec[0] = 'x'
 	}
-	equal(t, "the source's spec", `{"image":"x"}`, string(s.Sandbox.Spec))
+	testkit.Equal(t, "the source's spec", `{"image":"x"}`, string(s.Sandbox.Spec))
 }
 
 // RATH-11, RATH-12, RATH-13
@@ -145,7 +146,7 @@ func TestMergeSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "merge", []any{[]string{idA, idB}, openrath.LineageMerge, a.Sandbox, "a", "b", *a.Usage},
+	testkit.Equal(t, "merge", []any{[]string{idA, idB}, openrath.LineageMerge, a.Sandbox, "a", "b", *a.Usage},
 		[]any{m.Parents, m.Kind, m.Sandbox, m.Rows.At(0).Content(), m.Rows.At(1).Content(), *m.Usage})
 	back, err := b.Merge(idC, a)
 	if err != nil || back.Sandbox.Handle != "" || back.Sandbox.Backend != "remote" {
@@ -155,7 +156,7 @@ func TestMergeSessions(t *testing.T) {
 	if m, err = a.Merge(idC, b); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "sum", openrath.Usage{Prompt: 11, Completion: 22, Total: 33}, *m.Usage)
+	testkit.Equal(t, "sum", openrath.Usage{Prompt: 11, Completion: 22, Total: 33}, *m.Usage)
 	a.Sandbox.Handle = ""
 	if _, err := a.Merge(idC, b); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), `"local" and "remote"`) {
 		t.Errorf("unbound and apart: %v", err)
@@ -169,7 +170,7 @@ func TestMergeSessions(t *testing.T) {
 		t.Errorf("unbound for the same: %v, %v", m.Usage, err)
 	}
 	self, err := a.Merge(idC, a)
-	equal(t, "with itself", []any{nil, []string{idA, idA}, 2}, []any{err, self.Parents, self.Rows.Len()})
+	testkit.Equal(t, "with itself", []any{nil, []string{idA, idA}, 2}, []any{err, self.Parents, self.Rows.Len()})
 }
 
 // RATH-48
@@ -187,14 +188,14 @@ func TestResume(t *testing.T) {
 		{&empty, []string{strings.Replace(system, "be kind", "", 1)}},
 	} {
 		u, a := l.Resume(idB, idC, row.prompt)
-		equal(t, "rows", rows(l.Rows), rows(u.Rows))
-		equal(t, "user", openrath.Session{ID: idB, Rows: u.Rows, Operator: "implicit", Kind: "unknown", Sandbox: l.Sandbox}.Header(), u.Header())
-		equal(t, "agent", row.want, rows(a.Rows))
+		testkit.Equal(t, "rows", rows(l.Rows), rows(u.Rows))
+		testkit.Equal(t, "user", openrath.Session{ID: idB, Rows: u.Rows, Operator: "implicit", Kind: "unknown", Sandbox: l.Sandbox}.Header(), u.Header())
+		testkit.Equal(t, "agent", row.want, rows(a.Rows))
 	}
 	l.Rows, l.Sandbox.Handle = openrath.Table{}, "no-uuid"
 	u, a := l.Resume(idB, idC, nil)
-	equal(t, "without system", 0, a.Rows.Len())
-	equal(t, "handle", "", u.Sandbox.Handle)
+	testkit.Equal(t, "without system", 0, a.Rows.Len())
+	testkit.Equal(t, "handle", "", u.Sandbox.Handle)
 }
 
 // RATH-50, RATH-51, RATH-56
@@ -202,13 +203,13 @@ func TestExportLineage(t *testing.T) {
 	t.Parallel()
 	s := bound().Fork(idB)
 	want := `{"id": "` + idB + `", "parent_session_ids": ["` + idA + `"], "lineage_operator": "Session.fork", "lineage_kind": "op_fork", "lineage_extras": [], "chunk_count": 1, "cumulative_usage": null}` + "\n"
-	equal(t, "export", want+want, string(openrath.Export(s, s)))
-	equal(t, "of none", 0, len(openrath.Export()))
+	testkit.Equal(t, "export", want+want, string(openrath.Export(s, s)))
+	testkit.Equal(t, "of none", 0, len(openrath.Export()))
 	s.Usage = &openrath.Usage{Prompt: 1, Completion: 2, Total: 3}
 	s.Extras = []openrath.Extra{{Key: "n", Value: 1}, {Key: "inf", Value: math.Inf(1)}, {Key: "c", Value: make(chan int)}, {Key: "list", Value: []string{"<é>", ":,"}}}
 	for _, line := range [][]byte{openrath.LineageRow(s), s.Header()} {
 		extras := parsed(t, line).(map[string]any)["lineage_extras"].([]any)
-		equal(t, "infinity", "+Inf", extras[1].([]any)[1])
+		testkit.Equal(t, "infinity", "+Inf", extras[1].([]any)[1])
 		if s, ok := extras[2].([]any)[1].(string); !ok || s == "" {
 			t.Errorf("a channel is %v", extras[2])
 		}
@@ -236,14 +237,14 @@ func TestListAndExpiry(t *testing.T) {
 	for _, m := range metas {
 		paths = append(paths, m.Path)
 	}
-	equal(t, "order", []string{"naive.jsonl", "old.jsonl.__partial__", "new.jsonl"}, paths)
-	equal(t, "partial", []any{idA, 1, false, true}, []any{metas[1].ID, metas[1].Chunks, metas[1].Closed, metas[1].Partial})
-	equal(t, "final", []any{5, true, false}, []any{metas[2].Chunks, metas[2].Closed, metas[2].Partial})
+	testkit.Equal(t, "order", []string{"naive.jsonl", "old.jsonl.__partial__", "new.jsonl"}, paths)
+	testkit.Equal(t, "partial", []any{idA, 1, false, true}, []any{metas[1].ID, metas[1].Chunks, metas[1].Closed, metas[1].Partial})
+	testkit.Equal(t, "final", []any{5, true, false}, []any{metas[2].Chunks, metas[2].Closed, metas[2].Partial})
 	if skipped == nil || !strings.Contains(skipped.Error(), "bad.jsonl:1") || !strings.Contains(skipped.Error(), "list.jsonl:1") {
 		t.Errorf("skipped: %v", skipped)
 	}
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for days, n := range map[int]int{0: 3, 1: 2, 7: 2, 28: 2, 29: 0, 365: 0} {
-		equal(t, "expired", n, len(openrath.Expired(metas, now, time.Duration(days)*24*time.Hour)))
+		testkit.Equal(t, "expired", n, len(openrath.Expired(metas, now, time.Duration(days)*24*time.Hour)))
 	}
 }
