@@ -287,7 +287,7 @@ func TestDamagedPartIsSentAgain(t *testing.T) {
 	bad := bytes.Clone(parts[1])
 	bad[len(bad)/2] ^= 1
 	d := core.DigestOf(parts[1])
-	if err := n.bucket.Put(t.Context(), blobstore.Ref(d).Key(), bytes.NewReader(bad), int64(len(bad))); err != nil {
+	if err := n.Bucket.Put(t.Context(), blobstore.Ref(d).Key(), bytes.NewReader(bad), int64(len(bad))); err != nil {
 		t.Fatal(err)
 	}
 	if status, got := n.importParts(t, list); status != 409 || !slices.Equal(got.Missing, []core.Digest{d}) {
