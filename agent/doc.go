@@ -9,6 +9,30 @@
 // Package [github.com/sesslog/sesslog/agent/follow] copies files to the log;
 // package [github.com/sesslog/sesslog/agent/process] handles processes.
 //
+// # Run
+//
+// No agent says which file it writes. Its files are those of the known agents that
+// are new or changed since the start and whose header names its working directory,
+// those that its arguments name, and on Linux those that one of its processes has
+// open for writing.
+//
+// The head is claimed before the first append of a run, so no line is in flight
+// without a claim. The claim's writer is chosen and saved first: if the process is
+// killed, the next run recognizes the claim as its own. Each file has a directory
+// with the follower's state, a lock, and a note while the log may lack lines. A run
+// completes what the notes of earlier runs name, and releases their claims after
+// their agents ended.
+//
+// # Resume
+//
+// A head is taken over only from a writer that seems inactive, or if the caller
+// insists. Activity is judged by the writer's heartbeat and, for claims of this
+// host, by the agent's process. The file is staged before the claim, so no writer
+// is fenced for a file that cannot be written; if a record was stored in between,
+// it is fetched again. It never contains a line that the log lacks, because that
+// line would be imported as a new one. Lines that only an existing file has are
+// imported first.
+//
 // Errors carry the next command to type (package internal/hint). Those that wrap
 // [ErrUsage] are about the caller's options.
 package agent

@@ -1,21 +1,23 @@
-// Package api is the HTTP face of a log, and its client in Go.
+// Package api defines the HTTP interface of a log: the types of requests and
+// responses, the problem documents, and the OpenAPI description.
 //
-// A Server answers JSON over HTTP: sessions are made, imported, read, appended
-// to, claimed, forked, followed, verified and deleted. A Client makes the same
-// calls; sessctl uses nothing else. docs/API.md lists them.
+// Package server answers the requests, package client sends them, and package
+// access decides who may send which. docs/API.md explains the interface;
+// docs/API-REFERENCE.md lists every call and is generated.
 //
-// The promises:
+// The guarantees of the interface:
 //
-//   - A write that was answered is durable. One without an answer may be sent
-//     again: lines are known by their ids, which come from the caller or from
-//     its Idempotency-Key, so they are stored once, by whichever node.
-//   - A read shows every write that was answered before it, on any node.
-//   - An error is a problem document of RFC 9457 that names what was wrong,
-//     where, and what to do next; nothing was changed by it, but for the code
-//     "uncertain".
-//   - Bodies, lines and counts are bounded; a follower that is slow costs
-//     itself, not the writer.
+//   - A write that was answered is durable. One without an answer may be repeated,
+//     through any node: lines are identified by their ids, which come from the
+//     caller or from its Idempotency-Key, so they are stored once.
+//   - A read shows every write that was answered before it, on any node. A leader
+//     that was cut off may break that for up to 20 seconds; strict=true or a cursor
+//     (seen=) does not allow it.
+//   - An error is a problem document of RFC 9457 that names what was wrong, where,
+//     and what to do next. Nothing was changed, unless the code is "uncertain".
+//   - Bodies, lines and counts are bounded. A slow follower delays no writer.
 //
-// The package knows no rules of its own about sessions: they are core's, and
-// the protocol is stream's.
+// A large file is sent in parts: each is stored as a blob, and a list of their
+// digests takes the place of the body. So an interrupted transfer continues at any
+// node, and nothing has to be kept for it.
 package api

@@ -15,6 +15,14 @@
 //     everywhere, and no bytes make it panic.
 //   - A call that returns an error has changed nothing.
 //
+// # Images
+//
+// Agents write screenshots into their lines as base64. Externalize takes those of
+// 1,024 characters and more out: the bytes become a blob, the line keeps
+// "blob:sha256:…", and Inline puts the base64 back. Only base64 that is restored
+// exactly is taken out. A text of the agent's that begins with "blob:" is kept as
+// "blob:keep:…", so the two cannot be confused.
+//
 // The package does no I/O, reads no clock, uses no randomness and starts no
 // goroutine. Storing records is the task of a Log: package stream stores them
 // in JetStream, package memlog in memory, and both pass package logtest.

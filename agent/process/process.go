@@ -1,5 +1,3 @@
-// Package process runs an agent in the user's terminal as if its parent were not
-// there, and finds agents among the host's processes.
 package process
 
 import (

@@ -1,9 +1,3 @@
-// Command sessnode is a node of a log of agents' sessions.
-//
-// By default it is self-contained: an embedded JetStream server that syncs every
-// write, blobs in files, and an HTTP API on loopback. With cluster.name, several
-// nodes form a replicated log; with nats.url, a node serves a log on an external
-// NATS. `sessnode config` prints every setting with its meaning.
 package main
 
 import (

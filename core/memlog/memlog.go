@@ -1,7 +1,3 @@
-// Package memlog keeps a log in memory: the rules of core.Log made executable.
-// It is the oracle that real logs are compared with, and the ground on which
-// tests make a log misbehave. It forgets everything with the process, so no
-// program of this project uses it.
 package memlog
 
 import (

@@ -1,5 +1,3 @@
-// Package atomicfile writes files that appear complete and durable, or not at
-// all.
 package atomicfile
 
 import (

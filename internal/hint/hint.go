@@ -1,4 +1,3 @@
-// Package hint attaches the next command to an error.
 package hint
 
 import (

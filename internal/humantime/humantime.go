@@ -1,4 +1,3 @@
-// Package humantime writes times for people.
 package humantime
 
 import "time"

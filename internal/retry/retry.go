@@ -1,6 +1,3 @@
-// Package retry decides how long to wait before the next try. Pauses are random,
-// so that clients that wait for the same server do not return together; a
-// simulation can make them reproducible with Seed.
 package retry
 
 import (

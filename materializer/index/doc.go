@@ -27,5 +27,37 @@
 // Words are those of Unicode. In scripts without spaces each letter is a word. Case
 // and accents do not matter.
 //
+// # Listings
+//
+// The columns by which sessions are filtered and sorted are in a narrow table; the
+// rows, as JSON, are in another that is read only for the sessions of the page.
+// Each sort order has an index with all columns that filters use.
+//
+// A listing is answered in one of two ways: along the index of its order until the
+// page is full, or by collecting the sessions that match one condition and sorting
+// them. SQLite has no statistics to choose, so the package does: it counts each
+// condition's matches, only as far as that way could still be cheaper, and takes
+// the cheapest. A part of a name or of a first message is found by trigrams; the
+// rarest four of them are looked up and the matches compared with the text.
+//
+// # Search
+//
+// The text of an entry is a document whose number begins with its time. FTS5 keeps
+// documents in the order of their numbers, so the newest matches come first without
+// a sort, and a time range or the next page is a number to begin at. The session,
+// dialect, directories and tags of a document are words of a second column, so FTS5
+// itself narrows by them.
+//
+// If a session begins with the entries that were already indexed, only new ones are
+// added; otherwise its text is deleted and indexed again. No record kinds are
+// interpreted, so none can be missed.
+//
+// # Failures
+//
+// A corrupt file is replaced, and the materializer reads all shards again. While
+// the file cannot be written, changes wait in memory within the same limits; beyond
+// them they are dropped, the floors stay, and the next start reads from there.
+// Snapshots and the log never wait for the directory.
+//
 // The package does not depend on the format of agents' lines: dialects parse them.
 package index

@@ -1,4 +1,3 @@
-// Package streamtest opens logs on test servers.
 package streamtest
 
 import (

@@ -1,7 +1,3 @@
-// Package frame holds what the dialects of pi, omp and operator have in common
-// beyond their lines: the methods that are the same for every session that is a
-// tree of JSON lines, and the parts of Info and Summary that do not depend on
-// the spelling of members.
 package frame
 
 import (

@@ -1,4 +1,3 @@
-// Package listing sums a session up for a list of sessions.
 package listing
 
 import (

@@ -1,6 +1,3 @@
-// Package migrate brings the files of older versions to version 3, by the
-// algorithm that pi and the agents made from it share. Only the ids that they
-// draw at random are derived from the content here.
 package migrate
 
 import (

@@ -1,0 +1,2 @@
+// Package listing summarizes a session for a list of sessions.
+package listing

@@ -1,0 +1,2 @@
+// Package hint attaches the next command to an error.
+package hint

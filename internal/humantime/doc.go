@@ -1,0 +1,2 @@
+// Package humantime formats times for people.
+package humantime

@@ -1,0 +1,2 @@
+// Package streamtest opens logs on test servers.
+package streamtest
