@@ -73,8 +73,8 @@ type Planned struct {
 // RestoreStep is one record of a RestorePlan.
 type RestoreStep = engine.Step
 
-// Standing says how a session in the log stands to its backup.
-type Standing = engine.Standing
+// Relation says how a session in the log stands to its backup.
+type Relation = engine.Relation
 
 // Comparison is how a session in the log stands to its backup.
 type Comparison = engine.Comparison
@@ -98,13 +98,13 @@ type BlobWants struct {
 
 // How a session in the log can stand to its backup.
 const (
-	Absent = engine.Absent
-	Same   = engine.Same
-	Behind = engine.Behind
-	Ahead  = engine.Ahead
-	Apart  = engine.Apart
-	Short  = engine.Short
-	Erased = engine.Erased
+	Absent   = engine.Absent
+	Same     = engine.Same
+	Behind   = engine.Behind
+	Ahead    = engine.Ahead
+	Diverged = engine.Diverged
+	TooShort = engine.TooShort
+	Erased   = engine.Erased
 )
 
 // mostWants bounds the blobs that may be asked about at once.

@@ -220,7 +220,7 @@ func TestRestoreIsByteIdentical(t *testing.T) {
 		t.Errorf("taken %+v", taken)
 	}
 	for id, r := range restoreAll(t, b, backup.NewRepo(bucket), "") {
-		if r.Standing != api.Absent || r.Stored == 0 {
+		if r.Relation != api.Absent || r.Stored == 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}
@@ -239,7 +239,7 @@ func TestRestoreIsByteIdentical(t *testing.T) {
 		if id == "old-2025" {
 			want = api.Ahead
 		}
-		if r.Standing != want || r.Stored+r.Blobs != 0 || r.Snapshot {
+		if r.Relation != want || r.Stored+r.Blobs != 0 || r.Snapshot {
 			t.Errorf("restored again: %s: %+v", id, r)
 		}
 	}
@@ -274,7 +274,7 @@ func TestUnchangedSessionsAreNotRead(t *testing.T) {
 		t.Error("the first backup contains later records")
 	}
 	// The missing records can be restored later.
-	if r := restoreAll(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Standing != api.Behind || r.Stored != 1 {
+	if r := restoreAll(t, c, backup.NewRepo(bucket), "")["old-2025"]; r.Relation != api.Behind || r.Stored != 1 {
 		t.Errorf("restore of the missing records: %+v", r)
 	}
 	same(t, a, c, ids)
@@ -460,10 +460,10 @@ func TestRestoreRejectsDivergedSession(t *testing.T) {
 	}
 	r := backup.Restorer{Node: b.Client, Repo: backup.NewRepo(bucket), Run: run}
 	done, err := r.Restore(t.Context(), &run.Sessions[0])
-	if !errors.Is(err, core.ErrConflict) || done.Standing != api.Apart {
+	if !errors.Is(err, core.ErrConflict) || done.Relation != api.Diverged {
 		t.Fatalf("restore: %v, %+v", err, done)
 	}
-	for _, c := range []core.Cursor{done.Shared, done.Log, done.Past} {
+	for _, c := range []core.Cursor{done.Shared, done.Log, done.History} {
 		if c == (core.Cursor{}) || !strings.Contains(err.Error(), c.String()) {
 			t.Errorf("%q does not name %s", err, c)
 		}
@@ -471,7 +471,7 @@ func TestRestoreRejectsDivergedSession(t *testing.T) {
 	if now := b.ends(t)[id]; now != before {
 		t.Errorf("the session was at %s, now at %s", before, now)
 	}
-	if r := restoreAll(t, b, repo, first.Run)[id]; r.Standing != api.Ahead {
+	if r := restoreAll(t, b, repo, first.Run)[id]; r.Relation != api.Ahead {
 		t.Errorf("the first backup: %+v", r)
 	}
 }
@@ -522,7 +522,7 @@ func TestRestoreRepairsLostBlobsAndSnapshots(t *testing.T) {
 		put(t, a.bucket, key, p)
 	}
 	for id, r := range restoreAll(t, a, repo, "") {
-		if r.Standing != api.Same || r.Stored != 0 {
+		if r.Relation != api.Same || r.Stored != 0 {
 			t.Errorf("%s: %+v", id, r)
 		}
 	}

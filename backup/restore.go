@@ -52,7 +52,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 	if err := planned.Err(s.ID); err != nil {
 		return out, err
 	}
-	if planned.Standing == api.Ahead { // it may use other blobs and another snapshot now
+	if planned.Relation == api.Ahead { // it may use other blobs and another snapshot now
 		return out, nil
 	}
 	if err := r.blobs(ctx, h, out); err != nil {
@@ -64,7 +64,7 @@ func (r *Restorer) Restore(ctx context.Context, s *Session) (*Restored, error) {
 			return out, err
 		}
 	}
-	if planned.Standing == api.Same {
+	if planned.Relation == api.Same {
 		return out, nil
 	}
 	return out, r.records(ctx, h, out)

@@ -75,7 +75,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		}
 		if a.inline {
 			a.Given = es
-			es, _, err = s.ss.Keep(ctx, es)
+			es, _, err = s.ss.StoreImages(ctx, es)
 		}
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		return nil
 	})
 	if err == nil {
-		err = s.ss.Renew(ctx, a.Began, a.Given)
+		err = s.ss.RenewImages(ctx, a.Began, a.Given)
 	}
 	return at, err
 }

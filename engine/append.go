@@ -112,7 +112,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 		}
 		if !a.kept {
-			es, n, err := s.ss.Keep(ctx, []core.Entry{e})
+			es, n, err := s.ss.StoreImages(ctx, []core.Entry{e})
 			if err != nil {
 				return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 			}

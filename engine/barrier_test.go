@@ -77,7 +77,7 @@ func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	testkit.WantErr(t, s.RefreshStrict(ctx), core.ErrUnavailable)
-	err = s.Reach(ctx, rec.Cursor)
+	err = s.WaitFor(ctx, rec.Cursor)
 	testkit.WantErr(t, err, core.ErrUnavailable)
 	if errors.Is(err, core.ErrLost) {
 		t.Error("a record that is elsewhere was called lost")
@@ -153,7 +153,7 @@ func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
 		cursors = append(cursors, mustAppend(t, s, core.MainHead, "", message(fmt.Sprint("m", i))).Cursor)
 	}
 	for _, c := range []core.Cursor{{}, cursors[0], cursors[50], cursors[98], cursors[99]} {
-		if err := other.Reach(t.Context(), c); err != nil {
+		if err := other.WaitFor(t.Context(), c); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
 	old := cursors[0]
 	old.Chain[0]++
 	for _, c := range []core.Cursor{forged, old, {Seq: 101, Chain: forged.Chain}, {Seq: 1 << 60}} {
-		testkit.WantErr(t, other.Reach(t.Context(), c), core.ErrLost)
+		testkit.WantErr(t, other.WaitFor(t.Context(), c), core.ErrLost)
 	}
 }
 

@@ -20,20 +20,20 @@ type Draft struct {
 	// Kept says that the manifest names the object of the checkpoint before, which
 	// has the same bytes: they need not be written again. Read says that they were
 	// read from there when this session was loaded.
-	Kept, Read bool
+	Reused, WasRead bool
 	// Former is what the snapshot before is made of, which this one may rest on:
 	// its manifest then names those of them that it needs. Empty where it may not.
-	Former []core.Part
+	FormerParts []core.Part
 
 	at     core.Pos // of the last record it covers
 	gen    uint64
 	before core.SnapshotRef // the snapshot before
 }
 
-// ErrOvertaken is a snapshot that rests on another which is no longer the latest,
+// ErrStaleDraft is a snapshot that rests on another which is no longer the latest,
 // or has lines that were redacted: its parts may be deleted at any time. A new
 // draft is to be made.
-var ErrOvertaken = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
+var ErrStaleDraft = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
 
 // isOvertaken reports whether parts that the draft rests on may be gone, or its
 // manifest may have lines that were redacted since.
@@ -55,19 +55,19 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	return &Draft{
 		Manifest: m,
 		Plain:    plain,
-		Kept:     kept,
-		Read:     kept && s.begun != nil && s.begun.Object == m.Object,
-		Former:   s.st.FormerParts(),
+		Reused:     kept,
+		WasRead:     kept && s.begun != nil && s.begun.Object == m.Object,
+		FormerParts:   s.st.FormerParts(),
 		before:   s.st.Snapshot,
 		at:       s.end.pos,
 		gen:      s.gen.Load(),
 	}
 }
 
-// Begun is the manifest of the snapshot that the session was loaded from, which
+// BaseManifest is the manifest of the snapshot that the session was loaded from, which
 // was read and found to be what it should be then. nil where it was loaded from
 // its first record.
-func (s *Session) Begun() *core.Manifest {
+func (s *Session) BaseManifest() *core.Manifest {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.begun
@@ -94,7 +94,7 @@ func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Mani
 // Checkpoint stores the record that names d's snapshot, which must be durable
 // by now. Records may have come since the draft was taken. It stores nothing,
 // and that is no error, when a checkpoint is there that covers as much, or when
-// the session was loaded anew since. ErrOvertaken where it may not be named.
+// the session was loaded anew since. ErrStaleDraft where it may not be named.
 func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	body, err := json.Marshal(d.Manifest)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil
 	})
 	if err == nil && overtaken {
-		return fmt.Errorf("session %s: %w", s.id, ErrOvertaken)
+		return fmt.Errorf("session %s: %w", s.id, ErrStaleDraft)
 	}
 	if err == nil && s.gen.Load() == d.gen {
 		s.covered(d.at)

@@ -183,7 +183,7 @@ func TestErasedSessionIsGoneForGood(t *testing.T) {
 	testkit.WantErr(t, s.Checkpoint(t.Context(), draft(s)), core.ErrDeleted)
 	_, err = node(l, b).Open(t.Context(), "session1")
 	testkit.WantErr(t, err, core.ErrDeleted)
-	_, err = ss.Import(t.Context(), file(t, "session1", entry("root", "")), nil, core.Origin{}, engine.ImportHow{})
+	_, err = ss.Import(t.Context(), file(t, "session1", entry("root", "")), nil, core.Origin{}, engine.ImportOptions{})
 	testkit.WantErr(t, err, core.ErrDeleted)
 }
 

@@ -115,7 +115,7 @@ var life = []struct {
 		if err != nil {
 			return err
 		}
-		_, err = ss.Create(ctx, engine.Birth{ID: crashSession, Origin: core.Origin{Dialect: "pi", Key: "made"}, Header: h})
+		_, err = ss.Create(ctx, engine.CreateRequest{ID: crashSession, Origin: core.Origin{Dialect: "pi", Key: "made"}, Header: h})
 		return err
 	}},
 	{"append", appends("", message("a"), message("b"))},
@@ -158,7 +158,7 @@ var life = []struct {
 		if err != nil {
 			return err
 		}
-		_, err = ss.Import(ctx, f, raw, core.Origin{}, engine.ImportHow{})
+		_, err = ss.Import(ctx, f, raw, core.Origin{}, engine.ImportOptions{})
 		return err
 	}},
 	{"a second checkpoint", checkpoints},
@@ -229,8 +229,8 @@ func remains(t *testing.T, l core.Log, b *streamtest.Blobs) string {
 	var out strings.Builder
 	for _, id := range []core.SessionID{crashSession, crashFork, "imported-1"} {
 		in := inspect(t, node(l, b), id)
-		if len(in.Faults)+len(in.Strays) > 0 || in.State == nil {
-			t.Fatalf("session %s: %v, %v", id, in.Faults, in.Strays)
+		if len(in.Faults)+len(in.Orphans) > 0 || in.State == nil {
+			t.Fatalf("session %s: %v, %v", id, in.Faults, in.Orphans)
 		}
 		fmt.Fprintf(&out, "%s %s", id, in.State.Render())
 		for _, name := range in.State.HeadNames() {

@@ -33,7 +33,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 		return nil, err
 	}
 	began := ss.cfg.Now()
-	kept, _, err := ss.Keep(ctx, es)
+	kept, _, err := ss.StoreImages(ctx, es)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +41,11 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if len(h.Parents) == 0 {
 		o.Kind = string(lineage.Create)
 	}
-	s, err := ss.Create(ctx, Birth{ID: n.ID, Origin: o, Header: h, Entries: kept})
+	s, err := ss.Create(ctx, CreateRequest{ID: n.ID, Origin: o, Header: h, Entries: kept})
 	if err != nil {
 		return nil, err
 	}
-	return s, ss.Renew(ctx, began, es)
+	return s, ss.RenewImages(ctx, began, es)
 }
 
 // admitted returns the entries of a new session. It applies the rules of an append

@@ -38,7 +38,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 	if err := f.checkKind(ctx); err != nil {
 		return nil, err
 	}
-	var b Birth
+	var b CreateRequest
 	var leaf core.Leaf
 	err := src.View(func(st *core.State) (err error) {
 		leaf = f.At
@@ -67,7 +67,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 }
 
 // birth is the session that f makes of st.
-func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err error) {
+func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b CreateRequest, err error) {
 	es := st.Entries
 	switch {
 	case f.Whole:
@@ -96,7 +96,7 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b Birth, err 
 		return b, err
 	}
 	origin.Dialect, origin.Key, origin.Time, origin.By = st.Dialect.Name(), f.Key, now, f.By
-	return Birth{
+	return CreateRequest{
 		ID:      f.ID,
 		Origin:  origin,
 		Header:  head,

@@ -46,9 +46,9 @@ func create(t *testing.T, ss *engine.Sessions, id core.SessionID, lines ...strin
 }
 
 // birth is a session to be made that holds lines.
-func birth(t testing.TB, id core.SessionID, lines ...string) engine.Birth {
+func birth(t testing.TB, id core.SessionID, lines ...string) engine.CreateRequest {
 	t.Helper()
-	b := engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
+	b := engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}}
 	var err error
 	b.Header, err = pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: string(id), Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 	if err != nil {

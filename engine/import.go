@@ -19,10 +19,10 @@ type Imported struct {
 	Blobs   int    // images of the file that are kept as blobs
 }
 
-// An ImportHow says as whom a file is imported, and what to do where the session
+// An ImportOptions value says as whom a file is imported, and what to do where the session
 // went on otherwise: with entries on main that the file lacks, while the file
 // has some that the log lacks. Labels and names are no such entries.
-type ImportHow struct {
+type ImportOptions struct {
 	Writer     string             // the claim to speak from, empty for none
 	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
 	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
@@ -34,7 +34,7 @@ type ImportHow struct {
 }
 
 // holds returns a *core.ConflictError where the session is not as After has it.
-func (how *ImportHow) holds(st *core.State) error {
+func (how *ImportOptions) holds(st *core.State) error {
 	switch {
 	case how.After == nil:
 		return nil
@@ -46,7 +46,7 @@ func (how *ImportHow) holds(st *core.State) error {
 
 // again reports whether an import that was refused with err is to be compared with
 // the session anew: another record came between, and that one may.
-func (how *ImportHow) again(err error) bool {
+func (how *ImportOptions) again(err error) bool {
 	if how.After == nil {
 		return true
 	}
@@ -62,13 +62,13 @@ func (how *ImportHow) again(err error) bool {
 // went on otherwise, or another holds main, how decides: a *core.ConflictError
 // or *core.FencedError says who wrote what. A *core.ConflictError without a head
 // says that the session is not where how has it.
-func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportHow) (Imported, error) {
+func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportOptions) (Imported, error) {
 	if err := how.check(); err != nil {
 		return Imported{}, err
 	}
 	id := core.SessionIDFor(f.Dialect, f.Header.ID)
 	began := ss.cfg.Now()
-	kept, blobs, err := ss.Keep(ctx, f.Entries)
+	kept, blobs, err := ss.StoreImages(ctx, f.Entries)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -102,7 +102,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 
 // renewImport is Renew for a file and its images.
 func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
-	if err := ss.Renew(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
+	if err := ss.RenewImages(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return err
 	}
 	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
@@ -124,14 +124,14 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 		}
 		who.Original, who.OriginalSize = d, int64(len(raw))
 	}
-	s, err := ss.Create(ctx, Birth{ID: id, Origin: who, Header: f.Header, Entries: f.Entries})
+	s, err := ss.Create(ctx, CreateRequest{ID: id, Origin: who, Header: f.Header, Entries: f.Entries})
 	if err != nil {
 		return Imported{}, err
 	}
 	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
 }
 
-func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, how ImportHow) (Imported, error) {
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, how ImportOptions) (Imported, error) {
 	var fresh []core.Entry
 	var seen core.Cursor
 	var parted bool

@@ -32,7 +32,7 @@ func file(t *testing.T, id string, lines ...string) *core.File {
 
 func importLines(t *testing.T, ss *engine.Sessions, id string, lines ...string) (engine.Imported, error) {
 	t.Helper()
-	return ss.Import(t.Context(), file(t, id, lines...), raw(id, lines...), core.Origin{By: "me"}, engine.ImportHow{})
+	return ss.Import(t.Context(), file(t, id, lines...), raw(id, lines...), core.Origin{By: "me"}, engine.ImportOptions{})
 }
 
 func TestImportTwiceAddsNothing(t *testing.T) {
@@ -183,7 +183,7 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 
 	branch := func(leaf string, want, more int, lines ...string) {
 		t.Helper()
-		res, err := ss.Import(t.Context(), file(t, "session1", lines...), nil, core.Origin{}, engine.ImportHow{OnConflict: session.Branch, Branch: "mine"})
+		res, err := ss.Import(t.Context(), file(t, "session1", lines...), nil, core.Origin{}, engine.ImportOptions{OnConflict: session.Branch, Branch: "mine"})
 		if err != nil || res.Entries != more || more > 0 && res.Head != "mine" {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -234,17 +234,17 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := file(t, "session1", append(old, entry("b", "a"))...)
-	if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportHow{}); !errors.Is(err, core.ErrFenced) {
+	if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportOptions{}); !errors.Is(err, core.ErrFenced) {
 		t.Errorf("%v", err)
 	}
 	for range 2 {
-		res, err = ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportHow{OnConflict: session.Branch})
+		res, err = ss.Import(t.Context(), f, nil, core.Origin{}, engine.ImportOptions{OnConflict: session.Branch})
 		if err != nil || !strings.HasPrefix(res.Head, "main-") && res.Entries > 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
 	testkit.Equal(t, "heads", 2, len(state(t, res.Session).Heads))
-	for _, how := range []engine.ImportHow{{OnConflict: session.Rebase}, {Branch: "b"}, {OnConflict: session.Branch, Branch: "main"}, {OnConflict: session.Branch, Branch: "a b"}} {
+	for _, how := range []engine.ImportOptions{{OnConflict: session.Rebase}, {Branch: "b"}, {OnConflict: session.Branch, Branch: "main"}, {OnConflict: session.Branch, Branch: "a b"}} {
 		if _, err := ss.Import(t.Context(), f, nil, core.Origin{}, how); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%+v: %v", how, err)
 		}
@@ -268,7 +268,7 @@ func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
 		lines := []string{entry("root", ""), entry("a", "root"), entry("side1", "root")}
 		s := create(t, ss, "session1", lines[:2]...)
 		mustAppend(t, s, "side", "", lines[2])
-		how := engine.ImportHow{}
+		how := engine.ImportOptions{}
 		if c.claim != "" {
 			how.Writer = claim(t, s, engine.ClaimRequest{Head: c.claim}).Writer
 		}
@@ -297,7 +297,7 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 	if err != nil || f.Header.CWD != `/home/x "y"/w` {
 		t.Fatal(f, err)
 	}
-	res, err := ss.Import(t.Context(), f, moved, core.Origin{}, engine.ImportHow{})
+	res, err := ss.Import(t.Context(), f, moved, core.Origin{}, engine.ImportOptions{})
 	if err != nil || res.Entries != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -306,7 +306,7 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 	if f, err = (pi.Dialect{}).File(other); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, engine.ImportHow{}); !errors.Is(err, core.ErrConflict) {
+	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, engine.ImportOptions{}); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("another header is taken for the session's: %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
 	_, ss, _ := memory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
 	bring := func(after core.Cursor, on session.OnConflict, lines ...string) error {
-		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportHow{After: &after, OnConflict: on})
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportOptions{After: &after, OnConflict: on})
 		return err
 	}
 	at := func() core.Cursor { return state(t, open(t, ss, "session1")).Cursor() }
@@ -354,10 +354,10 @@ func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
 	_, ss, _ := memory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "a")
 	bring := func(after core.Cursor, lines ...string) error {
-		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportHow{After: &after, Head: core.MainHead})
+		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportOptions{After: &after, Head: core.MainHead})
 		return err
 	}
-	if _, err := ss.Import(t.Context(), file(t, "session1", root), raw("session1", root), core.Origin{}, engine.ImportHow{}); err != nil {
+	if _, err := ss.Import(t.Context(), file(t, "session1", root), raw("session1", root), core.Origin{}, engine.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, ss, "session1")

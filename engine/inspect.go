@@ -15,9 +15,9 @@ type Inspection struct {
 	Records  int          // that are there
 	Redone   int          // of them, stored a second time because the log had lost them
 	Restored int          // of them, put there from a backup
-	Strays   []Fault      // records that follow no other
+	Orphans   []Fault      // records that follow no other
 	Faults   []Fault      // what is missing or cannot be read, in the order it was met
-	Lent     []Fault      // records that the copy of the log that was read lacks, and another has
+	Backfilled     []Fault      // records that the copy of the log that was read lacks, and another has
 	State    *core.State  // as a reader gets it; nil where none can
 	Last     *core.Record // without its body, where that is spilled
 	// Latest is the manifest of the last checkpoint, nil where there is none.
@@ -40,8 +40,8 @@ type FaultKind string
 
 // The kinds of damage to records.
 const (
-	Stray      FaultKind = "stray"  // a record whose writer knew a past that the log has lost
-	Hole       FaultKind = "hole"   // records are missing
+	Orphan      FaultKind = "stray"  // a record whose writer knew a past that the log has lost
+	Gap       FaultKind = "hole"   // records are missing
 	Unreadable FaultKind = "record" // a message is no record
 	BodyGone   FaultKind = "body"   // a record's body, kept as a blob, is gone or other bytes
 	Copy       FaultKind = "copy"   // one server's copy of the log lacks a record that another has
@@ -158,7 +158,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.Redone++
 	}
 	if r.Lent {
-		in.Lent = append(in.Lent, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("the copy of the log that was read lacks it, another has it: %w", core.ErrLost)})
+		in.Backfilled = append(in.Backfilled, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("the copy of the log that was read lacks it, another has it: %w", core.ErrLost)})
 	}
 	if in.v == nil {
 		return in.begin(ctx, r)
@@ -167,7 +167,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	err := in.v.read(r)
 	switch {
 	case errors.Is(err, errHole):
-		in.Faults = append(in.Faults, Fault{Hole, r.Pos, r.Seq, err})
+		in.Faults = append(in.Faults, Fault{Gap, r.Pos, r.Seq, err})
 		in.v = nil
 		return in.begin(ctx, r)
 	case err != nil:
@@ -175,7 +175,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.v = nil
 		return nil
 	case len(in.v.strays) > strays:
-		in.Strays = append(in.Strays, Fault{Stray, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrOrphan)})
+		in.Orphans = append(in.Orphans, Fault{Orphan, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrOrphan)})
 		return nil
 	}
 	return in.note(r)

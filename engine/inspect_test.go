@@ -47,7 +47,7 @@ func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
 	id, s, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 	in := inspect(t, node(l, b), id)
-	testkit.Equal(t, "strays", []engine.FaultKind{engine.Stray}, kinds(in.Strays))
+	testkit.Equal(t, "strays", []engine.FaultKind{engine.Orphan}, kinds(in.Orphans))
 	testkit.Equal(t, "faults", []engine.FaultKind{}, kinds(in.Faults))
 	testkit.Equal(t, "records", 4, in.Records)
 	testkit.Equal(t, "entries", []string{"a", "d", "f"}, ids(in.State))
@@ -68,12 +68,12 @@ func TestInspectionNamesAHole(t *testing.T) {
 	mustAppend(t, s, core.MainHead, "", message("c"))
 	holed := &hole{Log: l, at: records(t, l, id)[1].Pos}
 	in := inspect(t, node(holed, b), id)
-	testkit.Equal(t, "faults", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	testkit.Equal(t, "faults", []engine.FaultKind{engine.Gap}, kinds(in.Faults))
 	testkit.Equal(t, "it can be read", false, in.State != nil)
 
 	checkpoint(t, open(t, node(l, b), id), b)
 	in = inspect(t, node(holed, b), id)
-	testkit.Equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Hole}, kinds(in.Faults))
+	testkit.Equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Gap}, kinds(in.Faults))
 	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
 }
 

@@ -23,7 +23,7 @@ func TestALinearSessionIsOneChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ss.Create(t.Context(), engine.Birth{ID: id, Origin: core.Origin{Dialect: "openrath"}, Header: h, Entries: []core.Entry{first}})
+	s, err := ss.Create(t.Context(), engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "openrath"}, Header: h, Entries: []core.Entry{first}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 // was cut off, may know nothing of a session that other servers have: it is asked
 // again, and in the end that is core.ErrUnavailable and not core.ErrNotFound.
 func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Patience)
+	ctx, cancel := context.WithTimeout(ctx, ss.cfg.RetryTimeout)
 	defer cancel()
 	for {
 		last, err := ss.cfg.Log.LastLink(ctx, id)

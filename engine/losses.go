@@ -13,15 +13,15 @@ import (
 type Losses struct {
 	Redone  uint64 `json:"redone"`  // records that were stored a second time
 	Rescued uint64 `json:"rescued"` // lines that were put on a head of their own
-	Lent    uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
+	Backfilled    uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
 	// Owed is how many lines sessions in the trash lack. This node alone knows
 	// them, until it ends; a session gets them when it is taken out of the trash.
-	Owed int64 `json:"owed"`
+	Pending int64 `json:"owed"`
 }
 
 // Losses returns what was found lost and put back so far.
 func (ss *Sessions) Losses() Losses {
-	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Owed: ss.lost.owed.Load(), Lent: ss.cfg.Log.Backfilled()}
+	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.owed.Load(), Backfilled: ss.cfg.Log.Backfilled()}
 }
 
 type losses struct {

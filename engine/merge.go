@@ -63,7 +63,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 		return nil, err
 	}
 	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}
-	return ss.Create(ctx, Birth{ID: m.ID, Origin: o, Header: head, Entries: es})
+	return ss.Create(ctx, CreateRequest{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 
 // A part is what a merge takes of one session.

@@ -75,7 +75,7 @@ func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := ss.Create(t.Context(), engine.Birth{ID: "session-o", Origin: core.Origin{Dialect: "operator"}, Header: h})
+	o, err := ss.Create(t.Context(), engine.CreateRequest{ID: "session-o", Origin: core.Origin{Dialect: "operator"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestForksOfOlderVersionsAreRead(t *testing.T) {
 	l := memlog.New("test")
 	ss := node(l, streamtest.NewBlobs())
 	src := create(t, ss, "session-a", entry("r", ""))
-	b := engine.Birth{
+	b := engine.CreateRequest{
 		ID: "the-older-fork", Header: state(t, src).Header,
 		Origin: core.Origin{Dialect: "pi", From: &core.Lineage{Session: "session-a", Cursor: state(t, src).Cursor(), Entry: "r", Kind: "fork"}},
 	}

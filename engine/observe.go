@@ -18,7 +18,7 @@ type Observer struct {
 	Claimed func(former *core.Claim, err error)
 	// Passed is told each time that another record came before one of this
 	// process, which is then checked and made anew. Its caller may never hear of it.
-	Passed func()
+	LostRace func()
 }
 
 func (o Observer) appended(began time.Time, rec *Receipt, err *error) {
@@ -34,7 +34,7 @@ func (o Observer) claimed(former **core.Claim, err *error) {
 }
 
 func (o Observer) passed() {
-	if o.Passed != nil {
-		o.Passed()
+	if o.LostRace != nil {
+		o.LostRace()
 	}
 }

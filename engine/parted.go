@@ -12,7 +12,7 @@ import (
 // file, and somebody else with the session. Both are kept, on heads of their own,
 // if the importer says so.
 
-func (how ImportHow) check() error {
+func (how ImportOptions) check() error {
 	switch o := how.OnConflict; {
 	case o != "" && o != session.Fail && o != session.Branch:
 		return fmt.Errorf("on conflict %.64q: a file's lines stay behind each other, say fail or branch: %w", o, core.ErrInvalid)
@@ -102,7 +102,7 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 
 // branchFile puts the lines of a, which are those of fresh, on a head of their
 // own.
-func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, how ImportHow) (Append, Receipt, error) {
+func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, how ImportOptions) (Append, Receipt, error) {
 	from := parentOf(fresh)
 	b := a
 	b.Head, b.Writer, b.from = how.Branch, "", &from

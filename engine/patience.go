@@ -20,7 +20,7 @@ func (ss *Sessions) soon(ctx context.Context) (context.Context, context.CancelFu
 // not.
 func (ss *Sessions) until(ctx context.Context) time.Time {
 	now := time.Now()
-	until := now.Add(ss.cfg.Patience)
+	until := now.Add(ss.cfg.RetryTimeout)
 	end, ok := ctx.Deadline()
 	if !ok {
 		return until

@@ -109,7 +109,7 @@ func TestPatienceEndsWithTheTimeThatARecordMayTake(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		b := streamtest.NewBlobs()
 		s := create(t, engine.NewSessions(engine.Config{
-			Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, Patience: 12 * time.Second,
+			Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Timeout: 2 * time.Second, RetryTimeout: 12 * time.Second,
 		}), "session1")
 		tries := 0
 		l.refuse(func(ctx context.Context) error {
@@ -131,7 +131,7 @@ func tryCreate(ctx context.Context, ss *engine.Sessions) error {
 	if err != nil {
 		return err
 	}
-	_, err = ss.Create(ctx, engine.Birth{ID: "session2", Origin: core.Origin{Dialect: "pi"}, Header: h})
+	_, err = ss.Create(ctx, engine.CreateRequest{ID: "session2", Origin: core.Origin{Dialect: "pi"}, Header: h})
 	return err
 }
 

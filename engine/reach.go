@@ -8,13 +8,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Reach brings the session up to the leader's last record, and further until it
+// WaitFor brings the session up to the leader's last record, and further until it
 // has the record that c names: a node elsewhere that acknowledged it may be
 // ahead of the servers that answer here. When the session ends before that
 // record, a quorum is asked (see RefreshStrict): core.ErrLost says that the
 // session has another record there or none, core.ErrUnavailable that this could
 // not be told before ctx ended. The zero cursor is in every session.
-func (s *Session) Reach(ctx context.Context, c core.Cursor) error {
+func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	if c == (core.Cursor{}) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (s *Session) Reach(ctx context.Context, c core.Cursor) error {
 // Position is Reach that tells where in the log that record lies. core.ErrLost
 // also where it was dropped because nobody needed it to read the session.
 func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error) {
-	if err := s.Reach(ctx, c); err != nil {
+	if err := s.WaitFor(ctx, c); err != nil {
 		return 0, err
 	}
 	s.mu.RLock()

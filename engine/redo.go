@@ -147,9 +147,9 @@ func (s *Session) owe(es []core.Entry) {
 	s.owes.Store(len(es) > 0)
 }
 
-// Owes reports whether the session in memory has lines that the log lost and that
+// HasPendingRepair reports whether the session in memory has lines that the log lost and that
 // it takes only once it is out of the trash: whoever forgets it, loses them.
-func (s *Session) Owes() bool { return s.owes.Load() }
+func (s *Session) HasPendingRepair() bool { return s.owes.Load() }
 
 // lacking returns those of es that st has not.
 func lacking(st *core.State, es []core.Entry) []core.Entry {
@@ -200,9 +200,9 @@ func (s *Session) strayHead(st *core.State, writer string) string {
 	return name
 }
 
-// Known returns the session's latest records, as this process has them in
+// RecentRecords returns the session's latest records, as this process has them in
 // memory. They may not be changed.
-func (s *Session) Known() []*core.Record {
+func (s *Session) RecentRecords() []*core.Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.mem.records)

@@ -146,8 +146,8 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 			noErr(t, s.Refresh(t.Context()))
 			entries, _ := all(t, s)
 			testkit.Equal(t, "entries in the trash", []string{"a"}, entries)
-			testkit.Equal(t, "lines it is owed", engine.Losses{Owed: 1}, ss.Losses())
-			testkit.Equal(t, "it owes", true, s.Owes())
+			testkit.Equal(t, "lines it is owed", engine.Losses{Pending: 1}, ss.Losses())
+			testkit.Equal(t, "it owes", true, s.HasPendingRepair())
 
 			noErr(t, undelete(s, other))
 			noErr(t, s.Refresh(t.Context()))
@@ -182,16 +182,16 @@ func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 	mustAppend(t, other, core.MainHead, "", message("f"))
 
 	got := open(t, node(l, b), id)
-	testkit.Equal(t, "strays", 1, got.Strays())
+	testkit.Equal(t, "strays", 1, got.Orphans())
 	entries, _ := all(t, got)
 	testkit.Equal(t, "entries before", []string{"a", "d", "f"}, entries)
-	if err := got.Adopt(t.Context()); err != nil {
+	if err := got.RecoverOrphans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	checkpoint(t, got, b)
-	testkit.Equal(t, "strays behind the checkpoint", 0, got.Strays())
+	testkit.Equal(t, "strays behind the checkpoint", 0, got.Orphans())
 	again := open(t, node(l, b), id)
-	testkit.Equal(t, "strays that a new reader meets", 0, again.Strays())
+	testkit.Equal(t, "strays that a new reader meets", 0, again.Orphans())
 	entries, heads := all(t, again)
 	testkit.Equal(t, "entries after", []string{"a", "d", "f", "e"}, entries)
 	testkit.Equal(t, "heads", 1, len(heads))

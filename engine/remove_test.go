@@ -93,7 +93,7 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 			if len(es) < 3 || !strings.Contains(string(core.Lines(es)), swordfish) {
 				t.Fatalf("there is nothing to redact in %s", core.Lines(es))
 			}
-			s, err := ss.Create(t.Context(), engine.Birth{ID: "session-1", Origin: core.Origin{Dialect: name}, Header: h, Entries: es})
+			s, err := ss.Create(t.Context(), engine.CreateRequest{ID: "session-1", Origin: core.Origin{Dialect: name}, Header: h, Entries: es})
 			if err != nil {
 				t.Fatal(err)
 			}

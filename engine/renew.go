@@ -13,11 +13,11 @@ import (
 // What is put is left alone by the collector of blobs for half its grace, which
 // is time to store the record that names it. Whoever takes longer puts it again.
 
-// Renew has the images of es, as they were given to Keep at began, there once
+// RenewImages has the images of es, as they were given to Keep at began, there once
 // more, if their record took so long that the collector may have come between. It
 // is called once the record is stored; after an error that is still so, and the
 // same write again puts them.
-func (ss *Sessions) Renew(ctx context.Context, began time.Time, es []core.Entry) error {
+func (ss *Sessions) RenewImages(ctx context.Context, began time.Time, es []core.Entry) error {
 	if !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return nil
 	}
@@ -38,14 +38,14 @@ func (ss *Sessions) renewLines(ctx context.Context, began time.Time, lines [][]b
 	for i, line := range lines {
 		es[i].Line = line
 	}
-	return ss.Renew(ctx, began, es)
+	return ss.RenewImages(ctx, began, es)
 }
 
 // revive has the images that a body names be young, as far as they are still
 // there: a record that the log had lost is about to name them again, and while it
 // was lost nobody did. What is gone is no reason to lose the lines, too.
 func (ss *Sessions) revive(ctx context.Context, id core.SessionID, body []byte) {
-	for d := range Mentions(body) {
+	for d := range BlobRefs(body) {
 		b, err := ss.cfg.Blobs.Get(ctx, d)
 		if err == nil {
 			_, err = ss.cfg.Blobs.Put(ctx, b)
@@ -56,11 +56,11 @@ func (ss *Sessions) revive(ctx context.Context, id core.SessionID, body []byte) 
 	}
 }
 
-// Mentions returns the digests that text speaks of as "blob:sha256:<64 hex
+// BlobRefs returns the digests that text speaks of as "blob:sha256:<64 hex
 // digits>", wherever that stands: as images that the log keeps elsewhere, as
 // references of the agent's own, or as mere words. Each names a blob, if there is
 // one.
-func Mentions(text []byte) map[core.Digest]bool {
+func BlobRefs(text []byte) map[core.Digest]bool {
 	mark := []byte("blob:sha256:")
 	found := map[core.Digest]bool{}
 	for {

@@ -143,7 +143,7 @@ func TestMentionsAreFoundWhereverTheyStand(t *testing.T) {
 	t.Parallel()
 	a, z := strings.Repeat("a", 64), strings.Repeat("0", 63)+"9"
 	text := `{"data":"blob:sha256:` + a + `","text":"see blob:keep:blob:sha256:` + z + ` and blob:sha256:` + a[:63] + `G, sha256:` + strings.Repeat("b", 64) + ` blob:sha256:` + a[:10]
-	found := engine.Mentions([]byte(text))
+	found := engine.BlobRefs([]byte(text))
 	for _, want := range []string{a, z} {
 		d, err := core.ParseDigest("sha256:" + want)
 		if err != nil || !found[d] {

@@ -11,7 +11,7 @@ import (
 
 // A Past is a session's history as somebody else has it, such as a backup:
 // records that follow each other, without their bodies.
-type Past struct {
+type History struct {
 	// Seq and Chain are of the record before the first of Steps. Both are zero
 	// where that is the session's open, or its erase.
 	Seq   uint64
@@ -26,16 +26,16 @@ type Step struct {
 	Kind  core.Kind  `json:"kind"`
 }
 
-// PastOf returns the past that records are, behind one with that seq and chain.
-func PastOf(seq uint64, chain core.Chain, records []*core.Record) Past {
-	p := Past{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
+// HistoryOf returns the past that records are, behind one with that seq and chain.
+func HistoryOf(seq uint64, chain core.Chain, records []*core.Record) History {
+	p := History{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
 	for i, r := range records {
 		p.Steps[i] = Step{r.Seq, r.Chain, r.Kind}
 	}
 	return p
 }
 
-func (p *Past) check() error {
+func (p *History) check() error {
 	if len(p.Steps) == 0 {
 		return fmt.Errorf("a past without records: %w", core.ErrInvalid)
 	}
@@ -50,10 +50,10 @@ func (p *Past) check() error {
 	return nil
 }
 
-func (p *Past) end() Step { return p.Steps[len(p.Steps)-1] }
+func (p *History) end() Step { return p.Steps[len(p.Steps)-1] }
 
 // at returns the chain of record seq, as far as p knows it.
-func (p *Past) at(seq uint64) (core.Chain, bool) {
+func (p *History) at(seq uint64) (core.Chain, bool) {
 	if seq == p.Seq && seq != 0 {
 		return p.Chain, true
 	}
@@ -64,41 +64,41 @@ func (p *Past) at(seq uint64) (core.Chain, bool) {
 	return p.Steps[seq-first].Chain, true
 }
 
-// A Standing says how a session in the log stands to a Past of it.
-type Standing string
+// A Relation says how a session in the log stands to a Past of it.
+type Relation string
 
 // How a session can stand to a past of it.
 const (
-	Absent Standing = "absent" // the log has nothing of it
-	Same   Standing = "same"   // both end with the same record
-	Behind Standing = "behind" // the log ends with a record of the past, which goes on
-	Ahead  Standing = "ahead"  // the past ends with a record of the log, which goes on
-	Apart  Standing = "apart"  // each goes on from a common record, or from none, in its own way
-	Short  Standing = "short"  // the log ends before the records of the past begin
-	Erased Standing = "erased" // the log has erased it
+	Absent Relation = "absent" // the log has nothing of it
+	Same   Relation = "same"   // both end with the same record
+	Behind Relation = "behind" // the log ends with a record of the past, which goes on
+	Ahead  Relation = "ahead"  // the past ends with a record of the log, which goes on
+	Diverged  Relation = "apart"  // each goes on from a common record, or from none, in its own way
+	TooShort  Relation = "short"  // the log ends before the records of the past begin
+	Erased Relation = "erased" // the log has erased it
 )
 
 // A Comparison is how a session in the log stands to a Past of it.
 type Comparison struct {
-	Standing Standing    `json:"standing"`
+	Relation Relation    `json:"standing"`
 	Log      core.Cursor `json:"log"`    // where the session ends in the log
-	Past     core.Cursor `json:"past"`   // where the past ends
+	History     core.Cursor `json:"past"`   // where the past ends
 	Shared   core.Cursor `json:"shared"` // the last record of both, zero where none is known
-	Lacks    int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
+	MissingRecords    int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
 
 	last *core.Record // of the log
 }
 
 // Compare holds a session in the log to p, and changes nothing.
-func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p Past) (Comparison, error) {
+func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (Comparison, error) {
 	if err := p.check(); err != nil {
 		return Comparison{}, err
 	}
 	end := p.end()
-	c := Comparison{Past: core.CursorOf(end.Seq, end.Chain)}
+	c := Comparison{History: core.CursorOf(end.Seq, end.Chain)}
 	last, err := ss.lastOf(ctx, id)
 	if errors.Is(err, core.ErrNotFound) {
-		c.Standing, c.Lacks = Absent, len(p.Steps)
+		c.Relation, c.MissingRecords = Absent, len(p.Steps)
 		return c, nil
 	}
 	if err != nil {
@@ -108,13 +108,13 @@ func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p Past) (Com
 	known, within := p.at(last.Seq)
 	switch {
 	case last.Seq == end.Seq && last.Chain == end.Chain:
-		c.Standing, c.Shared = Same, c.Log
+		c.Relation, c.Shared = Same, c.Log
 	case last.Kind == core.KindErase:
-		c.Standing = Erased
+		c.Relation = Erased
 	case within && known == last.Chain:
-		c.Standing, c.Shared, c.Lacks = Behind, c.Log, int(end.Seq-last.Seq)
+		c.Relation, c.Shared, c.MissingRecords = Behind, c.Log, int(end.Seq-last.Seq)
 	case last.Seq < p.Seq:
-		c.Standing = Short
+		c.Relation = TooShort
 	default:
 		return c, ss.shared(ctx, id, &c, p)
 	}
@@ -124,7 +124,7 @@ func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p Past) (Com
 // shared finds the last record that log and past have in common, among those
 // that the log still has. Where the past ends before those, and nothing tells
 // otherwise, the log is ahead.
-func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison, p Past) error {
+func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison, p History) error {
 	other := false
 	for r, err := range ReadTo(ctx, ss.cfg.Log, id, 0, c.last.Pos) {
 		if err != nil {
@@ -137,24 +137,24 @@ func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison
 			other = true
 		}
 	}
-	c.Standing = Ahead
-	if c.Log.Seq < c.Past.Seq || other && c.Shared != c.Past {
-		c.Standing = Apart
+	c.Relation = Ahead
+	if c.Log.Seq < c.History.Seq || other && c.Shared != c.History {
+		c.Relation = Diverged
 	}
 	return nil
 }
 
 // Err is why nothing of the past can be stored in the log, or nil.
 func (c *Comparison) Err(id core.SessionID) error {
-	switch c.Standing {
-	case Apart:
+	switch c.Relation {
+	case Diverged:
 		if c.Shared == (core.Cursor{}) {
 			return fmt.Errorf("session %s is another in the log, which has it up to %s, than in the backup, up to %s; nothing was stored: %w",
-				id, c.Log, c.Past, core.ErrConflict)
+				id, c.Log, c.History, core.ErrConflict)
 		}
 		return fmt.Errorf("session %s went two ways behind %s: in the log to %s, in the backup to %s; nothing was stored: %w",
-			id, c.Shared, c.Log, c.Past, core.ErrConflict)
-	case Short:
+			id, c.Shared, c.Log, c.History, core.ErrConflict)
+	case TooShort:
 		return fmt.Errorf("session %s ends at %s in the log, and the backup's snapshot reaches further: the records between are in neither, so nothing was stored. "+
 			"Restore it into a log that does not have it, such as a new one of the same name: %w", id, c.Log, core.ErrConflict)
 	case Erased:
@@ -172,7 +172,7 @@ func (c *Comparison) Err(id core.SessionID) error {
 // follows the one before it, and the snapshot is there. The state is nil where
 // the only record is an erase. Nothing is stored.
 func (ss *Sessions) Refold(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (*core.State, error) {
-	p := PastOf(seq, chain, records)
+	p := HistoryOf(seq, chain, records)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -222,16 +222,16 @@ func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.R
 // again: what is there already is found. A session whose base is a checkpoint
 // cannot be read before that is stored, so a call that broke off is to be repeated.
 func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c Comparison, stored int, err error) {
-	p := PastOf(seq, chain, records)
+	p := HistoryOf(seq, chain, records)
 	for {
 		now, err := ss.Compare(ctx, id, p)
 		if err != nil {
 			return now, stored, err
 		}
-		if c.Standing == "" {
+		if c.Relation == "" {
 			c = now // how it stood before
 		}
-		if now.Standing != Absent && now.Standing != Behind {
+		if now.Relation != Absent && now.Relation != Behind {
 			return c, stored, now.Err(id)
 		}
 		n, err := ss.putRecords(ctx, id, &now, records)
@@ -253,7 +253,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Compar
 		}
 	}
 	placed := map[uint64]core.Pos{} // by seq
-	for i, r := range records[len(records)-c.Lacks:] {
+	for i, r := range records[len(records)-c.MissingRecords:] {
 		again := *r
 		again.Redo, again.Restored, again.Base = true, true, base
 		switch r.Kind {

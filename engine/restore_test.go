@@ -11,12 +11,12 @@ import (
 
 // pastFrom returns what a backup has of a session whose records are rs, from the
 // nth on, and those.
-func pastFrom(rs []*core.Record, n int) (engine.Past, []*core.Record) {
+func pastFrom(rs []*core.Record, n int) (engine.History, []*core.Record) {
 	seq, chain := uint64(0), core.Chain{}
 	if n > 0 {
 		seq, chain = rs[n-1].Seq, rs[n-1].Chain
 	}
-	return engine.PastOf(seq, chain, rs[n:]), rs[n:]
+	return engine.HistoryOf(seq, chain, rs[n:]), rs[n:]
 }
 
 func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
@@ -50,7 +50,7 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 		log   *engine.Sessions
 		from  int // the past begins behind so many records
 		upTo  int // and ends with this one
-		want  engine.Standing
+		want  engine.Relation
 		lacks int
 		err   error
 	}{
@@ -61,13 +61,13 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 		{"all behind the snapshot is missing", with(2), 2, 4, engine.Behind, 2, nil},
 		{"somebody went on", with(4), 0, 3, engine.Ahead, 0, nil},
 		{"somebody went on behind the snapshot", with(4), 1, 2, engine.Ahead, 0, nil},
-		{"the log ends before the snapshot", with(1), 2, 4, engine.Short, 0, core.ErrConflict},
+		{"the log ends before the snapshot", with(1), 2, 4, engine.TooShort, 0, core.ErrConflict},
 		{"it was erased", gone, 0, 4, engine.Erased, 0, core.ErrDeleted},
-		{"another session of that name", elsewhere, 0, 4, engine.Apart, 0, core.ErrConflict},
+		{"another session of that name", elsewhere, 0, 4, engine.Diverged, 0, core.ErrConflict},
 	} {
 		p, _ := pastFrom(rs[:c.upTo], c.from)
 		got, err := c.log.Compare(t.Context(), "session1", p)
-		if err != nil || got.Standing != c.want || got.Lacks != c.lacks {
+		if err != nil || got.Relation != c.want || got.MissingRecords != c.lacks {
 			t.Errorf("%s: %+v, %v; want %s, lacks %d", c.name, got, err, c.want, c.lacks)
 		}
 		if err := got.Err("session1"); !errors.Is(err, c.err) {

@@ -44,19 +44,19 @@ type Config struct {
 
 	Host    string        // this node, as claims and notices name it
 	Timeout time.Duration // how long a record is tried before its outcome is unknown; default 30 s
-	// Patience is how long a write is tried that cannot have been stored yet;
+	// RetryTimeout is how long a write is tried that cannot have been stored yet;
 	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
 	// elect a leader.
-	Patience time.Duration
+	RetryTimeout time.Duration
 	// Grace is that of the store that Blobs keeps them in: a write that took longer
 	// than half of it puts its blobs again. 0 where nobody collects blobs.
 	Grace time.Duration
 	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
 	// for before every answer. Until then a power cut makes them forget it.
 	FlushEvery time.Duration
-	// AtOnce is how many sessions Truncate sees to at a time. Default 8; 1 for a
+	// Concurrency is how many sessions Truncate sees to at a time. Default 8; 1 for a
 	// simulation that is to play the same again.
-	AtOnce   int
+	Concurrency   int
 	Observer Observer         // told what becomes of writes; optional
 	Tracer   trace.Tracer     // makes spans of appends; default none
 	Now      func() time.Time // default time.Now
@@ -78,11 +78,11 @@ func NewSessions(cfg Config) *Sessions {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 12 * time.Second
+	if cfg.RetryTimeout == 0 {
+		cfg.RetryTimeout = 12 * time.Second
 	}
-	if cfg.AtOnce == 0 {
-		cfg.AtOnce = vacateAtOnce
+	if cfg.Concurrency == 0 {
+		cfg.Concurrency = vacateAtOnce
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -107,8 +107,8 @@ func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, erro
 	return ss.session(v), nil
 }
 
-// A Birth is a session to be made.
-type Birth struct {
+// A CreateRequest is a session to be made.
+type CreateRequest struct {
 	ID      core.SessionID
 	Origin  core.Origin // Time, Host and By are filled in where they are empty
 	Header  core.Header
@@ -120,7 +120,7 @@ type Birth struct {
 // session then. When the answer was lost and the log now has this very session,
 // that is success. It is noted in the lineage journal of ctx, and loses its
 // parents where ctx says that lineage is not recorded.
-func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
+func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, error) {
 	s, err := ss.create(ctx, b)
 	if !errors.Is(err, core.ErrExists) || b.Origin.Key == "" {
 		return s, err
@@ -132,7 +132,7 @@ func (ss *Sessions) Create(ctx context.Context, b Birth) (*Session, error) {
 	return nil, err
 }
 
-func (ss *Sessions) create(ctx context.Context, b Birth) (*Session, error) {
+func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, error) {
 	if _, err := core.ParseSessionID(string(b.ID)); err != nil {
 		return nil, err
 	}
@@ -221,11 +221,11 @@ func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record,
 	return nil, fmt.Errorf("records of session %s do not arrive: %w", id, core.ErrUnavailable)
 }
 
-// Keep returns es as the log keeps them: images of core.MinBlob characters and
+// StoreImages returns es as the log keeps them: images of core.MinBlob characters and
 // more are blobs, durable before Keep returns. n is how many images that were.
 // core.ErrFull where the log's server has no room for new entries: their images
 // are not to take what is left.
-func (ss *Sessions) Keep(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
+func (ss *Sessions) StoreImages(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
 	kept = make([]core.Entry, len(es))
 	for i := range es {
 		kept[i] = es[i]

@@ -110,7 +110,7 @@ func (s *sim) boot() *simNode {
 	s.count("node started")
 	n.log, n.store = &simLog{s, n}, &simStore{s, n}
 	n.ss = engine.NewSessions(engine.Config{
-		Log: full(n.log), Blobs: n.store, Snapshots: n.store, Dialects: dialect.All(), Host: fmt.Sprint("host", n.id), AtOnce: 1,
+		Log: full(n.log), Blobs: n.store, Snapshots: n.store, Dialects: dialect.All(), Host: fmt.Sprint("host", n.id), Concurrency: 1,
 		Timeout: 20 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("writer-%d-%d", n.id, n.names.Add(1)) },
 	})
@@ -244,7 +244,7 @@ type simHistory struct {
 
 func (h *simHistory) begin(t *testing.T, n *simNode) {
 	for _, id := range simSessions {
-		b := engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
+		b := engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}}
 		b.Header, _ = pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: string(id), Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 		if _, err := n.ss.Create(t.Context(), b); err != nil {
 			h.sim.fail("create: %v", err)
@@ -470,7 +470,7 @@ func (a *simActor) tend(ctx context.Context, n *simNode, s *engine.Session) {
 	if s.Refresh(ctx) != nil {
 		return
 	}
-	if s.Strays() > 0 && s.Adopt(ctx) != nil {
+	if s.Orphans() > 0 && s.RecoverOrphans(ctx) != nil {
 		return
 	}
 	if n.checkpoint(ctx, s) == nil {
@@ -566,8 +566,8 @@ func (h *simHistory) catchUp(ctx context.Context, n *simNode, id core.SessionID)
 		if err == nil {
 			err = s.Refresh(ctx)
 		}
-		if err == nil && s.Strays() > 0 {
-			if err = s.Adopt(ctx); err == nil {
+		if err == nil && s.Orphans() > 0 {
+			if err = s.RecoverOrphans(ctx); err == nil {
 				err = n.checkpoint(ctx, s)
 			}
 		}

@@ -6,17 +6,17 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Strays is how many records of the session are in the log and not in its
+// Orphans is how many records of the session are in the log and not in its
 // state: their writers knew another past, which the log has forgotten.
-func (s *Session) Strays() int {
+func (s *Session) Orphans() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.strays)
 }
 
-// Adopt stores the lines of strays that the session lacks, each writer's on a
+// RecoverOrphans stores the lines of strays that the session lacks, each writer's on a
 // head of its own. A checkpoint behind it frees readers of the strays.
-func (s *Session) Adopt(ctx context.Context) error {
+func (s *Session) RecoverOrphans(ctx context.Context) error {
 	for more := true; more; {
 		if err := s.write(ctx, func(st *core.State, fresh bool) (r *core.Record, err error) {
 			if !fresh {

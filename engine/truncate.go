@@ -11,7 +11,7 @@ import (
 )
 
 // A Prefix is the beginning of shards, which can be dropped. A Log is one.
-type Prefix interface {
+type ShardLog interface {
 	// SessionsUpTo returns the sessions that have records in a shard up to
 	// upTo, by name. core.ErrInvalid where the shard ends before.
 	SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error)
@@ -19,31 +19,31 @@ type Prefix interface {
 	Drop(ctx context.Context, shard int, upTo core.Pos) error
 }
 
-// An InTheWayError names the session because of which a prefix stays.
-type InTheWayError struct {
+// A BlockedError names the session because of which a prefix stays.
+type BlockedError struct {
 	Session core.SessionID
 	Err     error
 }
 
-func (e *InTheWayError) Error() string { return fmt.Sprintf("session %s: %v", e.Session, e.Err) }
+func (e *BlockedError) Error() string { return fmt.Sprintf("session %s: %v", e.Session, e.Err) }
 
 // Unwrap returns why.
-func (e *InTheWayError) Unwrap() error { return e.Err }
+func (e *BlockedError) Unwrap() error { return e.Err }
 
 // Truncate drops the records of a shard of l up to upTo, once no session needs
 // any of them: each session that has one there is loaded from the leader, its
 // snapshot read and its chain proved, and gets a checkpoint where its base does
 // not lie behind; the erase record of one that was erased is stored again.
 // checkpoint writes one, snapshot and record; it is called from several goroutines
-// at once, for Config.AtOnce sessions at most. l is the log of ss. On error nothing
+// at once, for Config.Concurrency sessions at most. l is the log of ss. On error nothing
 // was dropped; checkpoints may have been written. A session that cannot be read,
-// or takes no checkpoint, is an InTheWayError: the first one that was met. The
+// or takes no checkpoint, is a BlockedError: the first one that was met. The
 // sessions at work then come to their end, and no other is begun.
 //
 // Where the brokers flush only every Config.FlushEvery, they may yet forget such
 // a checkpoint, but no drop. So twice that time passes before the drop, and all
 // is proved again then.
-func (ss *Sessions) Truncate(ctx context.Context, l Prefix, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
+func (ss *Sessions) Truncate(ctx context.Context, l ShardLog, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
 	flushed := ss.cfg.FlushEvery == 0
 	for {
 		wrote, err := ss.vacateAll(ctx, l, shard, upTo, checkpoint)

@@ -152,8 +152,8 @@ func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
 		_, err = ss.Create(t.Context(), birth(t, "session1"))
 		testkit.WantErr(t, err, core.ErrExists)
 		in, err := ss.Inspect(t.Context(), "session1")
-		if err != nil || len(in.Faults)+len(in.Strays) > 0 {
-			t.Errorf("round %d: inspected, it has faults %v, strays %v: %v", round, in.Faults, in.Strays, err)
+		if err != nil || len(in.Faults)+len(in.Orphans) > 0 {
+			t.Errorf("round %d: inspected, it has faults %v, strays %v: %v", round, in.Faults, in.Orphans, err)
 		}
 	}
 	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))

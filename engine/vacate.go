@@ -16,7 +16,7 @@ import (
 // and for the object store, so several are seen to at once. A large one takes its
 // size in memory several times over, so not many of those.
 const (
-	// vacateAtOnce is the default of Config.AtOnce.
+	// vacateAtOnce is the default of Config.Concurrency.
 	vacateAtOnce = 8
 	// vacateBytes bounds the size of the sessions that are seen to at once. A larger
 	// one is seen to alone.
@@ -25,7 +25,7 @@ const (
 
 // vacateAll vacates every session with records up to upTo, and reports whether
 // anything had to be stored for one of them. Without an error, each was vacated.
-func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
+func (ss *Sessions) vacateAll(ctx context.Context, l ShardLog, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
 	ids, err := l.SessionsUpTo(ctx, shard, upTo)
 	if err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo cor
 	var stored atomic.Bool
 	room := semaphore.NewWeighted(ss.atOnce)
 	g, going := errgroup.WithContext(ctx) // going ends with the first error
-	g.SetLimit(ss.cfg.AtOnce)
+	g.SetLimit(ss.cfg.Concurrency)
 	for _, id := range ids {
 		g.Go(func() error {
 			if err := going.Err(); err != nil {
@@ -41,7 +41,7 @@ func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo cor
 			}
 			last, err := ss.lastOf(ctx, id)
 			if err != nil {
-				return &InTheWayError{id, err}
+				return &BlockedError{id, err}
 			}
 			weight := ss.weigh(ctx, id, last)
 			if err := room.Acquire(going, weight); err != nil {
@@ -50,7 +50,7 @@ func (ss *Sessions) vacateAll(ctx context.Context, l Prefix, shard int, upTo cor
 			defer room.Release(weight)
 			did, err := ss.vacate(ctx, id, upTo, checkpoint) // not going: what is under way comes to its end
 			if err != nil {
-				return &InTheWayError{id, err}
+				return &BlockedError{id, err}
 			}
 			if did {
 				stored.Store(true)
@@ -104,7 +104,7 @@ func (ss *Sessions) vacate(ctx context.Context, id core.SessionID, upTo core.Pos
 		return false, err
 	}
 	if len(s.strays) > 0 {
-		if err := s.Adopt(ctx); err != nil {
+		if err := s.RecoverOrphans(ctx); err != nil {
 			return false, err
 		}
 	}

@@ -24,7 +24,7 @@ var truncated = flag.Int("truncated", 500, "sessions in the prefix that Benchmar
 
 // few are the sessions of l that Truncate sees to n at a time.
 func few(l core.Log, b *streamtest.Blobs, n int) *engine.Sessions {
-	return engine.NewSessions(engine.Config{Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", AtOnce: n})
+	return engine.NewSessions(engine.Config{Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", Concurrency: n})
 }
 
 // crowded makes n sessions, each with four lines of size bytes together and a
@@ -71,7 +71,7 @@ func (c *crowd) write(ctx context.Context, s *engine.Session) error {
 	return tryCheckpoint(ctx, s, c.b)
 }
 
-// As many sessions as Config.AtOnce says wait for each other here, and no more are
+// As many sessions as Config.Concurrency says wait for each other here, and no more are
 // ever at work. Each of them has a checkpoint in the end.
 func TestTruncationSeesToSeveralSessionsAtATime(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestTruncationEndsWithTheFirstSessionInTheWay(t *testing.T) {
 		begun.Add(1)
 		return failed
 	})
-	in, ok := errors.AsType[*engine.InTheWayError](err)
+	in, ok := errors.AsType[*engine.BlockedError](err)
 	if !ok || !errors.Is(err, failed) || !strings.HasPrefix(string(in.Session), "session-0000") {
 		t.Errorf("error is %v", err)
 	}
@@ -217,7 +217,7 @@ func truncation(b *testing.B, atOnce int, away time.Duration) time.Duration {
 	}
 	_, upTo := crowded(b, l, near, *truncated, 2<<10)
 	far := farBlobs{near, away}
-	ss := engine.NewSessions(engine.Config{Log: full(l), Blobs: far, Snapshots: far, Dialects: dialect.All(), Host: "host", AtOnce: atOnce})
+	ss := engine.NewSessions(engine.Config{Log: full(l), Blobs: far, Snapshots: far, Dialects: dialect.All(), Host: "host", Concurrency: atOnce})
 	began := time.Now()
 	if err := ss.Truncate(b.Context(), l, 0, upTo, func(ctx context.Context, s *engine.Session) error {
 		d := draft(s)

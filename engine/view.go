@@ -59,7 +59,7 @@ func (v *view) read(r *core.Record) error {
 		return err
 	}
 	if r.After != v.end.pos {
-		return fmt.Errorf("record %d, at %d, was stored behind one at %d, which is not there: %w", r.Seq, r.Pos, r.After, errHole)
+		return fmt.Errorf("record %d, at %d, was stored behind one at %d, which does not exist: %w", r.Seq, r.Pos, r.After, errHole)
 	}
 	v.strays = append(v.strays, r)
 	v.pass(r)

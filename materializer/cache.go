@@ -146,7 +146,7 @@ func (c *Cache) trim() {
 		next := e.Next()
 		s := e.Value.(*engine.Session)
 		sum += s.Size()
-		if sum > c.limit && e != c.order.Front() && !s.Owes() {
+		if sum > c.limit && e != c.order.Front() && !s.HasPendingRepair() {
 			c.order.Remove(e)
 			delete(c.byID, s.ID())
 		}

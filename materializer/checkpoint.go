@@ -27,7 +27,7 @@ func (m *Materializer) consider(ctx context.Context, s *engine.Session, idle tim
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
-	due = due || s.Strays() > 0
+	due = due || s.Orphans() > 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.work[s.ID()]
@@ -50,8 +50,8 @@ func (m *Materializer) checkpoint(ctx context.Context, id core.SessionID, idle t
 		due = m.cfg.Policy.due(st, idle)
 		return nil
 	})
-	if s.Strays() > 0 {
-		if err := s.Adopt(ctx); err != nil {
+	if s.Orphans() > 0 {
+		if err := s.RecoverOrphans(ctx); err != nil {
 			return fmt.Errorf("recover orphan lines: %w", err)
 		}
 		due = true
@@ -68,7 +68,7 @@ func (m *Materializer) checkpoint(ctx context.Context, id core.SessionID, idle t
 // stored. If its snapshot is byte-identical, the record names that one.
 func (m *Materializer) Checkpoint(ctx context.Context, s *engine.Session) (man *core.Manifest, err error) {
 	for range checkpointTries {
-		if man, err = m.checkpointOnce(ctx, s); !errors.Is(err, engine.ErrOvertaken) {
+		if man, err = m.checkpointOnce(ctx, s); !errors.Is(err, engine.ErrStaleDraft) {
 			return man, err
 		}
 	}

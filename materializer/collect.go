@@ -179,8 +179,8 @@ func (m *Materializer) unneeded(ctx context.Context, batch []old) []old {
 			m.cfg.Logger.Warn("session cannot be loaded; its old snapshots are kept", "session", o.session, "err", err)
 			continue
 		}
-		begun := s.Begun()
-		if begun == nil || s.Strays() > 0 {
+		begun := s.BaseManifest()
+		if begun == nil || s.Orphans() > 0 {
 			continue
 		}
 		named := begun.Objects()

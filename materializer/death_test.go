@@ -125,7 +125,7 @@ func on(t *testing.T, conn *nats.Conn, bucket blobstore.Bucket, timeout, retry t
 	r.snapshots = materializer.NewSnapshots(bucket)
 	r.sessions = engine.NewSessions(engine.Config{
 		Log: r.log, Blobs: blobs, Snapshots: r.snapshots, Dialects: dialect.All(), Logger: r.quiet,
-		Timeout: timeout, Patience: retry,
+		Timeout: timeout, RetryTimeout: retry,
 	})
 	r.cache = materializer.NewCache(r.sessions, 1<<20)
 	return r, nil

@@ -113,7 +113,7 @@ func (r *rig) create(t *testing.T, id string) *engine.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.sessions.Create(t.Context(), engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h})
+	s, err := r.sessions.Create(t.Context(), engine.CreateRequest{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func IsChange(key string) bool { return strings.HasSuffix(key, ".change.zst") }
 // if the snapshot must be written whole: the former one cannot be read, or little
 // would be saved.
 func (s *Snapshots) keepIncremental(ctx context.Context, d *engine.Draft) (bool, error) {
-	former := d.Former
+	former := d.FormerParts
 	if len(former[len(former)-1].Inline) > 0 {
 		former = former[:len(former)-1]
 	}

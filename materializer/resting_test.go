@@ -322,7 +322,7 @@ func TestIncrementalSnapshotIsRefusedAfterLaterSnapshot(t *testing.T) {
 	if err := late.Checkpoint(t.Context(), draft); err != nil {
 		t.Errorf("a snapshot that covers as much: %v", err)
 	}
-	if err := late.Checkpoint(t.Context(), more); !errors.Is(err, engine.ErrOvertaken) {
+	if err := late.Checkpoint(t.Context(), more); !errors.Is(err, engine.ErrStaleDraft) {
 		t.Errorf("one that rests on what is gone: %v", err)
 	}
 	if _, err := m.Checkpoint(t.Context(), late); err != nil {
@@ -351,7 +351,7 @@ func TestIncrementalSnapshotIsRefusedAfterRedaction(t *testing.T) {
 	if err := s.Redact(t.Context(), engine.Redaction{IDs: []string{id}, Text: "gone", Notice: core.Notice{By: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := late.Checkpoint(t.Context(), draft); !errors.Is(err, engine.ErrOvertaken) {
+	if err := late.Checkpoint(t.Context(), draft); !errors.Is(err, engine.ErrStaleDraft) {
 		t.Errorf("one with what was redacted: %v", err)
 	}
 	if _, err := m.Checkpoint(t.Context(), late); err != nil {

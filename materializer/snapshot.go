@@ -99,10 +99,10 @@ func packPart(p *core.Part, plain []byte) ([]byte, error) {
 // object exists and can be read, it stays. If the session has not grown enough for
 // a whole snapshot, the new one rests on the former one, if that can be read.
 func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
-	if d.Read {
+	if d.WasRead {
 		return nil
 	}
-	if d.Kept {
+	if d.Reused {
 		_, err := s.Read(ctx, d.Manifest)
 		if err == nil || !isLost(err) {
 			return err
@@ -110,7 +110,7 @@ func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 		d.Manifest.SetParts(nil) // a corrupt object is overwritten
 		return s.Save(ctx, d.Manifest, d.Plain)
 	}
-	if len(d.Former) > 0 && !isAmortizedWhole(d.Manifest) {
+	if len(d.FormerParts) > 0 && !isAmortizedWhole(d.Manifest) {
 		if rests, err := s.keepIncremental(ctx, d); rests || err != nil {
 			return err
 		}

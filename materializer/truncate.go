@@ -171,7 +171,7 @@ func (m *Materializer) cut(ctx context.Context, t *truncator, p plan) error {
 		_, err := m.Checkpoint(ctx, s)
 		return err
 	})
-	if in, ok := errors.AsType[*engine.InTheWayError](err); ok && !isTransient(err) {
+	if in, ok := errors.AsType[*engine.BlockedError](err); ok && !isTransient(err) {
 		m.exclude(t, in)
 		t.seen = 0 // the next cut ends before it
 		return nil
@@ -200,7 +200,7 @@ func isTransient(err error) bool {
 }
 
 // exclude excludes a session from truncation for a while.
-func (m *Materializer) exclude(t *truncator, in *engine.InTheWayError) {
+func (m *Materializer) exclude(t *truncator, in *engine.BlockedError) {
 	d := min(max(2*t.delays[in.Session], inWayFor), inWayMost)
 	t.delays[in.Session] = d
 	m.cfg.Logger.Error("session prevents truncation of the log; check it with: sessctl verify "+string(in.Session),

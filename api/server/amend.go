@@ -50,7 +50,7 @@ func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	began, given := time.Now(), []core.Entry{{Line: meta}}
-	kept, _, err := s.cfg.Sessions.Keep(r.Context(), given)
+	kept, _, err := s.cfg.Sessions.StoreImages(r.Context(), given)
 	if err != nil {
 		return err
 	}

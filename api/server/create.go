@@ -138,7 +138,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sess, err := s.cfg.Sessions.Create(r.Context(), engine.Birth{ID: id, Origin: o, Header: h, Entries: es})
+	sess, err := s.cfg.Sessions.Create(r.Context(), engine.CreateRequest{ID: id, Origin: o, Header: h, Entries: es})
 	if err != nil {
 		return err
 	}

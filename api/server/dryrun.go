@@ -69,7 +69,7 @@ const dryMemory = 64 << 20
 // with it. It leaves no audit records.
 func (s *Server) shadow() *Server {
 	dry := *s
-	dry.cfg.Sessions = s.cfg.Sessions.Over(
+	dry.cfg.Sessions = s.cfg.Sessions.WithLog(
 		&dryLog{Log: s.cfg.Log, kept: map[core.SessionID][]*core.Record{}},
 		&dryBlobs{Blobs: materializer.NewBlobs(s.cfg.Blobs), kept: map[core.Digest][]byte{}},
 	)

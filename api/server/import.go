@@ -67,7 +67,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	if err != nil {
 		return err
 	}
-	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, engine.ImportHow{
+	res, err := s.cfg.Sessions.Import(r.Context(), f, raw, who, engine.ImportOptions{
 		Writer: r.Header.Get(api.HeaderWriter), OnConflict: on, Branch: q.Get("branch"), After: after, Head: r.Header.Get(api.HeaderHead),
 	})
 	if err != nil {

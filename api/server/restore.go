@@ -130,7 +130,7 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameLog(in.Log); err != nil {
 		return err
 	}
-	c, err := s.cfg.Sessions.Compare(r.Context(), id, engine.Past{Seq: in.Seq, Chain: in.Chain, Steps: in.Steps})
+	c, err := s.cfg.Sessions.Compare(r.Context(), id, engine.History{Seq: in.Seq, Chain: in.Chain, Steps: in.Steps})
 	if err != nil {
 		return err
 	}

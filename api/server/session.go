@@ -120,7 +120,7 @@ func reach(ctx context.Context, sess *engine.Session, c core.Cursor) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	return sess.Reach(ctx, c)
+	return sess.WaitFor(ctx, c)
 }
 
 // waitOf is how long the caller will wait for the answer, 0 where it does not

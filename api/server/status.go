@@ -84,7 +84,7 @@ func lossesText(l api.Losses) string {
 	switch {
 	case l.Redone+l.Rescued > 0:
 		return "the log had lost records; what this node knew of them was put back. Look after its servers' disks"
-	case l.Lent > 0:
+	case l.Backfilled > 0:
 		return "a server's copy of the log lacks records that others have; see: sessctl verify --all. Look after its disk"
 	}
 	return ""

@@ -159,13 +159,13 @@ func (a *app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Sess
 // outcomeOf says what became of a session.
 func outcomeOf(r *backup.Restored, dry bool) string {
 	text := ""
-	switch r.Standing {
+	switch r.Relation {
 	case api.Absent:
 		text = "restored"
 	case api.Behind:
-		text = "its missing end was put back, " + count(r.Lacks, "record", "records")
+		text = "its missing end was put back, " + count(r.MissingRecords, "record", "records")
 	case api.Ahead:
-		return fmt.Sprintf("left alone: the log is ahead, at %s, the backup at %s", r.Log, r.Past)
+		return fmt.Sprintf("left alone: the log is ahead, at %s, the backup at %s", r.Log, r.History)
 	default:
 		text = "the same as in the log"
 	}

@@ -115,9 +115,9 @@ func (a *app) printStatus(s api.Status) error {
 		}
 	}
 	if l := s.Losses; l != (api.Losses{}) {
-		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own, %d times a record was only in other copies", l.Redone, l.Rescued, l.Lent))
-		if l.Owed > 0 {
-			g.add("owed", fmt.Sprintf("%s that sessions in the trash lack; take them out while this node runs, its log names them", count(int(l.Owed), "line", "lines")))
+		g.add("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own, %d times a record was only in other copies", l.Redone, l.Rescued, l.Backfilled))
+		if l.Pending > 0 {
+			g.add("owed", fmt.Sprintf("%s that sessions in the trash lack; take them out while this node runs, its log names them", count(int(l.Pending), "line", "lines")))
 		}
 	}
 	if err := g.flush(); err != nil {

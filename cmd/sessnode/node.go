@@ -147,7 +147,7 @@ func (n *node) openLog(ctx context.Context) error {
 	})
 	// Truncation, repair and deletion rely on snapshots in the object store, not on
 	// copies on this node's disk.
-	n.durable = n.sessions.From(materializer.NewSnapshots(n.bucket))
+	n.durable = n.sessions.WithSnapshots(materializer.NewSnapshots(n.bucket))
 	n.cache = materializer.NewCache(n.sessions, int64(n.cfg.Snapshots.Cache))
 	return nil
 }

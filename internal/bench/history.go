@@ -100,7 +100,7 @@ func (r *Rig) reopen(ctx context.Context, id core.SessionID, h *History, times i
 	if err != nil {
 		return err
 	}
-	m, snapshots := fresh.Begun(), materializer.NewSnapshots(r.bucket)
+	m, snapshots := fresh.BaseManifest(), materializer.NewSnapshots(r.bucket)
 	var opened, base []time.Duration
 	for len(opened) < times {
 		n := min(batch, times-len(opened))

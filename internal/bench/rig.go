@@ -104,5 +104,5 @@ func (r *Rig) session(ctx context.Context, id string, es []core.Entry) (*engine.
 	if err != nil {
 		return nil, err
 	}
-	return r.sessions.Create(ctx, engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h, Entries: es})
+	return r.sessions.Create(ctx, engine.CreateRequest{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi"}, Header: h, Entries: es})
 }

@@ -101,7 +101,7 @@ func (m *Metrics) Stream() engine.Observer {
 				m.claims.WithLabelValues(granted).Inc()
 			}
 		},
-		Passed: m.conflicts.Inc,
+		LostRace: m.conflicts.Inc,
 	}
 }
 

@@ -152,7 +152,7 @@ func (r *rig) imported(t *testing.T, id string, lines ...string) *engine.Session
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := r.sessions.Import(t.Context(), f, raw, core.Origin{}, engine.ImportHow{})
+	res, err := r.sessions.Import(t.Context(), f, raw, core.Origin{}, engine.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

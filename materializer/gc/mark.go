@@ -137,7 +137,7 @@ func (n names) mention(d core.Digest) {
 // text adds everything in b that looks like the name of a blob: an agent may
 // reference images in fields that the log does not know.
 func (n names) text(b []byte) {
-	for d := range engine.Mentions(b) {
+	for d := range engine.BlobRefs(b) {
 		n.mention(d)
 	}
 }

@@ -159,7 +159,7 @@ func (r *rig) create(t *testing.T, id, cwd string, to ...*node) *engine.Session 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.sessions.Create(t.Context(), engine.Birth{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi", Host: "laptop"}, Header: h})
+	s, err := r.sessions.Create(t.Context(), engine.CreateRequest{ID: core.SessionID(id), Origin: core.Origin{Dialect: "pi", Host: "laptop"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (p *place) create(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Sessions.Create(t.Context(), engine.Birth{ID: session, Origin: core.Origin{Dialect: "pi"}, Header: h})
+	s, err := r.Sessions.Create(t.Context(), engine.CreateRequest{ID: session, Origin: core.Origin{Dialect: "pi"}, Header: h})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (v *Verifier) repairBodies(ctx context.Context, r *Report, _ *engine.Inspec
 	if err != nil {
 		return nil // not in memory
 	}
-	for _, rec := range s.Known() {
+	for _, rec := range s.RecentRecords() {
 		if len(rec.Body) < stream.SpillSize { // it was stored in its message
 			continue
 		}
@@ -103,7 +103,7 @@ func (v *Verifier) repairState(ctx context.Context, r *Report, _ *engine.Inspect
 		return nil // it cannot be read: the report says why
 	}
 	if r.has(Stray) {
-		if err := s.Adopt(ctx); err != nil {
+		if err := s.RecoverOrphans(ctx); err != nil {
 			return err
 		}
 	}

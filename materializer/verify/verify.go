@@ -18,8 +18,8 @@ type Kind string
 
 // The kinds of damage. Those of records are in package stream.
 const (
-	Stray    = Kind(engine.Stray)
-	Hole     = Kind(engine.Hole)
+	Stray    = Kind(engine.Orphan)
+	Hole     = Kind(engine.Gap)
 	Record   = Kind(engine.Unreadable)
 	Body     = Kind(engine.BodyGone)
 	Copy     = Kind(engine.Copy)
@@ -153,10 +153,10 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 		}
 		r.add(Kind(f.Kind), place(f), n, f.Err)
 	}
-	for _, f := range in.Lent {
+	for _, f := range in.Backfilled {
 		r.add(Copy, place(f), "make that server fetch its copy again: stop it, move the stream's directory aside, start it", f.Err)
 	}
-	for _, f := range in.Strays {
+	for _, f := range in.Orphans {
 		r.add(Stray, place(f), r.repair(), f.Err)
 	}
 }

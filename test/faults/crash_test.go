@@ -118,7 +118,7 @@ func crashing(dir, at string) error {
 	if err != nil {
 		return err
 	}
-	done, err := sessions.Import(ctx, f, raw, core.Origin{}, engine.ImportHow{})
+	done, err := sessions.Import(ctx, f, raw, core.Origin{}, engine.ImportOptions{})
 	if err != nil {
 		return err
 	}

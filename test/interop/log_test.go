@@ -81,7 +81,7 @@ func logOf(ctx context.Context, dir, path string) (*engine.Sessions, core.Sessio
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := ss.Create(ctx, engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}, Header: f.Header, Entries: f.Entries})
+	s, err := ss.Create(ctx, engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}, Header: f.Header, Entries: f.Entries})
 	if err != nil {
 		return nil, "", err
 	}

@@ -243,8 +243,8 @@ func (a *actor) trash() {
 // checkpoint does what a materializer does to a session.
 func (a *actor) checkpoint() {
 	_ = a.on(func(ctx context.Context, n *node, s *engine.Session) error {
-		if s.Strays() > 0 {
-			if err := s.Adopt(ctx); err != nil {
+		if s.Orphans() > 0 {
+			if err := s.RecoverOrphans(ctx); err != nil {
 				return err
 			}
 		}
@@ -357,7 +357,7 @@ func (w *world) born() {
 			n := a.node()
 			ctx, cancel := n.within(patience)
 			defer cancel()
-			b := engine.Birth{ID: id, Origin: core.Origin{Dialect: "pi"}}
+			b := engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}}
 			var err error
 			b.Header, err = pi.Dialect{}.Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: string(id), Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 			if err != nil {

@@ -428,8 +428,8 @@ func (w *world) verdict() {
 		}
 		for _, id := range w.ids() { // as a materializer does that meets strays
 			w.run("the adoption of strays", func() {
-				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Strays() > 0 {
-					w.note("the judge adopts what is stray in %s: %v", id, s.Adopt(context.Background()))
+				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Orphans() > 0 {
+					w.note("the judge adopts what is stray in %s: %v", id, s.RecoverOrphans(context.Background()))
 				}
 			})
 		}

@@ -73,8 +73,8 @@ func (n *node) boot() {
 		}
 		n.nc, n.log, n.ready = nc, log, true
 		n.ss = engine.NewSessions(engine.Config{
-			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name, AtOnce: 1,
-			Timeout: 2 * time.Second, Patience: time.Second, Logger: slog.New(slog.DiscardHandler),
+			Log: log, Blobs: shelf, Snapshots: shelf, Dialects: dialect.All(), Host: n.name, Concurrency: 1,
+			Timeout: 2 * time.Second, RetryTimeout: time.Second, Logger: slog.New(slog.DiscardHandler),
 			NewID: func() string {
 				n.ids.Lock()
 				defer n.ids.Unlock()

@@ -24,7 +24,7 @@ func (a *actor) drawForm() form {
 
 // save stores d's snapshot, as f says where that can be.
 func (w *world) save(ctx context.Context, s shelf, d *engine.Draft, f form) error {
-	if f.rests && len(d.Former) > 0 {
+	if f.rests && len(d.FormerParts) > 0 {
 		rests, err := s.rest(ctx, d, f)
 		if rests || err != nil {
 			return err
@@ -36,7 +36,7 @@ func (w *world) save(ctx context.Context, s shelf, d *engine.Draft, f form) erro
 // rest stores what has come since the former snapshot. It reports false where that
 // cannot be read.
 func (s shelf) rest(ctx context.Context, d *engine.Draft, f form) (bool, error) {
-	parts := d.Former
+	parts := d.FormerParts
 	if last := len(parts) - 1; parts[last].Object == "" {
 		parts = parts[:last]
 	}
@@ -96,17 +96,17 @@ func (a *actor) collect() {
 	s, err := ss.Open(ctx, a.id)
 	a.wait()
 	a.w.heard(a, err)
-	if err != nil || s.Begun() == nil || s.Strays() > 0 {
+	if err != nil || s.BaseManifest() == nil || s.Orphans() > 0 {
 		return
 	}
 	named := map[string]bool{}
-	for _, key := range s.Begun().Objects() {
+	for _, key := range s.BaseManifest().Objects() {
 		named[key] = true
 	}
 	prefix := "snapshots/" + string(a.id) + "/"
 	_ = shelf{a.w, n.name}.call(ctx, "delete old snapshots of "+string(a.id), func(fails, _ bool) {
 		for key := range a.w.objects {
-			if !fails && strings.HasPrefix(key, prefix) && key < s.Begun().Object && !named[key] {
+			if !fails && strings.HasPrefix(key, prefix) && key < s.BaseManifest().Object && !named[key] {
 				delete(a.w.objects, key)
 				a.w.count("old snapshots deleted")
 			}

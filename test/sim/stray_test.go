@@ -75,7 +75,7 @@ func forgottenPast(t *testing.T) *past {
 	t.Helper()
 	ctx, b, k := t.Context(), newBroker(), &kept{}
 	p := &past{t: t, b: b, blobs: k, log: openLog(t, dial(t, b, "one"), k)}
-	birth := engine.Birth{ID: "session1", Origin: core.Origin{Dialect: "pi"}}
+	birth := engine.CreateRequest{ID: "session1", Origin: core.Origin{Dialect: "pi"}}
 	var err error
 	if birth.Header, err = (pi.Dialect{}).Header(pi.Dialect{}.NewHeader(core.HeaderFields{ID: "session1", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"})); err != nil {
 		t.Fatal(err)
