@@ -12,7 +12,7 @@
 //     read and restored until they are purged.
 //   - A Disk is a node's cache of objects read from S3. A file whose bytes do not
 //     match its name counts as absent, so no crash can make it wrong. Files expire
-//     a day after they were read; only reads of sessions use it.
+//     a day after they were added; only reads of sessions use it.
 //   - The grace period is the minimum age of a blob before it is moved to the
 //     trash, and of a copy in the trash before it is purged.
 //
