@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A RowChange is a session whose row changed, as GET /v1/sessions/changes sends
@@ -54,22 +54,22 @@ func DigestOf(h core.Header, es []core.Entry) core.Digest {
 }
 
 // A Mark is a place among the changes of a node's directory.
-type Mark = materializer.Mark
+type Mark = catalog.Mark
 
 // A Sort is what a listing is ordered by.
-type Sort = materializer.Sort
+type Sort = catalog.Sort
 
 // Sorts are what a listing can be ordered by, States what sessions can be at.
 var (
-	Sorts  = materializer.Sorts
-	States = materializer.States
+	Sorts  = catalog.Sorts
+	States = catalog.States
 )
 
 // SearchQuery says what to search for, and in which sessions.
-type SearchQuery = materializer.SearchQuery
+type SearchQuery = catalog.SearchQuery
 
 // Hit is an entry that a search found.
-type Hit = materializer.Hit
+type Hit = catalog.Hit
 
 // State is the first line of an answer of GET /v1/sessions/{id}/state. The
 // header's line and the entries' lines follow it.
@@ -86,13 +86,13 @@ type State struct {
 }
 
 // Prompt is one of the prompts that people gave.
-type Prompt = materializer.Prompt
+type Prompt = catalog.Prompt
 
 // PromptQuery says which prompts are wanted.
-type PromptQuery = materializer.PromptQuery
+type PromptQuery = catalog.PromptQuery
 
 // Row is one session in a listing.
-type Row = materializer.Row
+type Row = catalog.Row
 
 // List is an answer of GET /v1/sessions, newest first.
 type List struct {

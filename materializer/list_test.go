@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // OP-34, OP-38, OMP-41: sessions are listed as soon as they are stored.
@@ -14,7 +15,7 @@ func TestSessionsAreListedByDirectoryDialectAndText(t *testing.T) {
 	defer stop()
 	add(t, r.create(t, "session-one"), 10)
 	add(t, r.create(t, "session-two"), 10)
-	list := func(f materializer.Filter) []materializer.Row {
+	list := func(f catalog.Filter) []catalog.Row {
 		t.Helper()
 		if err := m.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
@@ -25,20 +26,20 @@ func TestSessionsAreListedByDirectoryDialectAndText(t *testing.T) {
 		}
 		return page.Rows
 	}
-	all := list(materializer.Filter{})
+	all := list(catalog.Filter{})
 	if len(all) != 2 {
 		t.Fatalf("found %+v; want both", all)
 	}
 	cwd := all[0].CWD
 	for _, c := range []struct {
-		f    materializer.Filter
+		f    catalog.Filter
 		want int
 	}{
-		{materializer.Filter{CWD: cwd}, 2},
-		{materializer.Filter{CWD: cwd + "/below"}, 0},
-		{materializer.Filter{Dialect: all[0].Dialect, Limit: 1}, 1},
-		{materializer.Filter{Dialect: "none"}, 0},
-		{materializer.Filter{Text: "nothing like it"}, 0},
+		{catalog.Filter{CWD: cwd}, 2},
+		{catalog.Filter{CWD: cwd + "/below"}, 0},
+		{catalog.Filter{Dialect: all[0].Dialect, Limit: 1}, 1},
+		{catalog.Filter{Dialect: "none"}, 0},
+		{catalog.Filter{Text: "nothing like it"}, 0},
 	} {
 		if found := list(c.f); len(found) != c.want {
 			t.Errorf("%+v finds %d; want %d", c.f, len(found), c.want)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A shard is empty after a restart, and barriers of strict reads are where its
@@ -124,7 +125,7 @@ func TestRowsOfCorruptDirectoryAreRestored(t *testing.T) {
 	})
 	await(t, "all rows to be there again", func() bool {
 		d.Sync(t.Context())
-		page, err := d.List(t.Context(), materializer.Filter{Prefix: "session-"})
+		page, err := d.List(t.Context(), catalog.Filter{Prefix: "session-"})
 		return err == nil && len(page.Rows) == 50
 	})
 }

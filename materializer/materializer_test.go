@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -121,7 +122,7 @@ func (r *rig) create(t *testing.T, id string) *engine.Session {
 }
 
 // allRows returns the row of every session, by id.
-func allRows(t *testing.T, d *index.Index) (rows []materializer.Row, err error) {
+func allRows(t *testing.T, d *index.Index) (rows []catalog.Row, err error) {
 	t.Helper()
 	for row, err := range d.Rows(t.Context()) {
 		if err != nil {
@@ -177,14 +178,14 @@ func TestDirectoryHasARowForEverySession(t *testing.T) {
 	if err := m.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := d.List(t.Context(), materializer.Filter{})
+	page, err := d.List(t.Context(), catalog.Filter{})
 	if rows := page.Rows; err != nil || len(rows) != 20 || d.Len() != 20 {
 		t.Fatalf("%d rows, %v", len(page.Rows), err)
 	}
 	await(t, "every row to be that of the second record", func() bool {
 		d.Sync(t.Context())
-		page, _ = d.List(t.Context(), materializer.Filter{})
-		return !slices.ContainsFunc(page.Rows, func(r materializer.Row) bool { return r.Seq < 2 || r.Entries != 1 || r.Messages != 1 })
+		page, _ = d.List(t.Context(), catalog.Filter{})
+		return !slices.ContainsFunc(page.Rows, func(r catalog.Row) bool { return r.Seq < 2 || r.Entries != 1 || r.Messages != 1 })
 	})
 }
 

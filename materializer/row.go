@@ -5,33 +5,12 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// Row is one session in a listing.
-type Row struct {
-	ID       core.SessionID `json:"id"`
-	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, if it differs
-	Dialect  string         `json:"dialect"`
-	CWD      string         `json:"cwd"`
-	Entries  int            `json:"entries"`
-	Seq      uint64         `json:"seq"` // records
-	Holder   *core.Claim    `json:"holder,omitempty"`
-	Closed   bool           `json:"closed,omitempty"`
-	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
-	Erased   bool           `json:"erased,omitempty"`
-	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
-	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
-	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower if it has the lines of an earlier one, or rests on one
-	Changes  []uint64       `json:"changes,omitempty"`  // seqs in the names of its changes, if it has several parts
-	Aside    int            `json:"aside,omitempty"`    // entries outside of the conversation
-	Size     int64          `json:"size,omitempty"`     // bytes of its lines
-	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // where the session came from
-	core.Summary
-}
-
 // rowOf returns the row of a state.
-func rowOf(st *core.State) Row {
-	r := Row{
+func rowOf(st *core.State) catalog.Row {
+	r := catalog.Row{
 		ID:       st.ID,
 		Dialect:  st.Dialect.Name(),
 		CWD:      st.Header.CWD,
@@ -105,7 +84,7 @@ func clipTags(tags []string) []string {
 
 // A View is what the directory reads of a session. Its entries do not change.
 type View struct {
-	Row     Row
+	Row     catalog.Row
 	Host    string                // where the session was created
 	Claims  map[string]core.Claim // by head
 	Dialect core.Dialect          // reads Entries

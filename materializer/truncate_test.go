@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // manual configures a materializer that does nothing on its own.
@@ -336,7 +337,7 @@ func TestRebuildRestoresRowsAndPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompts := allPrompts(t, d)
-	d.Put(materializer.View{Row: materializer.Row{ID: "nobody-knows", Seq: 1 << 40}})
+	d.Put(materializer.View{Row: catalog.Row{ID: "nobody-knows", Seq: 1 << 40}})
 	if err := m.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -352,9 +353,9 @@ func TestRebuildRestoresRowsAndPrompts(t *testing.T) {
 	}
 }
 
-func allPrompts(t *testing.T, d *index.Index) []materializer.Prompt {
+func allPrompts(t *testing.T, d *index.Index) []catalog.Prompt {
 	t.Helper()
-	page, err := d.Prompts(t.Context(), materializer.PromptQuery{Limit: 1000})
+	page, err := d.Prompts(t.Context(), catalog.PromptQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

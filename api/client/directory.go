@@ -15,15 +15,15 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/retry"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // ListOptions narrow and order a listing. The zero value of a field narrows
 // nothing.
-type ListOptions = materializer.Filter
+type ListOptions = catalog.Filter
 
 // SearchPage is an answer of GET /v1/search, the newest first.
-type SearchPage = materializer.SearchPage
+type SearchPage = catalog.SearchPage
 
 // query is o as a request has it.
 func listQuery(o ListOptions) url.Values {
@@ -47,7 +47,7 @@ func listQuery(o ListOptions) url.Values {
 		}
 	}
 	if o.Reverse {
-		q.Set("order", map[bool]string{true: "desc", false: "asc"}[cmp.Or(o.Sort, materializer.SortModified) == materializer.SortName])
+		q.Set("order", map[bool]string{true: "desc", false: "asc"}[cmp.Or(o.Sort, catalog.SortModified) == catalog.SortName])
 	}
 	setTimes(q, "createdFrom", "createdTo", o.Created)
 	setTimes(q, "modifiedFrom", "modifiedTo", o.Modified)
@@ -61,7 +61,7 @@ func listQuery(o ListOptions) url.Values {
 	return q
 }
 
-func setTimes(q url.Values, from, to string, r materializer.Range[time.Time]) {
+func setTimes(q url.Values, from, to string, r catalog.Range[time.Time]) {
 	if r.From != nil {
 		q.Set(from, r.From.Format(time.RFC3339Nano))
 	}
@@ -144,7 +144,7 @@ func (c *Client) changesOnce(ctx context.Context, o ListOptions, after *api.Mark
 }
 
 // PromptPage is an answer of GET /v1/prompts, newest first.
-type PromptPage = materializer.PromptPage
+type PromptPage = catalog.PromptPage
 
 // Prompts returns a page of the prompts that people gave, newest first.
 func (c *Client) Prompts(ctx context.Context, q api.PromptQuery) (PromptPage, error) {

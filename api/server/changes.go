@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // changePage is how many changes are read at once.
@@ -30,7 +30,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	defer context.AfterFunc(s.drain, cancel)()
 	if after == "" {
 		s.catchUp(ctx)
-		page, err := s.cfg.Directory.List(ctx, materializer.Filter{Limit: 1})
+		page, err := s.cfg.Directory.List(ctx, catalog.Filter{Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 
 // sendChanges sends cs and what comes behind them, until ctx ends. changed is
 // closed when there is more than cs.
-func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f materializer.Filter, cs []materializer.Change, after api.Mark, changed <-chan struct{}) error {
+func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Filter, cs []catalog.Change, after api.Mark, changed <-chan struct{}) error {
 	mine := callerOf(ctx)
 	for {
 		for _, c := range cs {
@@ -84,7 +84,7 @@ func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f materializ
 }
 
 // change sends one change.
-func (e *eventWriter) change(c materializer.Change) error {
+func (e *eventWriter) change(c catalog.Change) error {
 	data, err := marshal(api.RowChange(c))
 	if err != nil {
 		return err

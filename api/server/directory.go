@@ -12,8 +12,8 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // Bounds of a page of hits.
@@ -76,12 +76,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 }
 
 // filterOf reads what a listing, a search and a feed of changes have in common.
-func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filter, error) {
-	f := materializer.Filter{
+func (s *Server) filterOf(ctx context.Context, q url.Values) (catalog.Filter, error) {
+	f := catalog.Filter{
 		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
 		Tags: q["tag"], Label: q.Get("label"), Name: q.Get("name"), Text: q.Get("text"),
-		State: materializer.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
-		Sort: materializer.Sort(q.Get("sort")), Within: callerOf(ctx).Prefix,
+		State: catalog.State(q.Get("state")), Deleted: q.Get("deleted") == "true", Below: q.Get("below") == "true",
+		Sort: catalog.Sort(q.Get("sort")), Within: callerOf(ctx).Prefix,
 	}
 	errs := []error{
 		times(q, "createdFrom", "createdTo", &f.Created), times(q, "modifiedFrom", "modifiedTo", &f.Modified),
@@ -95,7 +95,7 @@ func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filte
 	if f.Reverse, err = reverseOf(f.Sort, q.Get("order")); err != nil {
 		errs = append(errs, err)
 	}
-	if f.State == materializer.StateInterrupted {
+	if f.State == catalog.StateInterrupted {
 		if f.Silence, err = s.silence(ctx); err != nil {
 			errs = append(errs, err)
 		}
@@ -105,19 +105,19 @@ func (s *Server) filterOf(ctx context.Context, q url.Values) (materializer.Filte
 
 // reverseOf reads an order, "asc" or "desc". Names go up where nothing is said,
 // all else goes down.
-func reverseOf(by materializer.Sort, order string) (bool, error) {
+func reverseOf(by catalog.Sort, order string) (bool, error) {
 	switch order {
 	case "":
 		return false, nil
 	case "asc":
-		return by != materializer.SortName, nil
+		return by != catalog.SortName, nil
 	case "desc":
-		return by == materializer.SortName, nil
+		return by == catalog.SortName, nil
 	}
 	return false, fmt.Errorf("order %q: use asc or desc: %w", order, core.ErrInvalid)
 }
 
-func times(q url.Values, from, to string, r *materializer.Range[time.Time]) error {
+func times(q url.Values, from, to string, r *catalog.Range[time.Time]) error {
 	return errors.Join(number(q, from, &r.From, parseTime), number(q, to, &r.To, parseTime))
 }
 
@@ -164,8 +164,8 @@ func parseFloat(s string) (float64, error) {
 
 // silence is who is there to hold a session. core.ErrUnavailable where that is not
 // known yet: who has not been heard may just not have been listened to.
-func (s *Server) silence(ctx context.Context) (*materializer.Silence, error) {
-	out := &materializer.Silence{Since: time.Now().Add(-session.SilentAfter)}
+func (s *Server) silence(ctx context.Context) (*catalog.Silence, error) {
+	out := &catalog.Silence{Since: time.Now().Add(-session.SilentAfter)}
 	if s.cfg.Presence == nil {
 		return out, nil
 	}
@@ -222,13 +222,13 @@ func limitOf(s string) (int, error) {
 // methods are documented there. It is an interface so that programs that import the
 // client link no database.
 type Directory interface {
-	List(ctx context.Context, f materializer.Filter) (materializer.Page, error)
-	Search(ctx context.Context, q materializer.SearchQuery) (materializer.SearchPage, error)
-	Prompts(ctx context.Context, q materializer.PromptQuery) (materializer.PromptPage, error)
-	Changes(ctx context.Context, f materializer.Filter, after materializer.Mark, limit int) ([]materializer.Change, materializer.Mark, error)
+	List(ctx context.Context, f catalog.Filter) (catalog.Page, error)
+	Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error)
+	Prompts(ctx context.Context, q catalog.PromptQuery) (catalog.PromptPage, error)
+	Changes(ctx context.Context, f catalog.Filter, after catalog.Mark, limit int) ([]catalog.Change, catalog.Mark, error)
 	Changed() <-chan struct{}
-	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
-	Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error)
+	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
+	Kin(ctx context.Context, id core.SessionID) ([]catalog.Row, error)
 	Seq(id core.SessionID) uint64
 	Len() int
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/retry"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -45,7 +45,7 @@ type feed struct {
 	mine   caller // whose sessions are told of, and no others
 
 	only   map[core.SessionID]bool // the sessions that were named; nil for none
-	filter *materializer.Filter    // nil for all sessions
+	filter *catalog.Filter         // nil for all sessions
 	known  map[core.SessionID]*feedSession
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // headerFrom is a header of pi that names a parent.
@@ -212,7 +213,7 @@ func TestLineageShowsWhatWasErased(t *testing.T) {
 	t.Parallel()
 	var d materializer.Directory
 	n := startNode(t, func(c *server.Config) { d, _ = c.Directory.(materializer.Directory) })
-	d.Put(materializer.View{Row: materializer.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}}})
+	d.Put(materializer.View{Row: catalog.Row{ID: "erased-one", Dialect: "pi", Seq: 9, Deleted: true, Erased: true, Lineage: lineage.Stamp{Kind: lineage.Unknown}}})
 	n.importText(t, file(headerFrom("the-child", "erased-one"), message("a", "", "x")))
 	want := []string{"erased-one unknown erased", "the-child fork erased-one"}
 	l := n.lineage(t, client.LineageOptions{Session: "the-child"})

@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // When all brokers have just started, they have forgotten who is there: every
@@ -20,11 +20,11 @@ func TestNoSessionIsCalledInterruptedBeforeItsWriterHadTimeToSayThatItIsThere(t 
 	if _, err := n.Claim(t.Context(), id, api.ClaimRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := n.List(t.Context(), client.ListOptions{State: materializer.StateInterrupted})
+	_, err := n.List(t.Context(), client.ListOptions{State: catalog.StateInterrupted})
 	if !errors.Is(err, core.ErrUnavailable) || !strings.Contains(err.Error(), "not known yet") {
 		t.Errorf("it is not said that this is not known yet: %v", err)
 	}
-	page, err := n.List(t.Context(), client.ListOptions{State: materializer.StateHeld})
+	page, err := n.List(t.Context(), client.ListOptions{State: catalog.StateHeld})
 	if err != nil || len(page.Sessions) != 1 {
 		t.Errorf("other listings are answered: %+v, %v", page, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -86,7 +87,7 @@ type Directory interface {
 	// Seq returns the seq of a session's row, 0 if there is none.
 	Seq(id core.SessionID) uint64
 	// Rows yields the row of every session. An error is yielded once, last.
-	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
+	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
 }
 
 // A Doctor examines one log through one node.

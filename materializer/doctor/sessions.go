@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // holdings are the last records of the sessions, some 100 bytes each.
@@ -77,7 +78,7 @@ type kept struct {
 
 // has reports whether a row's snapshot can be read, judging by names: from its
 // parts, or from a whole one that covers as much.
-func (k *kept) has(row *materializer.Row) bool {
+func (k *kept) has(row *catalog.Row) bool {
 	if len(k.seqs) > 0 && slices.Max(k.seqs) >= row.Snapshot {
 		return true
 	}

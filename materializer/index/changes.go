@@ -9,24 +9,24 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // mark returns the mark of the last change that tx sees.
-func (x *Index) mark(ctx context.Context, tx *sql.Tx) (materializer.Mark, error) {
+func (x *Index) mark(ctx context.Context, tx *sql.Tx) (catalog.Mark, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, `SELECT max(
 		coalesce((SELECT max(change) FROM sessions), 0), coalesce((SELECT max(change) FROM removed), 0))`).Scan(&last)
 	return x.markAt(last), err
 }
 
-func (x *Index) markAt(change int64) materializer.Mark {
-	return materializer.Mark(fmt.Sprintf("%s-%d", x.db.epoch, change))
+func (x *Index) markAt(change int64) catalog.Mark {
+	return catalog.Mark(fmt.Sprintf("%s-%d", x.db.epoch, change))
 }
 
 // changeAt parses a mark. It returns core.ErrLost if the mark is of another file,
 // or so old that sessions removed since are no longer known.
-func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (int64, error) {
+func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m catalog.Mark) (int64, error) {
 	epoch, number, _ := strings.Cut(string(m), "-")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 {
@@ -46,7 +46,7 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m materializer.Mark) (
 // Changes returns up to limit rows that changed after a mark, oldest change first, and
 // the mark to continue from. Each row appears once, in its current state. It returns
 // core.ErrLost if the mark is of another directory: the caller lists again.
-func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materializer.Mark, limit int) (cs []materializer.Change, end materializer.Mark, err error) {
+func (x *Index) Changes(ctx context.Context, f catalog.Filter, after catalog.Mark, limit int) (cs []catalog.Change, end catalog.Mark, err error) {
 	w, err := whereOf(&f, "")
 	if err != nil {
 		return nil, after, err
@@ -72,7 +72,7 @@ func (x *Index) Changes(ctx context.Context, f materializer.Filter, after materi
 			if err := rows.Scan(&change, &id, &text); err != nil {
 				return err
 			}
-			c := materializer.Change{ID: core.SessionID(id), Mark: x.markAt(change)}
+			c := catalog.Change{ID: core.SessionID(id), Mark: x.markAt(change)}
 			if text != nil {
 				r, err := rowOf(text)
 				if err != nil {

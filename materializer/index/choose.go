@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // lookup is the cost of looking up a row, relative to the cost of the next entry of
@@ -26,7 +26,7 @@ const (
 func (l *listing) choose() error {
 	l.from = "sessions s INDEXED BY by_" + string(l.order.sort)
 	ordered := -1
-	if l.order.sort == materializer.SortModified {
+	if l.order.sort == catalog.SortModified {
 		ordered = slices.IndexFunc(l.where.paths, func(c accessPath) bool { return c.ordered })
 	}
 	if ordered == 0 && len(l.where.paths) == 1 {

@@ -18,13 +18,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // view returns a session with an entry for each text.
 func view(id string, seq uint64, texts ...string) materializer.View {
-	v := materializer.View{Dialect: pi, Row: materializer.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: core.Summary{Created: iso(noon), Modified: iso(noon)}}}
+	v := materializer.View{Dialect: pi, Row: catalog.Row{ID: core.SessionID(id), Dialect: "pi", CWD: "/w", Seq: seq, Summary: core.Summary{Created: iso(noon), Modified: iso(noon)}}}
 	for i, text := range texts {
 		v.Entries = append(v.Entries, message(i, "user", text, noon.Add(time.Duration(i)*time.Second)))
 	}
@@ -36,7 +37,7 @@ func view(id string, seq uint64, texts ...string) materializer.View {
 
 func find(t testing.TB, x *index.Index, text string) (found []string) {
 	t.Helper()
-	found, _ = searchAll(t, x, materializer.SearchQuery{Text: text, Limit: 100})
+	found, _ = searchAll(t, x, catalog.SearchQuery{Text: text, Limit: 100})
 	return found
 }
 
@@ -238,7 +239,7 @@ func TestFileCorruptedAtRuntimeIsRebuilt(t *testing.T) {
 	_ = f.Close()
 	for range 20 { // until the corruption is met
 		_, _ = allRows(t, x)
-		_, _ = x.Search(t.Context(), materializer.SearchQuery{Text: "some", Limit: 100})
+		_, _ = x.Search(t.Context(), catalog.SearchQuery{Text: "some", Limit: 100})
 		x.Put(view("session-0007", 6, "other"))
 		x.Sync(t.Context())
 		if x.Lost(0) {
@@ -332,7 +333,7 @@ func TestHostileText(t *testing.T) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(hostile), err)
 	}
 	for _, s := range hostile {
-		for _, f := range []materializer.Filter{
+		for _, f := range []catalog.Filter{
 			{CWD: s},
 			{CWD: s, Below: true},
 			{Tags: []string{s}},
@@ -342,21 +343,21 @@ func TestHostileText(t *testing.T) {
 			{Text: s},
 			{Prefix: s},
 			{Dialect: s},
-			{Text: s, Sort: materializer.SortName},
-			{Limit: 1, Sort: materializer.SortName, Text: s},
+			{Text: s, Sort: catalog.SortName},
+			{Limit: 1, Sort: catalog.SortName, Text: s},
 		} {
 			if _, err := x.List(t.Context(), f); err != nil {
 				t.Errorf("%.60q: %v", s, err)
 			}
-			if _, err := x.Search(t.Context(), materializer.SearchQuery{Text: s, Sessions: f, Limit: 5}); err != nil && !errors.Is(err, core.ErrInvalid) {
+			if _, err := x.Search(t.Context(), catalog.SearchQuery{Text: s, Sessions: f, Limit: 5}); err != nil && !errors.Is(err, core.ErrInvalid) {
 				t.Errorf("%.60q: %v", s, err)
 			}
 		}
-		if ids := listAll(t, x, materializer.Filter{CWD: s, Limit: 3}); s != "" && len(ids) == 0 {
+		if ids := listAll(t, x, catalog.Filter{CWD: s, Limit: 3}); s != "" && len(ids) == 0 {
 			t.Errorf("a session of cwd %.60q is not listed", s)
 		}
 	}
-	if n := len(listAll(t, x, materializer.Filter{Tags: []string{"same"}, Limit: 2})); n != len(hostile) {
+	if n := len(listAll(t, x, catalog.Filter{Tags: []string{"same"}, Limit: 2})); n != len(hostile) {
 		t.Errorf("%d sessions have the tag", n)
 	}
 	if found := find(t, x, "needle*"); len(found) == 0 {
@@ -383,7 +384,7 @@ func TestTextsOfTheSameSecond(t *testing.T) {
 		x.Put(v)
 	}
 	x.Sync(t.Context())
-	found, _ := searchAll(t, x, materializer.SearchQuery{Text: "together", Limit: 7})
+	found, _ := searchAll(t, x, catalog.SearchQuery{Text: "together", Limit: 7})
 	seen := map[string]bool{}
 	for _, f := range found {
 		seen[f] = true
@@ -400,7 +401,7 @@ func TestChangesContinueAfterMark(t *testing.T) {
 	x := newIndex(t)
 	x.Put(view("session-1", 1))
 	x.Sync(t.Context())
-	page, err := x.List(t.Context(), materializer.Filter{})
+	page, err := x.List(t.Context(), catalog.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +420,7 @@ func TestChangesContinueAfterMark(t *testing.T) {
 	var got []string
 	mark := page.Mark
 	for {
-		cs, end, err := x.Changes(t.Context(), materializer.Filter{}, mark, 2)
+		cs, end, err := x.Changes(t.Context(), catalog.Filter{}, mark, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,9 +450,9 @@ func TestRemovedSessionsAreRememberedWithinLimit(t *testing.T) {
 		x.Put(view(id, 1))
 	}
 	x.Sync(t.Context())
-	mark := func() materializer.Mark {
+	mark := func() catalog.Mark {
 		t.Helper()
-		page, err := x.List(t.Context(), materializer.Filter{})
+		page, err := x.List(t.Context(), catalog.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -477,10 +478,10 @@ func TestRemovedSessionsAreRememberedWithinLimit(t *testing.T) {
 	later := mark()
 	x.Forget("session-2")
 	x.Sync(t.Context())
-	if _, _, err := x.Changes(t.Context(), materializer.Filter{}, before, 10); !errors.Is(err, core.ErrLost) {
+	if _, _, err := x.Changes(t.Context(), catalog.Filter{}, before, 10); !errors.Is(err, core.ErrLost) {
 		t.Errorf("the changes since before what is forgotten: %v", err)
 	}
-	cs, _, err := x.Changes(t.Context(), materializer.Filter{}, later, 10)
+	cs, _, err := x.Changes(t.Context(), catalog.Filter{}, later, 10)
 	if err != nil || len(cs) != 1 || cs[0].ID != "session-2" || cs[0].Row != nil {
 		t.Errorf("the changes since a late mark: %+v, %v", cs, err)
 	}

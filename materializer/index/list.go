@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // queryTime limits how long a query may take.
@@ -40,18 +40,18 @@ func (x *Index) read(ctx context.Context, what string, f func(ctx context.Contex
 }
 
 // List returns a page of rows. It returns core.ErrInvalid if f is not valid.
-func (x *Index) List(ctx context.Context, f materializer.Filter) (materializer.Page, error) {
+func (x *Index) List(ctx context.Context, f catalog.Filter) (catalog.Page, error) {
 	o := orderOf(&f)
 	w, err := whereOf(&f, o.sort)
 	if err != nil {
-		return materializer.Page{}, err
+		return catalog.Page{}, err
 	}
-	page := materializer.Page{}
+	page := catalog.Page{}
 	err = x.read(ctx, "the listing", func(ctx context.Context, tx *sql.Tx) error {
 		if page.Mark, err = x.mark(ctx, tx); err != nil {
 			return err
 		}
-		l := &listing{ctx: ctx, tx: tx, where: w, order: o, limit: f.Limit, rows: []materializer.Row{}}
+		l := &listing{ctx: ctx, tx: tx, where: w, order: o, limit: f.Limit, rows: []catalog.Row{}}
 		if err := l.run(f.After); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ type listing struct {
 	limit int // 0 for no limit
 	from  string
 	first []any // arguments of from
-	rows  []materializer.Row
+	rows  []catalog.Row
 	last  pageEnd
 	next  string
 }
@@ -161,7 +161,7 @@ func (l *listing) read(more string, args []any) error {
 	return rows.Err()
 }
 
-func rowOf(text []byte) (r materializer.Row, err error) {
+func rowOf(text []byte) (r catalog.Row, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, fmt.Errorf("a row is not JSON: %w", err)
 	}
@@ -170,7 +170,7 @@ func rowOf(text []byte) (r materializer.Row, err error) {
 
 // Kin returns the rows of a session, its ancestors and its descendants, the oldest
 // first.
-func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error) {
+func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]catalog.Row, error) {
 	return x.all(ctx, `WITH RECURSIVE
 		up(id) AS (SELECT ?1 UNION SELECT l.parent FROM up JOIN links l ON l.child = up.id),
 		down(id) AS (SELECT ?1 UNION SELECT l.child FROM down JOIN links l ON l.parent = down.id)
@@ -179,8 +179,8 @@ func (x *Index) Kin(ctx context.Context, id core.SessionID) ([]materializer.Row,
 
 // all returns the rows that a query selects, the oldest first, by their headers'
 // time.
-func (x *Index) all(ctx context.Context, query string, args ...any) ([]materializer.Row, error) {
-	var out []materializer.Row
+func (x *Index) all(ctx context.Context, query string, args ...any) ([]catalog.Row, error) {
+	var out []catalog.Row
 	err := x.read(ctx, "the listing of a session's relatives", func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, query+` ORDER BY d.row ->> 'created', s.id`, args...)
 		if err != nil {

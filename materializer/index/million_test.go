@@ -14,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 var (
@@ -148,101 +149,101 @@ func build(t *testing.T, x *index.Index, w *world, path string, had int) {
 
 type listKind struct {
 	name string
-	make func() materializer.Filter
+	make func() catalog.Filter
 }
 
 // filters returns the measured filters: typical queries, with values as frequent as
 // in sessions.
 func filters(w *world, some []*materializer.View) []listKind {
 	pick := func() *materializer.View { return some[w.rng.IntN(len(some))] }
-	hour := func(n time.Duration) materializer.Range[time.Time] {
+	hour := func(n time.Duration) catalog.Range[time.Time] {
 		from := w.time()
 		to := from.Add(n * time.Hour)
-		return materializer.Range[time.Time]{From: &from, To: &to}
+		return catalog.Range[time.Time]{From: &from, To: &to}
 	}
 	return []listKind{
-		{"the newest", func() materializer.Filter { return materializer.Filter{} }},
-		{"by cwd", func() materializer.Filter { return materializer.Filter{CWD: pick().Row.CWD} }},
-		{"below a cwd", func() materializer.Filter {
+		{"the newest", func() catalog.Filter { return catalog.Filter{} }},
+		{"by cwd", func() catalog.Filter { return catalog.Filter{CWD: pick().Row.CWD} }},
+		{"below a cwd", func() catalog.Filter {
 			cwd := pick().Row.CWD
-			return materializer.Filter{CWD: cwd[:strings.LastIndexByte(cwd, '/')], Below: true}
+			return catalog.Filter{CWD: cwd[:strings.LastIndexByte(cwd, '/')], Below: true}
 		}},
-		{"by dialect and cost", func() materializer.Filter {
-			return materializer.Filter{Dialect: pick().Row.Dialect, Sort: materializer.SortCost}
+		{"by dialect and cost", func() catalog.Filter {
+			return catalog.Filter{Dialect: pick().Row.Dialect, Sort: catalog.SortCost}
 		}},
-		{"by tag", func() materializer.Filter {
-			return materializer.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}}
+		{"by tag", func() catalog.Filter {
+			return catalog.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}}
 		}},
-		{"by tag and cwd", func() materializer.Filter {
-			return materializer.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}, CWD: pick().Row.CWD}
+		{"by tag and cwd", func() catalog.Filter {
+			return catalog.Filter{Tags: []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}, CWD: pick().Row.CWD}
 		}},
-		{"by label", func() materializer.Filter { return materializer.Filter{Label: fmt.Sprintf("label %d", w.rng.IntN(40))} }},
-		{"by holder", func() materializer.Filter {
-			return materializer.Filter{Holder: fmt.Sprintf("host-%d", w.rng.IntN(200))}
+		{"by label", func() catalog.Filter { return catalog.Filter{Label: fmt.Sprintf("label %d", w.rng.IntN(40))} }},
+		{"by holder", func() catalog.Filter {
+			return catalog.Filter{Holder: fmt.Sprintf("host-%d", w.rng.IntN(200))}
 		}},
-		{"by two words of text", func() materializer.Filter {
+		{"by two words of text", func() catalog.Filter {
 			ws := strings.Fields(pick().Row.First)
-			return materializer.Filter{Text: strings.Join(ws[:2], " ")}
+			return catalog.Filter{Text: strings.Join(ws[:2], " ")}
 		}},
-		{"by a word of text", func() materializer.Filter { return materializer.Filter{Text: word(w.words.Uint64())} }},
-		{"by name", func() materializer.Filter {
-			return materializer.Filter{Name: word(w.words.Uint64()), Sort: materializer.SortName}
+		{"by a word of text", func() catalog.Filter { return catalog.Filter{Text: word(w.words.Uint64())} }},
+		{"by name", func() catalog.Filter {
+			return catalog.Filter{Name: word(w.words.Uint64()), Sort: catalog.SortName}
 		}},
-		{"modified in a day", func() materializer.Filter { return materializer.Filter{Modified: hour(24)} }},
-		{"created in an hour, by size", func() materializer.Filter { return materializer.Filter{Created: hour(1), Sort: materializer.SortSize} }},
-		{"closed, by size", func() materializer.Filter {
-			return materializer.Filter{State: materializer.StateClosed, Sort: materializer.SortSize}
+		{"modified in a day", func() catalog.Filter { return catalog.Filter{Modified: hour(24)} }},
+		{"created in an hour, by size", func() catalog.Filter { return catalog.Filter{Created: hour(1), Sort: catalog.SortSize} }},
+		{"closed, by size", func() catalog.Filter {
+			return catalog.Filter{State: catalog.StateClosed, Sort: catalog.SortSize}
 		}},
-		{"interrupted", func() materializer.Filter {
-			return materializer.Filter{State: materializer.StateInterrupted, Silence: &materializer.Silence{Since: time.Now()}}
+		{"interrupted", func() catalog.Filter {
+			return catalog.Filter{State: catalog.StateInterrupted, Silence: &catalog.Silence{Since: time.Now()}}
 		}},
-		{"dear ones, by entries", func() materializer.Filter {
+		{"dear ones, by entries", func() catalog.Filter {
 			from := 39.9
-			return materializer.Filter{Cost: materializer.Range[float64]{From: &from}, Sort: materializer.SortEntries}
+			return catalog.Filter{Cost: catalog.Range[float64]{From: &from}, Sort: catalog.SortEntries}
 		}},
-		{"by the beginning of an id", func() materializer.Filter { return materializer.Filter{Prefix: string(pick().Row.ID[:3])} }},
-		{"a page deep inside", func() materializer.Filter {
-			return materializer.Filter{After: fmt.Sprintf("modified~n~%d~0", w.time().UnixMilli())}
+		{"by the beginning of an id", func() catalog.Filter { return catalog.Filter{Prefix: string(pick().Row.ID[:3])} }},
+		{"a page deep inside", func() catalog.Filter {
+			return catalog.Filter{After: fmt.Sprintf("modified~n~%d~0", w.time().UnixMilli())}
 		}},
 	}
 }
 
 type searchKind struct {
 	name string
-	make func() materializer.SearchQuery
+	make func() catalog.SearchQuery
 }
 
 func searchKinds(w *world, some []*materializer.View) []searchKind {
 	pick := func() *materializer.View { return some[w.rng.IntN(len(some))] }
-	q := func(s string) materializer.SearchQuery { return materializer.SearchQuery{Text: s} }
+	q := func(s string) catalog.SearchQuery { return catalog.SearchQuery{Text: s} }
 	any := func() string { return word(w.words.Uint64()) }
 	rare := func() string { return word(2000 + w.rng.Uint64N(vocabulary-2000)) }
 	return []searchKind{
-		{"a word", func() materializer.SearchQuery { return q(any()) }},
-		{"a frequent word", func() materializer.SearchQuery { return q(word(w.rng.Uint64N(5))) }},
-		{"a rare word", func() materializer.SearchQuery { return q(rare()) }},
-		{"two words", func() materializer.SearchQuery { return q(any() + " " + any()) }},
-		{"three words", func() materializer.SearchQuery { return q(any() + " " + any() + " " + any()) }},
-		{"a phrase", func() materializer.SearchQuery {
+		{"a word", func() catalog.SearchQuery { return q(any()) }},
+		{"a frequent word", func() catalog.SearchQuery { return q(word(w.rng.Uint64N(5))) }},
+		{"a rare word", func() catalog.SearchQuery { return q(rare()) }},
+		{"two words", func() catalog.SearchQuery { return q(any() + " " + any()) }},
+		{"three words", func() catalog.SearchQuery { return q(any() + " " + any() + " " + any()) }},
+		{"a phrase", func() catalog.SearchQuery {
 			ws := strings.Fields(pick().Row.First)
 			return q(`"` + strings.Join(ws[:2], " ") + `"`)
 		}},
-		{"a beginning", func() materializer.SearchQuery { return q(rare()[:4] + "*") }},
-		{"a word below a cwd", func() materializer.SearchQuery {
+		{"a beginning", func() catalog.SearchQuery { return q(rare()[:4] + "*") }},
+		{"a word below a cwd", func() catalog.SearchQuery {
 			s := q(any())
-			s.Sessions = materializer.Filter{CWD: pick().Row.CWD, Below: true}
+			s.Sessions = catalog.Filter{CWD: pick().Row.CWD, Below: true}
 			return s
 		}},
-		{"a word of a tag", func() materializer.SearchQuery {
+		{"a word of a tag", func() catalog.SearchQuery {
 			s := q(any())
 			s.Sessions.Tags = []string{fmt.Sprintf("tag-%d", w.rng.IntN(300))}
 			return s
 		}},
-		{"a word of a month", func() materializer.SearchQuery {
+		{"a word of a month", func() catalog.SearchQuery {
 			s := q(any())
 			from := w.time()
 			to := from.Add(30 * 24 * time.Hour)
-			s.Time = materializer.Range[time.Time]{From: &from, To: &to}
+			s.Time = catalog.Range[time.Time]{From: &from, To: &to}
 			return s
 		}},
 	}

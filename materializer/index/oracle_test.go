@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
 	"github.com/sesslog/sesslog/session"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 type hold = session.HeldClaim
@@ -24,11 +25,11 @@ type hold = session.HeldClaim
 const frequent = "frequent"
 
 // filter returns a filter that matches some of the sessions.
-func (w *world) filter(o []*materializer.View) materializer.Filter {
+func (w *world) filter(o []*materializer.View) catalog.Filter {
 	some := o[w.rng.IntN(len(o))]
-	f := materializer.Filter{}
+	f := catalog.Filter{}
 	if w.rng.IntN(2) == 0 {
-		f.Sort = materializer.Sorts[w.rng.IntN(len(materializer.Sorts))]
+		f.Sort = catalog.Sorts[w.rng.IntN(len(catalog.Sorts))]
 	}
 	f.Reverse = w.rng.IntN(3) == 0
 	f.Deleted = w.rng.IntN(10) == 0
@@ -53,8 +54,8 @@ func (w *world) filter(o []*materializer.View) materializer.Filter {
 			at := w.rng.IntN(len(first) / 2)
 			f.Text = first[at : at+1+w.rng.IntN(min(12, len(first)-at-1))]
 		case 8:
-			f.State = materializer.States[w.rng.IntN(len(materializer.States))]
-			f.Silence = &materializer.Silence{Since: w.time()}
+			f.State = catalog.States[w.rng.IntN(len(catalog.States))]
+			f.Silence = &catalog.Silence{Since: w.time()}
 			for head, c := range some.Claims {
 				f.Silence.Alive = append(f.Silence.Alive, hold{Session: some.Row.ID, Head: head, Writer: c.Writer})
 			}
@@ -64,7 +65,7 @@ func (w *world) filter(o []*materializer.View) materializer.Filter {
 			f.Modified = span(w.rng, moment(last(some)), 24*time.Hour)
 		case 11:
 			from, to := some.Row.Size-20, some.Row.Size+w.rng.Int64N(100)
-			f.Size = materializer.Range[int64]{From: &from, To: &to}
+			f.Size = catalog.Range[int64]{From: &from, To: &to}
 		case 12:
 			from := some.Row.Usage.Cost
 			f.Cost.From = &from
@@ -79,7 +80,7 @@ func (w *world) filter(o []*materializer.View) materializer.Filter {
 	return f
 }
 
-func span(rng *rand.Rand, from time.Time, wide time.Duration) (r materializer.Range[time.Time]) {
+func span(rng *rand.Rand, from time.Time, wide time.Duration) (r catalog.Range[time.Time]) {
 	to := from.Add(time.Duration(rng.Int64N(int64(30 * wide))))
 	if rng.IntN(3) > 0 {
 		r.From = &from
@@ -91,7 +92,7 @@ func span(rng *rand.Rand, from time.Time, wide time.Duration) (r materializer.Ra
 }
 
 // listAll lists page by page.
-func listAll(t testing.TB, x *index.Index, f materializer.Filter) (ids []core.SessionID) {
+func listAll(t testing.TB, x *index.Index, f catalog.Filter) (ids []core.SessionID) {
 	t.Helper()
 	for {
 		page, err := x.List(t.Context(), f)
@@ -111,7 +112,7 @@ func listAll(t testing.TB, x *index.Index, f materializer.Filter) (ids []core.Se
 	}
 }
 
-func searchAll(t testing.TB, x *index.Index, q materializer.SearchQuery) (found []string, hits []materializer.Hit) {
+func searchAll(t testing.TB, x *index.Index, q catalog.SearchQuery) (found []string, hits []catalog.Hit) {
 	t.Helper()
 	for {
 		page, err := x.Search(t.Context(), q)
@@ -198,7 +199,7 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 	}
 	for i := range asked {
 		v := all[w.rng.IntN(len(all))]
-		q := materializer.PromptQuery{Text: strings.Fields(v.Row.First)[0] + "*"}
+		q := catalog.PromptQuery{Text: strings.Fields(v.Row.First)[0] + "*"}
 		switch i % 4 {
 		case 0:
 			q.Text, q.CWD = "", v.Row.CWD
@@ -214,14 +215,14 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 		}
 	}
 	for range asked {
-		f := materializer.Filter{}
+		f := catalog.Filter{}
 		if w.rng.IntN(2) == 0 {
 			f = w.filter(all)
 		}
 		terms := w.terms(all[w.rng.IntN(len(all))])
 		want := w.search(known, f, terms)
-		got, hits := searchAll(t, x, materializer.SearchQuery{Text: strings.Join(terms, " "), Sessions: f, Limit: max(1, len(want)/2)})
-		if !slices.IsSortedFunc(hits, func(a, b materializer.Hit) int { return strings.Compare(b.Time, a.Time) }) {
+		got, hits := searchAll(t, x, catalog.SearchQuery{Text: strings.Join(terms, " "), Sessions: f, Limit: max(1, len(want)/2)})
+		if !slices.IsSortedFunc(hits, func(a, b catalog.Hit) int { return strings.Compare(b.Time, a.Time) }) {
 			t.Fatalf("%q: not the newest first", terms)
 		}
 		slices.Sort(got)
@@ -231,7 +232,7 @@ func TestListingsAndSearchesEqualTheirModel(t *testing.T) {
 	}
 }
 
-func promptsAll(t testing.TB, x *index.Index, q materializer.PromptQuery) (lines []string) {
+func promptsAll(t testing.TB, x *index.Index, q catalog.PromptQuery) (lines []string) {
 	t.Helper()
 	for {
 		page, err := x.Prompts(t.Context(), q)
@@ -282,7 +283,7 @@ func TestPagingWhileRowsChange(t *testing.T) {
 	x.Sync(t.Context())
 	still := maps.Clone(known)
 	seen := map[core.SessionID]int{}
-	f := materializer.Filter{Sort: materializer.SortCost, Limit: 20}
+	f := catalog.Filter{Sort: catalog.SortCost, Limit: 20}
 	for {
 		page, err := x.List(t.Context(), f)
 		if err != nil {

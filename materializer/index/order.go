@@ -7,23 +7,23 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // An order is how a listing is sorted: by a column and the id, each ascending or
 // descending.
 type order struct {
-	sort     materializer.Sort
+	sort     catalog.Sort
 	down     bool // the column descends; ids ascend unless reversed
 	reversed bool
 }
 
-func orderOf(f *materializer.Filter) order {
+func orderOf(f *catalog.Filter) order {
 	o := order{sort: f.Sort, reversed: f.Reverse}
 	if o.sort == "" {
-		o.sort = materializer.SortModified
+		o.sort = catalog.SortModified
 	}
-	o.down = (o.sort != materializer.SortName) != o.reversed
+	o.down = (o.sort != catalog.SortName) != o.reversed
 	return o
 }
 
@@ -70,11 +70,11 @@ func (o order) parse(s string) (pageEnd, error) {
 		var key any
 		var err error
 		switch o.sort {
-		case materializer.SortName:
+		case catalog.SortName:
 			var b []byte
 			b, err = base64.RawURLEncoding.DecodeString(parts[2])
 			key = string(b)
-		case materializer.SortCost:
+		case catalog.SortCost:
 			key, err = strconv.ParseFloat(parts[2], 64)
 		default:
 			key, err = strconv.ParseInt(parts[2], 10, 64)

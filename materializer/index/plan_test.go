@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A listing selects its sessions from an index alone, reads only the rows that it
@@ -21,22 +21,22 @@ func TestListingsUseCoveringIndexes(t *testing.T) {
 	defer x.Close()
 	for _, c := range []struct {
 		name   string
-		filter materializer.Filter
+		filter catalog.Filter
 		by     string
 		sorts  bool
 	}{
 		{name: "newest", by: "COVERING INDEX by_modified"},
-		{name: "oldest", filter: materializer.Filter{Reverse: true}, by: "COVERING INDEX by_modified"},
-		{name: "two letters of text", filter: materializer.Filter{Text: "ab"}, by: "COVERING INDEX by_modified"},
-		{name: "two letters of a name", filter: materializer.Filter{Name: "ab", State: materializer.StateOpen}, by: "COVERING INDEX by_modified"},
-		{name: "name by name", filter: materializer.Filter{Name: "ab", Sort: materializer.SortName}, by: "COVERING INDEX by_name"},
-		{name: "cwd", filter: materializer.Filter{CWD: "/w"}, by: "COVERING INDEX by_cwd"},
-		{name: "cwd and state", filter: materializer.Filter{CWD: "/w", State: materializer.StateClosed}, by: "COVERING INDEX by_cwd"},
-		{name: "cwd by cost", filter: materializer.Filter{CWD: "/w", Sort: materializer.SortCost}, by: "COVERING INDEX by_cwd", sorts: true},
-		{name: "below a cwd", filter: materializer.Filter{CWD: "/w", Below: true}, by: "COVERING INDEX by_cwd", sorts: true},
-		{name: "tag", filter: materializer.Filter{Tags: []string{"a"}}, by: "marks USING PRIMARY KEY"},
-		{name: "tag and more", filter: materializer.Filter{Tags: []string{"a", "b"}, CWD: "/w", Dialect: "pi"}, by: "COVERING INDEX by_cwd"},
-		{name: "label by size", filter: materializer.Filter{Label: "a", Sort: materializer.SortSize}, by: "marks USING PRIMARY KEY", sorts: true},
+		{name: "oldest", filter: catalog.Filter{Reverse: true}, by: "COVERING INDEX by_modified"},
+		{name: "two letters of text", filter: catalog.Filter{Text: "ab"}, by: "COVERING INDEX by_modified"},
+		{name: "two letters of a name", filter: catalog.Filter{Name: "ab", State: catalog.StateOpen}, by: "COVERING INDEX by_modified"},
+		{name: "name by name", filter: catalog.Filter{Name: "ab", Sort: catalog.SortName}, by: "COVERING INDEX by_name"},
+		{name: "cwd", filter: catalog.Filter{CWD: "/w"}, by: "COVERING INDEX by_cwd"},
+		{name: "cwd and state", filter: catalog.Filter{CWD: "/w", State: catalog.StateClosed}, by: "COVERING INDEX by_cwd"},
+		{name: "cwd by cost", filter: catalog.Filter{CWD: "/w", Sort: catalog.SortCost}, by: "COVERING INDEX by_cwd", sorts: true},
+		{name: "below a cwd", filter: catalog.Filter{CWD: "/w", Below: true}, by: "COVERING INDEX by_cwd", sorts: true},
+		{name: "tag", filter: catalog.Filter{Tags: []string{"a"}}, by: "marks USING PRIMARY KEY"},
+		{name: "tag and more", filter: catalog.Filter{Tags: []string{"a", "b"}, CWD: "/w", Dialect: "pi"}, by: "COVERING INDEX by_cwd"},
+		{name: "label by size", filter: catalog.Filter{Label: "a", Sort: catalog.SortSize}, by: "marks USING PRIMARY KEY", sorts: true},
 	} {
 		plan := planOf(t, x, c.filter)
 		if !strings.Contains(plan, c.by) || strings.Contains(plan, "s USING INTEGER PRIMARY KEY") || strings.Contains(plan, "TEMP B-TREE") != c.sorts {
@@ -47,7 +47,7 @@ func TestListingsUseCoveringIndexes(t *testing.T) {
 
 // planOf returns SQLite's query plan. The file is empty, so every access path is
 // short enough.
-func planOf(t *testing.T, x *Index, f materializer.Filter) string {
+func planOf(t *testing.T, x *Index, f catalog.Filter) string {
 	t.Helper()
 	f.Limit = 100
 	o := orderOf(&f)

@@ -24,6 +24,7 @@ import (
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // plainPi is pi with a Read that returns texts only.
@@ -119,13 +120,13 @@ func (l *logs) warnings() int {
 }
 
 // Prompts searches what was put.
-func (n *node) Prompts(ctx context.Context, q materializer.PromptQuery) (materializer.PromptPage, error) {
+func (n *node) Prompts(ctx context.Context, q catalog.PromptQuery) (catalog.PromptPage, error) {
 	n.Sync(ctx)
 	return n.Index.Prompts(ctx, q)
 }
 
 // search returns the prompts that a query finds, as "session/entry: prompt".
-func (n *node) search(q materializer.PromptQuery) []string {
+func (n *node) search(q catalog.PromptQuery) []string {
 	n.t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 1000
@@ -135,7 +136,7 @@ func (n *node) search(q materializer.PromptQuery) []string {
 	return promptLines(page)
 }
 
-func promptLines(page materializer.PromptPage) []string {
+func promptLines(page catalog.PromptPage) []string {
 	var out []string
 	for _, p := range page.Prompts {
 		out = append(out, fmt.Sprintf("%s/%s: %s", p.Session, p.Entry, p.Prompt))
@@ -229,11 +230,11 @@ func TestPromptsAreFoundByWords(t *testing.T) {
 	r.say(t, b, "b1", 3, "Why does Login fail?\nSee the café's log", n)
 	r.say(t, a, "a3", 4, "Now the footer", n)
 
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a3: Now the footer",
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a3: Now the footer",
 		"session-b/b1: Why does Login fail?\nSee the café's log", "session-a/a1: Fix the login page, please")
-	want(t, n.search(materializer.PromptQuery{Text: "login"}),
+	want(t, n.search(catalog.PromptQuery{Text: "login"}),
 		"session-b/b1: Why does Login fail?\nSee the café's log", "session-a/a1: Fix the login page, please")
-	for _, q := range []materializer.PromptQuery{
+	for _, q := range []catalog.PromptQuery{
 		{Text: "login page"},
 		{Text: "PLEASE fix"},
 		{Text: "page pleas"}, // the beginning of the last word
@@ -242,9 +243,9 @@ func TestPromptsAreFoundByWords(t *testing.T) {
 	} {
 		want(t, n.search(q), "session-a/a1: Fix the login page, please")
 	}
-	want(t, n.search(materializer.PromptQuery{Text: "cafe's LOG"}), "session-b/b1: Why does Login fail?\nSee the café's log")
-	want(t, n.search(materializer.PromptQuery{CWD: "/src/api"}), "session-b/b1: Why does Login fail?\nSee the café's log")
-	for _, q := range []materializer.PromptQuery{
+	want(t, n.search(catalog.PromptQuery{Text: "cafe's LOG"}), "session-b/b1: Why does Login fail?\nSee the café's log")
+	want(t, n.search(catalog.PromptQuery{CWD: "/src/api"}), "session-b/b1: Why does Login fail?\nSee the café's log")
+	for _, q := range []catalog.PromptQuery{
 		{Text: "fixed"}, {Text: "log page"}, {CWD: "/src"}, {Dialect: "omp"}, {Session: "session-c"},
 	} {
 		if got := n.search(q); got != nil {
@@ -260,11 +261,11 @@ func TestPromptFields(t *testing.T) {
 	n := r.start(t, dbPath(t))
 	s := r.create(t, "session-a", "/src/site", n)
 	r.say(t, s, "a1", 1, "fix the login page", n)
-	page, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: "log", Limit: 1})
+	page, err := n.Prompts(t.Context(), catalog.PromptQuery{Text: "log", Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]materializer.Prompt{{
+	if diff := cmp.Diff([]catalog.Prompt{{
 		Session: "session-a", Entry: "a1", Dialect: "pi", Host: "laptop", CWD: "/src/site",
 		Time: "2026-01-01T00:01:00.000Z", Prompt: "fix the login page", Snippet: "fix the login page",
 	}}, page.Prompts); diff != "" {
@@ -280,7 +281,7 @@ func TestFileIsReadableByOwnerOnly(t *testing.T) {
 	n := r.start(t, path)
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "one", n)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a1: one")
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%q, %v", files, err)
@@ -307,11 +308,11 @@ func TestRepeatedPromptIsKeptOnce(t *testing.T) {
 		}
 	}
 	all := []string{"session-a/a3: go on", "session-a/a2: stop", "session-a/a0: go on"}
-	want(t, n.search(materializer.PromptQuery{}), all...)
+	want(t, n.search(catalog.PromptQuery{}), all...)
 	n.stop()
 
 	again := r.start(t, dbPath(t)) // all at once
-	want(t, again.search(materializer.PromptQuery{}), all...)
+	want(t, again.search(catalog.PromptQuery{}), all...)
 }
 
 // OMP-43, FLEET-19
@@ -327,7 +328,7 @@ func TestPromptsAreTheSameOnAllNodes(t *testing.T) {
 		r.say(t, all[i*7%5], fmt.Sprint("e", i), i*13%60, fmt.Sprintf("do thing %d again", i/3), one)
 	}
 	other := r.start(t, dbPath(t))
-	for _, q := range []materializer.PromptQuery{
+	for _, q := range []catalog.PromptQuery{
 		{}, {Text: "thing"}, {Text: "thing 1"}, {CWD: "/w1"}, {Session: "session-3", Text: "do"}, {Limit: 7},
 	} {
 		a, b := one.search(q), other.search(q)
@@ -339,7 +340,7 @@ func TestPromptsAreTheSameOnAllNodes(t *testing.T) {
 		}
 	}
 	// Page by page it is the same.
-	q := materializer.PromptQuery{Limit: 7}
+	q := catalog.PromptQuery{Limit: 7}
 	var paged []string
 	for {
 		page, err := one.Prompts(t.Context(), q)
@@ -351,7 +352,7 @@ func TestPromptsAreTheSameOnAllNodes(t *testing.T) {
 			break
 		}
 	}
-	want(t, paged, other.search(materializer.PromptQuery{})...)
+	want(t, paged, other.search(catalog.PromptQuery{})...)
 }
 
 func TestPromptsAfterRestart(t *testing.T) {
@@ -361,12 +362,12 @@ func TestPromptsAfterRestart(t *testing.T) {
 	a, b := r.create(t, "session-a", "/w", n), r.create(t, "session-b", "/w", n)
 	r.say(t, a, "a1", 1, "one", n)
 	r.say(t, b, "b1", 2, "two", n)
-	n.search(materializer.PromptQuery{})
+	n.search(catalog.PromptQuery{})
 	n.stop()
 
 	r.say(t, a, "a2", 3, "three") // while no index runs
 	n = r.start(t, path)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a2: three", "session-b/b1: two", "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a2: three", "session-b/b1: two", "session-a/a1: one")
 	if n.logs.warnings() != 0 {
 		t.Errorf("it warned:\n%s", &n.logs.b)
 	}
@@ -378,7 +379,7 @@ func TestPromptsAfterKill(t *testing.T) {
 	n := r.start(t, path)
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "one", n)
-	n.search(materializer.PromptQuery{})
+	n.search(catalog.PromptQuery{})
 	left := dbPath(t) // as a process leaves it that had no time to close it
 	for _, suffix := range []string{"", "-wal"} {
 		b, err := os.ReadFile(path + suffix)
@@ -387,8 +388,8 @@ func TestPromptsAfterKill(t *testing.T) {
 	}
 	r.say(t, s, "a2", 2, "two", n)
 	n = r.start(t, left)
-	want(t, n.search(materializer.PromptQuery{Text: "o"}), "session-a/a1: one")
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{Text: "o"}), "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
 	if n.logs.warnings() != 0 {
 		t.Errorf("it warned:\n%s", &n.logs.b)
 	}
@@ -412,13 +413,13 @@ func TestPromptsOfUnusableFileAreReadAgain(t *testing.T) {
 			n := r.start(t, path)
 			s := r.create(t, "session-a", "/w", n)
 			r.say(t, s, "a1", 1, "one", n)
-			n.search(materializer.PromptQuery{})
+			n.search(catalog.PromptQuery{})
 			n.stop()
 			spoil(t, path)
 			n = r.start(t, path)
-			want(t, n.search(materializer.PromptQuery{Text: "one"}), "session-a/a1: one")
+			want(t, n.search(catalog.PromptQuery{Text: "one"}), "session-a/a1: one")
 			r.say(t, s, "a2", 2, "two", n)
-			want(t, n.search(materializer.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
+			want(t, n.search(catalog.PromptQuery{}), "session-a/a2: two", "session-a/a1: one")
 			warned := 1
 			if name == "lost" {
 				warned = 0
@@ -438,14 +439,14 @@ func TestPromptsOfCorruptFileAreReadAgain(t *testing.T) {
 	for i := range 300 {
 		r.say(t, s, fmt.Sprint("a", i), 1, fmt.Sprintf("prompt %d %s", i, strings.Repeat("x", 1000)), n)
 	}
-	n.search(materializer.PromptQuery{})
+	n.search(catalog.PromptQuery{})
 	n.stop()
 	info, err := os.Stat(path)
 	testkit.Must(t, err)
 	overwrite(t, path, 1<<17, int(info.Size())-1<<17)
 
 	n = r.start(t, path) // its first pages are fine
-	q := materializer.PromptQuery{Text: "prompt", Limit: 1000}
+	q := catalog.PromptQuery{Text: "prompt", Limit: 1000}
 	for range 100 {
 		page, err := n.Prompts(t.Context(), q)
 		if err == nil && len(page.Prompts) == 300 {
@@ -470,14 +471,14 @@ func TestPromptsAreReadAgainAfterForget(t *testing.T) {
 	r.say(t, s, "a1", 1, "one", n)
 	r.say(t, s, "a2", 2, "two", n)
 	right := []string{"session-a/a2: two", "session-a/a1: one"}
-	want(t, n.search(materializer.PromptQuery{}), right...)
+	want(t, n.search(catalog.PromptQuery{}), right...)
 	execSQL(t, path, `UPDATE prompts SET created = 1 WHERE text = 'two'`)
-	want(t, n.search(materializer.PromptQuery{}), right[1], right[0])
+	want(t, n.search(catalog.PromptQuery{}), right[1], right[0])
 	n.ForgetIf(func(core.SessionID) bool { return true })
-	want(t, n.search(materializer.PromptQuery{}))
+	want(t, n.search(catalog.PromptQuery{}))
 	n.Put(viewOf(s))
-	want(t, n.search(materializer.PromptQuery{}), right...)
-	want(t, n.search(materializer.PromptQuery{Text: "one"}), right[1])
+	want(t, n.search(catalog.PromptQuery{}), right...)
+	want(t, n.search(catalog.PromptQuery{Text: "one"}), right[1])
 }
 
 func TestPromptsOfDeletedSessionsAreNotFound(t *testing.T) {
@@ -486,13 +487,13 @@ func TestPromptsOfDeletedSessionsAreNotFound(t *testing.T) {
 	n := r.start(t, dbPath(t))
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "one", n)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a1: one")
 	testkit.Must(t, s.Delete(t.Context(), core.Notice{}))
 	r.put(t, s, n)
-	want(t, n.search(materializer.PromptQuery{}))
+	want(t, n.search(catalog.PromptQuery{}))
 	testkit.Must(t, s.Undelete(t.Context(), core.Notice{}))
 	r.put(t, s, n)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a1: one")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a1: one")
 }
 
 func TestErasedAndRedactedPromptsAreOverwritten(t *testing.T) {
@@ -503,12 +504,12 @@ func TestErasedAndRedactedPromptsAreOverwritten(t *testing.T) {
 	r.say(t, a, "a1", 1, "the password is swordfish", n)
 	r.say(t, a, "a2", 2, "thanks", n)
 	r.say(t, b, "b1", 3, "my name is ishmael", n)
-	want(t, n.search(materializer.PromptQuery{Text: "swordfish"}), "session-a/a1: the password is swordfish")
+	want(t, n.search(catalog.PromptQuery{Text: "swordfish"}), "session-a/a1: the password is swordfish")
 
 	r.store(t, a, core.KindAmend, asks("a1", 1, "user", "the password is gone"), n)
 	r.store(t, b, core.KindErase, `{"time":"2026-01-01T00:00:00Z"}`, n)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a2: thanks", "session-a/a1: the password is gone")
-	want(t, n.search(materializer.PromptQuery{Text: "swordfish"}))
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a2: thanks", "session-a/a1: the password is gone")
+	want(t, n.search(catalog.PromptQuery{Text: "swordfish"}))
 	for _, f := range []string{path, path + "-wal"} {
 		raw, err := os.ReadFile(f)
 		testkit.Must(t, err)
@@ -526,12 +527,12 @@ func TestPromptAmendedWhileIndexWasStopped(t *testing.T) {
 	n := r.start(t, path)
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, "secret", n)
-	n.search(materializer.PromptQuery{})
+	n.search(catalog.PromptQuery{})
 	n.stop()
 	r.say(t, s, "a2", 2, "next")
 	r.store(t, s, core.KindAmend, asks("a1", 1, "user", "redacted"))
 	n = r.start(t, path)
-	want(t, n.search(materializer.PromptQuery{}), "session-a/a2: next", "session-a/a1: redacted")
+	want(t, n.search(catalog.PromptQuery{}), "session-a/a2: next", "session-a/a1: redacted")
 }
 
 func TestForkShowsOnlyItsOwnPrompts(t *testing.T) {
@@ -543,12 +544,12 @@ func TestForkShowsOnlyItsOwnPrompts(t *testing.T) {
 		r.say(t, s, "a1", 1, "shared", n)
 	}
 	r.say(t, b, "b1", 2, "own", n)
-	want(t, n.search(materializer.PromptQuery{}), "session-b/b1: own", "session-a/a1: shared")
-	want(t, n.search(materializer.PromptQuery{Text: "shared"}), "session-a/a1: shared")
-	want(t, n.search(materializer.PromptQuery{Session: "session-b"}), "session-b/b1: own", "session-b/a1: shared")
+	want(t, n.search(catalog.PromptQuery{}), "session-b/b1: own", "session-a/a1: shared")
+	want(t, n.search(catalog.PromptQuery{Text: "shared"}), "session-a/a1: shared")
+	want(t, n.search(catalog.PromptQuery{Session: "session-b"}), "session-b/b1: own", "session-b/a1: shared")
 	testkit.Must(t, a.Delete(t.Context(), core.Notice{}))
 	r.put(t, a, n)
-	want(t, n.search(materializer.PromptQuery{}), "session-b/b1: own", "session-b/a1: shared")
+	want(t, n.search(catalog.PromptQuery{}), "session-b/b1: own", "session-b/a1: shared")
 }
 
 func TestLongPromptsAreCut(t *testing.T) {
@@ -557,13 +558,13 @@ func TestLongPromptsAreCut(t *testing.T) {
 	n := r.start(t, dbPath(t))
 	s := r.create(t, "session-a", "/w", n)
 	r.say(t, s, "a1", 1, strings.Repeat("héllo ", 20_000)+"end", n)
-	page, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: "hello", Limit: 1})
+	page, err := n.Prompts(t.Context(), catalog.PromptQuery{Text: "hello", Limit: 1})
 	testkit.Must(t, err)
 	p := page.Prompts[0]
 	if !p.Cut || len(p.Prompt) > 64<<10 || len(p.Prompt) < 64<<10-4 || !strings.HasPrefix(p.Snippet, "héllo") || len(p.Snippet) > 500 {
 		t.Errorf("cut %v, %d bytes, snippet %q", p.Cut, len(p.Prompt), p.Snippet)
 	}
-	want(t, n.search(materializer.PromptQuery{Text: "end"}))
+	want(t, n.search(catalog.PromptQuery{Text: "end"}))
 }
 
 func TestSnippetShowsMatch(t *testing.T) {
@@ -578,7 +579,7 @@ func TestSnippetShowsMatch(t *testing.T) {
 		"unicode": "words Ünïcode more", "uni": "words Ünïcode more", "数据": "words 数据库迁移 more", "迁移": "库迁移 more",
 		"main.go": "words main.go more", "étude": "words e\u0301tude more", "ไทย": "ไทย more",
 	} {
-		page, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: q, Limit: 9})
+		page, err := n.Prompts(t.Context(), catalog.PromptQuery{Text: q, Limit: 9})
 		testkit.Must(t, err)
 		if len(page.Prompts) != 1 || !strings.Contains(page.Prompts[0].Snippet, found) || len(page.Prompts[0].Snippet) > 200 {
 			t.Errorf("%q: %+v", q, page.Prompts)
@@ -624,7 +625,7 @@ func TestPromptQueryIsNeverASyntaxError(t *testing.T) {
 		"e\u0301":                        "",
 		strings.Repeat(`"`, 500) + "say": "a1",
 	} {
-		got := n.search(materializer.PromptQuery{Text: q})
+		got := n.search(catalog.PromptQuery{Text: q})
 		ids := ""
 		for _, l := range got {
 			ids += l[len("session-a/"):][:2]
@@ -633,7 +634,7 @@ func TestPromptQueryIsNeverASyntaxError(t *testing.T) {
 			t.Errorf("%q finds %q, want %q", q, ids, found)
 		}
 	}
-	for _, q := range []materializer.PromptQuery{
+	for _, q := range []catalog.PromptQuery{
 		{Text: "***"},
 		{Text: " "},
 		{Text: "🙂"},
@@ -647,7 +648,7 @@ func TestPromptQueryIsNeverASyntaxError(t *testing.T) {
 		{Before: "99999999999999999999.1.1.s"},
 		{Before: "+1.2.3.s"},
 	} {
-		if _, err := n.Prompts(t.Context(), materializer.PromptQuery{Text: q.Text, Before: q.Before, Limit: 1}); !errors.Is(err, core.ErrInvalid) {
+		if _, err := n.Prompts(t.Context(), catalog.PromptQuery{Text: q.Text, Before: q.Before, Limit: 1}); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
@@ -659,7 +660,7 @@ func FuzzPromptQuery(f *testing.F) {
 	}
 	x := newIndex(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := x.Prompts(t.Context(), materializer.PromptQuery{Text: text, Limit: 1}); err != nil && !errors.Is(err, core.ErrInvalid) {
+		if _, err := x.Prompts(t.Context(), catalog.PromptQuery{Text: text, Limit: 1}); err != nil && !errors.Is(err, core.ErrInvalid) {
 			t.Error(err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // maxPromptPage limits the bytes of the prompts on a page.
@@ -18,8 +19,8 @@ const maxPromptPage = 8 << 20
 // Prompts returns the prompts that q asks for, newest first. q.Limit must be 1 or
 // more. It returns core.ErrInvalid if q.Text has nothing to search for or q.Before
 // is not the Next of a page.
-func (x *Index) Prompts(ctx context.Context, q materializer.PromptQuery) (materializer.PromptPage, error) {
-	page := materializer.PromptPage{Prompts: []materializer.Prompt{}}
+func (x *Index) Prompts(ctx context.Context, q catalog.PromptQuery) (catalog.PromptPage, error) {
+	page := catalog.PromptPage{Prompts: []catalog.Prompt{}}
 	var terms []term
 	var err error
 	if q.Text != "" {
@@ -43,7 +44,7 @@ func (x *Index) Prompts(ctx context.Context, q materializer.PromptQuery) (materi
 }
 
 // promptQuery returns the SQL of q.
-func promptQuery(q *materializer.PromptQuery, terms []term) (string, []any, error) {
+func promptQuery(q *catalog.PromptQuery, terms []term) (string, []any, error) {
 	conds := []string{"true"}
 	var args []any
 	add := func(cond string, arg ...any) {
@@ -86,7 +87,7 @@ const notCopied = `NOT EXISTS (SELECT 1 FROM prompts o
 	AND o.dialect = p.dialect AND o.cwd = p.cwd AND o.text = p.text)`
 
 // readPrompts fills a page.
-func readPrompts(rows *sql.Rows, limit int, terms []term, page *materializer.PromptPage) error {
+func readPrompts(rows *sql.Rows, limit int, terms []term, page *catalog.PromptPage) error {
 	size := 0
 	var last promptCursor
 	for rows.Next() {
@@ -94,7 +95,7 @@ func readPrompts(rows *sql.Rows, limit int, terms []term, page *materializer.Pro
 			page.Next = last.String()
 			return nil
 		}
-		var p materializer.Prompt
+		var p catalog.Prompt
 		if err := rows.Scan(&p.Session, &p.Entry, &p.Dialect, &p.Host, &p.CWD,
 			&last.created, &last.place, &last.part, &p.Prompt, &p.Cut); err != nil {
 			return err

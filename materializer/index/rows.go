@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"iter"
 
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // rowsAtOnce is how many rows Rows has in memory.
@@ -14,13 +14,13 @@ const rowsAtOnce = 500
 // Rows yields the row of every session, including deleted and erased ones, ordered by
 // id. It reads a page at a time and holds nothing in between, so a row that is added or
 // changed meanwhile may be missed or not. An error is yielded once, last.
-func (x *Index) Rows(ctx context.Context) iter.Seq2[materializer.Row, error] {
-	return func(yield func(materializer.Row, error) bool) {
+func (x *Index) Rows(ctx context.Context) iter.Seq2[catalog.Row, error] {
+	return func(yield func(catalog.Row, error) bool) {
 		after := ""
 		for {
 			page, last, err := x.rowsAfter(ctx, after)
 			if err != nil {
-				yield(materializer.Row{}, err)
+				yield(catalog.Row{}, err)
 				return
 			}
 			for i := range page {
@@ -37,7 +37,7 @@ func (x *Index) Rows(ctx context.Context) iter.Seq2[materializer.Row, error] {
 }
 
 // rowsAfter returns the next rows by id, and the id of the last one.
-func (x *Index) rowsAfter(ctx context.Context, after string) (page []materializer.Row, last string, err error) {
+func (x *Index) rowsAfter(ctx context.Context, after string) (page []catalog.Row, last string, err error) {
 	err = x.read(ctx, "the listing of all sessions", func(ctx context.Context, tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `SELECT s.id, d.row FROM sessions s JOIN details d ON d.n = s.n WHERE s.id > ? ORDER BY s.id LIMIT ?`, after, rowsAtOnce)
 		if err != nil {

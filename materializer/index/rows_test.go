@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // allRows returns the row of every session, by id.
-func allRows(t *testing.T, x *index.Index) (rows []materializer.Row, err error) {
+func allRows(t *testing.T, x *index.Index) (rows []catalog.Row, err error) {
 	t.Helper()
 	for row, err := range x.Rows(t.Context()) {
 		if err != nil {

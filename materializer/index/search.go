@@ -11,12 +11,13 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // Search returns the entries that have q's words, newest first. q.Limit must be 1 or
 // more. It returns core.ErrInvalid if q is not valid.
-func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materializer.SearchPage, error) {
-	page := materializer.SearchPage{Hits: []materializer.Hit{}}
+func (x *Index) Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error) {
+	page := catalog.SearchPage{Hits: []catalog.Hit{}}
 	terms, err := parseQuery(q.Text)
 	if err != nil {
 		return page, err
@@ -45,7 +46,7 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 				page.Next = strconv.FormatInt(last, 36)
 				return nil
 			}
-			var h materializer.Hit
+			var h catalog.Hit
 			var text string
 			if err := rows.Scan(&last, &h.Session, &h.Entry, &h.Kind, &text, &h.Dialect, &h.CWD, &h.Name); err != nil {
 				return err
@@ -63,7 +64,7 @@ func (x *Index) Search(ctx context.Context, q materializer.SearchQuery) (materia
 
 // searchOf returns the SQL of a search. FTS5 yields texts from the newest on, and
 // each is checked against the other conditions until the page is full.
-func searchOf(q *materializer.SearchQuery, w *where, terms []term, scope string) (string, []any, error) {
+func searchOf(q *catalog.SearchQuery, w *where, terms []term, scope string) (string, []any, error) {
 	match := "text : (" + matchTerms(terms) + ")"
 	if scope != "" {
 		match += " AND scope : (" + scope + ")"
@@ -104,7 +105,7 @@ const fewSessions = 64
 
 // searchScope returns the conditions that FTS5 can narrow by. If another condition
 // leaves few sessions, these are listed.
-func searchScope(ctx context.Context, tx *sql.Tx, q *materializer.SearchQuery, w *where) (string, error) {
+func searchScope(ctx context.Context, tx *sql.Tx, q *catalog.SearchQuery, w *where) (string, error) {
 	f := &q.Sessions
 	var scope []string
 	if q.Session != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // readText returns the texts that v has and the file does not, and the session's
@@ -76,7 +77,7 @@ func nameOf(heading string) string {
 }
 
 // nameDoc returns the text of a session's name, if it has one.
-func nameDoc(r *materializer.Row) (doc, bool) {
+func nameDoc(r *catalog.Row) (doc, bool) {
 	ms, _ := millis(cmp.Or(r.Created, r.Modified))
 	d := doc{id: idOf(r.ID, namePlace, ms), place: namePlace, kind: "name", text: tidy(r.Name, maxEntry)}
 	return d, d.text != ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // narrow are the columns that the indexes of the default order, of directories and
@@ -59,11 +60,11 @@ func (w *where) String() string { return strings.Join(w.conds, " AND ") }
 
 // whereOf returns the SQL of a filter. ordered is the order of the listing, empty
 // if it is not a listing.
-func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) {
+func whereOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}
-	w := &where{wide: f.Text != "" || f.Name != "" || f.Prefix != "" || ordered == materializer.SortName}
+	w := &where{wide: f.Text != "" || f.Name != "" || f.Prefix != "" || ordered == catalog.SortName}
 	deleted := 0
 	if f.Deleted {
 		deleted = 1
@@ -82,21 +83,21 @@ func whereOf(f *materializer.Filter, ordered materializer.Sort) (*where, error) 
 	bare := len(w.conds) == 1
 	w.texts(f, ordered)
 	switch ordered {
-	case materializer.SortModified:
+	case catalog.SortModified:
 		w.walks = f.Prefix == ""
-	case materializer.SortName:
+	case catalog.SortName:
 		w.walks = bare && f.Text == ""
 	}
 	return w, nil
 }
 
 // check validates a filter.
-func check(f *materializer.Filter) error {
-	if f.State != "" && !slices.Contains(materializer.States, f.State) {
-		return fmt.Errorf("state %q: use one of %v: %w", f.State, materializer.States, core.ErrInvalid)
+func check(f *catalog.Filter) error {
+	if f.State != "" && !slices.Contains(catalog.States, f.State) {
+		return fmt.Errorf("state %q: use one of %v: %w", f.State, catalog.States, core.ErrInvalid)
 	}
-	if f.Sort != "" && !slices.Contains(materializer.Sorts, f.Sort) {
-		return fmt.Errorf("sort %q: use one of %v: %w", f.Sort, materializer.Sorts, core.ErrInvalid)
+	if f.Sort != "" && !slices.Contains(catalog.Sorts, f.Sort) {
+		return fmt.Errorf("sort %q: use one of %v: %w", f.Sort, catalog.Sorts, core.ErrInvalid)
 	}
 	const most = 16
 	if len(f.Tags) > most {
@@ -105,7 +106,7 @@ func check(f *materializer.Filter) error {
 	return nil
 }
 
-func (w *where) cwd(f *materializer.Filter, deleted int) {
+func (w *where) cwd(f *catalog.Filter, deleted int) {
 	if f.CWD == "" {
 		return
 	}
@@ -153,7 +154,7 @@ func (w *where) within(p string) {
 	w.path("SELECT n FROM sessions WHERE id >= ? AND id <= ?", p, last)
 }
 
-func (w *where) marks(f *materializer.Filter) {
+func (w *where) marks(f *catalog.Filter) {
 	one := func(m string) {
 		w.add("EXISTS (SELECT 1 FROM marks m WHERE m.mark = ? AND m.deleted = s.deleted AND m.modified = s.modified AND m.id = s.id)", m)
 		w.path("SELECT n FROM marks WHERE mark = ?", m)
@@ -175,7 +176,7 @@ func (w *where) marks(f *materializer.Filter) {
 
 // texts selects by names and first messages. A heading has both: the name is the
 // part before fieldSep.
-func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
+func (w *where) texts(f *catalog.Filter, ordered catalog.Sort) {
 	if f.Text != "" {
 		text := folded(f.Text)
 		w.add("instr(s.heading, ?) > 0", text)
@@ -185,7 +186,7 @@ func (w *where) texts(f *materializer.Filter, ordered materializer.Sort) {
 		return
 	}
 	name := folded(f.Name)
-	if ordered == materializer.SortName {
+	if ordered == catalog.SortName {
 		w.add("s.name > '' AND instr(s.name, ?) > 0", name) // the listing begins at the first row with a name
 	} else {
 		w.add("instr(s.heading, ?) BETWEEN 1 AND instr(s.heading, char(31))", name)
@@ -204,26 +205,26 @@ func (w *where) pathByText(column, text string) {
 	c.text, c.column = text, column
 }
 
-func (w *where) state(f *materializer.Filter) {
+func (w *where) state(f *catalog.Filter) {
 	const those = "SELECT n FROM sessions WHERE held = 1"
 	switch f.State {
-	case materializer.StateOpen:
+	case catalog.StateOpen:
 		w.add("s.closed = 0")
-	case materializer.StateClosed:
+	case catalog.StateClosed:
 		w.add("s.closed = 1")
-	case materializer.StateHeld:
+	case catalog.StateHeld:
 		w.add("s.held = 1")
 		w.path(those)
-	case materializer.StateInterrupted:
+	case catalog.StateInterrupted:
 		w.path(those)
 		w.interrupted(f.Silence)
 	}
 }
 
 // interrupted selects open sessions that are held by a writer that is not alive.
-func (w *where) interrupted(q *materializer.Silence) {
+func (w *where) interrupted(q *catalog.Silence) {
 	if q == nil {
-		q = &materializer.Silence{Since: time.Now()}
+		q = &catalog.Silence{Since: time.Now()}
 	}
 	alive := make([]string, len(q.Alive))
 	for i, h := range q.Alive {
@@ -234,8 +235,8 @@ func (w *where) interrupted(q *materializer.Silence) {
 		AND s.id || char(31) || h.head || char(31) || h.writer NOT IN (SELECT value FROM json_each(?)))`, q.Since.UnixMilli(), string(list))
 }
 
-func (w *where) ranges(f *materializer.Filter, ordered materializer.Sort, deleted int) {
-	ms := func(r materializer.Range[time.Time]) (from, to any) {
+func (w *where) ranges(f *catalog.Filter, ordered catalog.Sort, deleted int) {
+	ms := func(r catalog.Range[time.Time]) (from, to any) {
 		if r.From != nil {
 			from = r.From.UnixMilli()
 		}
@@ -244,7 +245,7 @@ func (w *where) ranges(f *materializer.Filter, ordered materializer.Sort, delete
 		}
 		return from, to
 	}
-	span := func(column materializer.Sort, from, to any) {
+	span := func(column catalog.Sort, from, to any) {
 		if from == nil && to == nil {
 			return
 		}
@@ -264,16 +265,16 @@ func (w *where) ranges(f *materializer.Filter, ordered materializer.Sort, delete
 		}
 	}
 	from, to := ms(f.Modified)
-	span(materializer.SortModified, from, to)
+	span(catalog.SortModified, from, to)
 	from, to = ms(f.Created)
-	span(materializer.SortCreated, from, to)
+	span(catalog.SortCreated, from, to)
 	from, to = bounds(f.Size)
-	span(materializer.SortSize, from, to)
+	span(catalog.SortSize, from, to)
 	from, to = bounds(f.Cost)
-	span(materializer.SortCost, from, to)
+	span(catalog.SortCost, from, to)
 }
 
-func bounds[T any](r materializer.Range[T]) (from, to any) {
+func bounds[T any](r catalog.Range[T]) (from, to any) {
 	if r.From != nil {
 		from = *r.From
 	}

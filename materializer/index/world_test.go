@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/materializer/index"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 var (
@@ -118,7 +119,7 @@ func (w *world) session(i int) *materializer.View {
 	created := w.time()
 	modified := created.Add(time.Duration(w.rng.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Millisecond)
 	first := w.text(6 + w.rng.IntN(14))
-	v := &materializer.View{Dialect: pi, Claims: map[string]core.Claim{}, Row: materializer.Row{
+	v := &materializer.View{Dialect: pi, Claims: map[string]core.Claim{}, Row: catalog.Row{
 		ID: core.SessionID(fmt.Sprintf("%08x%08x", w.rng.Uint32(), i)), Dialect: []string{"pi", "pi", "omp", "operator", "nova"}[w.rng.IntN(5)],
 		CWD: dir(w.dirs.Uint64()), Seq: 1 + w.rng.Uint64N(50), Snapshot: w.rng.Uint64N(50), Closed: w.rng.IntN(3) == 0, Deleted: w.rng.IntN(40) == 0,
 		Summary: core.Summary{First: first, Created: iso(created), Modified: iso(modified), Messages: 3, Usage: core.Usage{Cost: float64(w.rng.IntN(4000)) / 100}},
@@ -185,7 +186,7 @@ func (w *world) change(v *materializer.View) *materializer.View {
 // each query.
 type oracle map[core.SessionID]*materializer.View
 
-func (o oracle) list(f materializer.Filter) []core.SessionID {
+func (o oracle) list(f catalog.Filter) []core.SessionID {
 	var vs []*materializer.View
 	for _, v := range o {
 		if matches(v, &f) {
@@ -206,17 +207,17 @@ func (o oracle) list(f materializer.Filter) []core.SessionID {
 	return ids
 }
 
-func compare(a, b *materializer.View, by materializer.Sort) int {
+func compare(a, b *materializer.View, by catalog.Sort) int {
 	switch by {
-	case materializer.SortCreated:
+	case catalog.SortCreated:
 		return strings.Compare(b.Row.Created, a.Row.Created)
-	case materializer.SortName:
+	case catalog.SortName:
 		return strings.Compare(strings.ToLower(a.Row.Name), strings.ToLower(b.Row.Name))
-	case materializer.SortSize:
+	case catalog.SortSize:
 		return cmp.Compare(b.Row.Size, a.Row.Size)
-	case materializer.SortCost:
+	case catalog.SortCost:
 		return cmp.Compare(b.Row.Usage.Cost, a.Row.Usage.Cost)
-	case materializer.SortEntries:
+	case catalog.SortEntries:
 		return cmp.Compare(b.Row.Entries, a.Row.Entries)
 	}
 	return strings.Compare(last(b), last(a))
@@ -224,7 +225,7 @@ func compare(a, b *materializer.View, by materializer.Sort) int {
 
 func last(v *materializer.View) string { return cmp.Or(v.Row.Modified, v.Row.Created) }
 
-func matches(v *materializer.View, f *materializer.Filter) bool {
+func matches(v *materializer.View, f *catalog.Filter) bool {
 	r := &v.Row
 	in := func(s, part string) bool {
 		return part == "" || strings.Contains(strings.ToLower(s), strings.ToLower(part))
@@ -250,15 +251,15 @@ func matches(v *materializer.View, f *materializer.Filter) bool {
 		within(r.Size, f.Size, cmp.Compare[int64]) && within(r.Usage.Cost, f.Cost, cmp.Compare[float64])
 }
 
-func isAt(v *materializer.View, s materializer.State, silent bool) bool {
+func isAt(v *materializer.View, s catalog.State, silent bool) bool {
 	switch s {
-	case materializer.StateOpen:
+	case catalog.StateOpen:
 		return !v.Row.Closed
-	case materializer.StateClosed:
+	case catalog.StateClosed:
 		return v.Row.Closed
-	case materializer.StateHeld:
+	case catalog.StateHeld:
 		return len(v.Claims) > 0
-	case materializer.StateInterrupted:
+	case catalog.StateInterrupted:
 		return silent && !v.Row.Closed
 	}
 	return true
@@ -269,7 +270,7 @@ func moment(s string) time.Time {
 	return t
 }
 
-func within[T any](v T, r materializer.Range[T], compare func(a, b T) int) bool {
+func within[T any](v T, r catalog.Range[T], compare func(a, b T) int) bool {
 	return (r.From == nil || compare(v, *r.From) >= 0) && (r.To == nil || compare(v, *r.To) <= 0)
 }
 
@@ -290,7 +291,7 @@ func labels(v *materializer.View) []string {
 
 // prompts returns the prompts of all sessions outside of the trash, newest first: of
 // successive equal ones the first.
-func (o oracle) prompts(f materializer.PromptQuery) []string {
+func (o oracle) prompts(f catalog.PromptQuery) []string {
 	type asked struct {
 		at    time.Time
 		place int
@@ -350,7 +351,7 @@ func (w *world) saids(v *materializer.View) []said {
 
 // search returns the session and entry of every text that has all of terms: a word,
 // a phrase, or a prefix with * after it.
-func (w *world) search(o oracle, f materializer.Filter, terms []string) []string {
+func (w *world) search(o oracle, f catalog.Filter, terms []string) []string {
 	var found []string
 	for id, v := range o {
 		if !matches(v, &f) {

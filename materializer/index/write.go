@@ -14,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // maxRemoved is for how many changes a removed session is remembered, for clients
@@ -102,7 +103,7 @@ type stored struct {
 
 // placeOf returns 0 for a session that is neither deleted nor erased, 1 for one in
 // the trash, and 2 for an erased one, which no listing shows.
-func placeOf(r *materializer.Row) int {
+func placeOf(r *catalog.Row) int {
 	switch {
 	case r.Erased:
 		return 2
@@ -264,7 +265,7 @@ func (w *writer) rehold(n int64, was, is string, claims map[string]core.Claim) e
 }
 
 // relink writes a session's parents, which never change.
-func (w *writer) relink(fresh bool, r *materializer.Row) error {
+func (w *writer) relink(fresh bool, r *catalog.Row) error {
 	if !fresh {
 		return nil
 	}

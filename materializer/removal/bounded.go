@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 // A rank orders a session within its group, the latest change first.
@@ -16,7 +16,7 @@ type rank struct {
 	id   core.SessionID
 }
 
-func standingOf(row *materializer.Row) rank { return rank{changed(row), row.ID} }
+func standingOf(row *catalog.Row) rank { return rank{changed(row), row.ID} }
 
 // compare is negative if p is ranked before q.
 func (p rank) compare(q rank) int {

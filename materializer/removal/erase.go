@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -18,10 +19,10 @@ import (
 // implements it.
 type Directory interface {
 	// Rows yields the row of every session. An error is yielded once, last.
-	Rows(ctx context.Context) iter.Seq2[materializer.Row, error]
+	Rows(ctx context.Context) iter.Seq2[catalog.Row, error]
 	// Kin returns the rows of a session, its ancestors and its descendants, the
 	// oldest first.
-	Kin(ctx context.Context, id core.SessionID) ([]materializer.Row, error)
+	Kin(ctx context.Context, id core.SessionID) ([]catalog.Row, error)
 }
 
 // A Remover erases and redacts the sessions of one log. Its methods may be called

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/session/catalog"
 )
 
 const (
@@ -165,7 +165,7 @@ func (r *Remover) kept(ctx context.Context, rules []Rule) ([]latest, error) {
 
 // item returns what p does with a live session, according to the first rule that
 // selects it. kept are the sessions that each rule keeps.
-func (p *Policy) item(now time.Time, row *materializer.Row, kept []latest) (Item, bool) {
+func (p *Policy) item(now time.Time, row *catalog.Row, kept []latest) (Item, bool) {
 	if row.Holder != nil {
 		return Item{}, false
 	}
@@ -207,12 +207,12 @@ func (r *Remover) overdue(ctx context.Context, id core.SessionID) (it Item, ok b
 	return it, ok, nil
 }
 
-func (l *Rule) takes(row *materializer.Row) bool {
+func (l *Rule) takes(row *catalog.Row) bool {
 	return (l.CWD == "" || row.CWD == l.CWD) && (l.Dialect == "" || row.Dialect == l.Dialect) &&
 		(l.Tag == "" || slices.Contains(row.Tags, l.Tag)) && (l.UnlessTag == "" || !slices.Contains(row.Tags, l.UnlessTag))
 }
 
-func (l *Rule) group(row *materializer.Row) string {
+func (l *Rule) group(row *catalog.Row) string {
 	switch l.Per {
 	case "cwd":
 		return row.CWD
@@ -225,7 +225,7 @@ func (l *Rule) group(row *materializer.Row) string {
 // why returns why the rule selects row, empty if it does not. OlderThan does not
 // select a row whose last change is unknown. isKept means that the session is among
 // those that Keep keeps.
-func (l *Rule) why(now time.Time, row *materializer.Row, isKept bool) string {
+func (l *Rule) why(now time.Time, row *catalog.Row, isKept bool) string {
 	last := changed(row)
 	switch {
 	case l.OlderThan > 0 && !last.IsZero() && now.Sub(last) > l.OlderThan:
@@ -239,7 +239,7 @@ func (l *Rule) why(now time.Time, row *materializer.Row, isKept bool) string {
 }
 
 // changed returns a session's last change, zero if unknown.
-func changed(row *materializer.Row) time.Time {
+func changed(row *catalog.Row) time.Time {
 	for _, text := range []string{row.Modified, row.Created} {
 		if t, err := time.Parse(time.RFC3339, text); err == nil {
 			return t

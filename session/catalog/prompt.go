@@ -1,4 +1,4 @@
-package materializer
+package catalog
 
 import "github.com/sesslog/sesslog/core"
 

@@ -1,0 +1,3 @@
+// Package catalog defines listings and searches of sessions: rows, filters, pages
+// and hits.
+package catalog

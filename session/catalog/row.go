@@ -1,0 +1,28 @@
+package catalog
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/lineage"
+)
+
+// Row is one session in a listing.
+type Row struct {
+	ID       core.SessionID `json:"id"`
+	AgentID  string         `json:"agentId,omitempty"` // the agent's own id, if it differs
+	Dialect  string         `json:"dialect"`
+	CWD      string         `json:"cwd"`
+	Entries  int            `json:"entries"`
+	Seq      uint64         `json:"seq"` // records
+	Holder   *core.Claim    `json:"holder,omitempty"`
+	Closed   bool           `json:"closed,omitempty"`
+	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
+	Erased   bool           `json:"erased,omitempty"`
+	Held     *core.Notice   `json:"held,omitempty"`     // who holds it and why
+	Snapshot uint64         `json:"snapshot,omitempty"` // seq of the latest checkpoint's snapshot
+	Kept     uint64         `json:"kept,omitempty"`     // seq in that snapshot's name: lower if it has the lines of an earlier one, or rests on one
+	Changes  []uint64       `json:"changes,omitempty"`  // seqs in the names of its changes, if it has several parts
+	Aside    int            `json:"aside,omitempty"`    // entries outside of the conversation
+	Size     int64          `json:"size,omitempty"`     // bytes of its lines
+	Lineage  lineage.Stamp  `json:"lineage,omitzero"`   // where the session came from
+	core.Summary
+}
