@@ -84,7 +84,7 @@ func OpenAudit(ctx context.Context, js jetstream.JetStream, log string, replicas
 		return s, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		return nil, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 	}
 	return a, a.check(s.CachedInfo().Config)
 }
@@ -130,7 +130,7 @@ func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 	defer cancel()
 	for {
 		_, err := a.js.Publish(ctx, a.subj, body, jetstream.WithExpectStream(a.name), jetstream.WithRetryAttempts(0))
-		err = edge(err)
+		err = mapError(err)
 		switch {
 		case err == nil:
 			return nil
@@ -150,7 +150,7 @@ func (a *Audit) Capacity(ctx context.Context) (used, most uint64, err error) {
 	defer cancel()
 	s, err := a.js.Stream(ctx, a.name)
 	if err != nil {
-		return 0, 0, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		return 0, 0, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 	}
 	info := s.CachedInfo()
 	return info.State.Msgs, uint64(max(info.Config.MaxMsgs, 0)), nil
@@ -172,7 +172,7 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]Audi
 	defer cancel()
 	s, err := a.js.Stream(ctx, a.name)
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		return nil, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 	}
 	if s.CachedInfo().State.LastSeq <= after {
 		return nil, nil
@@ -181,11 +181,11 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]Audi
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, InactiveThreshold: time.Minute,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		return nil, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 	}
 	msgs, err := c.Messages()
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+		return nil, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 	}
 	defer msgs.Stop()
 	stop := context.AfterFunc(ctx, msgs.Stop)
@@ -197,7 +197,7 @@ func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]Audi
 			return nil, fmt.Errorf("stream %s: %w: %w", a.name, ctx.Err(), core.ErrUnavailable)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("stream %s: %w", a.name, readEdge(err))
+			return nil, fmt.Errorf("stream %s: %w", a.name, mapReadError(err))
 		}
 		meta, err := m.Metadata()
 		if err != nil {

@@ -11,48 +11,51 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// barrierToken is the last token of the subject of a shard's barriers. No
-// session is called so: ids have no "~".
+// A barrier is an empty message that belongs to no session. Only a leader with a
+// quorum can store one, so its position proves the end of a shard.
+
+// barrierToken is the last token of the subject of a shard's barriers. It is not a
+// valid session id, because of the "~".
 const barrierToken = "~read"
 
 func barrierSubject(log string, shard int) string { return shardSubject(log, shard) + barrierToken }
 
+// barrier stores a barrier in a shard and returns its position. It returns
+// core.ErrFull above barrierLimit. A barrier that may have been stored proves nothing
+// and can be retried, so it is core.ErrUnavailable.
+func (l *Log) barrier(ctx context.Context, shard int, opts ...jetstream.PublishOpt) (core.Pos, error) {
+	if err := l.below(shard, barrierLimit, "barriers"); err != nil {
+		return 0, err
+	}
+	pos, err := l.publish(ctx, shard, nats.NewMsg(barrierSubject(l.cfg.Name, shard)), opts...)
+	if errors.Is(err, core.ErrUncertain) {
+		err = fmt.Errorf("%v: %w", err, core.ErrUnavailable)
+	}
+	return pos, err
+}
+
 var _ core.Prover = (*Log)(nil)
 
-// Prove implements core.Prover with one message, a barrier. It is stored in the
-// session's stream, where it is nobody's record, only if the session's last
-// record is the one at last; and it is acknowledged only by a leader that a
-// quorum follows. A leader that was cut off stores it nowhere.
+// Prove implements core.Prover with one barrier. The server stores it only if the
+// session's last record is the one at last, and a leader that lost its quorum cannot
+// store it.
 func (l *Log) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
-	shard := l.Shard(id)
-	if err := l.below(shard, barrierLimit, "barriers"); err != nil {
-		return err
-	}
-	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
-	_, err := l.publish(ctx, m, []jetstream.PublishOpt{
-		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
-		jetstream.WithExpectLastSequenceForSubject(uint64(last), l.subject(id)),
-		jetstream.WithRetryAttempts(0),
-	})
-	if errors.Is(err, core.ErrUncertain) { // a barrier that may be there proves nothing and does no harm
-		return fmt.Errorf("barrier for session %s: %v: %w", id, err, core.ErrUnavailable)
-	}
+	_, err := l.barrier(ctx, l.Shard(id), jetstream.WithExpectLastSequenceForSubject(uint64(last), l.subject(id)))
 	if err != nil {
 		return fmt.Errorf("barrier for session %s: %w", id, err)
 	}
-	l.stored(shard, m)
 	return nil
 }
 
 // ProveEndsBefore reports whether a shard ended before pos at some moment of the
-// call, as a quorum of the log's servers has it; then it has lost what was at pos.
-// Its leader's word alone is not enough: one that was cut off lacks what others
-// have. Where the shard seems to end there, a barrier is stored: its place tells.
-// A shard without room for barriers is taken at its leader's word.
+// call, according to a quorum of the servers; it has then lost the record at pos. If
+// the leader says that the shard ends before pos, ProveEndsBefore stores a barrier
+// and compares its position, because a leader that lost its quorum may lack records.
+// It trusts the leader alone if the shard has no space for a barrier.
 func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (bool, error) {
 	st, err := l.State(ctx, shard)
 	if err == nil && pos < st.Began {
-		return true, nil // the shard was made anew since
+		return true, nil // the shard was created again since
 	}
 	if err != nil || st.Last >= pos {
 		return false, err
@@ -60,14 +63,9 @@ func (l *Log) ProveEndsBefore(ctx context.Context, shard int, pos core.Pos) (boo
 	if l.below(shard, barrierLimit, "barriers") != nil {
 		return true, nil
 	}
-	m := nats.NewMsg(barrierSubject(l.cfg.Name, shard))
-	at, err := l.publish(ctx, m, []jetstream.PublishOpt{
-		jetstream.WithExpectStream(streamName(l.cfg.Name, shard)),
-		jetstream.WithRetryAttempts(0),
-	})
+	at, err := l.barrier(ctx, shard)
 	if err != nil {
 		return false, fmt.Errorf("barrier in shard %d: %w", shard, err)
 	}
-	l.stored(shard, m)
 	return at <= pos, nil
 }

@@ -26,29 +26,29 @@ const (
 	hdrSpill    = "Sess-Spill"
 	hdrRedo     = "Sess-Redo"
 
-	// The server's own, kept with the message.
+	// A header of the server, which it stores with the message.
 	hdrExpected = "Nats-Expected-Last-Subject-Sequence"
 )
 
-// redoRestored is hdrRedo on a record that comes from a backup. Other numbers than
-// 0 are one that the log lost.
+// redoRestored is the value of hdrRedo on a record that was restored from a backup.
+// Other values than 0 mark a repeated record that the log had lost.
 const redoRestored = 2
 
 const (
-	// SpillSize is how many bytes of body, compressed where that helps, a
-	// message may have. A larger body becomes a blob.
+	// SpillSize is the maximum size of a body in a message, in bytes, after
+	// compression if that helps. A larger body becomes a blob.
 	SpillSize = 256 << 10
-	// MaxBody is how many bytes a plain body may have.
-	MaxBody = 512 << 20
-	// compressFrom is where compressing a body begins to pay.
+	// maxBody is the maximum size of a plain body.
+	maxBody = 512 << 20
+	// compressFrom is the minimum size of a body that is compressed.
 	compressFrom = 4 << 10
-	// maxInflate is how large a compressed body may become. What would be
-	// larger is spilled, so no message takes a reader more memory.
+	// maxInflate is the maximum plain size of a compressed body, so that a message
+	// cannot fill a reader's memory. A larger body is spilled.
 	maxInflate = 16 << 20
 )
 
-// A frame is a record as its message carries it: the body may be compressed,
-// or be elsewhere.
+// frame is a record in the form of its message: the body may be compressed, or kept
+// as a blob.
 type frame struct {
 	rec   core.Record // without body
 	data  []byte
@@ -56,13 +56,13 @@ type frame struct {
 	spill core.Digest
 }
 
-// pack chooses how r's body travels. A body that is to be spilled is not put
-// anywhere yet: f.spill says that it must be.
+// pack chooses the form of r's body. If f.spill is set, the caller stores the body as
+// that blob.
 func pack(r *core.Record) (frame, error) {
 	f := frame{rec: *r, data: r.Body}
 	f.rec.Body = nil
-	if len(r.Body) > MaxBody {
-		return f, fmt.Errorf("record body of %d bytes, %d are allowed: %w", len(r.Body), MaxBody, core.ErrTooLarge)
+	if len(r.Body) > maxBody {
+		return f, fmt.Errorf("record body of %d bytes, %d are allowed: %w", len(r.Body), maxBody, core.ErrTooLarge)
 	}
 	if len(r.Body) >= compressFrom && len(r.Body) <= maxInflate {
 		if c := encoder().EncodeAll(r.Body, nil); len(c) < len(r.Body) {
@@ -106,8 +106,8 @@ func (f *frame) message(subject string) *nats.Msg {
 	return m
 }
 
-// readFrame reads a message's headers. core.ErrCorrupt when they are not those
-// of a record, core.ErrTooNew when a later version wrote them.
+// readFrame parses a message's headers. Returns core.ErrCorrupt if they are not those
+// of a record, and core.ErrTooNew if a later version wrote them.
 func readFrame(h nats.Header, data []byte) (frame, error) {
 	f := frame{data: data}
 	v, err := strconv.Atoi(h.Get(hdrVersion))
@@ -115,7 +115,7 @@ func readFrame(h nats.Header, data []byte) (frame, error) {
 		return f, fmt.Errorf("%s is %q: %w", hdrVersion, h.Get(hdrVersion), core.ErrCorrupt)
 	}
 	if v > core.Version {
-		return f, fmt.Errorf("a record of protocol version %d, this node reads %d: %w", v, core.Version, core.ErrTooNew)
+		return f, fmt.Errorf("a record of protocol version %d, this node reads up to %d: %w", v, core.Version, core.ErrTooNew)
 	}
 	r := &f.rec
 	r.Kind, r.Head, r.Writer = core.Kind(h.Get(hdrKind)), h.Get(hdrHead), h.Get(hdrWriter)
@@ -134,7 +134,7 @@ func readFrame(h nats.Header, data []byte) (frame, error) {
 			return f, err
 		}
 	}
-	if r.Seq == 0 || count > MaxBody {
+	if r.Seq == 0 || count > maxBody {
 		return f, fmt.Errorf("%s is %d, %s is %d: %w", hdrSeq, r.Seq, hdrCount, count, core.ErrCorrupt)
 	}
 	r.Base, r.Count, r.After = core.Pos(base), int(count), core.Pos(after)
@@ -162,7 +162,7 @@ func (f *frame) readEncoding(h nats.Header) error {
 	return nil
 }
 
-// readUint reads a number that may be absent, which is 0.
+// readUint parses a number into *to, and leaves it alone if the header is absent.
 func readUint(h nats.Header, name string, to *uint64) error {
 	s := h.Get(name)
 	if s == "" {
@@ -176,7 +176,7 @@ func readUint(h nats.Header, name string, to *uint64) error {
 	return nil
 }
 
-// plain returns the body that travelled in the message.
+// plain returns the body of a message that is not spilled, decompressed.
 func (f *frame) plain() ([]byte, error) {
 	if !f.zstd {
 		return f.data, nil

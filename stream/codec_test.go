@@ -24,7 +24,7 @@ func record() *core.Record {
 	return r
 }
 
-func TestFramesComeBack(t *testing.T) {
+func TestFrameRoundTrip(t *testing.T) {
 	noise := make([]byte, 2*SpillSize)
 	_, _ = rand.Read(noise)
 	for name, c := range map[string]struct {
@@ -35,8 +35,8 @@ func TestFramesComeBack(t *testing.T) {
 		"small":                 {[]byte("{}"), false, false},
 		"large":                 {bytes.Repeat([]byte("{}\n"), 1<<16), true, false},
 		"noise":                 {noise[:SpillSize], false, false},
-		"noise, a byte more":    {noise[:SpillSize+1], false, true},
-		"more than is inflated": {make([]byte, maxInflate+1), false, true},
+		"noise, one byte more":  {noise[:SpillSize+1], false, true},
+		"above the plain limit": {make([]byte, maxInflate+1), false, true},
 	} {
 		r := record()
 		r.Body = c.body
@@ -59,7 +59,7 @@ func TestFramesComeBack(t *testing.T) {
 			continue
 		}
 		if got.rec.Body, err = got.plain(); err != nil || !bytes.Equal(got.rec.Body, c.body) {
-			t.Errorf("%s: another body, %v", name, err)
+			t.Errorf("%s: body differs, %v", name, err)
 		}
 		got.rec.Body = r.Body
 		if d := cmp.Diff(r, &got.rec); d != "" {
@@ -67,13 +67,13 @@ func TestFramesComeBack(t *testing.T) {
 		}
 	}
 	r := record()
-	r.Body = make([]byte, MaxBody+1)
+	r.Body = make([]byte, maxBody+1)
 	if _, err := pack(r); !errors.Is(err, core.ErrTooLarge) {
 		t.Errorf("a body over the limit: %v", err)
 	}
 }
 
-func TestDamagedFramesAreNamed(t *testing.T) {
+func TestReadFrameRejectsCorruptHeaders(t *testing.T) {
 	for _, c := range []struct {
 		header, value string
 		want          error
@@ -107,9 +107,9 @@ func TestDamagedFramesAreNamed(t *testing.T) {
 	}
 }
 
-// A small message may not fill a reader's memory.
-func TestZstdBombsAreBounded(t *testing.T) {
-	var stream bytes.Buffer // says nothing of its size
+// A small message must not fill a reader's memory.
+func TestDecompressionIsBounded(t *testing.T) {
+	var stream bytes.Buffer // without its size
 	w, err := zstd.NewWriter(&stream)
 	if err != nil {
 		t.Fatal(err)
@@ -124,10 +124,10 @@ func TestZstdBombsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	bombs := map[string][]byte{
-		"of unsaid size": stream.Bytes(),
-		"that says 2^60": {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x10, 1, 0, 0},
-		"not zstd":       []byte("not zstd"),
-		"cut short":      stream.Bytes()[:stream.Len()/2],
+		"unknown size": stream.Bytes(),
+		"claims 2^60":  {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x10, 1, 0, 0},
+		"not zstd":     []byte("not zstd"),
+		"truncated":    stream.Bytes()[:stream.Len()/2],
 	}
 	for name, data := range bombs {
 		f := frame{data: data, zstd: true}
@@ -159,7 +159,7 @@ func FuzzReadFrame(f *testing.F) {
 		got, err := readFrame(h, data)
 		if err != nil {
 			if !errors.Is(err, core.ErrCorrupt) && !errors.Is(err, core.ErrTooNew) {
-				t.Fatalf("an error of no kind: %v", err)
+				t.Fatalf("unclassified error: %v", err)
 			}
 			return
 		}
@@ -176,11 +176,11 @@ func FuzzReadFrame(f *testing.F) {
 		m := again.message("s")
 		back, err := readFrame(m.Header, m.Data)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("frame cannot be read back: %v", err)
 		}
 		if back.spill.IsZero() {
 			if b, err := back.plain(); err != nil || !bytes.Equal(b, body) {
-				t.Fatalf("another body, %v", err)
+				t.Fatalf("body differs, %v", err)
 			}
 		}
 		if d := cmp.Diff(got.rec, back.rec); d != "" {
@@ -189,11 +189,11 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-func TestAnswersOfTheServer(t *testing.T) {
+func TestMapErrorClassifiesServerErrors(t *testing.T) {
 	for _, c := range []struct {
 		code, status int
 		want         error
-		again        bool
+		busy         bool
 	}{
 		{10071, 400, core.ErrConflict, false},
 		{10164, 400, core.ErrUnavailable, true},
@@ -208,22 +208,22 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{10060, 400, core.ErrUnavailable, false},
 		{10037, 404, core.ErrNotFound, false},
 	} {
-		err := edge(&jetstream.APIError{ErrorCode: jetstream.ErrorCode(c.code), Code: c.status, Description: "said"})
-		if !errors.Is(err, c.want) || errors.Is(err, errBusy) != c.again || errors.Is(err, core.ErrUncertain) {
-			t.Errorf("%d is %v, want %v, again %v", c.code, err, c.want, c.again)
+		err := mapError(&jetstream.APIError{ErrorCode: jetstream.ErrorCode(c.code), Code: c.status, Description: "said"})
+		if !errors.Is(err, c.want) || errors.Is(err, errBusy) != c.busy || errors.Is(err, core.ErrUncertain) {
+			t.Errorf("%d is %v, want %v, busy %v", c.code, err, c.want, c.busy)
 		}
 	}
 	for err, want := range map[error]error{
 		nats.ErrNoResponders: errBusy, nats.ErrTimeout: core.ErrUncertain, nats.ErrConnectionClosed: core.ErrUncertain,
 		nats.ErrMaxPayload: core.ErrTooLarge, errors.New("unforeseen"): core.ErrUncertain,
 	} {
-		if got := edge(err); !errors.Is(got, want) {
+		if got := mapError(err); !errors.Is(got, want) {
 			t.Errorf("%v is %v, want %v", err, got, want)
 		}
 	}
 }
 
-func TestShardIsNATSPartition(t *testing.T) {
+func TestShardOfMatchesNATSPartition(t *testing.T) {
 	tr, err := server.NewSubjectTransform("*", "{{partition(8,1)}}")
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestShardIsNATSPartition(t *testing.T) {
 	for i := range 100 {
 		id := core.SessionID(fmt.Sprintf("session-%d", i))
 		if got, want := strconv.Itoa(shardOf(id, 8)), tr.TransformSubject(string(id)); got != want {
-			t.Errorf("%s is in shard %s, the server says %s", id, got, want)
+			t.Errorf("%s: shard %s, the server computes %s", id, got, want)
 		}
 	}
 }

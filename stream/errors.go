@@ -11,38 +11,39 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// JetStream's error codes that mean something to the protocol. Their numbers
-// are part of the server's API.
+// JetStream error codes that this package distinguishes. The numbers are part of the
+// server's API.
 const (
-	codeNoPeers         = 10005 // no suitable peers: a cluster that has just formed
-	codeNotLeader       = 10009 // this server does not lead the cluster any more
+	codeNoPeers         = 10005 // no suitable peers: the cluster has just formed
+	codeNotLeader       = 10009 // this server no longer leads the cluster
 	codeNoMessage       = 10037 // no message found
 	codeTooLarge        = 10054
-	codeWrongLast       = 10071 // another message was last, or the server could not read which
-	codeStoreFailed     = 10077 // a limit was reached, or the disk refused
-	codeWrongLastBusy   = 10164 // another message on the subject is on its way
+	codeWrongLast       = 10071 // another message is last, or the server could not read which one is
+	codeStoreFailed     = 10077 // a limit was reached, or the disk returned an error
+	codeWrongLastBusy   = 10164 // another message of the subject is in progress
 	codeDuplicateInProc = 10158
 
-	// Limits of the account or the server, not of the stream.
+	// Limits of the account or the server.
 	codeAccountFull = 10002
 	codeServerFull  = 10023
 	codeStorageFull = 10047
 )
 
-// errBusy is an answer that says: the same again, a little later.
+// errBusy marks an error after which the same request can be retried: nothing was
+// stored.
 var errBusy = errors.New("busy")
 
-// edge turns what nats.go says about a write into the errors of core.
-func edge(err error) error {
+// mapError maps an error of a write by nats.go to the errors of core.
+func mapError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return apiEdge(int(api.ErrorCode), api.Code, api.Description)
+		return mapAPIError(int(api.ErrorCode), api.Code, api.Description)
 	}
 	switch {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return fmt.Errorf("%w: nobody leads the stream: %w", errBusy, core.ErrUnavailable)
+		return fmt.Errorf("%w: the stream has no leader: %w", errBusy, core.ErrUnavailable)
 	case isUnsent(err):
 		return unsent(err)
 	case errors.Is(err, nats.ErrMaxPayload):
@@ -50,13 +51,13 @@ func edge(err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", core.ErrUncertain, err)
 	}
-	// Timeouts, a connection that went away, anything unforeseen: the message
-	// may have been stored.
+	// After a timeout, a lost connection or any other error, the message may have
+	// been stored.
 	return fmt.Errorf("%v: %w", err, core.ErrUncertain)
 }
 
-// apiEdge maps an answer of the server: it stored nothing.
-func apiEdge(code, status int, text string) error {
+// mapAPIError maps an error answer of the server, which means that nothing was stored.
+func mapAPIError(code, status int, text string) error {
 	switch code {
 	case codeWrongLast:
 		return fmt.Errorf("%s: %w", text, core.ErrConflict)
@@ -75,8 +76,8 @@ func apiEdge(code, status int, text string) error {
 	return fmt.Errorf("JetStream answered %d (%s): %w", code, text, core.ErrUnavailable)
 }
 
-// readEdge turns what nats.go says about a read into the errors of core.
-func readEdge(err error) error {
+// mapReadError maps an error of a read by nats.go to the errors of core.
+func mapReadError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -86,18 +87,18 @@ func readEdge(err error) error {
 		return unsent(err)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
 		errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: nobody answers for the stream: %w", errBusy, core.ErrUnavailable)
+		return fmt.Errorf("%w: the stream does not answer: %w", errBusy, core.ErrUnavailable)
 	}
 	return fmt.Errorf("%v: %w", err, core.ErrUnavailable)
 }
 
-// isUnsent reports whether err says that nothing was sent for want of a
-// connection. It does where the connection keeps nothing for later, see OpenLog.
+// isUnsent reports whether err means that nothing was sent because there is no
+// connection. That is certain only if the connection does not buffer, see OpenLog.
 func isUnsent(err error) bool {
 	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionDraining) ||
 		errors.Is(err, nats.ErrConnectionReconnecting)
 }
 
 func unsent(err error) error {
-	return fmt.Errorf("%w: no connection to NATS, so nothing was sent (%v): %w", errBusy, err, core.ErrUnavailable)
+	return fmt.Errorf("%w: no connection to NATS, nothing was sent (%v): %w", errBusy, err, core.ErrUnavailable)
 }

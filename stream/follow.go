@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// silence is how long a follower hears nothing before it asks the leader
-	// whether it missed something: republishing is at most once.
+	// silence is how long a follower receives nothing before it asks the leader
+	// whether it missed a record: the server republishes at most once.
 	silence = 3 * time.Second
-	// followPending bounds what may wait for a slow follower. What does not
-	// fit is dropped by the client and read from the stream later.
+	// followPending and followBytes bound the queue of a slow follower. The client
+	// drops what does not fit, and the follower reads it from the stream later.
 	followPending = 64
 	followBytes   = 256 << 10
 )
 
-// Follow implements core.Log. It hears of new records on the live subject and
-// fills every gap by reading, so a lost message costs time and nothing else.
+// Follow implements core.Log. It receives new records on the live subject and reads
+// what it missed from the stream, so a lost message only causes a delay.
 func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Record, error] {
 	return eager(ctx, l.FollowLazily(ctx, id, after))
 }
 
-// FollowLazily is Follow that leaves bodies to be fetched. While its caller is
-// busy with a record it keeps about half a megabyte.
+// FollowLazily is Follow without bodies; the caller fetches them. It keeps up to half
+// a megabyte of memory while the caller handles a record.
 func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
 	return func(yield func(*core.Lazy, error) bool) {
 		f := follower{log: l, id: id, at: after, yield: yield}
@@ -41,7 +41,7 @@ func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Po
 	}
 }
 
-// errStop ends a follower whose caller has stopped ranging.
+// errStop ends a follower whose caller stopped ranging.
 var errStop = errors.New("stop")
 
 type follower struct {
@@ -55,13 +55,13 @@ type follower struct {
 func (f *follower) run(ctx context.Context) error {
 	sub, err := f.log.nc.SubscribeSync(livePrefix + f.log.subject(f.id))
 	if err != nil {
-		return readEdge(err)
+		return mapReadError(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
 	if err := sub.SetPendingLimits(followPending, followBytes); err != nil {
 		return err
 	}
-	// The subscription must be at the server before the first read.
+	// The server must have the subscription before the first read.
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *follower) run(ctx context.Context) error {
 func (f *follower) flush(ctx context.Context) error {
 	for {
 		wait, cancel := context.WithTimeout(ctx, f.log.cfg.AckWait)
-		err := readEdge(f.log.nc.FlushWithContext(wait))
+		err := mapReadError(f.log.nc.FlushWithContext(wait))
 		cancel()
 		if !errors.Is(err, errBusy) {
 			return err
@@ -89,7 +89,7 @@ func (f *follower) flush(ctx context.Context) error {
 	}
 }
 
-// step takes in one live message, or what a silence hid.
+// step handles one live message. After a silence it reads what was missed.
 func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 	wait, cancel := context.WithTimeout(ctx, silence)
 	m, err := sub.NextMsgWithContext(wait)
@@ -100,11 +100,11 @@ func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrSlowConsumer):
 		return f.catchUp(ctx)
 	case err != nil:
-		return readEdge(err)
+		return mapReadError(err)
 	}
 	pos, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
 	if err != nil || core.Pos(pos) <= f.at {
-		return nil // not a record, or one we have
+		return nil // not a record, or an old one
 	}
 	before, err := strconv.ParseUint(m.Header.Get("Nats-Last-Sequence"), 10, 64)
 	if err != nil || core.Pos(before) != f.at {
@@ -114,10 +114,10 @@ func (f *follower) step(ctx context.Context, sub *nats.Subscription) error {
 	if err != nil {
 		return err
 	}
-	return f.give(z)
+	return f.deliver(z)
 }
 
-// catchUp yields what lies between f.at and the leader's last record.
+// catchUp yields the records from f.at to the leader's last one.
 func (f *follower) catchUp(ctx context.Context) error {
 	last, err := f.log.LastLink(ctx, f.id)
 	if errors.Is(err, core.ErrNotFound) {
@@ -127,7 +127,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return err
 	}
 	if last.Pos < f.at {
-		return f.behind(ctx, last.Pos)
+		return f.checkLost(ctx, last.Pos)
 	}
 	for idle := 0; f.at < last.Pos; {
 		before := f.at
@@ -135,7 +135,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := f.give(z); err != nil {
+			if err := f.deliver(z); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 			idle = 0
 			continue
 		}
-		idle++ // the copy that answered is late
+		idle++ // the replica that answered lags
 		if err := retry.Pause(ctx); err != nil {
 			return err
 		}
@@ -151,12 +151,12 @@ func (f *follower) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// behind says what it means that the log's last record, at last, is before f.at.
-// It is core.ErrLost where the record there is gone, and nil where the answer was
-// stale or may have been: a leader that was cut off lacks what others have, so a
-// quorum is asked, where the log has room to. What cannot be told now is asked
-// again after the next silence.
-func (f *follower) behind(ctx context.Context, last core.Pos) error {
+// checkLost is called if the log's last record, at last, is before f.at. It returns
+// core.ErrLost if the record at f.at no longer exists, and nil if the answer may be
+// stale: a leader without a quorum may lack records, so checkLost asks for a proof if
+// the log has space for one. If there is no answer now, the follower asks again after
+// the next silence.
+func (f *follower) checkLost(ctx context.Context, last core.Pos) error {
 	_, err := f.log.LinkAt(ctx, f.id, f.at)
 	if !errors.Is(err, core.ErrNotFound) {
 		return err
@@ -171,7 +171,7 @@ func (f *follower) behind(ctx context.Context, last core.Pos) error {
 	return err
 }
 
-func (f *follower) give(z *core.Lazy) error {
+func (f *follower) deliver(z *core.Lazy) error {
 	f.at = z.Pos
 	if !f.yield(z, nil) {
 		f.stopped = true

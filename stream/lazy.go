@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A packed is the body of a record as its message holds it.
+// packed is the body of a record as its message holds it.
 type packed struct {
 	log   *Log
 	id    core.SessionID
@@ -19,13 +20,13 @@ type packed struct {
 	frame frame
 }
 
-// pack returns the record of f, which was read from the session id.
+// lazyOf returns the record of f, which was read from session id.
 func (l *Log) lazyOf(id core.SessionID, f frame) *core.Lazy {
 	return &core.Lazy{Record: f.rec, Packed: &packed{log: l, id: id, pos: f.rec.Pos, frame: f}}
 }
 
-// spillWeight stands for the size of a spilled body, which is unknown before it
-// is fetched.
+// spillWeight is assumed as the size of a spilled body, which is unknown until it is
+// fetched.
 const spillWeight = 64 << 20
 
 // Weight implements core.Packed.
@@ -44,7 +45,7 @@ func (p *packed) Fetch(ctx context.Context) (body []byte, err error) {
 	if p.frame.spill.IsZero() {
 		body, err = p.frame.plain()
 	} else {
-		body, err = p.log.fetch(ctx, p.frame.spill)
+		body, err = p.log.fetchBlob(ctx, p.frame.spill)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("session %s, message %d: %w", p.id, p.pos, err)
@@ -67,7 +68,23 @@ func (p *packed) Digest() (core.Digest, error) {
 // Spill implements core.Packed.
 func (p *packed) Spill() core.Digest { return p.frame.spill }
 
-// lazy reads a message of direct get or of the live subject.
+// fetchBlob returns a spilled body. A missing blob is core.ErrCorrupt and not
+// core.ErrNotFound, which would mean that the record does not exist.
+func (l *Log) fetchBlob(ctx context.Context, d core.Digest) ([]byte, error) {
+	b, err := l.cfg.Blobs.Get(ctx, d)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, fmt.Errorf("%w %s is missing: %v: %w", core.ErrBody, d, err, core.ErrCorrupt)
+	}
+	if err == nil && core.DigestOf(b) != d {
+		return nil, fmt.Errorf("%w %s has another digest: %w", core.ErrBody, d, core.ErrCorrupt)
+	}
+	if errors.Is(err, core.ErrCorrupt) {
+		err = fmt.Errorf("%w %s: %w", core.ErrBody, d, err)
+	}
+	return b, err
+}
+
+// lazy parses a message from direct get or from the live subject.
 func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*core.Lazy, error) {
 	if got := m.Header.Get("Nats-Subject"); got != l.subject(id) {
 		return nil, fmt.Errorf("a message of %q among those of session %s: %w", got, id, core.ErrCorrupt)

@@ -10,28 +10,26 @@ import (
 )
 
 const (
-	// leadsFor is how long a leader may lead, however often it lacks something,
-	// once another was made to give up: what all lack must not stop the log.
-	leadsFor = time.Minute
-	// electionTime is how long it may take until there is another.
-	electionTime = 10 * time.Second
+	// stepDownInterval is the minimum time between two step-downs of a shard's
+	// leader. A record that all replicas lack must not stop the log.
+	stepDownInterval = time.Minute
+	// electionTimeout bounds the wait for a new leader.
+	electionTimeout = 10 * time.Second
 )
 
-// A deposed is the last leader of a shard that this process made give up. One at a
-// time sees to it.
-type deposed struct {
-	busy atomic.Bool
+// steppedDown is the last leader of a shard that this process made step down.
+type steppedDown struct {
+	busy atomic.Bool // held while name and at are used
 	name string
 	at   time.Time
 }
 
-// replaceLeader has another server lead a shard whose leader lacks the message at
-// pos, which was acknowledged: that server's disk was harmed, and it was made
-// leader all the same. It reports whether another leads now, who may have it.
-// Not so where there is one copy, where the message was dropped with its prefix,
-// and within leadsFor of the last time.
+// replaceLeader makes the leader of a shard step down because it lacks the message
+// at pos, which was acknowledged: its disk was corrupt when it became the leader. It
+// reports whether another server leads now. It does nothing if there is one replica,
+// if the message was truncated, or within stepDownInterval of the last step-down.
 func (l *Log) replaceLeader(ctx context.Context, shard int, pos core.Pos) bool {
-	d := &l.deposed[shard]
+	d := &l.steppedDown[shard]
 	for !d.busy.CompareAndSwap(false, true) {
 		if retry.Pause(ctx) != nil {
 			return false
@@ -42,14 +40,14 @@ func (l *Log) replaceLeader(ctx context.Context, shard int, pos core.Pos) bool {
 	if err != nil || info.Config.Replicas < 2 || info.Cluster == nil || uint64(pos) < info.State.FirstSeq {
 		return false
 	}
-	if time.Since(d.at) < leadsFor {
+	if time.Since(d.at) < stepDownInterval {
 		return info.Cluster.Leader != d.name
 	}
 	d.name, d.at = info.Cluster.Leader, time.Now()
 	if _, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+info.Config.Name, nil); err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, electionTime)
+	ctx, cancel := context.WithTimeout(ctx, electionTimeout)
 	defer cancel()
 	for retry.Pause(ctx) == nil {
 		info, err := l.shardInfo(ctx, shard)

@@ -11,18 +11,18 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-func TestLogOnASingleServer(t *testing.T) {
+func TestLogOnSingleServer(t *testing.T) {
 	t.Parallel()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{})
 	logtest.Test(t, func(*testing.T) core.Log { return l })
 }
 
-// Every subtest speaks to another server of the cluster, so most of them to
-// one that does not lead.
-func TestLogOnACluster(t *testing.T) {
+// Each subtest uses another server of the cluster, usually one that is not the
+// leader.
+func TestLogOnCluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("three servers; not with -short")
+		t.Skip("needs three servers; skipped with -short")
 	}
 	blobs := streamtest.NewBlobs()
 	var logs []core.Log

@@ -171,7 +171,7 @@ func (p *Presence) makeRoom(ctx context.Context) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject("$KV."+p.bucketName()+"."+KindWriter+".*"))
 }
 
-func isFull(err error) bool { return err != nil && errors.Is(edge(err), core.ErrFull) }
+func isFull(err error) bool { return err != nil && errors.Is(mapError(err), core.ErrFull) }
 
 func (p *Presence) bucketName() string { return "SESSHERE_" + p.log }
 

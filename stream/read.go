@@ -15,25 +15,25 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// One round trip of a read asks for at most this much. A reader that is slow
-// keeps that much waiting for it.
+// Limits of one round trip of a read, which is also the memory that a slow reader
+// keeps.
 const (
 	readBatch = 256
 	readBytes = 1 << 20
 )
 
-// Read implements core.Log with the server's batched direct get: any replica
-// answers, so the end it meets may lag behind the leader's.
+// Read implements core.Log with the server's batched direct get. Any replica may
+// answer, so the read may end before the leader's last record.
 func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
 	return eager(ctx, l.Scan(ctx, id, after, upTo))
 }
 
-// Scan is Read that leaves bodies to be fetched.
+// Scan is Read without bodies; the caller fetches them.
 func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Lazy, error] {
 	return l.scan(ctx, id, after, upTo, readBytes)
 }
 
-// eager fetches the bodies of what seq yields.
+// eager yields the records of seq with their bodies.
 func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		for z, err := range seq {
@@ -51,7 +51,7 @@ func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*cor
 	}
 }
 
-// scan reads at most about size bytes in one round trip.
+// scan is Scan with about size bytes in one round trip.
 func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*core.Lazy, error] {
 	return func(yield func(*core.Lazy, error) bool) {
 		for after < upTo {
@@ -64,7 +64,7 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 				return
 			}
 			for i, m := range msgs {
-				msgs[i] = nil // a caller that is slow keeps no more than it must
+				msgs[i] = nil // release it while the caller is slow
 				z, err := l.lazy(id, m)
 				if err != nil {
 					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
@@ -74,7 +74,7 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 				if z.Pos > upTo {
 					return
 				}
-				if after > 0 && z.After > after && !l.lend(ctx, id, after, z.After, true, yield) {
+				if after > 0 && z.After > after && !l.backfill(ctx, id, after, z.After, true, yield) {
 					return
 				}
 				if !yield(z, nil) {
@@ -89,46 +89,46 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 	}
 }
 
-// batch fetches the session's next messages behind after. more says that the
-// replica has others behind them.
+// batch fetches the session's next messages after position after. more says that the
+// replica has further ones.
 func (l *Log) batch(ctx context.Context, id core.SessionID, after core.Pos, size int) (msgs []*nats.Msg, more bool, err error) {
-	ask, err := json.Marshal(map[string]any{
+	request, err := json.Marshal(map[string]any{
 		"seq": uint64(after) + 1, "next_by_subj": l.subject(id),
 		"batch": readBatch, "max_bytes": size,
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	msgs, pending, err := directGet(ctx, l.nc, streamName(l.cfg.Name, l.Shard(id)), ask, l.cfg.AckWait)
+	msgs, pending, err := directGet(ctx, l.nc, streamName(l.cfg.Name, l.Shard(id)), request, l.cfg.AckWait)
 	if err != nil {
 		return nil, false, err
 	}
-	before := "0" // the first of a batch says that none was before it
+	before := "0" // what the first message of a batch has
 	for _, m := range msgs {
 		if m.Header.Get("Nats-Last-Sequence") != before {
-			return nil, false, fmt.Errorf("%w: a message was lost on its way: %w", errBusy, core.ErrUnavailable)
+			return nil, false, fmt.Errorf("%w: a message of the batch was lost: %w", errBusy, core.ErrUnavailable)
 		}
 		before = m.Header.Get("Nats-Sequence")
 	}
 	return msgs, pending > 0, nil
 }
 
-// directGet asks any copy of a stream for a batch of messages, and returns what it
-// has of them and how many it has besides. It waits for each at most so long.
-func directGet(ctx context.Context, nc *nats.Conn, stream string, ask []byte, each time.Duration) (msgs []*nats.Msg, pending int, err error) {
+// directGet asks any replica of a stream for a batch of messages. pending is the
+// number of messages that the replica has beyond them. timeout is that of each message.
+func directGet(ctx context.Context, nc *nats.Conn, stream string, request []byte, timeout time.Duration) (msgs []*nats.Msg, pending int, err error) {
 	inbox := nc.NewRespInbox()
 	sub, err := nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, 0, readEdge(err)
+		return nil, 0, mapReadError(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // a closed connection has no subscriptions left
-	if err := nc.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, ask); err != nil {
-		return nil, 0, readEdge(err)
+	if err := nc.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox, request); err != nil {
+		return nil, 0, mapReadError(err)
 	}
 	for {
-		m, err := next(ctx, sub, each)
+		m, err := next(ctx, sub, timeout)
 		if err != nil {
-			return nil, 0, readEdge(err)
+			return nil, 0, mapReadError(err)
 		}
 		switch status := m.Header.Get("Status"); status {
 		case "":
@@ -138,7 +138,7 @@ func directGet(ctx context.Context, nc *nats.Conn, stream string, ask []byte, ea
 			return msgs, pending, nil
 		case "404":
 			return msgs, 0, nil
-		case "408": // the request is wrong
+		case "408": // invalid request
 			return nil, 0, fmt.Errorf("the server answered %s %s: %w", status, m.Header.Get("Description"), core.ErrUnavailable)
 		default:
 			return nil, 0, fmt.Errorf("%w: the server answered %s %s: %w", errBusy, status, m.Header.Get("Description"), core.ErrUnavailable)
@@ -146,8 +146,8 @@ func directGet(ctx context.Context, nc *nats.Conn, stream string, ask []byte, ea
 	}
 }
 
-func next(ctx context.Context, sub *nats.Subscription, wait time.Duration) (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+func next(ctx context.Context, sub *nats.Subscription, timeout time.Duration) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return sub.NextMsgWithContext(ctx)
 }

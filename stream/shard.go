@@ -10,31 +10,31 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// ShardState is how much a shard holds.
+// ShardState is the size and the extent of a shard.
 type ShardState struct {
 	Stream   string   `json:"stream"`
 	First    core.Pos `json:"first"`
 	Last     core.Pos `json:"last"`
-	Messages uint64   `json:"messages"`         // records; barriers do not count
-	Missing  uint64   `json:"missing"`          // messages between First and Last that are gone
+	Messages uint64   `json:"messages"`         // records, without barriers
+	Missing  uint64   `json:"missing"`          // deleted messages between First and Last
 	Bytes    uint64   `json:"bytes"`            // of records and barriers
-	Limit    int64    `json:"limit"`            // of Bytes; 0 for none but the server's
-	Full     float64  `json:"full"`             // from 0 to 1, by Limit or by the server's own room; see AppendLimit
+	Limit    int64    `json:"limit"`            // of Bytes; 0 if only the server limits them
+	Full     float64  `json:"full"`             // from 0 to 1, of Limit or of the server's capacity; see AppendLimit
 	Broken   string   `json:"broken,omitempty"` // why nothing can be stored
 	Sessions uint64   `json:"sessions"`
 	Leader   string   `json:"leader,omitempty"`
 	Replicas int      `json:"replicas"`
-	Began    core.Pos `json:"-"` // where the shard was made to begin
+	Began    core.Pos `json:"-"` // first position when the shard was created
 }
 
-// Lag is how many messages one who read the shard up to past has yet to read. A
-// shard may begin at any place, and an empty one has none, whatever its Last is.
+// Lag returns the number of messages after position past. An empty shard has none,
+// whatever its Last is.
 func (st *ShardState) Lag(past core.Pos) uint64 {
 	past = max(past, max(st.First, 1)-1)
 	return uint64(max(st.Last, past) - past)
 }
 
-// State asks the shard's leader how much it holds.
+// State returns the state of a shard according to its leader.
 func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 	info, err := l.shardInfo(ctx, shard)
 	if err != nil {
@@ -51,8 +51,8 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 		Replicas: info.Config.Replicas,
 		Began:    core.Pos(info.Config.FirstSeq),
 	}
-	l.learn(shard, info)
-	l.look(shard)
+	l.setShardCapacity(shard, info)
+	l.readServerCapacity(shard)
 	full, broken := l.full(shard)
 	st.Full, st.Limit = full, max(info.Config.MaxBytes, 0)
 	if broken != nil {
@@ -68,26 +68,57 @@ func (l *Log) State(ctx context.Context, shard int) (ShardState, error) {
 	return st, nil
 }
 
-// shardInfo asks the shard's leader for its state and how many barriers are in
-// it.
+// Range implements engine.Log.
+func (l *Log) Range(ctx context.Context, id core.SessionID) (first, last core.Pos, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
+	defer cancel()
+	st, err := l.State(ctx, l.Shard(id))
+	return st.First, st.Last, err
+}
+
+// A Replica is one server's copy of a shard.
+type Replica struct {
+	Name    string `json:"name"`
+	Offline bool   `json:"offline"` // the leader has not heard from it recently
+	Behind  uint64 `json:"behind"`  // records that it lacks according to the leader
+}
+
+// ShardHealth returns the replicas of a shard without its leader. broken says which
+// promise the stream's settings break, or is nil: OpenLog has checked them, but they
+// can be changed at any time.
+func (l *Log) ShardHealth(ctx context.Context, shard int) (followers []Replica, broken, err error) {
+	info, err := l.shardInfo(ctx, shard)
+	if err != nil {
+		return nil, nil, fmt.Errorf("settings of %s: %w", streamName(l.cfg.Name, shard), err)
+	}
+	if info.Cluster != nil {
+		for _, p := range info.Cluster.Replicas {
+			followers = append(followers, Replica{Name: p.Name, Offline: p.Offline, Behind: p.Lag})
+		}
+	}
+	return followers, checkShard(info.Config, l.shardConfig(shard)), nil
+}
+
+// shardInfo returns the leader's state of a shard, including the number of its
+// barriers.
 func (l *Log) shardInfo(ctx context.Context, shard int) (*jetstream.StreamInfo, error) {
-	ask, err := json.Marshal(map[string]any{"subjects_filter": barrierSubject(l.cfg.Name, shard)})
+	request, err := json.Marshal(map[string]any{"subjects_filter": barrierSubject(l.cfg.Name, shard)})
 	if err != nil {
 		return nil, err
 	}
-	reply, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+streamName(l.cfg.Name, shard), ask)
+	reply, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+streamName(l.cfg.Name, shard), request)
 	if err != nil {
-		return nil, readEdge(err)
+		return nil, mapReadError(err)
 	}
 	var got struct {
 		jetstream.StreamInfo
 		Error *jetstream.APIError `json:"error"`
 	}
 	if err := json.Unmarshal(reply.Data, &got); err != nil {
-		return nil, fmt.Errorf("the server's answer: %v: %w", err, core.ErrUnavailable)
+		return nil, fmt.Errorf("parse the server's answer: %v: %w", err, core.ErrUnavailable)
 	}
 	if got.Error != nil {
-		return nil, apiEdge(int(got.Error.ErrorCode), got.Error.Code, got.Error.Description)
+		return nil, mapAPIError(int(got.Error.ErrorCode), got.Error.Code, got.Error.Description)
 	}
 	return &got.StreamInfo, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// MaxShards bounds how many streams a log may be spread over.
-const MaxShards = 64
+// maxShards is the maximum number of streams of a log.
+const maxShards = 64
 
 // checkLogName returns core.ErrInvalid unless name can be part of a subject
 // and of a stream's name: 1 to 32 characters of A-Z, a-z, 0-9, "_" and "-".
@@ -24,7 +24,7 @@ func checkLogName(name string) error {
 	return nil
 }
 
-// shardOf is NATS's own partition function over the session id.
+// shardOf returns the shard of a session: NATS's partition function of the id.
 func shardOf(id core.SessionID, shards int) int {
 	h := fnv.New32a()
 	h.Write([]byte(id))
@@ -35,11 +35,11 @@ func streamName(log string, shard int) string { return fmt.Sprintf("SESS_%s_%02d
 
 func shardSubject(log string, shard int) string { return fmt.Sprintf("sess.%s.%02d.", log, shard) }
 
-// livePrefix is put before a subject when the server republishes a record to
-// those who follow it.
+// livePrefix is the prefix of the subjects on which the server republishes records
+// to followers.
 const livePrefix = "live."
 
-// sessionOf returns the session that a record's subject names.
+// sessionOf returns the session of a record's subject.
 func sessionOf(subject string) (core.SessionID, error) {
 	return core.ParseSessionID(subject[strings.LastIndexByte(subject, '.')+1:])
 }

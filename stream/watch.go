@@ -13,26 +13,26 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Change says that a record was stored, without its body; or, where it has no
-// Session, that what is stored at Pos is no record, such as a barrier.
+// A Change describes a stored record without its body. If Session is empty, the
+// message at Pos is not a record, for example a barrier.
 type Change struct {
 	Session core.SessionID
 	Kind    core.Kind
 	Seq     uint64
 	Chain   core.Chain
 	Pos     core.Pos
-	// Subject is the session on whose subject it lies, a record or not. Empty for
-	// what is nobody's, such as a barrier.
+	// Subject is the session of the message's subject, even if the message is not a
+	// record. Empty for a barrier.
 	Subject core.SessionID
 	Base    core.Pos // of the record
-	Bytes   int64    // that the message takes in the stream, roughly
-	Trace   string   // that it was stored in, see package internal/spans; mostly empty
+	Bytes   int64    // approximate size of the message in the stream
+	Trace   string   // trace context of the append, see package internal/spans; usually empty
 }
 
-// Watch yields a Change for every message of a shard behind after, in order, and
-// waits for more. It ends when the caller stops ranging, or with an error,
-// ctx's included. A message that is no record has a Change, too: whoever waits
-// for the shard's end must see that it was reached.
+// Watch yields a Change for every message of a shard after position after, in order,
+// and waits for more. It ends when the caller stops ranging, or with an error,
+// including that of ctx. Messages that are not records are included, so that a
+// caller can detect that it has reached the shard's end.
 func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for m, err := range l.messages(ctx, shard, after) {
@@ -47,13 +47,13 @@ func (l *Log) Watch(ctx context.Context, shard int, after core.Pos) iter.Seq2[Ch
 	}
 }
 
-// messages yields every message of a shard behind after, without its data.
+// messages yields every message of a shard after position after, without its data.
 func (l *Log) messages(ctx context.Context, shard int, after core.Pos) iter.Seq2[jetstream.Msg, error] {
 	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), at: after})
 }
 
 // lastMessages yields the last message of each subject of a shard, without its
-// data, in order, and then every message that comes.
+// data, in order, and then every new message.
 func (l *Log) lastMessages(ctx context.Context, shard int) iter.Seq2[jetstream.Msg, error] {
 	return l.watch(ctx, watcher{log: l, stream: streamName(l.cfg.Name, shard), lastOnly: true})
 }
@@ -68,7 +68,7 @@ func (l *Log) watch(ctx context.Context, w watcher) iter.Seq2[jetstream.Msg, err
 		case ctx.Err() != nil:
 			yield(nil, ctx.Err())
 		default:
-			yield(nil, fmt.Errorf("watch %s: %w", w.stream, readEdge(err)))
+			yield(nil, fmt.Errorf("watch %s: %w", w.stream, mapReadError(err)))
 		}
 	}
 }
@@ -104,23 +104,23 @@ func change(m jetstream.Msg) Change {
 	return ch
 }
 
-// hdrSize is how many bytes the body has of a message that comes without.
+// hdrSize is the body size of a message that is delivered without its body.
 const hdrSize = "Nats-Msg-Size"
 
-// ChainAt returns the chain of the record at pos of a shard, whatever its
-// session. core.ErrNotFound when none is there: it was dropped with the prefix
-// that it was in, or the log lost it. It is zero where no record but a barrier is.
+// ChainAt returns the chain of the record at pos of a shard, or zero if that is a
+// barrier. Returns core.ErrNotFound if there is no message: it was truncated, or the
+// log lost it.
 func (l *Log) ChainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
 	s, err := l.js.Stream(ctx, streamName(l.cfg.Name, shard))
 	if err != nil {
-		return core.Chain{}, readEdge(err)
+		return core.Chain{}, mapReadError(err)
 	}
 	m, err := s.GetMsg(ctx, uint64(pos))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return core.Chain{}, fmt.Errorf("record at %d of shard %d: %w", pos, shard, core.ErrNotFound)
 	}
 	if err != nil {
-		return core.Chain{}, readEdge(err)
+		return core.Chain{}, mapReadError(err)
 	}
 	if m.Header.Get(hdrChain) == "" {
 		return core.Chain{}, nil

@@ -11,34 +11,33 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// heartbeat is how often the server says that a consumer is there. That two are
-// missing must be noticed within one call of next, which counts anew each time.
+// heartbeat is the interval of the server's heartbeats for a consumer. It is short
+// enough that one call of next, which restarts the count, detects two missing ones.
 const heartbeat = silence / 3
 
-// A watcher takes the messages of a stream, in order and without a gap, from one
-// consumer after another: a consumer is in the memory of one server, and what it
-// hands out is not sent again when it does not arrive. nats.go has the like,
-// which does not heed a context while it makes a consumer anew.
+// A watcher delivers the messages of a stream in order and without gaps. It creates a
+// new consumer when one fails: a consumer lives in the memory of one server, which
+// does not resend lost messages. The ordered consumer of nats.go does the same, but
+// ignores the context while it creates a consumer.
 type watcher struct {
 	log    *Log
 	stream string
 	at     core.Pos // of the last message yielded
-	// lastOnly has it begin with the last message of each subject. Where it must
-	// begin again, it goes on with all that lie behind the one it was at.
+	// lastOnly starts with the last message of each subject. A second consumer
+	// continues with all messages after at.
 	lastOnly bool
 	yield    func(jetstream.Msg, error) bool
 }
 
-// run ends with errStop when the caller stopped ranging, and with an error when
-// ctx ends or the server makes no consumer. One that cannot be asked is asked
-// again.
+// run returns errStop when the caller stops ranging, and another error when ctx ends
+// or the server cannot create a consumer.
 func (w *watcher) run(ctx context.Context) error {
 	for {
 		c, err := w.consumer(ctx)
 		if err != nil {
 			return err
 		}
-		if err := w.take(ctx, c); err != nil {
+		if err := w.deliver(ctx, c); err != nil {
 			return err
 		}
 		if err := retry.Pause(ctx); err != nil {
@@ -55,7 +54,7 @@ func (w *watcher) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		HeadersOnly:   true,
 		MemoryStorage: true,
 		Replicas:      1,
-		// What a watcher that died leaves at the server goes soon.
+		// The server removes the consumer of a dead watcher.
 		InactiveThreshold: time.Minute,
 	}
 	if w.lastOnly && w.at == 0 {
@@ -64,15 +63,16 @@ func (w *watcher) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return w.log.js.CreateConsumer(ctx, w.stream, cfg)
 }
 
-// take yields what c hands out. It returns nil when the next consumer must go on.
-func (w *watcher) take(ctx context.Context, c jetstream.Consumer) error {
+// deliver yields the messages of c. It returns nil when the next consumer must
+// continue.
+func (w *watcher) deliver(ctx context.Context, c jetstream.Consumer) error {
 	reconnects := w.log.nc.Stats().Reconnects
 	msgs, err := c.Messages(jetstream.PullHeartbeat(heartbeat))
 	if err != nil {
 		return err
 	}
 	defer msgs.Stop()
-	for handed := uint64(1); ; handed++ {
+	for expected := uint64(1); ; expected++ {
 		m, err := w.next(ctx, msgs, reconnects)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -81,7 +81,7 @@ func (w *watcher) take(ctx context.Context, c jetstream.Consumer) error {
 			return nil
 		}
 		meta, err := m.Metadata()
-		if err != nil || meta.Sequence.Consumer != handed { // one did not arrive
+		if err != nil || meta.Sequence.Consumer != expected { // a message was lost
 			return nil
 		}
 		w.at = core.Pos(meta.Sequence.Stream)
@@ -91,9 +91,9 @@ func (w *watcher) take(ctx context.Context, c jetstream.Consumer) error {
 	}
 }
 
-// next waits for a message. The error is jetstream.ErrNoHeartbeat where the server
-// with the consumer has died. After a silence it looks whether the connection was
-// lost meanwhile, and what was on its way with it.
+// next waits for a message. It returns jetstream.ErrNoHeartbeat if the consumer's
+// server has died, and a deadline error if the connection was lost meanwhile, and
+// possibly messages with it.
 func (w *watcher) next(ctx context.Context, msgs jetstream.MessagesContext, reconnects uint64) (jetstream.Msg, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, silence)

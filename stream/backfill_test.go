@@ -14,22 +14,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// copies answer for one stream in place of JetStream: the leader has all of a
-// session's records, at 1, 2 and so on, the copy that is read lacks some.
-type copies struct {
+// replicas is a fake JetStream for one stream with a session's records at positions 1,
+// 2 and so on. The replica that answers direct gets lacks some of them.
+type replicas struct {
 	t      *testing.T
 	nc     *nats.Conn
 	log    *Log
-	msgs   []*nats.Msg // the one at 1 first
-	lacks  map[int]bool
-	leader map[int]bool // what it lacks itself
-	lost   map[int]bool // what nobody has
-	leads  atomic.Int64 // how often another was made leader, who lacks nothing
+	msgs   []*nats.Msg  // from position 1
+	lacks  map[int]bool // missing on the replica
+	leader map[int]bool // missing on the first leader
+	lost   map[int]bool // missing on all servers
+	leads  atomic.Int64 // number of step-downs; later leaders lack only lost records
 }
 
-const copiedID = core.SessionID("session-of-copies")
+const replicatedID = core.SessionID("session-of-copies")
 
-func newCopies(t *testing.T, records int) *copies {
+func newReplicas(t *testing.T, records int) *replicas {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
 	if err != nil {
@@ -38,7 +38,7 @@ func newCopies(t *testing.T, records int) *copies {
 	s.Start()
 	t.Cleanup(s.Shutdown)
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
+		t.Fatal("the server did not start")
 	}
 	dial := func() *nats.Conn {
 		nc, err := nats.Connect(s.ClientURL())
@@ -48,9 +48,9 @@ func newCopies(t *testing.T, records int) *copies {
 		t.Cleanup(nc.Close)
 		return nc
 	}
-	c := &copies{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}}
+	c := &replicas{t: t, nc: dial(), lacks: map[int]bool{}, leader: map[int]bool{}, lost: map[int]bool{}}
 	c.log = &Log{cfg: LogConfig{Name: "main", Shards: 1, AckWait: 5 * time.Second}, nc: dial()}
-	chain := core.ChainStart("main", copiedID)
+	chain := core.ChainStart("main", replicatedID)
 	for n := 1; n <= records; n++ {
 		r := &core.Record{Kind: core.KindAppend, Seq: uint64(n), Head: "main", Writer: "w", Body: []byte(strconv.Itoa(n))}
 		r.Chain = chain.Next(r)
@@ -59,7 +59,7 @@ func newCopies(t *testing.T, records int) *copies {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := f.message(c.log.subject(copiedID))
+		m := f.message(c.log.subject(replicatedID))
 		m.Header.Set(hdrExpected, strconv.Itoa(n-1))
 		c.msgs = append(c.msgs, m)
 	}
@@ -82,8 +82,8 @@ func newCopies(t *testing.T, records int) *copies {
 	return c
 }
 
-// batch is direct get, from the copy.
-func (c *copies) batch(m *nats.Msg) {
+// batch answers a direct get from the replica.
+func (c *replicas) batch(m *nats.Msg) {
 	var ask struct{ Seq, Batch int }
 	if err := json.Unmarshal(m.Data, &ask); err != nil {
 		c.t.Error(err)
@@ -109,8 +109,8 @@ func (c *copies) batch(m *nats.Msg) {
 	_ = c.nc.PublishMsg(end)
 }
 
-// get is the leader's answer.
-func (c *copies) get(m *nats.Msg) {
+// get answers as the leader.
+func (c *replicas) get(m *nats.Msg) {
 	var ask struct{ Seq int }
 	if err := json.Unmarshal(m.Data, &ask); err != nil {
 		c.t.Error(err)
@@ -135,7 +135,7 @@ func (c *copies) get(m *nats.Msg) {
 	_ = m.Respond(b)
 }
 
-func (c *copies) info(m *nats.Msg) {
+func (c *replicas) info(m *nats.Msg) {
 	_ = m.Respond(fmt.Appendf(nil, `{"config":{"name":"SESS_main_00","num_replicas":3},"state":{"first_seq":1},"cluster":{"leader":"n%d"}}`, c.leads.Load()))
 }
 
@@ -149,68 +149,68 @@ func headerBytes(h nats.Header) []byte {
 	return append(b, "\r\n"...)
 }
 
-func TestWhatTheCopyThatIsReadLacksComesFromTheLeader(t *testing.T) {
+func TestReadBackfillsMissingRecordsFromLeader(t *testing.T) {
 	t.Parallel()
 	for name, lacks := range map[string][]int{"nothing": nil, "one": {3}, "several in a row": {3, 4, 5}, "every other": {3, 5, 7}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCopies(t, 8)
+			c := newReplicas(t, 8)
 			for _, n := range lacks {
 				c.lacks[n] = true
 			}
-			want := core.Pos(2) // read behind the first
-			for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+			want := core.Pos(2) // the first record after position 1
+			for r, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				if r.Pos != want || string(r.Body) != strconv.Itoa(int(want)) || r.Lent != c.lacks[int(want)] {
-					t.Fatalf("record at %d says %q and lent %v; want the one at %d", r.Pos, r.Body, r.Lent, want)
+					t.Fatalf("record at %d: body %q, Lent %v; want the one at %d", r.Pos, r.Body, r.Lent, want)
 				}
 				want++
 			}
 			if want != 9 {
-				t.Errorf("read ends at %d", want)
+				t.Errorf("read ended at %d", want)
 			}
 			if n := c.log.backfilled.Load(); n != uint64(len(lacks)) {
-				t.Errorf("%d were lent, %d were lacking", n, len(lacks))
+				t.Errorf("%d records were backfilled, %d were missing", n, len(lacks))
 			}
 		})
 	}
 }
 
-func TestWhatNobodyHasStaysAHole(t *testing.T) {
+func TestReadSkipsRecordsThatAllReplicasLack(t *testing.T) {
 	t.Parallel()
-	c := newCopies(t, 8)
+	c := newReplicas(t, 8)
 	c.lacks[4], c.lost[4] = true, true
 	var got []core.Pos
-	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+	for r, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Lent {
-			t.Errorf("record at %d is lent", r.Pos)
+			t.Errorf("record at %d was backfilled", r.Pos)
 		}
 		got = append(got, r.Pos)
 	}
 	if len(got) != 6 {
-		t.Errorf("read gives %v", got)
+		t.Errorf("read yielded %v", got)
 	}
-	for _, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+	for _, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := c.leads.Load(); n != 1 {
-		t.Errorf("%d leaders had to give up; what all lack must not stop the log", n)
+		t.Errorf("%d leaders stepped down, want 1: a record that all replicas lack must not stop the log", n)
 	}
 }
 
-func TestALeaderThatLacksARecordGivesUp(t *testing.T) {
+func TestLeaderThatLacksRecordStepsDown(t *testing.T) {
 	t.Parallel()
-	c := newCopies(t, 8)
+	c := newReplicas(t, 8)
 	c.lacks[4], c.leader[4] = true, true
 	want := core.Pos(2)
-	for r, err := range c.log.Read(t.Context(), copiedID, 1, 8) {
+	for r, err := range c.log.Read(t.Context(), replicatedID, 1, 8) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,23 +220,22 @@ func TestALeaderThatLacksARecordGivesUp(t *testing.T) {
 		want++
 	}
 	if n := c.leads.Load(); want != 9 || n != 1 {
-		t.Errorf("read ends at %d, %d leaders had to give up", want, n)
+		t.Errorf("read ended at %d, %d leaders stepped down", want, n)
 	}
 }
 
-// A copy that lacks the end, or is late for long.
-func TestACopyThatLacksTheEndHoldsNobodyUp(t *testing.T) {
+func TestLaggingReplicaDoesNotBlockReads(t *testing.T) {
 	t.Parallel()
-	c := newCopies(t, 8)
+	c := newReplicas(t, 8)
 	c.lacks[7], c.lacks[8] = true, true
 	at := core.Pos(1)
 	for idle := 0; at < 8; idle++ {
-		for r, err := range eager(t.Context(), c.log.scanUpTo(t.Context(), copiedID, at, 8, readBytes, idle)) {
+		for r, err := range eager(t.Context(), c.log.scanUpTo(t.Context(), replicatedID, at, 8, readBytes, idle)) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.Pos != at+1 || r.Lent {
-				t.Fatalf("record at %d behind %d, lent %v: being late is no harm", r.Pos, at, r.Lent)
+				t.Fatalf("record at %d after %d, Lent %v: lag is not corruption", r.Pos, at, r.Lent)
 			}
 			at = r.Pos
 		}
