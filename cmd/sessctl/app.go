@@ -27,19 +27,6 @@ const (
 	forever = 0
 )
 
-// verbs are the constructors of the commands. Each run has commands of its own,
-// because a command keeps the values of its flags.
-var verbs = []func(*app) *cobra.Command{
-	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
-	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
-	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, topCmd, blobsCmd, benchCmd, versionCmd,
-	backupCmd, restoreCmd,
-	watchCmd, runCmd, attachCmd,
-	contextsCmd, completionCmd, manCmd,
-	tokenCmd,
-}
-
 // An app is one run of the program: its flags and the world around it.
 type app struct {
 	env    func(string) string
@@ -55,7 +42,6 @@ type app struct {
 	tls         tlsFlags
 	format      format
 	wide        bool // tables are not cut and have more columns
-	yaml        bool // what is JSON by format is printed as YAML
 	timeout     time.Duration
 	demand      demandFlags // of the verbs that read
 	dry         bool        // of the verbs that write, see dryFlag
@@ -77,56 +63,6 @@ func newApp(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) 
 		format:  table,
 		maxFile: 512 << 20,
 	}
-}
-
-// root makes the command that all verbs hang on.
-func (a *app) root() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:           "sessctl",
-		Short:         "Read, write and move the sessions of agents",
-		Long:          rootHelp,
-		Example:       rootExample,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				cmd.SetOut(a.stderr)
-				_ = cmd.Help()
-				return usagef("no verb given")
-			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
-			}
-			return usagef("there is no verb %.128q", args[0])
-		},
-		PersistentPreRun: func(*cobra.Command, []string) {
-			a.started = true
-			if a.wide {
-				a.stdout.width = 0
-			}
-		},
-	}
-	cmd.SetIn(a.stdin)
-	cmd.SetOut(a.stdout)
-	cmd.SetErr(a.stderr)
-	cmd.CompletionOptions.DisableDefaultCmd = true // there is completionCmd
-	cmd.SuggestionsMinimumDistance = 2
-	f := cmd.PersistentFlags()
-	f.StringVar(&a.url, "url", "", "the `URL` of the node, or of several nodes separated by commas, of which the first that answers is used (SESS_URL; default  "+defaultURL+")")
-	f.StringVar(&a.contextName, "context", "", "use the cluster of the context `NAME`, see sessctl contexts (SESS_CONTEXT; default the current one)")
-	f.StringVar(&a.token, "token", "", "the `TOKEN` to authenticate with (SESS_TOKEN, which process lists do not show)")
-	a.tls.add(f)
-	f.VarP(outputFlag{a}, "output", "o", "`FORMAT`: table; wide, a table that is not cut and has more columns; json, for programs")
-	f.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME` (default 30s; no limit for verbs whose work grows with the session)")
-	for _, verb := range verbs {
-		cmd.AddCommand(verb(a))
-	}
-	a.complete(cmd)
-	explainArguments(cmd)
-	addTopics(cmd)
-	setHelp(cmd)
-	return cmd
 }
 
 // within returns cmd's context, bounded by --timeout or else by limit.

@@ -87,26 +87,11 @@ func addLines(es []core.Entry, add func([]byte) error) error {
 	return nil
 }
 
-// A lineWriter prints entry lines: as they are, or with -o json as one list.
-type lineWriter struct {
-	w    *bufio.Writer
-	tty  bool
-	list bool
-	yaml bool
-	some bool
-}
-
 func (a *app) newLineWriter() *lineWriter {
-	return &lineWriter{w: bufio.NewWriterSize(a.stdout, 64<<10), tty: a.stdout.tty, list: a.format == asJSON, yaml: a.yaml}
+	return &lineWriter{w: bufio.NewWriterSize(a.stdout, 64<<10), tty: a.stdout.tty, list: a.format == asJSON}
 }
 
 func (l *lineWriter) add(line []byte) error {
-	if l.yaml {
-		l.some = true
-		item, err := yamlItem(line, l.tty)
-		_, _ = l.w.Write(item)
-		return err
-	}
 	if l.tty {
 		line = escapeJSON(line)
 	}
@@ -123,12 +108,6 @@ func (l *lineWriter) add(line []byte) error {
 }
 
 func (l *lineWriter) end() error {
-	if l.yaml {
-		if !l.some {
-			_, _ = io.WriteString(l.w, "[]\n")
-		}
-		return l.w.Flush()
-	}
 	if l.list && !l.some {
 		_, _ = io.WriteString(l.w, "[")
 	}
@@ -136,4 +115,12 @@ func (l *lineWriter) end() error {
 		_, _ = io.WriteString(l.w, "]\n")
 	}
 	return l.w.Flush()
+}
+
+// A lineWriter prints entry lines: as they are, or with -o json as one list.
+type lineWriter struct {
+	w    *bufio.Writer
+	tty  bool
+	list bool
+	some bool
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,11 +198,6 @@ func (a *app) show(cmd *cobra.Command, err error) int {
 	}
 	if a.format == asJSON {
 		b, _ := json.Marshal(r)
-		if a.yaml {
-			if y, err := yamlOf(b, a.stderr.tty); err == nil {
-				b = bytes.TrimSuffix(y, []byte("\n"))
-			}
-		}
 		fmt.Fprintf(a.stderr, "%s\n", b)
 		return r.Exit
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -322,10 +324,16 @@ func (a *app) printImported(name string, d api.Imported, first glimpse) error {
 	return a.printf("  %s: sessctl export --original %s", kept, d.Session)
 }
 
-// blobsText is how many blobs there are, empty for none.
-func blobsText(n int) string {
-	if n == 0 {
-		return ""
+// nameParent adds to o what the place of a file says of its session: omp keeps
+// those of subagents beside their parents'.
+func (g glimpse) nameParent(path string, o *client.ImportOptions) {
+	if g.dialect != "omp" {
+		return
 	}
-	return count(n, "blob", "blobs")
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if parent, ok := omp.SubagentOf(path); ok {
+		o.Parent, o.Kind = string(core.SessionIDFor(g.dialect, parent)), string(lineage.Subagent)
+	}
 }

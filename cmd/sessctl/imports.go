@@ -185,14 +185,6 @@ func (r *importRun) summary() string {
 	return what
 }
 
-// countIf is count, empty for none.
-func countIf(n int, one, many string) string {
-	if n == 0 {
-		return ""
-	}
-	return count(n, one, many)
-}
-
 // sayBrought prints what became of a file that was brought.
 func (a *app) sayBrought(out brought, quiet bool) error {
 	if quiet {

@@ -191,59 +191,10 @@ func (a *app) addLog(g *grid, l api.LogInfo) {
 	a.addNotice(g, "held", l.Held)
 }
 
-func (a *app) addNotice(g *grid, what string, n *core.Notice) {
-	if n != nil {
-		g.add(what, orNone(join(", ", join(" on ", n.By, n.Host), a.when(n.Time), n.Why)))
-	}
-}
-
-// claimText is who holds a claim, since when.
-func (a *app) claimText(c *core.Claim) string {
-	who := c.Agent
-	if who == "" {
-		who = join(" ", c.By, "(writer "+c.Writer+")")
-	}
-	who = join(" on ", who, c.Host)
-	if !c.Since.IsZero() {
-		who += " since " + a.when(c.Since)
-	}
-	return who
-}
-
 func usageText(u core.Usage) string {
 	if u == (core.Usage{}) {
 		return ""
 	}
 	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, strconv.FormatFloat(u.Cost, 'f', 4, 64))
-}
-
-func leafText(l core.Leaf) string {
-	if id, ok := l.ID(); ok {
-		return id
-	}
-	if l.IsNone() {
-		return "nothing"
-	}
-	return "the end"
-}
-
-func addIf(g *grid, name, value string) {
-	if value != "" {
-		g.add(name, value)
-	}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/omp"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
@@ -154,18 +153,4 @@ func (a *app) nodeText(line treeLine, start core.SessionID) string {
 		text += "  [" + plain(string(n.State)) + "]"
 	}
 	return join("  ", text, plain(a.whenText(n.Created)), plain(n.Name))
-}
-
-// nameParent adds to o what the place of a file says of its session: omp keeps
-// those of subagents beside their parents'.
-func (g glimpse) nameParent(path string, o *client.ImportOptions) {
-	if g.dialect != "omp" {
-		return
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if parent, ok := omp.SubagentOf(path); ok {
-		o.Parent, o.Kind = string(core.SessionIDFor(g.dialect, parent)), string(lineage.Subagent)
-	}
 }

@@ -74,10 +74,8 @@ type lsFlags struct {
 	watch   bool
 }
 
-const (
-	tableLimit = 100
-	pageSize   = 500
-)
+// tableLimit is how many sessions a table shows by default.
+const tableLimit = 100
 
 func (a *app) ls(ctx context.Context, f lsFlags) error {
 	o, err := f.filter.options(a.now())
@@ -119,27 +117,6 @@ func (a *app) ls(ctx context.Context, f lsFlags) error {
 	return nil
 }
 
-// allSessions lists page by page, up to o.Limit where that is not 0, and reports
-// whether there are more.
-func allSessions(ctx context.Context, node *client.Client, o client.ListOptions) (rows []api.Row, more bool, err error) {
-	limit := o.Limit
-	for {
-		o.Limit = pageSize
-		if limit > 0 {
-			o.Limit = min(pageSize, limit-len(rows))
-		}
-		page, err := node.List(ctx, o)
-		if err != nil {
-			return nil, false, err
-		}
-		rows = append(rows, page.Sessions...)
-		if page.Next == "" || page.Next == o.After || limit > 0 && len(rows) >= limit {
-			return rows, page.Next != "" && page.Next != o.After, nil
-		}
-		o.After = page.Next
-	}
-}
-
 func (a *app) printRows(rows []api.Row) error {
 	if a.wide {
 		return a.printWideRows(rows)
@@ -168,35 +145,4 @@ func (a *app) printWideRows(rows []api.Row) error {
 			stateOf(r), orDash(strings.Join(r.Tags, ",")), orDash(r.Name), orDash(r.CWD), r.First)
 	}
 	return g.flush()
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// stateOf says in a word or two what else one would want to know of r.
-func stateOf(r api.Row) string {
-	switch {
-	case r.Deleted:
-		return "deleted"
-	case r.Holder != nil:
-		who := r.Holder.Agent
-		if who == "" {
-			who = r.Holder.By
-		}
-		return join("@", orSomebody(who), r.Holder.Host)
-	case r.Closed:
-		return "closed"
-	}
-	return "-"
-}
-
-func orSomebody(who string) string {
-	if who == "" {
-		return "held"
-	}
-	return who
 }

@@ -23,7 +23,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdin io.R
 	a := newApp(env, stdin, stdout, stderr)
 	root := a.root()
 	root.SetArgs(args)
-	_ = outputFlag{a}.Set(wanted(args)) // also for what is wrong with the flags in front of it
+	a.guessFormat(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.finish(cmd, err)
 }

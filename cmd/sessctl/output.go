@@ -10,11 +10,8 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
-	"time"
 
 	"golang.org/x/term"
-
-	"github.com/sesslog/sesslog/internal/humantime"
 )
 
 // A format is for whom results are printed: for people, or for programs.
@@ -22,22 +19,19 @@ type format string
 
 const (
 	table  format = "table"
-	asJSON format = "json" // also where YAML is made of it, see app.yaml
+	asJSON format = "json"
 )
 
 // formats are what -o takes.
-var formats = []string{"table", "wide", "json", "yaml"}
+var formats = []string{"table", "wide", "json"}
 
-// outputFlag is -o. wide is a table that is not cut and has more columns; yaml
-// is what json is, written otherwise.
+// outputFlag is -o. wide is a table that is not cut and has more columns.
 type outputFlag struct{ a *app }
 
 func (f outputFlag) String() string {
 	switch {
 	case f.a == nil: // pflag asks a zero value what the default is
 		return string(table)
-	case f.a.yaml:
-		return "yaml"
 	case f.a.wide:
 		return "wide"
 	}
@@ -50,8 +44,8 @@ func (f outputFlag) Set(s string) error {
 	if !slices.Contains(formats, s) {
 		return fmt.Errorf("%.128q is none of %s", s, strings.Join(formats, ", "))
 	}
-	f.a.format, f.a.wide, f.a.yaml = table, s == "wide", s == "yaml"
-	if s == "json" || s == "yaml" {
+	f.a.format, f.a.wide = table, s == "wide"
+	if s == "json" {
 		f.a.format = asJSON
 	}
 	return nil
@@ -159,16 +153,11 @@ func (a *app) printJSON(v any) error {
 
 // printRaw prints JSON lines as they are; on a terminal, with what it would
 // take for a command written as an escape, which means the same.
-func (a *app) printRaw(b []byte) (err error) {
-	switch {
-	case a.yaml:
-		if b, err = yamlOf(b, a.stdout.tty); err != nil {
-			return err
-		}
-	case a.stdout.tty:
+func (a *app) printRaw(b []byte) error {
+	if a.stdout.tty {
 		b = escapeJSON(b)
 	}
-	_, err = a.stdout.Write(b)
+	_, err := a.stdout.Write(b)
 	return err
 }
 
@@ -228,35 +217,10 @@ func (g *grid) widths() []int {
 	return widths
 }
 
-// when is a time as people on this host read it: short.
-func (a *app) when(t time.Time) string { return humantime.Short(t, a.now()) }
-
-// whenText is when for a time that an agent wrote.
-func (a *app) whenText(s string) string {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return s
+// notNil is s as JSON has it: a list, also where there is nothing.
+func notNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
 	}
-	return a.when(t)
-}
-
-// count is n things, in words.
-func count[N int | int64 | uint64](n N, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-func bytesText(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return count(n, "byte", "bytes")
-	}
-	size, suffix := float64(n)/unit, 0
-	for size >= unit && suffix < len("KMGTPE")-1 {
-		size /= unit
-		suffix++
-	}
-	return strings.Replace(fmt.Sprintf("%.1f %ciB", size, "KMGTPE"[suffix]), ".0 ", " ", 1)
+	return s
 }

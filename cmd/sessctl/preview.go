@@ -152,14 +152,3 @@ func clipText(s string) string {
 	}
 	return strings.ToValidUTF8(s[:gistLength], "") + "…"
 }
-
-// join joins those of the parts that are not empty.
-func join(sep string, parts ...string) string {
-	kept := parts[:0:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, sep)
-}

@@ -157,8 +157,6 @@ func limitText(n int64) string {
 	return bytesText(n)
 }
 
-func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
-
 // cacheText says how a cache of blobs fares.
 func cacheText(c api.CacheStats) string {
 	text := fmt.Sprintf("%d of %s, %s of %s", c.Hits, count(int(c.Hits+c.Misses), "read", "reads"), bytesText(c.Bytes), bytesText(c.Limit))

@@ -187,11 +187,3 @@ func branch(before string, level int, last bool) (own, below string) {
 	}
 	return before + "├─ ", before + "│  "
 }
-
-// notNil is s as JSON has it: a list, also where there is nothing.
-func notNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
