@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // explainArguments has every verb below cmd that is given too few arguments or too
@@ -21,9 +23,9 @@ func explainArguments(cmd *cobra.Command) {
 				return err
 			}
 			if cmd.HasSubCommands() {
-				return usagef("there is no %s %.128q; there is: %s", cmd.CommandPath(), args[0], strings.Join(verbsOf(cmd), ", "))
+				return cli.Usagef("there is no %s %.128q; there is: %s", cmd.CommandPath(), args[0], strings.Join(verbsOf(cmd), ", "))
 			}
-			return usagef("it was given %s, and takes: %s", count(len(args), "argument", "arguments"), lineOf(cmd))
+			return cli.Usagef("it was given %s, and takes: %s", cli.Count(len(args), "argument", "arguments"), lineOf(cmd))
 		}
 	}
 }
@@ -41,7 +43,7 @@ func miscounted(err error) bool {
 }
 
 func isUsage(err error) bool {
-	_, ok := err.(*usageError)
+	_, ok := err.(*cli.UsageError)
 	return ok
 }
 

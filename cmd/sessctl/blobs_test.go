@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -31,7 +32,7 @@ func blobNode(t *testing.T, n int, wrong map[int]api.BlobState, mendable ...int)
 	}
 	sorted := slices.Clone(ds)
 	slices.SortFunc(sorted, func(a, b core.Digest) int { return strings.Compare(a.String(), b.String()) })
-	f.mux.HandleFunc("GET /v1/blobs", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/blobs", func(w http.ResponseWriter, r *http.Request) {
 		list := api.BlobList{}
 		for _, d := range sorted {
 			if d.String() <= r.URL.Query().Get("after") {
@@ -61,8 +62,8 @@ func blobNode(t *testing.T, n int, wrong map[int]api.BlobState, mendable ...int)
 		}
 		_ = json.NewEncoder(w).Encode(rep)
 	}
-	f.mux.HandleFunc("GET /v1/blobs/{digest}/verify", look)
-	f.mux.HandleFunc("POST /v1/blobs/{digest}/repair", look)
+	f.Mux.HandleFunc("GET /v1/blobs/{digest}/verify", look)
+	f.Mux.HandleFunc("POST /v1/blobs/{digest}/repair", look)
 	return f, ds, func() int { mu.Lock(); defer mu.Unlock(); return looks }
 }
 
@@ -83,14 +84,14 @@ func TestBlobsLsPagesAndSumsUp(t *testing.T) {
 	if err := json.Unmarshal([]byte(rest.out), &blobs); err != nil || len(blobs) != 12 {
 		t.Errorf("the rest are %d, %v", len(blobs), err)
 	}
-	wantResult(t, f.run("blobs", "ls", "--after", "x"), exitInvalid, "", "sha256:x")
+	wantResult(t, f.run("blobs", "ls", "--after", "x"), cli.ExitInvalid, "", "sha256:x")
 }
 
 func TestBlobsVerifyNamesWhatIsNotSound(t *testing.T) {
 	t.Parallel()
 	f, ds, looked := blobNode(t, 25, map[int]api.BlobState{3: api.BlobDamaged, 7: api.BlobMissing}, 3)
 	got := f.run("blobs", "verify")
-	wantResult(t, got, exitDamaged, "25 blobs of 25 verified, 24.4 KiB: 2 not sound", "2 blobs are not what they should be\nnext: write again what the node has a copy of, with: --repair")
+	wantResult(t, got, cli.ExitDamaged, "25 blobs of 25 verified, 24.4 KiB: 2 not sound", "2 blobs are not what they should be\nnext: write again what the node has a copy of, with: --repair")
 	for i, state := range map[int]string{3: "damaged", 7: "missing"} {
 		if !strings.Contains(got.out, ds[i].String()+"  "+state+": some bytes are wrong\n  next: do this\n") {
 			t.Errorf("%s does not name blob %d", got.out, i)
@@ -99,15 +100,22 @@ func TestBlobsVerifyNamesWhatIsNotSound(t *testing.T) {
 	if looked() != 25 {
 		t.Errorf("%d looks", looked())
 	}
-	wantResult(t, f.run("blobs", "verify", "--repair"), exitDamaged, "1 mended: 1 not sound", "ask the other nodes")
+	wantResult(t, f.run("blobs", "verify", "--repair"), cli.ExitDamaged, "1 mended: 1 not sound", "ask the other nodes")
 	wantResult(t, f.run("blobs", "verify", ds[0].String(), "-o", "json"), 0, `"verified":1,"bytes":0`, "")
 	wantResult(t, f.run("blobs", "verify", ds[3].String(), "--repair"), 0, "mended, it was: some bytes are wrong", "")
+}
+
+// A sampleTally is what blobs verify prints for programs.
+type sampleTally struct {
+	Blobs, Verified int
+	Bytes           int64
+	Seed            uint64
 }
 
 func TestBlobsVerifyTakesTheSameSampleForTheSameSeed(t *testing.T) {
 	t.Parallel()
 	f, _, looked := blobNode(t, 200, nil)
-	sample := func(args ...string) (n int, tally blobsTally) {
+	sample := func(args ...string) (n int, tally sampleTally) {
 		before := looked()
 		got := f.run(append([]string{"blobs", "verify", "-o", "json", "--sample"}, args...)...)
 		if err := json.Unmarshal([]byte(got.out), &tally); err != nil {
@@ -129,9 +137,9 @@ func TestBlobsVerifyTakesTheSameSampleForTheSameSeed(t *testing.T) {
 		t.Errorf("all are %d", n)
 	}
 	for _, bad := range []string{"0", "0%", "101%", "-1", "x", "NaN", "Inf"} {
-		wantResult(t, f.run("blobs", "verify", "--sample="+bad), exitUsage, "", "write it like 5%")
+		wantResult(t, f.run("blobs", "verify", "--sample="+bad), cli.ExitUsage, "", "write it like 5%")
 	}
-	wantResult(t, f.run("blobs", "verify", "--seed", "1"), exitUsage, "", "--seed is for --sample")
+	wantResult(t, f.run("blobs", "verify", "--seed", "1"), cli.ExitUsage, "", "--seed is for --sample")
 }
 
 func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
@@ -139,14 +147,14 @@ func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
 	ds := []core.Digest{core.DigestOf([]byte("a")), core.DigestOf([]byte("b"))}
 	slices.SortFunc(ds, func(a, b core.Digest) int { return strings.Compare(a.String(), b.String()) })
 	g := newFake(t)
-	g.mux.HandleFunc("GET /v1/blobs", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("GET /v1/blobs", func(w http.ResponseWriter, r *http.Request) {
 		list := api.BlobList{Blobs: []api.BlobInfo{{Digest: ds[0]}}, Next: ds[0].String()}
 		if r.URL.Query().Get("after") != "" {
 			list = api.BlobList{Blobs: []api.BlobInfo{{Digest: ds[1]}}}
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	g.mux.HandleFunc("GET /v1/blobs/{digest}/verify", func(w http.ResponseWriter, r *http.Request) {
+	g.Mux.HandleFunc("GET /v1/blobs/{digest}/verify", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("digest") == ds[1].String() {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -155,19 +163,19 @@ func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(api.BlobReport{Digest: ds[0], State: api.BlobSound})
 	})
-	wantResult(t, g.run("blobs", "verify", "--sample", "99.9999%", "--seed", "5", "--timeout", "3s"), exitUnavailable, "",
+	wantResult(t, g.run("blobs", "verify", "--sample", "99.9999%", "--seed", "5", "--timeout", "3s"), cli.ExitUnavailable, "",
 		"the store is away\nnext: go on with: --after "+ds[0].String()+" --sample 99.9999% --seed 5")
 }
 
 func TestBlobsStatAndPut(t *testing.T) {
 	t.Parallel()
 	f, ds, _ := blobNode(t, 3, nil)
-	f.answers("GET /v1/blobs/{digest}/info", api.BlobStat{
+	f.Answers("GET /v1/blobs/{digest}/info", api.BlobStat{
 		BlobInfo: api.BlobInfo{Digest: ds[0], Size: 2048}, Cached: true, Sessions: []core.SessionID{"session-one"},
 	})
 	wantResult(t, f.run("blobs", "stat", ds[0].String()), 0, "size      2 KiB\n", "")
 	wantResult(t, f.run("blobs", "stat", ds[0].String()), 0, "named by  session-one\n", "")
-	f.answers("GET /v1/status", api.Status{BlobPuts: api.BlobPuts{Written: 3, WrittenBytes: 3000, Existing: 2, ExistingBytes: 2000}})
+	f.Answers("GET /v1/status", api.Status{BlobPuts: api.BlobPuts{Written: 3, WrittenBytes: 3000, Existing: 2, ExistingBytes: 2000}})
 	wantResult(t, f.run("blobs", "stat"), 0, "blobs    3 blobs, 2.9 KiB\n", "")
 	wantResult(t, f.run("blobs", "stat", "-o", "json"), 0, `{"blobs":3,"bytes":3000,"puts":{"written":3,"writtenBytes":3000,"there":2,"thereBytes":2000}}`, "")
 
@@ -176,7 +184,7 @@ func TestBlobsStatAndPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var put string
-	f.mux.HandleFunc("PUT /v1/blobs/{digest}", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("PUT /v1/blobs/{digest}", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		put = r.PathValue("digest") + " " + string(b)
 		w.WriteHeader(http.StatusNoContent)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
@@ -18,7 +19,7 @@ const (
 	completionMost = 100
 )
 
-func completionCmd(a *app) *cobra.Command {
+func completionCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a shell completion script",
@@ -36,20 +37,20 @@ sessctl completion fish > ~/.config/fish/completions/sessctl.fish`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
+				return root.GenBashCompletionV2(a.Stdout, true)
 			case "zsh":
-				return root.GenZshCompletion(a.stdout)
+				return root.GenZshCompletion(a.Stdout)
 			case "fish":
-				return root.GenFishCompletion(a.stdout, true)
+				return root.GenFishCompletion(a.Stdout, true)
 			}
-			return usagef("%.64q is none of bash, zsh, fish", args[0])
+			return cli.Usagef("%.64q is none of bash, zsh, fish", args[0])
 		},
 	}
 }
 
 // complete has the verbs that take sessions complete their ids, and flags their
 // values.
-func (a *app) complete(root *cobra.Command) {
+func (a app) complete(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		a.complete(cmd)
 	}
@@ -57,7 +58,7 @@ func (a *app) complete(root *cobra.Command) {
 		cmd.ValidArgsFunction = a.completeSessions
 	}
 	for name, values := range map[string][]string{
-		"output": formats, "dialect": agents(), "agent": agents(), "as": agents(), "sort": {"modified", "created", "name", "size", "cost", "entries"},
+		"output": cli.Formats, "dialect": agentNames(), "agent": agentNames(), "as": agentNames(), "sort": {"modified", "created", "name", "size", "cost", "entries"},
 	} {
 		if root.LocalFlags().Lookup(name) != nil {
 			_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it fails where it was done already
@@ -68,7 +69,7 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-func agents() (names []string) {
+func agentNames() (names []string) {
 	for _, d := range dialect.All() {
 		names = append(names, d.Name())
 	}
@@ -78,11 +79,11 @@ func agents() (names []string) {
 
 // completeSessions lists the ids that begin with what was typed, the latest used
 // first. What looks like a file is left to the shell.
-func (a *app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if looksLikePath(typed) {
+func (a app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if cli.LooksLikePath(typed) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	node, err := a.client()
+	node, err := a.Client()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -94,14 +95,14 @@ func (a *app) completeSessions(cmd *cobra.Command, _ []string, typed string) ([]
 	}
 	var words []string
 	for _, row := range page.Sessions {
-		title := plain(cut(join("  ", row.Name, row.First), 60))
+		title := cli.Plain(cli.Cut(cli.Join("  ", row.Name, row.First), 60))
 		words = append(words, cobra.CompletionWithDesc(string(row.ID), title))
 	}
 	return words, cobra.ShellCompDirectiveKeepOrder
 }
 
-func (a *app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	c, err := a.readContexts()
+func (a app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	c, err := a.ReadContexts()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -17,14 +18,14 @@ func TestConflictFlagsAreChecked(t *testing.T) {
 	f := newFake(t)
 	f.stdin = "{}"
 	for want, args := range map[int][]string{
-		exitInvalid: {"append", testID, "--on-conflict", "merge"},
-		exitUsage:   {"append", testID, "--head-name", "side"},
+		cli.ExitInvalid: {"append", testID, "--on-conflict", "merge"},
+		cli.ExitUsage:   {"append", testID, "--head-name", "side"},
 	} {
 		if got := f.run(args...); got.code != want || got.out != "" {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
-	if got := f.run("name", testID, "N", "--on-conflict", "branch", "--head-name", "a b"); got.code != exitInvalid {
+	if got := f.run("name", testID, "N", "--on-conflict", "branch", "--head-name", "a b"); got.code != cli.ExitInvalid {
 		t.Errorf("%+v", got)
 	}
 }
@@ -37,8 +38,8 @@ func TestLinesThatCouldNotBeStoredComeBack(t *testing.T) {
 		"invalid": false, "too-large": false, "not-found": false,
 	} {
 		f := newFake(t)
-		f.has([]string{testID})
-		f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, _ *http.Request) {
+		f.Has([]string{testID})
+		f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusConflict)
 			_ = json.NewEncoder(w).Encode(api.Detail{
 				Status: 409, Code: code, Detail: "it cannot be", Head: "main", Cursor: &core.Cursor{Seq: 9},
@@ -71,10 +72,10 @@ func TestLinesThatCouldNotBeStoredComeBack(t *testing.T) {
 func TestAppendReturnsLinesIfNoNodeAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.url = "http://127.0.0.1:1"
+	f.URL = "http://127.0.0.1:1"
 	f.stdin = "{\"n\":1}\n{\"n\":2}\n"
 	got := f.run("append", testID, "--timeout", "300ms")
-	if got.code != exitUnavailable || got.out != f.stdin || !strings.Contains(got.err, "nothing was stored; the lines are on standard output") {
+	if got.code != cli.ExitUnavailable || got.out != f.stdin || !strings.Contains(got.err, "nothing was stored; the lines are on standard output") {
 		t.Errorf("%+v", got)
 	}
 	path := filepath.Join(t.TempDir(), "unsent")
@@ -88,9 +89,9 @@ func TestAppendReturnsLinesIfNoNodeAnswers(t *testing.T) {
 func TestABranchIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var query string
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
 		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"x"}, Stored: 1, Head: "side"})
 	})

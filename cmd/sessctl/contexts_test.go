@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // whoAsked answers status and keeps the token it was asked with.
 func whoAsked(f *fakeNode) *string {
 	var token string
-	f.mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
 		token = r.Header.Get("Authorization")
 		_ = json.NewEncoder(w).Encode(api.Status{Node: "n", Healthy: true, Summary: "all is well"})
 	})
@@ -29,13 +30,13 @@ func TestContextsNameClusters(t *testing.T) {
 	run := func(args ...string) result { return one.runWith(env, args...) }
 
 	wantResult(t, run("contexts"), 0, "", "no contexts")
-	wantResult(t, run("contexts", "add", "one", "--url", one.url, "--token", "secret-one"), 0, "one  "+one.url, "")
+	wantResult(t, run("contexts", "add", "one", "--url", one.URL, "--token", "secret-one"), 0, "one  "+one.URL, "")
 	secret := filepath.Join(one.home, "two.token")
 	if err := os.WriteFile(secret, []byte("secret-two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantResult(t, run("contexts", "add", "two", "--url", two.url, "--token-file", secret), 0, "two  ", "")
-	wantResult(t, run("contexts", "add", "two", "--url", two.url), exitConflict, "", "already exists")
+	wantResult(t, run("contexts", "add", "two", "--url", two.URL, "--token-file", secret), 0, "two  ", "")
+	wantResult(t, run("contexts", "add", "two", "--url", two.URL), cli.ExitConflict, "", "already exists")
 
 	// The first one is the current one.
 	wantResult(t, run("status"), 0, "all is well", "")
@@ -53,7 +54,7 @@ func TestContextsNameClusters(t *testing.T) {
 		t.Errorf("a token is shown:\n%s", list.out)
 	}
 	wantResult(t, run("contexts", "rm", "two"), 0, "forgotten", "it was the current one")
-	wantResult(t, run("contexts", "use", "two"), exitUsage, "", "choose one of one")
+	wantResult(t, run("contexts", "use", "two"), cli.ExitUsage, "", "choose one of one")
 
 	info, err := os.Stat(filepath.Join(one.home, ".config", "sesslog", "contexts.yaml"))
 	if err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -67,13 +68,13 @@ func TestAContextsTokenGoesNowhereElse(t *testing.T) {
 	home, other := newFake(t), newFake(t)
 	token := whoAsked(other)
 	env := map[string]string{"SESS_URL": "", "HOME": home.home}
-	wantResult(t, home.runWith(env, "contexts", "add", "home", "--url", home.url, "--token", "hush"), 0, "", "")
-	wantResult(t, home.runWith(env, "--url", other.url, "status"), 0, "", "")
-	wantResult(t, home.runWith(map[string]string{"SESS_URL": other.url, "HOME": home.home}, "status"), 0, "", "")
+	wantResult(t, home.runWith(env, "contexts", "add", "home", "--url", home.URL, "--token", "hush"), 0, "", "")
+	wantResult(t, home.runWith(env, "--url", other.URL, "status"), 0, "", "")
+	wantResult(t, home.runWith(map[string]string{"SESS_URL": other.URL, "HOME": home.home}, "status"), 0, "", "")
 	if *token != "" {
 		t.Errorf("another node was sent %q", *token)
 	}
-	wantResult(t, home.runWith(env, "--url", other.url, "--context", "home", "status"), exitUsage, "", "give one of them")
+	wantResult(t, home.runWith(env, "--url", other.URL, "--context", "home", "status"), cli.ExitUsage, "", "give one of them")
 }
 
 func TestBadContextsAreNamed(t *testing.T) {
@@ -84,12 +85,12 @@ func TestBadContextsAreNamed(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"contexts", "add", "a/b", "--url", f.url}, "is no name for a context"},
+		{[]string{"contexts", "add", "a/b", "--url", f.URL}, "is no name for a context"},
 		{[]string{"contexts", "add", "a"}, "--url says where"},
 		{[]string{"contexts", "add", "a", "--url", "ftp://x"}, "is no node's URL"},
 		{[]string{"--context", "a", "ls"}, "sessctl contexts add a --url URL"},
 	} {
-		wantResult(t, f.runWith(env, c.args...), exitUsage, "", c.want)
+		wantResult(t, f.runWith(env, c.args...), cli.ExitUsage, "", c.want)
 	}
 	path := filepath.Join(f.home, ".config", "sesslog", "contexts.yaml")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -98,5 +99,5 @@ func TestBadContextsAreNamed(t *testing.T) {
 	if err := os.WriteFile(path, []byte("curent: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantResult(t, f.runWith(env, "ls"), exitInvalid, "", path)
+	wantResult(t, f.runWith(env, "ls"), cli.ExitInvalid, "", path)
 }

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
-func contextsCmd(a *app) *cobra.Command {
+func contextsCmd(a app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "contexts",
 		Short: "Manage named clusters",
@@ -28,7 +29,7 @@ To see what an agent would send to its model, use another verb: sessctl context.
 	return cmd
 }
 
-func contextsLsCmd(a *app) *cobra.Command {
+func contextsLsCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "List contexts",
@@ -50,31 +51,31 @@ type listedContext struct {
 	Token   string `json:"token"`
 }
 
-func (a *app) listContexts() error {
-	c, err := a.readContexts()
+func (a app) listContexts() error {
+	c, err := a.ReadContexts()
 	if err != nil {
 		return err
 	}
 	list := []listedContext{}
 	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
 		t := c.Contexts[name]
-		list = append(list, listedContext{name, t.URL, name == c.Current, t.keeps()})
+		list = append(list, listedContext{name, t.URL, name == c.Current, t.Keeps()})
 	}
-	return a.print(list, func() error {
+	return a.Print(list, func() error {
 		if len(list) == 0 {
-			a.notef("no contexts; add one with: sessctl contexts add NAME --url URL")
+			a.Notef("no contexts; add one with: sessctl contexts add NAME --url URL")
 			return nil
 		}
-		g := a.newGrid()
-		g.add("", "NAME", "TOKEN", "URL")
+		g := a.NewGrid()
+		g.Row("", "NAME", "TOKEN", "URL")
 		for _, l := range list {
-			g.add(map[bool]string{true: "*"}[l.Current], l.Name, l.Token, l.URL)
+			g.Row(map[bool]string{true: "*"}[l.Current], l.Name, l.Token, l.URL)
 		}
-		return g.flush()
+		return g.Flush()
 	})
 }
 
-func contextsAddCmd(a *app) *cobra.Command {
+func contextsAddCmd(a app) *cobra.Command {
 	var tokenFile string
 	var replace bool
 	cmd := &cobra.Command{
@@ -88,7 +89,7 @@ With -o json: the object that ls lists.`,
 		Example: "sessctl contexts add prod --url https://n1:7433 --token-file ~/.prod-token",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.addContext(args[0], cluster{URL: a.url, Token: a.token, TokenFile: tokenFile}, replace)
+			return a.addContext(args[0], cli.Cluster{URL: a.URL, Token: a.Token, TokenFile: tokenFile}, replace)
 		},
 	}
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "the absolute path of the `FILE` that has the token")
@@ -98,39 +99,39 @@ With -o json: the object that ls lists.`,
 
 var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-func (a *app) addContext(name string, t cluster, replace bool) error {
+func (a app) addContext(name string, t cli.Cluster, replace bool) error {
 	switch {
 	case !contextName.MatchString(name):
-		return usagef("%.128q is no name for a context: 1 to 64 of A-Z a-z 0-9 . _ -", name)
+		return cli.Usagef("%.128q is no name for a context: 1 to 64 of A-Z a-z 0-9 . _ -", name)
 	case t.URL == "":
-		return usagef("--url says where the nodes of %s are", name)
+		return cli.Usagef("--url says where the nodes of %s are", name)
 	case t.Token != "" && t.TokenFile != "":
-		return usagef("--token and --token-file both give the token; give one of them")
+		return cli.Usagef("--token and --token-file both give the token; give one of them")
 	}
 	var err error
-	if t.URL, err = checkURLs(t.URL); err != nil {
+	if t.URL, err = cli.CheckURLs(t.URL); err != nil {
 		return err
 	}
-	c, err := a.readContexts()
+	c, err := a.ReadContexts()
 	if err != nil {
 		return err
 	}
 	if _, there := c.Contexts[name]; there && !replace {
-		return hintf(fmt.Errorf("context %s: %w", name, core.ErrExists), "choose another name, or: --replace")
+		return cli.Hintf(fmt.Errorf("context %s: %w", name, core.ErrExists), "choose another name, or: --replace")
 	}
 	c.Contexts[name] = t
 	if c.Current == "" {
 		c.Current = name
 	}
-	if err := a.writeContexts(c); err != nil {
+	if err := a.WriteContexts(c); err != nil {
 		return err
 	}
-	return a.print(listedContext{name, t.URL, name == c.Current, t.keeps()}, func() error {
-		return a.printf("%s  %s", name, t.URL)
+	return a.Print(listedContext{name, t.URL, name == c.Current, t.Keeps()}, func() error {
+		return a.Printf("%s  %s", name, t.URL)
 	})
 }
 
-func contextsUseCmd(a *app) *cobra.Command {
+func contextsUseCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Select the current context",
@@ -141,26 +142,26 @@ With -o json: the object that ls lists.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := a.readContexts()
+			c, err := a.ReadContexts()
 			if err != nil {
 				return err
 			}
-			t, err := c.named(args[0])
+			t, err := c.Named(args[0])
 			if err != nil {
 				return err
 			}
 			c.Current = args[0]
-			if err := a.writeContexts(c); err != nil {
+			if err := a.WriteContexts(c); err != nil {
 				return err
 			}
-			return a.print(listedContext{args[0], t.URL, true, t.keeps()}, func() error {
-				return a.printf("%s  %s", args[0], t.URL)
+			return a.Print(listedContext{args[0], t.URL, true, t.Keeps()}, func() error {
+				return a.Printf("%s  %s", args[0], t.URL)
 			})
 		},
 	}
 }
 
-func contextsRmCmd(a *app) *cobra.Command {
+func contextsRmCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Remove a context",
@@ -171,11 +172,11 @@ With -o json: the object that ls listed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := a.readContexts()
+			c, err := a.ReadContexts()
 			if err != nil {
 				return err
 			}
-			t, err := c.named(args[0])
+			t, err := c.Named(args[0])
 			if err != nil {
 				return err
 			}
@@ -184,14 +185,14 @@ With -o json: the object that ls listed.`,
 			if was {
 				c.Current = ""
 			}
-			if err := a.writeContexts(c); err != nil {
+			if err := a.WriteContexts(c); err != nil {
 				return err
 			}
-			return a.print(listedContext{args[0], t.URL, was, t.keeps()}, func() error {
+			return a.Print(listedContext{args[0], t.URL, was, t.Keeps()}, func() error {
 				if was {
-					a.notef("it was the current one; choose another with: sessctl contexts use NAME")
+					a.Notef("it was the current one; choose another with: sessctl contexts use NAME")
 				}
-				return a.printf("%s is forgotten", args[0])
+				return a.Printf("%s is forgotten", args[0])
 			})
 		},
 	}

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 func TestReadsSayWhatTheAnswerMustContain(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	asked := ""
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/{what}", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/{what}", func(w http.ResponseWriter, r *http.Request) {
 		asked = r.PathValue("what") + "?" + r.URL.RawQuery
 		_, _ = w.Write([]byte("{}\n"))
 	})
@@ -26,10 +27,10 @@ func TestReadsSayWhatTheAnswerMustContain(t *testing.T) {
 	if asked != "entries?" {
 		t.Errorf("without demands entries asked for %s", asked)
 	}
-	wantResult(t, f.run("info", testID, "--seen", "x"), exitUsage, "", "no cursor")
+	wantResult(t, f.run("info", testID, "--seen", "x"), cli.ExitUsage, "", "no cursor")
 	f.stdin = `{"type":"session","version":3,"id":"a-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}`
-	wantResult(t, f.run("info", "-", "--strict"), exitUsage, "", "for sessions in the log")
+	wantResult(t, f.run("info", "-", "--strict"), cli.ExitUsage, "", "for sessions in the log")
 
-	f.refuses("GET /v1/sessions/"+testID, api.Detail{Code: "unavailable", Status: 503, Detail: "no quorum"})
-	wantResult(t, f.run("info", testID, "--strict"), exitUnavailable, "", "no quorum")
+	f.Refuses("GET /v1/sessions/"+testID, api.Detail{Code: "unavailable", Status: 503, Detail: "no quorum"})
+	wantResult(t, f.run("info", testID, "--strict"), cli.ExitUnavailable, "", "no quorum")
 }

@@ -1,18 +1,14 @@
 // Command sessctl is the operator's tool for sessions.
 //
-// It calls a node through package api/client and nothing else. Verbs that only read
-// also accept a session file, or standard input, and then need no node. docs/CLI.md
-// is generated from the help: every verb with its flags, its output with -o json,
-// the exit codes and the environment.
+// It calls nodes through package api/client only. Verbs that only read also
+// accept a session file, or standard input, and then need no node. docs/CLI.md is
+// generated from the help: every verb with its flags, its output with -o json, the
+// exit codes and the environment.
 //
-// Each verb has a file of its own with a function that makes its command, and a
-// line in verbs (app.go). Shared parts:
+// Package cli is the kit of all verbs: flags, output, errors and exit codes, and
+// what a SESSION argument names. The verbs are in packages read, write, agents and
+// admin, each in a file of its own. This package assembles them, and has the verbs
+// for the program itself.
 //
-//   - session.go resolves a SESSION argument.
-//   - file.go reads a session file; output.go prints.
-//   - writer.go chooses the claim that a write belongs to.
-//   - topics.go has the help that belongs to no verb: sessctl help TOPIC.
-//   - exit.go turns an error into one line, a hint, and an exit code.
-//
-// What an agent wrote is printed without control characters.
+// Text from sessions is not trusted: no control character of it reaches a terminal.
 package main

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 const docsPath = "../../docs/CLI.md"
@@ -38,10 +40,10 @@ func TestHelpListsEveryExitCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range outcomes {
-		row := regexp.MustCompile(fmt.Sprintf(`(?m)^    %d +.*\b%s\b`, o.exit, o.code))
+	for _, o := range cli.Outcomes {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^    %d +.*\b%s\b`, o.Exit, o.Code))
 		if !row.MatchString(cmd.Long) {
-			t.Errorf("exit code %d %s is missing", o.exit, o.code)
+			t.Errorf("exit code %d %s is missing", o.Exit, o.Code)
 		}
 	}
 }
@@ -69,14 +71,14 @@ func cliDoc() string {
 	writeText(&b, root)
 	b.WriteString("## Contents\n\n[Global flags](#global-flags)")
 	for _, t := range topics {
-		fmt.Fprintf(&b, " · [%s](#%s)", t.title, anchor(t.title))
+		fmt.Fprintf(&b, " · [%s](#%s)", t.FileTitle, anchor(t.FileTitle))
 	}
 	b.WriteString("\n\n")
 	writeContents(&b, root)
 	b.WriteString("## Global flags\n\n")
 	writeFlags(&b, root.PersistentFlags())
 	for _, t := range topics {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.title, escaped(t.text))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.FileTitle, escaped(t.text))
 	}
 	b.WriteString("## Verbs\n\n")
 	writeVerbs(&b, root)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -80,7 +81,7 @@ func TestWhatChangesSomethingHasADryRun(t *testing.T) {
 func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var asked []bool
 	take := func(answer any) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -91,9 +92,9 @@ func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(answer)
 		}
 	}
-	f.mux.HandleFunc("POST /v1/dry-run/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
+	f.Mux.HandleFunc("POST /v1/dry-run/sessions/"+testID+"/claims", take(api.Claimed{Claim: core.Claim{Writer: "w1", Epoch: 2}, Head: "main"}))
 	for _, at := range []string{"/v1/", "/v1/dry-run/"} {
-		f.mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
+		f.Mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
 	}
 	const said = "sessctl: a dry run: nothing is stored, here is what it would come to\n"
 	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
@@ -104,5 +105,5 @@ func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 	if !slices.Equal(asked, []bool{true, true, false}) {
 		t.Errorf("asked for are %v", asked)
 	}
-	wantResult(t, f.run("claim", "--dry-run", "--hold", testID), exitUsage, "", "exclude each other")
+	wantResult(t, f.run("claim", "--dry-run", "--hold", testID), cli.ExitUsage, "", "exclude each other")
 }

@@ -2,24 +2,19 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/nodetest"
 )
 
-// A fakeNode answers as a test says. It stands in for the wire alone: what a
-// node really does is tested with real nodes elsewhere.
+// A fakeNode is a fake node, and the environment in which a test runs sessctl.
 type fakeNode struct {
+	*nodetest.Node
 	t     *testing.T
-	mux   *http.ServeMux
-	url   string
 	home  string
 	stdin string
 	// What testID is, where that changes: the agent's file, and what the node says.
@@ -28,44 +23,7 @@ type fakeNode struct {
 
 func newFake(t *testing.T) *fakeNode {
 	t.Helper()
-	f := &fakeNode{t: t, mux: http.NewServeMux(), home: t.TempDir()}
-	srv := httptest.NewServer(f.mux)
-	t.Cleanup(srv.Close)
-	f.url = srv.URL
-	return f
-}
-
-// answers has requests to pattern answered with v as JSON.
-func (f *fakeNode) answers(pattern string, v any) {
-	f.mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(v)
-	})
-}
-
-// refuses has requests to pattern answered with a problem.
-func (f *fakeNode) refuses(pattern string, d api.Detail) {
-	f.mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(d.Status)
-		_ = json.NewEncoder(w).Encode(d)
-	})
-}
-
-// has lists sessions, and those of trash as deleted.
-func (f *fakeNode) has(sessions []string, trash ...string) {
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
-		ids := sessions
-		if r.URL.Query().Get("deleted") == "true" {
-			ids = trash
-		}
-		list := api.List{Sessions: []api.Row{}}
-		for _, id := range ids {
-			if strings.HasPrefix(id, r.URL.Query().Get("prefix")) {
-				list.Sessions = append(list.Sessions, api.Row{ID: core.SessionID(id)})
-			}
-		}
-		_ = json.NewEncoder(w).Encode(list)
-	})
+	return &fakeNode{Node: nodetest.New(t), t: t, home: t.TempDir()}
 }
 
 // A result is what a run of the program came to.
@@ -81,7 +39,7 @@ func (f *fakeNode) run(args ...string) result {
 
 func (f *fakeNode) runWith(env map[string]string, args ...string) result {
 	f.t.Helper()
-	vars := map[string]string{"SESS_URL": f.url, "HOME": f.home, "USER": "tester"}
+	vars := map[string]string{"SESS_URL": f.URL, "HOME": f.home, "USER": "tester"}
 	for k, v := range env {
 		vars[k] = v
 	}
@@ -91,8 +49,8 @@ func (f *fakeNode) runWith(env map[string]string, args ...string) result {
 }
 
 // app is an app on its own, for what needs no command line.
-func testApp(env map[string]string) *app {
-	return newApp(func(k string) string { return env[k] }, strings.NewReader(""), io.Discard, io.Discard)
+func testApp(env map[string]string) app {
+	return app{cli.New(func(k string) string { return env[k] }, strings.NewReader(""), io.Discard, io.Discard)}
 }
 
 const testID = "01aaaaaaaaaaaaaaaaaaaaaaaa"

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -29,4 +30,24 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// makeAll creates directories below root, and files for names of the form
+// "path=content".
+func makeAll(t *testing.T, root string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path, content, isFile := strings.Cut(name, "=")
+		path = filepath.Join(root, path)
+		if isFile {
+			makeAll(t, filepath.Dir(path), ".")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // helpWidth is the width of help, in columns.
@@ -14,8 +16,8 @@ const helpWidth = 80
 
 // verbGroups are the sections of the list of verbs.
 var verbGroups = []struct {
-	title string
-	verbs string
+	FileTitle string
+	verbs     string
 }{
 	{"Agents on this host:", "run resume watch import ps claim release"},
 	{"Reading sessions:", "ls info tree context entries children heads attach tail search history lineage export"},
@@ -34,9 +36,9 @@ func setHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	group := map[string]string{}
 	for _, g := range verbGroups {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		root.AddGroup(&cobra.Group{ID: g.FileTitle, Title: g.FileTitle})
 		for verb := range strings.FieldsSeq(g.verbs) {
-			group[verb] = g.title
+			group[verb] = g.FileTitle
 		}
 	}
 	for _, cmd := range root.Commands() {
@@ -67,11 +69,11 @@ func fitted(text string) string {
 	for i, p := range paragraphs {
 		tooWide, indented := false, false
 		for line := range strings.SplitSeq(p, "\n") {
-			tooWide = tooWide || columns(line) > helpWidth
+			tooWide = tooWide || cli.Columns(line) > helpWidth
 			indented = indented || strings.HasPrefix(line, " ") || strings.HasPrefix(line, "- ")
 		}
 		if tooWide && !indented {
-			paragraphs[i] = wrapped(p, helpWidth, 0)
+			paragraphs[i] = cli.Wrapped(p, helpWidth, 0)
 		}
 	}
 	return strings.Join(paragraphs, "\n\n")

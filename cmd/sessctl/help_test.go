@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // Every line of help fits into 80 columns, and the list of verbs has each verb in a
@@ -21,8 +23,8 @@ func TestHelpFitsATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if line = strings.TrimSuffix(line, "\n"); columns(line) > 80 {
-				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), columns(line), line)
+			if line = strings.TrimSuffix(line, "\n"); cli.Columns(line) > 80 {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), cli.Columns(line), line)
 			}
 		}
 		for _, sub := range cmd.Commands() {
@@ -52,6 +54,6 @@ func TestWrongArgumentsAreAnsweredWithTheUsageLine(t *testing.T) {
 		{[]string{"retention", "check"}, `retention: there is no sessctl retention "check"; there is: apply, plan` + "\n"},
 		{[]string{"resume", testID, "pi"}, `resume: put two dashes before the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
 	} {
-		wantResult(t, f.run(c.args...), exitUsage, "", c.want)
+		wantResult(t, f.run(c.args...), cli.ExitUsage, "", c.want)
 	}
 }

@@ -15,9 +15,9 @@ import (
 func TestHistoryShowsEachPromptOnALine(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var asked []string
-	f.mux.HandleFunc("GET /v1/prompts", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/prompts", func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Encode())
 		page := client.PromptPage{Prompts: []api.Prompt{
 			{Session: testID, Dialect: "pi", CWD: "/w", Time: "2026-01-02T03:04:05.000Z", Prompt: "one\n\ttwo \x1b[31m" + strings.Repeat("x", 300)},
@@ -48,7 +48,7 @@ func TestHistoryShowsEachPromptOnALine(t *testing.T) {
 func TestHistoryWithoutPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("GET /v1/prompts", client.PromptPage{Behind: 3})
+	f.Answers("GET /v1/prompts", client.PromptPage{Behind: 3})
 	wantResult(t, f.run("history"), 0, "", "no prompts")
 	wantResult(t, f.run("history"), 0, "", "sessions that the node has still to read: 3")
 	wantResult(t, f.run("history", "-o", "json"), 0, "[]\n", "")

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 )
@@ -30,7 +30,7 @@ type keeper struct {
 
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{fakeNode: newFake(t), files: map[core.SessionID]*core.File{}}
-	k.mux.HandleFunc("GET /v1/sessions/{id}/digest", func(w http.ResponseWriter, r *http.Request) {
+	k.Mux.HandleFunc("GET /v1/sessions/{id}/digest", func(w http.ResponseWriter, r *http.Request) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		id := core.SessionID(r.PathValue("id"))
@@ -42,7 +42,7 @@ func newKeeper(t *testing.T) *keeper {
 		}
 		_ = json.NewEncoder(w).Encode(api.Digested{Session: id, Entries: len(f.Entries), SHA256: api.DigestOf(f.Header, f.Entries), Cursor: core.Cursor{Seq: 1}, Deleted: k.trash[id]})
 	})
-	k.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+	k.Mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		f, _, err := dialect.Read("", b)
 		k.mu.Lock()
@@ -136,21 +136,24 @@ func TestOneBadFileOfAHomeStopsNoOther(t *testing.T) {
 	}
 	gone := filepath.Join(t.TempDir(), "gone.jsonl")
 	got := k.run("import", gone, dir)
-	wantResult(t, got, exitNotFound, "session-008", "sessctl: 11 files: 9 new sessions, 18 new entries, 2 failed\nsessctl: import: no such file: "+gone+"\n")
-	wantResult(t, got, exitNotFound, "", "sessctl: import: "+bad+": not a session file\n")
+	wantResult(t, got, cli.ExitNotFound, "session-008", "sessctl: 11 files: 9 new sessions, 18 new entries, 2 failed\nsessctl: import: no such file: "+gone+"\n")
+	wantResult(t, got, cli.ExitNotFound, "", "sessctl: import: "+bad+": not a session file\n")
 	quiet := k.run("import", "-q", dir)
-	wantResult(t, quiet, exitInvalid, "", bad)
+	wantResult(t, quiet, cli.ExitInvalid, "", bad)
 	if strings.Contains(quiet.err, "files") {
 		t.Errorf("quiet prints\n%s", quiet.err)
 	}
 }
+
+// importers is how many files sessctl import sends at a time.
+const importers = 4
 
 func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	dir := home(t, 20)
 	k.full = 7
-	wantResult(t, k.run("import", dir), exitUnavailable, "", "were not brought")
+	wantResult(t, k.run("import", dir), cli.ExitUnavailable, "", "were not brought")
 	k.set(0)
 	wantResult(t, k.run("import", dir), 0, "", "there already")
 	k.mu.Lock()
@@ -176,7 +179,7 @@ func TestFilesOfDeletedSessionsAreCountedAndKeepNothingOut(t *testing.T) {
 	wantResult(t, k.run("import", "--again", dir), 0, "", "2 of sessions in the trash or erased")
 	wantResult(t, k.run("import", "-o", "json", dir), 0, `"session":"session-003","created":false,"entries":0,"blobs":0,"skipped":[],"version":"","seq":"0","deleted":true}`, "")
 	for _, again := range []string{"--again", "--again=false"} {
-		wantResult(t, k.run("import", again, filepath.Join(dir, "cwd-1", "s003.jsonl")), exitDeleted, "",
+		wantResult(t, k.run("import", again, filepath.Join(dir, "cwd-1", "s003.jsonl")), cli.ExitDeleted, "",
 			"s003.jsonl: session session-003 is in the trash, or was erased\nnext: if it is in the trash, take it out and import the file again: sessctl rm --undo session-003\n")
 	}
 }
@@ -185,29 +188,4 @@ func (k *keeper) set(full int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.full = full
-}
-
-// A bar is drawn over itself, and is gone before a line is printed.
-func TestProgressIsABarOnATerminalAndLinesElsewhere(t *testing.T) {
-	t.Parallel()
-	for _, tty := range []bool{true, false} {
-		var errs bytes.Buffer
-		a := newApp(func(string) string { return "" }, strings.NewReader(""), io.Discard, &errs)
-		a.stderr.tty, a.stderr.width = tty, 0
-		now := time.Unix(0, 0)
-		a.now = func() time.Time { return now }
-		p := a.newProgress([]foundFile{{name: "a", size: 1024}, {name: "b", size: 3072}}, false)
-		p.sent(1024)
-		now = now.Add(lineEvery)
-		p.done(brought{file: foundFile{size: 1024}})
-		p.clear()
-		want := "sessctl: 1 of 2 files, 1 KiB of 4 KiB, 1 KiB sent\n"
-		if tty {
-			line := "[==========          ] 1 of 2 files, 1 KiB of 4 KiB, 1 KiB sent"
-			want = "\r" + line + "\r" + strings.Repeat(" ", len(line)) + "\r"
-		}
-		if got := errs.String(); got != want {
-			t.Errorf("on a terminal: %v: %q, want %q", tty, got, want)
-		}
-	}
 }

@@ -2,18 +2,17 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 )
@@ -31,13 +30,13 @@ func related(id string, kind lineage.Kind, parents ...string) lineage.Node {
 func shown(t *testing.T, nodes []lineage.Node, args ...string) result {
 	t.Helper()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	g := lineage.New(nodes).Whole()
 	l := api.Lineage{Sessions: g.Nodes(), Edges: g.Edges()}
 	if err := g.Validate(); err != nil {
 		l.Problem = err.Error()
 	}
-	f.mux.HandleFunc("GET /v1/lineage", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/lineage", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("format") == "jsonl" {
 			_, _ = w.Write(lineage.ExportJSONL(nodes))
 			return
@@ -97,21 +96,6 @@ c  fork  2020-01-02
 	}
 }
 
-func TestALongChainIsDrawn(t *testing.T) {
-	t.Parallel()
-	var nodes []lineage.Node
-	for i := range 100_000 {
-		nodes = append(nodes, related(fmt.Sprint("n", i), lineage.Fork, fmt.Sprint("n", max(i-1, 0))))
-	}
-	nodes[0].Parents = nil
-	start := time.Now()
-	lines := newForest(nodes).lines()
-	if len(lines) != len(nodes) || len(lines[len(lines)-1].before) > 200 {
-		t.Errorf("%d lines, the last moved by %d", len(lines), len(lines[len(lines)-1].before))
-	}
-	t.Logf("drawn in %v", time.Since(start))
-}
-
 func TestLineageInJSONIsTheNodesAnswer(t *testing.T) {
 	t.Parallel()
 	got := shown(t, []lineage.Node{related("orphan", lineage.Fork, "gone")}, "-o", "json")
@@ -140,16 +124,16 @@ func TestLineageIsExportedIntoDirectoriesThatAreMade(t *testing.T) {
 	if b, err := os.ReadFile(empty); err != nil || len(b) != 0 {
 		t.Errorf("%v, %q", err, b)
 	}
-	wantResult(t, shown(t, nodes, "--out", empty), exitConflict, "", "--force")
+	wantResult(t, shown(t, nodes, "--out", empty), cli.ExitConflict, "", "--force")
 }
 
 // FLEET-21
 func TestMergeAsksForWhatTheArgumentsName(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
+	f.Has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
 	var sent string
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/merge", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/merge", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		sent = string(b)
 		_ = json.NewEncoder(w).Encode(api.Created{ID: "merged-01", Cursor: core.Cursor{Seq: 1}})
@@ -158,16 +142,16 @@ func TestMergeAsksForWhatTheArgumentsName(t *testing.T) {
 	if want := `{"with":"01bbbbbbbbbbbbbbbbbbbbbbbb","head":"side","id":"merged-01","cwd":"/w","by":"tester"}`; sent != want {
 		t.Errorf("sent %s", sent)
 	}
-	wantResult(t, f.run("merge", testID, testID+"@a/b"), exitInvalid, "", "head name")
+	wantResult(t, f.run("merge", testID, testID+"@a/b"), cli.ExitInvalid, "", "head name")
 }
 
 // FLEET-20: a subagent's session, or one that begins with a summary.
 func TestNewSessionsNameTheirParents(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
+	f.Has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
 	var sent api.Create
-	f.mux.HandleFunc("POST /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		sent = api.Create{}
 		_ = json.NewDecoder(r.Body).Decode(&sent)
 		_ = json.NewEncoder(w).Encode(api.Created{ID: "made-0001", Cursor: core.Cursor{Seq: 1}})
@@ -181,8 +165,8 @@ func TestNewSessionsNameTheirParents(t *testing.T) {
 	if sent.Parent != "/any/word" || sent.Parents != nil {
 		t.Errorf("sent %+v", sent)
 	}
-	wantResult(t, f.run("new", "--kind", "subagent"), exitUsage, "", "no --parent")
-	wantResult(t, f.run("new", "--parent", "a", "--parent", "b"), exitUsage, "", "--kind")
+	wantResult(t, f.run("new", "--kind", "subagent"), cli.ExitUsage, "", "no --parent")
+	wantResult(t, f.run("new", "--parent", "a", "--parent", "b"), cli.ExitUsage, "", "--kind")
 }
 
 // FLEET-20: omp's subagents are found by where their files are.
@@ -190,7 +174,7 @@ func TestImportOfASubagentNamesItsParent(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	var asked string
-	f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.Query().Get("parent") + " " + r.URL.Query().Get("kind")
 		_, _ = io.Copy(io.Discard, r.Body)
 		_ = json.NewEncoder(w).Encode(api.Imported{ID: "the-helper", Session: "the-helper", Created: true, Version: "3"})

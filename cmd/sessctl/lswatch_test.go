@@ -16,9 +16,9 @@ import (
 func TestAListThatIsWatchedGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Summary: core.Summary{First: "at first"}}}, Mark: "m1"})
+	f.Answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Summary: core.Summary{First: "at first"}}}, Mark: "m1"})
 	calls := 0
-	f.mux.HandleFunc("GET /v1/sessions/changes", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/changes", func(w http.ResponseWriter, r *http.Request) {
 		calls++
 		after := r.URL.Query().Get("after")
 		switch calls {
@@ -48,7 +48,7 @@ func TestAListThatIsWatchedGoesOn(t *testing.T) {
 	}
 	calls = 0
 	for _, line := range strings.Split(strings.TrimSpace(f.run("ls", "-w", "-o", "json").out), "\n") {
-		var l listed
+		var l struct{ ID core.SessionID }
 		if err := json.Unmarshal([]byte(line), &l); err != nil || l.ID != testID {
 			t.Errorf("%s: %v", line, err)
 		}

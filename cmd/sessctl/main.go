@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 func main() {
@@ -20,10 +22,10 @@ func main() {
 // run is the whole program but for the process around it. It returns the exit
 // code.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := newApp(env, stdin, stdout, stderr)
+	a := app{cli.New(env, stdin, stdout, stderr)}
 	root := a.root()
 	root.SetArgs(args)
-	a.guessFormat(args)
+	a.GuessFormat(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	return a.finish(cmd, err)
+	return a.Finish(cmd, err)
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func manCmd(a *app) *cobra.Command {
+func manCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
@@ -27,7 +29,7 @@ With -o json: a list of the files.`,
 			if err != nil {
 				return err
 			}
-			return a.print(names, func() error { return a.printf("%s in %s", count(len(names), "page", "pages"), args[0]) })
+			return a.Print(names, func() error { return a.Printf("%s in %s", cli.Count(len(names), "page", "pages"), args[0]) })
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -15,9 +16,9 @@ import (
 func TestBranchWithASummary(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var sent, head, key string
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/branch", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/branch", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		sent, head, key = string(b), r.Header.Get(api.HeaderHead), r.Header.Get(api.HeaderIdempotency)
 		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Cursor: core.Cursor{Seq: 4}, Stored: 1})
@@ -37,8 +38,8 @@ func TestBranchWithASummary(t *testing.T) {
 func TestChildrenOfASessionInTheLog(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, r *http.Request) {
+	f.Has([]string{testID})
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"of":"`+r.URL.Query().Get("of")+`"}`+"\n"+`{"n":2}`+"\n")
 	})
 	wantResult(t, f.run("children", testID, "e1"), 0, `{"of":"e1"}`+"\n"+`{"n":2}`+"\n", "")
@@ -49,9 +50,9 @@ func TestChildrenOfASessionInTheLog(t *testing.T) {
 func TestWholeForkIsKnownAgain(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var keys, bodies []string
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		keys, bodies = append(keys, r.Header.Get(api.HeaderIdempotency)), append(bodies, string(b))
 		if len(keys) == 1 {
@@ -70,7 +71,7 @@ func TestContinueAndNarrowListings(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	var query string
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
 		list := api.List{Sessions: []api.Row{}}
 		if r.URL.Query().Get("cwd") == "/work" {
@@ -78,8 +79,8 @@ func TestContinueAndNarrowListings(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Cursor: core.Cursor{Seq: 3}}})
-	f.answers("POST /v1/sessions", api.Created{ID: "made-0001"})
+	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Cursor: core.Cursor{Seq: 3}}})
+	f.Answers("POST /v1/sessions", api.Created{ID: "made-0001"})
 	wantResult(t, f.run("new", "--continue", "--cwd", "/work", "-o", "json"), 0, `{"id":"`+testID+`","seq":"3-0000000000000000"}`, "")
 	if query != "cwd=%2Fwork&dialect=pi&limit=1" {
 		t.Errorf("asked for %s", query)
@@ -115,11 +116,11 @@ func TestAppendOfAKind(t *testing.T) {
 		{"operator", []string{"leaf", "--target", "null"}, []string{`{"type":"leaf"}`}},
 	} {
 		f := newFake(t)
-		f.has([]string{testID})
-		f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: c.dialect}})
-		f.answers("GET /v1/sessions/"+testID+"/children", []json.RawMessage{})
+		f.Has([]string{testID})
+		f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: c.dialect}})
+		f.Answers("GET /v1/sessions/"+testID+"/children", []json.RawMessage{})
 		var line string
-		f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+		f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			line = string(b)
 			_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"e9"}, Stored: 1})
@@ -132,38 +133,38 @@ func TestAppendOfAKind(t *testing.T) {
 		}
 	}
 	f := newFake(t)
-	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "pi"}})
-	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), exitInvalid, "", "pi has no entry for a channel")
+	f.Has([]string{testID})
+	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "pi"}})
+	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), cli.ExitInvalid, "", "pi has no entry for a channel")
 }
 
 // A leaf entry that points at nothing would leave the session where nobody can append.
 func TestAppendOfAKindSendsNothingWhenItsTargetIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "operator"}})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, _ *http.Request) {
+	f.Has([]string{testID})
+	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Session: testID, Dialect: "operator"}})
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/children", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"code":"not-found","detail":"has no entry"}`)
 	})
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(http.ResponseWriter, *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(http.ResponseWriter, *http.Request) {
 		t.Error("an entry was sent")
 	})
 	for _, kind := range []string{"label", "leaf", "compaction"} {
-		wantResult(t, f.run("append", testID, "--kind", kind, "--target", "gone", "--text", "x"), exitNotFound, "", "has no entry")
+		wantResult(t, f.run("append", testID, "--kind", kind, "--target", "gone", "--text", "x"), cli.ExitNotFound, "", "has no entry")
 	}
-	wantResult(t, f.run("append", testID, "--kind", "label", "--text", "x"), exitUsage, "", "--target is missing")
-	wantResult(t, f.run("append", testID, "--kind", "compaction", "--tokens", "-5"), exitUsage, "", "--tokens -5 is below 0")
+	wantResult(t, f.run("append", testID, "--kind", "label", "--text", "x"), cli.ExitUsage, "", "--target is missing")
+	wantResult(t, f.run("append", testID, "--kind", "compaction", "--tokens", "-5"), cli.ExitUsage, "", "--tokens -5 is below 0")
 }
 
 func TestSeveralURLsAreTriedInTurn(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
-	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1, "+f.url), 0, testID, "")
-	wantResult(t, f.run("ls", "--url", f.url+",ftp://x"), exitUsage, "", `"ftp://x" is no node's URL`)
-	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1,http://127.0.0.1:2"), exitUnavailable, "",
+	f.Has([]string{testID})
+	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1, "+f.URL), 0, testID, "")
+	wantResult(t, f.run("ls", "--url", f.URL+",ftp://x"), cli.ExitUsage, "", `"ftp://x" is no node's URL`)
+	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1,http://127.0.0.1:2"), cli.ExitUnavailable, "",
 		"no node answers at http://127.0.0.1:1,http://127.0.0.1:2: connection refused")
 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -19,21 +19,21 @@ func TestEveryFormatOfAList(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	long := strings.Repeat("long ", 60)
-	f.answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
-	wantResult(t, f.run("ls", "-o", "yaml"), exitUsage, "", "none of table, wide, json")
+	f.Answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
+	wantResult(t, f.run("ls", "-o", "yaml"), cli.ExitUsage, "", "none of table, wide, json")
 	wide := f.run("ls", "-o", "wide")
 	wantResult(t, wide, 0, "CWD", "")
 	wantResult(t, wide, 0, "/work/here", "")
 	wantResult(t, wide, 0, strings.TrimSpace(long), "")
 	wantResult(t, f.run("ls", "-o", "json"), 0, `[{"id":"`+testID+`"`, "")
-	wantResult(t, f.run("ls", "-o", "json", "--limit", "-1"), exitUsage, "", `"code":"usage"`)
+	wantResult(t, f.run("ls", "-o", "json", "--limit", "-1"), cli.ExitUsage, "", `"code":"usage"`)
 }
 
 func TestEntriesAsJSONAreOneList(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, _ *http.Request) {
+	f.Has([]string{testID})
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"id":"a","n":1}` + "\n" + `{"id":"b","n":2}` + "\n"))
 	})
 	got := f.run("entries", testID, "-o", "json")
@@ -43,96 +43,10 @@ func TestEntriesAsJSONAreOneList(t *testing.T) {
 	}
 }
 
-func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
-	t.Parallel()
-	s := api.Status{Summary: "no quorum"}
-	for _, c := range []struct {
-		colour bool
-		want   string
-	}{{true, "state  \x1b[31mno quorum\x1b[0m\n"}, {false, "state  no quorum\n"}} {
-		var out bytes.Buffer
-		a := testApp(nil)
-		a.stdout = screen{Writer: &out, tty: true, colour: c.colour, width: 80, height: 24}
-		if err := a.printStatus(s); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(out.String(), c.want) {
-			t.Errorf("%q", out.String())
-		}
-	}
-	// No test writes to a terminal, so nothing a verb prints is coloured here.
-	f := newFake(t)
-	f.answers("GET /v1/status", s)
-	if r := f.run("status"); strings.Contains(r.out+r.err, "\x1b") {
-		t.Errorf("%q", r.out+r.err)
-	}
-}
-
-func TestStatusFitsTheScreen(t *testing.T) {
-	t.Parallel()
-	s := api.Status{Healthy: true, Summary: allIsWell, Node: "n"}
-	for range 64 {
-		s.Shards = append(s.Shards, api.ShardStatus{Stream: "SESS_main_00", Leader: "n"})
-	}
-	for _, height := range []int{10, 24, 100} {
-		var out bytes.Buffer
-		a := testApp(nil)
-		a.stdout = screen{Writer: &out, tty: true, width: 80, height: height}
-		if err := a.printStatus(s); err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(out.String(), "\n"); n >= height {
-			t.Errorf("%d lines on a screen of %d:\n%s", n, height, out.String())
-		}
-	}
-}
-
-func TestAMeterLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	var out, errs bytes.Buffer
-	a := testApp(nil)
-	at := time.Unix(0, 0)
-	a.now = func() time.Time { at = at.Add(time.Second); return at }
-	a.stdout = screen{Writer: &out, tty: true, width: 60}
-	a.stderr = screen{Writer: &errs, tty: true, width: 60}
-	bar := a.meter("importing")
-	bar.step(1, 4)
-	if err := a.printf("a result"); err != nil {
-		t.Fatal(err)
-	}
-	bar.step(4, 4)
-	bar.end()
-	want := "\rimporting  [#####...............]  1 of 4\x1b[K" + "\r\x1b[K" +
-		"\rimporting  [####################]  4 of 4\x1b[K" + "\r\x1b[K"
-	if errs.String() != want || out.String() != "a result\n" {
-		t.Errorf("%q\n%q", errs.String(), out.String())
-	}
-	if _, wrapped := a.stdout.Writer.(*besides); wrapped {
-		t.Error("the app did not get its screen back")
-	}
-
-	// Where nobody watches, nothing is said.
-	errs.Reset()
-	for _, quiet := range []func(*app){
-		func(a *app) { a.stderr.tty = false },
-		func(a *app) { a.format = asJSON },
-	} {
-		b := testApp(nil)
-		b.stderr = screen{Writer: &errs, tty: true}
-		quiet(b)
-		bar := b.meter("importing")
-		bar.step(1, 2)
-		bar.end()
-	}
-	if errs.Len() > 0 {
-		t.Errorf("%q", errs.String())
-	}
-}
-
 func TestCompletionKnowsSessions(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
+	f.Has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
 	for _, c := range []struct {
 		args       []string
 		want, hide string
@@ -179,7 +93,7 @@ func TestCompletionScriptsAreSound(t *testing.T) {
 			t.Errorf("%s: %v\n%s", shell, err, out)
 		}
 	}
-	wantResult(t, f.run("completion", "tcsh"), exitUsage, "", "none of bash, zsh, fish")
+	wantResult(t, f.run("completion", "tcsh"), cli.ExitUsage, "", "none of bash, zsh, fish")
 }
 
 func TestEveryVerbHasAManualPage(t *testing.T) {
@@ -196,8 +110,8 @@ func TestEveryVerbHasAManualPage(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if len(files) < len(verbs) {
-		t.Errorf("%d pages, %d verbs", len(files), len(verbs))
+	if n := len(testApp(nil).commands()); len(files) < n {
+		t.Errorf("%d pages, %d verbs", len(files), n)
 	}
 	again := filepath.Join(t.TempDir(), "man1")
 	wantResult(t, f.run("man", again), 0, "pages in", "")
@@ -223,27 +137,39 @@ func TestTopShowsRatesAndBusiestFirst(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	looks := 0
-	f.mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) {
 		looks++
 		_ = json.NewEncoder(w).Encode(api.Status{
-			Node: "n1", Log: "main", Healthy: true, Summary: allIsWell, Sessions: 2,
+			Node: "n1", Log: "main", Healthy: true, Summary: "all is well", Sessions: 2,
 			Bounds: map[string]api.Bound{"followers": {Used: 3}}, Shards: []api.ShardStatus{{Lag: 7, Full: .25}},
 		})
 	})
-	f.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		lines := "# HELP sesslog_append_lines_total x\nsesslog_append_lines_total 5\n"
 		if looks > 1 {
 			lines = "sesslog_append_lines_total 1e+06\nsesslog_append_duration_seconds_count{outcome=\"stored\"} 4\nsesslog_append_duration_seconds_count{outcome=\"full\"} 1\n"
 		}
 		_, _ = w.Write([]byte(lines))
 	})
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.List{Sessions: []api.Row{
 			{ID: "calm-session", Entries: 5}, {ID: "busy-session", Entries: 10 * looks},
 		}})
 	})
 	r := f.run("top", "--every", "100ms", "-o", "json")
-	var got topReport
+	var got struct {
+		Healthy  bool
+		Appends  float64 `json:"appendsPerSecond"`
+		Lines    float64 `json:"linesPerSecond"`
+		Refused  float64 `json:"refusedPerSecond"`
+		Follow   int64   `json:"followers"`
+		Lag      uint64
+		Full     float64
+		Sessions []struct {
+			ID   string
+			Rate float64 `json:"entriesPerSecond"`
+		}
+	}
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("%v\n%s%s", err, r.out, r.err)
 	}
@@ -258,5 +184,14 @@ func TestTopShowsRatesAndBusiestFirst(t *testing.T) {
 	wantResult(t, plain, 0, "all is well", "")
 	if strings.Count(plain.out, "PER SECOND") != 2 || strings.Contains(plain.out, "\x1b") {
 		t.Errorf("%q", plain.out)
+	}
+}
+
+func TestOutputThatIsNoTerminalHasNoColors(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.Answers("GET /v1/status", api.Status{Summary: "no quorum"})
+	if r := f.run("status"); strings.Contains(r.out+r.err, "\x1b") {
+		t.Errorf("%q", r.out+r.err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -27,14 +28,14 @@ func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
 		{ID: "held-0060h", Dialect: "nova", Seq: 3, Holder: &core.Claim{Agent: "nova"}, Summary: core.Summary{Modified: ago(60 * time.Hour)}},
 		{ID: "no-times", Dialect: "nova", Seq: 3},
 	}
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		list := api.List{Sessions: rows[:3], Next: "more"} // page by page, the last of a page again
 		if r.URL.Query().Get("after") == "more" {
 			list = api.List{Sessions: rows[2:]}
 		}
 		_ = json.NewEncoder(w).Encode(list)
 	})
-	f.mux.HandleFunc("GET /v1/sessions/{id}", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/{id}", func(w http.ResponseWriter, r *http.Request) {
 		info := api.Info{Log: api.LogInfo{Cursor: core.Cursor{Seq: 3}}}
 		if r.PathValue("id") == "old-0050h" {
 			info.Log.Cursor.Seq = 4
@@ -43,7 +44,7 @@ func pruneNode(t *testing.T) (f *fakeNode, deleted func() map[string]string) {
 	})
 	var mu sync.Mutex
 	gone := map[string]string{}
-	f.mux.HandleFunc("POST /v1/sessions/{id}/delete", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/{id}/delete", func(w http.ResponseWriter, r *http.Request) {
 		var n api.Notice
 		_ = json.NewDecoder(r.Body).Decode(&n)
 		mu.Lock()
@@ -81,14 +82,17 @@ func TestPruneKeepsWhatIsAtWork(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
 	got := f.run("prune", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")
-	wantResult(t, got, exitConflict, `"error":"it has changed since it was listed`, "old-0050h stays")
-	var rows []pruning
+	wantResult(t, got, cli.ExitConflict, `"error":"it has changed since it was listed`, "old-0050h stays")
+	var rows []struct {
+		ID, Why string
+		Pruned  bool
+	}
 	if err := json.Unmarshal([]byte(got.out), &rows); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
 	for _, r := range rows {
-		ids = append(ids, string(r.ID))
+		ids = append(ids, r.ID)
 		if r.Pruned != (r.ID == "old-0030h") || r.Why == "" {
 			t.Errorf("%+v", r)
 		}

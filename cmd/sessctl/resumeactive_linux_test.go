@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // started starts a program called name in dir. It runs until the test ends.
@@ -57,7 +58,7 @@ func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
 	pid := started(t, "omp", t.TempDir())
 	f, asked := claimedHere(t, "ann", "omp", watched)
 	got := f.run("resume", testID, "--dir", t.TempDir())
-	wantResult(t, got, exitFenced, "", fmt.Sprintf("the agent may still run there, as process %d", pid))
+	wantResult(t, got, cli.ExitFenced, "", fmt.Sprintf("the agent may still run there, as process %d", pid))
 	if want := "continue with: sessctl resume --take-over " + testID; !strings.Contains(got.err, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, got.err)
 	}
@@ -71,7 +72,7 @@ func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
 	t.Parallel()
 	before := agent.StoredClaim{Session: testID, Head: "main", Writer: "earlier", Path: "/a/b.jsonl", Follows: true} // a claim that is over
 	f, asked := claimedHere(t, "sessnode n1", "pi", before)
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), exitFenced, "", "ask the holder to end first, or take it over with: sessctl resume --take-over "+testID)
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), cli.ExitFenced, "", "ask the holder to end first, or take it over with: sessctl resume --take-over "+testID)
 	if len(asked()) > 0 {
 		t.Errorf("claims were requested: %+v", asked())
 	}
@@ -83,10 +84,10 @@ func TestResumeRespectsNodeWithTheSameHostName(t *testing.T) {
 func claimedHere(t *testing.T, by, dialect string, h agent.StoredClaim) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
 	claim := mine("w0")
-	_, claim.Host = testApp(nil).whoami()
+	_, claim.Host = testApp(nil).Caller()
 	claim.By = by
 	f, asked = heldWith(t, claim, &api.Life{State: api.LifeAlive, Seen: time.Now()}, dialect)
-	if err := testApp(map[string]string{"HOME": f.home}).claims().Save(h); err != nil {
+	if err := testApp(map[string]string{"HOME": f.home}).Claims().Save(h); err != nil {
 		t.Fatal(err)
 	}
 	return f, asked

@@ -1,24 +1,29 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/admin"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/agents"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/read"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/write"
 )
 
-// verbs are the constructors of the commands. Each run has commands of its own,
-// because a command keeps the values of its flags.
-var verbs = []func(*app) *cobra.Command{
-	importCmd, newCmd, lsCmd, infoCmd, treeCmd, contextCmd, entriesCmd, exportCmd,
-	appendCmd, labelCmd, nameCmd, branchCmd, childrenCmd, forkCmd, mergeCmd, lineageCmd, tailCmd,
-	resumeCmd, claimCmd, releaseCmd, headsCmd, psCmd,
-	historyCmd, searchCmd, rmCmd, eraseCmd, redactCmd, holdCmd, pruneCmd, retentionCmd, auditCmd, verifyCmd, doctorCmd, checkpointCmd, rebuildCmd, statusCmd, topCmd, blobsCmd, benchCmd, versionCmd,
-	backupCmd, restoreCmd,
-	watchCmd, runCmd, attachCmd,
-	contextsCmd, completionCmd, manCmd,
-	tokenCmd,
+// An app is a run of the program, with the verbs of this package as methods.
+type app struct{ *cli.App }
+
+// commands returns new commands for all verbs. Each run has its own, because a
+// command keeps the values of its flags.
+func (a app) commands() []*cobra.Command {
+	return slices.Concat(read.Commands(a.App), write.Commands(a.App), agents.Commands(a.App), admin.Commands(a.App),
+		[]*cobra.Command{contextsCmd(a), completionCmd(a), manCmd(a), versionCmd(a)})
 }
 
 // root makes the command that all verbs hang on.
-func (a *app) root() *cobra.Command {
+func (a app) root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sessctl",
 		Short:         "Read, write and move the sessions of agents",
@@ -29,26 +34,24 @@ func (a *app) root() *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				cmd.SetOut(a.stderr)
+				cmd.SetOut(a.Stderr)
 				_ = cmd.Help()
-				return usagef("no verb given")
+				return cli.Usagef("no verb given")
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
+				return cli.Usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
 			}
-			return usagef("there is no verb %.128q", args[0])
+			return cli.Usagef("there is no verb %.128q", args[0])
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { a.start() },
+		PersistentPreRun: func(*cobra.Command, []string) { a.Start() },
 	}
-	cmd.SetIn(a.stdin)
-	cmd.SetOut(a.stdout)
-	cmd.SetErr(a.stderr)
+	cmd.SetIn(a.Stdin)
+	cmd.SetOut(a.Stdout)
+	cmd.SetErr(a.Stderr)
 	cmd.CompletionOptions.DisableDefaultCmd = true // there is completionCmd
 	cmd.SuggestionsMinimumDistance = 2
-	a.addFlags(cmd.PersistentFlags())
-	for _, verb := range verbs {
-		cmd.AddCommand(verb(a))
-	}
+	a.AddFlags(cmd.PersistentFlags())
+	cmd.AddCommand(a.commands()...)
 	a.complete(cmd)
 	explainArguments(cmd)
 	addTopics(cmd)

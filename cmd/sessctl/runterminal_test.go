@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // waitTimeout bounds how long a test waits.
@@ -284,6 +286,6 @@ func TestRunExitCodesMatchShells(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantResult(t, f.run("run", "--", plain), 126, "", "cannot be started: permission denied")
-	wantResult(t, f.run("run", "agent"), exitUsage, "", "after two dashes")
-	wantResult(t, f.run("run", "--"), exitUsage, "", "after two dashes")
+	wantResult(t, f.run("run", "agent"), cli.ExitUsage, "", "after two dashes")
+	wantResult(t, f.run("run", "--"), cli.ExitUsage, "", "after two dashes")
 }

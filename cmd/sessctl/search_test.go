@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
 // FLEET-18, NOVA-34: what ls is told, the node is asked for.
@@ -16,7 +17,7 @@ func TestLsAsksForWhatItsFlagsSay(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	var asked []string
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Query().Encode())
 		_ = json.NewEncoder(w).Encode(api.List{Sessions: []api.Row{{ID: testID}}})
 	})
@@ -48,7 +49,7 @@ func TestMomentsAreDaysTimesOrHowLongAgo(t *testing.T) {
 	for s, want := range map[string]string{
 		"2026-01-02": "2026-01-02T00:00:00Z", "2026-01-02T03:04:05+01:00": "2026-01-02T02:04:05Z", "36h": "2026-01-09T00:00:00Z", "7d": "2026-01-03T12:00:00Z", "0.5d": "2026-01-10T00:00:00Z",
 	} {
-		if got, err := parseMoment(s, now); err != nil || got.UTC().Format(time.RFC3339) != want {
+		if got, err := cli.ParseMoment(s, now); err != nil || got.UTC().Format(time.RFC3339) != want {
 			t.Errorf("%s is %v, %v", s, got, err)
 		}
 	}
@@ -58,9 +59,9 @@ func TestMomentsAreDaysTimesOrHowLongAgo(t *testing.T) {
 func TestSearchShowsEachEntryOnALine(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var asked []string
-	f.mux.HandleFunc("GET /v1/search", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/search", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		asked = append(asked, q.Encode())
 		page := client.SearchPage{Hits: []api.Hit{{Session: testID, Entry: "e1", Kind: "user", Time: "2026-01-02T03:04:05Z", Snippet: "…the\n\x1b[31mneedle…", CWD: "/w", Dialect: "pi"}}}
@@ -89,7 +90,7 @@ func TestSearchShowsEachEntryOnALine(t *testing.T) {
 func TestSearchSaysWhatIsWrongWithAQuery(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.refuses("GET /v1/search", api.Detail{Status: 400, Code: "invalid", Detail: `the query "\"x" has a double quote without an end`})
+	f.Refuses("GET /v1/search", api.Detail{Status: 400, Code: "invalid", Detail: `the query "\"x" has a double quote without an end`})
 	if got := f.run("search", `"x`); got.code == 0 || !strings.Contains(got.err, "double quote") {
 		t.Errorf("%+v", got)
 	}

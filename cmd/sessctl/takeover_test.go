@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sesslog/sesslog/agent"
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -26,18 +24,18 @@ func heldBy(t *testing.T, life *api.Life) (f *fakeNode, asked func() []api.Claim
 func heldWith(t *testing.T, claim *core.Claim, life *api.Life, agent string) (f *fakeNode, asked func() []api.ClaimRequest) {
 	t.Helper()
 	f = newFake(t)
-	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: agent}})
-	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
+	f.Has([]string{testID})
+	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: agent}})
+	f.Answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
 		{Head: "main", Entry: &api.HeadEntry{ID: "e1", Type: "message", Text: "user: hi\x1b"}, Claim: claim, Life: life},
 		{Head: "side", Ahead: 2, Behind: 1, Fork: "e0"},
 	}})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(api.HeaderFile, "talk.jsonl")
 		w.Header().Set(api.HeaderCursor, "4-0000000000000000")
 	})
 	var got []api.ClaimRequest
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
 		var q api.ClaimRequest
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		got = append(got, q)
@@ -52,7 +50,7 @@ func TestResumeRespectsActiveHolder(t *testing.T) {
 	for _, life := range []api.Life{{State: api.LifeAlive, Seen: seen}, {State: api.LifeNew, Seen: seen}} {
 		f, asked := heldBy(t, &life)
 		got := f.run("resume", testID, "--dir", t.TempDir())
-		wantResult(t, got, exitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
+		wantResult(t, got, cli.ExitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
 		for _, want := range []string{"s ago", "next: ask the holder to end first, or take it over with: sessctl resume --take-over " + testID} {
 			if !strings.Contains(got.err, want) {
 				t.Errorf("%s: lacks %q:\n%s", life.State, want, got.err)
@@ -84,12 +82,12 @@ func TestResumeTakesOverFromSilentHolder(t *testing.T) {
 
 func TestResumeTakesOverOwnClaimUnlessActive(t *testing.T) {
 	t.Parallel()
-	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": exitFenced} {
+	for state, code := range map[string]int{"new": 0, "unknown": 0, "silent": 0, "alive": cli.ExitFenced} {
 		life := api.Life{Seen: time.Now()}
 		_ = json.Unmarshal([]byte(`"`+state+`"`), &life.State)
 		f, _ := heldBy(t, &life)
 		a := testApp(map[string]string{"HOME": f.home})
-		if err := a.claims().Save(agent.StoredClaim{Session: testID, Head: "main", Writer: "w0"}); err != nil {
+		if err := a.Claims().Save(agent.StoredClaim{Session: testID, Head: "main", Writer: "w0"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.run("resume", testID, "--dir", t.TempDir()); got.code != code {
@@ -110,7 +108,7 @@ side  none  +2 -1  -                                 -`, "")
 func TestPs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.mux.HandleFunc("GET /v1/presence", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/presence", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"present":[
 			{"id":"n-1","agent":"n1","host":"a","since":"2001-01-01T00:00:00Z","kind":"node","seen":"2001-01-01T00:00:00Z","alive":true},
 			{"id":"w-1","by":"ann\u001b","since":"2001-01-01T00:00:00Z","kind":"writer","seen":"2001-02-03T00:00:00Z","alive":false,
@@ -124,36 +122,11 @@ writer  ann␛  none  2001-01-01  silent since 2001-02-03  s-1@main
 	wantResult(t, f.run("ps", "-o", "json"), 0, `[{"id":"n-1","agent":"n1"`, "")
 }
 
-func TestClaimHoldEndsWhenFenced(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	told, tellOnce := make(chan struct{}), sync.Once{}
-	var left atomic.Bool
-	f.mux.HandleFunc("PUT /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) {
-		tellOnce.Do(func() { close(told) })
-		w.WriteHeader(http.StatusNoContent)
-	})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/heads", func(w http.ResponseWriter, _ *http.Request) {
-		<-told // taken over after the announcement
-		_ = json.NewEncoder(w).Encode(api.Heads{Session: testID, Heads: []api.HeadInfo{{Head: "main", Claim: mine("w0")}}})
-	})
-	f.mux.HandleFunc("DELETE /v1/presence/{id}", func(w http.ResponseWriter, _ *http.Request) { left.Store(true); w.WriteHeader(http.StatusNoContent) })
-	a := testApp(map[string]string{"HOME": f.home})
-	node := &client.Client{Base: f.url}
-	err := a.hold(t.Context(), node, testID, api.Claimed{Claim: *mine("w1"), Head: "main"})
-	if holder := agent.HolderOf(err); holder == nil || holder.Writer != "w0" {
-		t.Errorf("hold returned %v, want that w0 holds the head", err)
-	}
-	if !left.Load() {
-		t.Error("the presence was not removed")
-	}
-}
-
 func TestResumeRespectsHolderOfUnknownState(t *testing.T) {
 	t.Parallel()
 	f, asked := heldBy(t, nil)
 	got := f.run("resume", testID, "--dir", t.TempDir())
-	wantResult(t, got, exitFenced, "", "whether it is active is unknown at present")
+	wantResult(t, got, cli.ExitFenced, "", "whether it is active is unknown at present")
 	if len(asked()) > 0 || !strings.Contains(got.err, "resume --take-over") {
 		t.Errorf("requested %+v, and printed %s", asked(), got.err)
 	}

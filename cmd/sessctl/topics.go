@@ -19,7 +19,7 @@ sessctl tree 019a
 sessctl resume 019a -- pi`
 
 // topics are pages of help that belong to no single verb.
-var topics = []struct{ name, title, text string }{
+var topics = []struct{ name, FileTitle, text string }{
 	{
 		"sessions", "What a SESSION argument can be",
 		`A SESSION argument is the first of these that applies:
@@ -157,6 +157,6 @@ do that.`,
 // addTopics adds the pages of help that belong to no verb: sessctl help NAME.
 func addTopics(root *cobra.Command) {
 	for _, t := range topics {
-		root.AddCommand(&cobra.Command{Use: t.name, Short: t.title, Long: t.text})
+		root.AddCommand(&cobra.Command{Use: t.name, Short: t.FileTitle, Long: t.text})
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/materializer/verify"
 )
@@ -24,16 +24,16 @@ func mine(writer string) *core.Claim {
 
 // grants has claims on testID granted to writer.
 func (f *fakeNode) grants(writer string, former *core.Claim) {
-	f.answers("POST /v1/sessions/"+testID+"/claims", api.Claimed{Claim: *mine(writer), Head: "main", Former: former})
+	f.Answers("POST /v1/sessions/"+testID+"/claims", api.Claimed{Claim: *mine(writer), Head: "main", Former: former})
 }
 
 func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var got string
 	var h http.Header
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got, h = string(b), r.Header
 		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"a", "b"}, Stored: 1, Blobs: 2, Cursor: core.Cursor{Seq: 7}})
@@ -52,7 +52,7 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	f.stdin = " \n\n"
-	wantResult(t, f.run("append", testID), exitInvalid, "", "there is nothing on standard input")
+	wantResult(t, f.run("append", testID), cli.ExitInvalid, "", "there is nothing on standard input")
 }
 
 // A lost answer is asked for again under the same key; when time runs out, the
@@ -60,9 +60,9 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 func TestAppendRetries(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var tries atomic.Int32
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/entries", func(w http.ResponseWriter, r *http.Request) {
 		if tries.Add(1) == 1 || r.Header.Get(api.HeaderHead) == "lost" {
 			panic(http.ErrAbortHandler)
 		}
@@ -70,17 +70,17 @@ func TestAppendRetries(t *testing.T) {
 	})
 	f.stdin = "{}"
 	wantResult(t, f.run("append", testID), 0, "0 lines stored", "")
-	wantResult(t, f.run("append", testID, "--head", "lost", "--key", "my-key", "--timeout", "100ms"), exitUnavailable, "",
+	wantResult(t, f.run("append", testID, "--head", "lost", "--key", "my-key", "--timeout", "100ms"), cli.ExitUnavailable, "",
 		"next: append the same lines again with: --key my-key (they are stored once)\n")
 }
 
 func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	f.grants("w1", nil)
 	var writer atomic.Value
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/labels", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/labels", func(w http.ResponseWriter, r *http.Request) {
 		writer.Store(r.Header.Get(api.HeaderWriter))
 		_ = json.NewEncoder(w).Encode(api.Appended{IDs: []string{"x"}, Stored: 1})
 	})
@@ -109,14 +109,14 @@ func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	if w := writer.Load(); w != "w8" {
 		t.Errorf("spoke from %q, want the environment", w)
 	}
-	f.mux.HandleFunc("DELETE /v1/sessions/"+testID+"/claims/w1", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("DELETE /v1/sessions/"+testID+"/claims/w1", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	wantResult(t, f.run("release", testID, "-o", "json"), 0, `{"session":"`+testID+`","head":"main","writer":"w1"}`, "")
 	if w := label(); w != "" {
 		t.Errorf("spoke from %q, which was released", w)
 	}
-	wantResult(t, f.run("release", testID), exitUsage, "", "remembers no claim")
+	wantResult(t, f.run("release", testID), cli.ExitUsage, "", "remembers no claim")
 }
 
 func TestAFencedMemoryIsForgotten(t *testing.T) {
@@ -132,9 +132,9 @@ func TestAFencedMemoryIsForgotten(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t)
-			f.has([]string{testID})
+			f.Has([]string{testID})
 			f.grants("w1", nil)
-			f.mux.HandleFunc("POST /v1/sessions/"+testID+"/name", func(w http.ResponseWriter, r *http.Request) {
+			f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/name", func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get(api.HeaderWriter) == "" {
 					_ = json.NewEncoder(w).Encode(api.Appended{})
 					return
@@ -143,7 +143,7 @@ func TestAFencedMemoryIsForgotten(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(api.Detail{Status: 409, Code: "fenced", Detail: "held", Head: "main", Holder: c.holder})
 			})
 			f.run("claim", testID)
-			wantResult(t, f.run("name", testID, "N"), exitFenced, "", c.want)
+			wantResult(t, f.run("name", testID, "N"), cli.ExitFenced, "", c.want)
 			wantResult(t, f.run("name", testID, "N"), 0, "", "") // the memory is gone
 		})
 	}
@@ -152,9 +152,9 @@ func TestAFencedMemoryIsForgotten(t *testing.T) {
 func TestClaimAgainIsMine(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var granted atomic.Bool
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, _ *http.Request) {
 		if granted.CompareAndSwap(false, true) {
 			_ = json.NewEncoder(w).Encode(api.Claimed{Claim: *mine("w1"), Head: "main"})
 			return
@@ -167,7 +167,7 @@ func TestClaimAgainIsMine(t *testing.T) {
 	wantResult(t, f.run("claim", testID, "-o", "json"), 0, first.out, "")
 	other := *f
 	other.home = t.TempDir()
-	wantResult(t, other.run("claim", testID), exitFenced, "", "next: take it over with: sessctl claim --take-over "+testID)
+	wantResult(t, other.run("claim", testID), cli.ExitFenced, "", "next: take it over with: sessctl claim --take-over "+testID)
 }
 
 // resumable has testID resumed as text.
@@ -175,15 +175,15 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 	t.Helper()
 	f := newFake(t)
 	f.file.Store(text)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	f.info.Store(`{"log":{"dialect":"pi"}}`)
-	f.mux.HandleFunc("GET /v1/sessions/"+testID, func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, f.info.Load().(string))
 	})
-	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
+	f.Answers("GET /v1/sessions/"+testID+"/heads", api.Heads{Session: testID, Heads: []api.HeadInfo{
 		{Head: "main", Claim: &core.Claim{Agent: "omp", Host: "b-host", Writer: "w0"}, Life: &api.Life{State: "unknown"}},
 	}})
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(api.HeaderDir, "--lab--")
 		w.Header().Set(api.HeaderFile, "talk.jsonl")
 		if r.URL.Query().Get("head") == "evil" {
@@ -193,7 +193,7 @@ func resumable(t *testing.T, text string) (*fakeNode, *atomic.Int32) {
 		_, _ = io.WriteString(w, f.file.Load().(string))
 	})
 	var claims atomic.Int32
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/claims", func(w http.ResponseWriter, r *http.Request) {
 		claims.Add(1)
 		var q api.ClaimRequest
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || !q.TakeOver || q.Agent != "pi" {
@@ -239,7 +239,7 @@ func TestResume(t *testing.T) {
 	other := strings.Replace(talk("a", "b"), `"hi"`, `"ho"`, 1)
 	_ = os.WriteFile(path, []byte(other), 0o600)
 	before := claims.Load()
-	wantResult(t, f.run("resume", testID, "--dir", dir), exitConflict, "", `already exists: line 2 (entry "a"): the log has other bytes under this id: conflict
+	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitConflict, "", `already exists: line 2 (entry "a"): the log has other bytes under this id: conflict
 next: list its entries with: sessctl entries `+path+`, or keep it under another name with: --force`)
 	if claims.Load() != before {
 		t.Error("a claim was made for a file that is not written")
@@ -268,7 +268,7 @@ func TestResumeImportsLocalLines(t *testing.T) {
 		path := filepath.Join(dir, talkFile)
 		old := mine + "half a li"
 		_ = os.WriteFile(path, []byte(old), 0o600)
-		f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+		f.Mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
 			if b, _ := io.ReadAll(r.Body); string(b) != old || r.URL.Query().Get("onConflict") != "branch" || r.Header.Get(api.HeaderWriter) != "w1" {
 				t.Errorf("imported is %q, %s, by %q", b, r.URL, r.Header.Get(api.HeaderWriter))
 			}
@@ -308,7 +308,7 @@ func TestResumeDryRunChangesNothing(t *testing.T) {
 func TestResumeRejectsPathsOfTheNode(t *testing.T) {
 	t.Parallel()
 	f, _ := resumable(t, "no session\n")
-	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--head", "evil"), exitInvalid, "", "not a file name")
+	wantResult(t, f.run("resume", testID, "--dir", t.TempDir(), "--head", "evil"), cli.ExitInvalid, "", "not a file name")
 }
 
 func TestResumeWritesToTheAgentsDirectory(t *testing.T) {
@@ -324,25 +324,25 @@ func TestResumeWritesToTheAgentsDirectory(t *testing.T) {
 func TestResumeLeavesNothingAfterBrokenResponse(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
-	f.answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
-	f.answers("GET /v1/sessions/"+testID+"/heads", api.Heads{})
+	f.Has([]string{testID})
+	f.Answers("GET /v1/sessions/"+testID, api.Info{Log: api.LogInfo{Dialect: "pi"}})
+	f.Answers("GET /v1/sessions/"+testID+"/heads", api.Heads{})
 	f.grants("w1", nil)
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/file", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(api.HeaderFile, "talk.jsonl")
 		_, _ = io.WriteString(w, "half of it")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
 	dir := t.TempDir()
-	wantResult(t, f.run("resume", testID, "--dir", dir), exitUnavailable, "", "the node's response ended early")
+	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitUnavailable, "", "the node's response ended early")
 	wantFiles(t, dir, nil)
 }
 
 func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/import", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		if !strings.HasPrefix(string(b), `{"type":"session"`) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -358,7 +358,7 @@ func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
 	wantResult(t, f.run("import", good), 0,
 		"agent-id  3 new entries, 1 blob  ("+good+")\n  migrated from version 1 to 3; the file as it was: sessctl export --original agent-id\n", "")
 	got := f.run("import", "-o", "json", bad, good, filepath.Join(dir, "gone.jsonl"), good)
-	wantResult(t, got, exitInvalid, `{"file":"`+good+`","id":"agent-id","session":"agent-id","created":true,"entries":3,"blobs":1,"skipped":[],"version":"1","original":"sha256:`, `"detail":"`+bad+`: not a session file"`)
+	wantResult(t, got, cli.ExitInvalid, `{"file":"`+good+`","id":"agent-id","session":"agent-id","created":true,"entries":3,"blobs":1,"skipped":[],"version":"1","original":"sha256:`, `"detail":"`+bad+`: not a session file"`)
 	if n := strings.Count(got.out, "\n"); n != 2 {
 		t.Errorf("%d results, want 2:\n%s", n, got.out)
 	}
@@ -370,7 +370,7 @@ func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
 func TestTail(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	events := []api.Event{
 		{Seq: 1, Cursor: core.Cursor{Seq: 1}, Kind: core.KindOpen, Head: "main", Entries: []json.RawMessage{
 			[]byte(`{"type":"session"}`), []byte(`{"type":"message","message":{"role":"user","content":"a<b\u001b"}}`),
@@ -378,7 +378,7 @@ func TestTail(t *testing.T) {
 		{Seq: 2, Cursor: core.Cursor{Seq: 2}, Kind: core.KindClaim, Head: "main", Body: []byte(`{"agent":"pi","host":"h"}`)},
 	}
 	ended := make(chan struct{}, 1)
-	f.mux.HandleFunc("GET /v1/sessions/"+testID+"/events", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions/"+testID+"/events", func(w http.ResponseWriter, r *http.Request) {
 		for _, ev := range events {
 			_, _ = fmt.Fprintf(w, "id: %s\ndata: ", ev.Cursor)
 			enc := json.NewEncoder(w)
@@ -408,7 +408,7 @@ func TestTail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int)
 	go func() {
-		code <- run(ctx, []string{"tail", "-f", testID, "--url", f.url}, func(string) string { return "" }, strings.NewReader(""), io.Discard, io.Discard)
+		code <- run(ctx, []string{"tail", "-f", testID, "--url", f.URL}, func(string) string { return "" }, strings.NewReader(""), io.Discard, io.Discard)
 	}()
 	<-ended
 	cancel()
@@ -421,7 +421,7 @@ func TestLs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	row := api.Row{ID: testID, Dialect: "pi", CWD: "/lab", Entries: 3, Seq: 2, Summary: core.Summary{First: "say\x1b hi", Modified: "2001-02-03T04:05:06.000Z"}}
-	f.mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		list := api.List{Sessions: []api.Row{row}, Next: "2"}
 		if r.URL.Query().Get("after") == "2" {
 			list = api.List{Sessions: []api.Row{{ID: "01bbbbbb", Deleted: true, CWD: "/x"}}}
@@ -447,39 +447,39 @@ func TestLs(t *testing.T) {
 func TestRmAndUndo(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{"here-0001"}, "gone-0001")
+	f.Has([]string{"here-0001"}, "gone-0001")
 	var why string
-	f.mux.HandleFunc("POST /v1/sessions/here-0001/delete", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("POST /v1/sessions/here-0001/delete", func(w http.ResponseWriter, r *http.Request) {
 		var n api.Notice
 		_ = json.NewDecoder(r.Body).Decode(&n)
 		why = n.By + ": " + n.Why
 		_, _ = io.WriteString(w, "{}")
 	})
-	f.answers("POST /v1/sessions/gone-0001/undelete", struct{}{})
+	f.Answers("POST /v1/sessions/gone-0001/undelete", struct{}{})
 	wantResult(t, f.run("rm", "here", "--why", "done with"), 0, "take it out with: sessctl rm --undo here-0001", "")
 	if why != "tester: done with" {
 		t.Errorf("the log was told %q", why)
 	}
 	wantResult(t, f.run("rm", "--undo", "gone", "-o", "json"), 0, `{"id":"gone-0001","deleted":false}`, "")
-	wantResult(t, f.run("rm", "--undo", "here"), exitNotFound, "", "next: see the trash with: sessctl ls --deleted")
+	wantResult(t, f.run("rm", "--undo", "here"), cli.ExitNotFound, "", "next: see the trash with: sessctl ls --deleted")
 }
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{"good-0001", "harm-0001"}, "gone-0001")
+	f.Has([]string{"good-0001", "harm-0001"}, "gone-0001")
 	for _, id := range []string{"good-0001", "gone-0001"} {
-		f.answers("GET /v1/sessions/"+id+"/verify", api.Report{Report: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
+		f.Answers("GET /v1/sessions/"+id+"/verify", api.Report{Report: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
 	}
 	harm := []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
-	f.answers("GET /v1/sessions/harm-0001/verify", api.Report{Report: verify.Report{Session: "harm-0001", Problems: harm}})
-	f.answers("POST /v1/sessions/harm-0001/repair", api.Report{Report: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
-	f.answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
+	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Report: verify.Report{Session: "harm-0001", Problems: harm}})
+	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Report: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
+	f.Answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
-	wantResult(t, f.run("verify", "harm"), exitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")
+	wantResult(t, f.run("verify", "harm"), cli.ExitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")
 	wantResult(t, f.run("verify", "--repair", "harm"), 0, "harm-0001  all is well again: 0 records, 0 entries, 0 blobs\n  2 records were put back after the log had lost them\n  mended: blob sha256:12\n", "")
 	got := f.run("verify", "--all", "-o", "json")
-	wantResult(t, got, exitDamaged, `"problems":[]}`, `"code":"corrupt"`)
+	wantResult(t, got, cli.ExitDamaged, `"problems":[]}`, `"code":"corrupt"`)
 	if n := strings.Count(got.out, "\n"); n != 4 {
 		t.Errorf("%d reports, want three of sessions and the log's", n)
 	}
@@ -492,14 +492,14 @@ func TestStatus(t *testing.T) {
 	for i := range 40 {
 		s.Shards = append(s.Shards, api.ShardStatus{Stream: fmt.Sprintf("SESS_main_%02d", i), Replicas: 3, Bytes: 2048})
 	}
-	f.mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s) })
+	f.Mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s) })
 	got := f.run("status")
 	wantResult(t, got, 0, "state  all is well\nnode   n1, version v1, up 1m30s\n", "")
 	if n := strings.Count(got.out, "\n"); n > 24 {
 		t.Errorf("%d lines do not fit a screen", n)
 	}
 	s.Healthy, s.Summary = false, "no quorum"
-	wantResult(t, f.run("status"), exitUnavailable, "no quorum", "the node is not well: no quorum")
+	wantResult(t, f.run("status"), cli.ExitUnavailable, "no quorum", "the node is not well: no quorum")
 }
 
 func TestBlobsGetChecksWhatItGets(t *testing.T) {
@@ -507,20 +507,20 @@ func TestBlobsGetChecksWhatItGets(t *testing.T) {
 	f := newFake(t)
 	d := core.DigestOf([]byte("good"))
 	body := "good"
-	f.mux.HandleFunc("GET /v1/blobs/{digest}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	f.Mux.HandleFunc("GET /v1/blobs/{digest}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 	wantResult(t, f.run("blobs", "get", strings.TrimPrefix(d.String(), "sha256:")), 0, "good", "")
 	dir := t.TempDir()
 	body = "bad"
-	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), exitDamaged, "", "the bytes that came are")
+	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), cli.ExitDamaged, "", "the bytes that came are")
 	wantFiles(t, dir, nil)
 }
 
 func TestBranchAndForkAndNew(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	f.has([]string{testID})
+	f.Has([]string{testID})
 	var leaf string
-	f.mux.HandleFunc("PUT /v1/sessions/"+testID+"/heads/{head}", func(w http.ResponseWriter, r *http.Request) {
+	f.Mux.HandleFunc("PUT /v1/sessions/"+testID+"/heads/{head}", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		leaf = string(b)
 		_ = json.NewEncoder(w).Encode(api.Info{Log: api.LogInfo{Cursor: core.Cursor{Seq: 9}}})
@@ -530,8 +530,8 @@ func TestBranchAndForkAndNew(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		_ = json.NewEncoder(w).Encode(api.Created{ID: core.SessionID(q.ID), Cursor: core.Cursor{Seq: 1}})
 	}
-	f.mux.HandleFunc("POST /v1/sessions", made)
-	f.mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
+	f.Mux.HandleFunc("POST /v1/sessions", made)
+	f.Mux.HandleFunc("POST /v1/sessions/"+testID+"/fork", made)
 	wantResult(t, f.run("branch", testID, "--at", "e1", "--head", "side", "-o", "json"), 0, `{"session":"`+testID+`","head":"side","leaf":"e1","seq":"9-0000000000000000"}`, "")
 	wantResult(t, f.run("branch", testID, "--at", "null", "-o", "json"), 0, `"leaf":null`, "")
 	if leaf != `{"leaf":{"none":true}}` {
@@ -541,34 +541,5 @@ func TestBranchAndForkAndNew(t *testing.T) {
 	wantResult(t, f.run("new", "-o", "json", "--id", "made-0001"), 0, `{"id":"made-0001","seq":"1-0000000000000000"}`, "")
 	if id := strings.TrimSpace(f.run("new").out); len(id) != 36 {
 		t.Errorf("%q is no new id", id)
-	}
-}
-
-func TestFilesAreLimited(t *testing.T) {
-	t.Parallel()
-	a := testApp(nil)
-	a.maxFile = 10
-	path := filepath.Join(t.TempDir(), "f")
-	_ = os.WriteFile(path, []byte("12345678901"), 0o600)
-	if _, err := a.readBytes(t.Context(), path); describe(err, "").Code != "too-large" {
-		t.Errorf("a file: %v", err)
-	}
-	a.stdin = strings.NewReader("12345678901")
-	if _, err := a.readBytes(t.Context(), "-"); describe(err, "").Code != "too-large" {
-		t.Errorf("standard input: %v", err)
-	}
-}
-
-// Waiting for somebody to type ends with an interrupt.
-func TestReadingEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	a := testApp(nil)
-	r, w := io.Pipe()
-	defer w.Close()
-	a.stdin = r
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, err := a.readBytes(ctx, "-"); err == nil {
-		t.Error("no error")
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func versionCmd(a *app) *cobra.Command {
+func versionCmd(a app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of sessctl",
@@ -18,8 +20,8 @@ With -o json: one object with version, go, platform, and commit if it is known.`
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := thisVersion()
-			return a.print(v, func() error {
-				return a.printf("sessctl %s", join(", ", v.Version, v.Commit, v.Go, v.Platform))
+			return a.Print(v, func() error {
+				return a.Printf("sessctl %s", cli.Join(", ", v.Version, v.Commit, v.Go, v.Platform))
 			})
 		},
 	}

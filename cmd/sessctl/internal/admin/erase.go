@@ -1,0 +1,151 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+func eraseCmd(a app) *cobra.Command {
+	var f eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase SESSION",
+		Short: "Erase a session permanently",
+		Long: `Shows what a session in the trash consists of. With --yes it is erased: records,
+snapshots, and the nodes' data for listings and searches. The log keeps who
+erased it, when and why. The id is never used again. A session that was not in
+the trash for as long as the node's setting trash.window is refused, unless --now
+is given. A session on hold is always refused. Write the SESSION in full. A
+session that cannot be read may be recoverable (sessctl verify --repair, sessctl
+restore); --damaged erases it nevertheless. If the brokers sync late (the node's
+setting nats.sync), erase waits for twice that interval and says so.
+
+The receipt lists what was removed, and what remains until when: unused blobs
+until the next blob collection, backups until they are pruned. Sessions that were
+made from this one are listed, not erased. To complete an interrupted erasure,
+repeat the command.
+
+With -o json: one object with session, cursor, sha256 and bytes of the session,
+entries, records, snapshots, blobs, forks, and deleted, held and erased if it is,
+due, damaged (why it cannot be read), wait (nanoseconds, if the brokers sync
+late); with --yes also log, removed (records, snapshots, rows) and remains.`,
+		Example: `sessctl erase 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5
+sessctl erase --yes --why "request 4711" 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.yes && strings.TrimSpace(f.why) == "" {
+				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			return a.erase(ctx, args[0], f)
+		},
+	}
+	cli.WhyFlag(cmd, &f.why)
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "erase it instead of only showing it")
+	cmd.Flags().BoolVar(&f.damaged, "damaged", false, "also erase a session that cannot be read, in the trash or not")
+	cmd.Flags().BoolVar(&f.now, "now", false, "also erase a session that is not in the trash, or not for long enough")
+	return cmd
+}
+
+type eraseFlags struct {
+	why string
+	yes bool
+	now bool
+
+	damaged bool
+}
+
+func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
+	node, id, err := a.inFull(arg)
+	if err != nil {
+		return err
+	}
+	if !f.yes {
+		found, err := node.Erasable(ctx, string(id))
+		if err != nil {
+			return err
+		}
+		return a.Print(found, func() error {
+			if err := a.printErasable(found); err != nil {
+				return err
+			}
+			if found.Damaged != "" {
+				a.Notef("it may yet be brought back (sessctl verify --repair, sessctl restore); remove it as it is with: --damaged --yes --why TEXT")
+				return nil
+			}
+			a.noteWait(found.Wait)
+			a.Notef("nothing was done yet, remove it for good with: --yes --why TEXT")
+			return nil
+		})
+	}
+	// Said before, by whoever waits; what cannot be found, the erasure tells.
+	if found, err := node.Erasable(ctx, string(id)); err == nil {
+		a.noteWait(found.Wait)
+	}
+	out, err := node.Erase(ctx, string(id), api.EraseRequest{Notice: a.Notice(f.why), Now: f.now, Damaged: f.damaged})
+	if err != nil {
+		return err
+	}
+	return a.Print(out, func() error {
+		if err := a.printErasable(out.Found); err != nil {
+			return err
+		}
+		if err := a.Printf("removed  %s, %s", cli.Count(out.Removed.Records, "record", "records"), cli.Count(out.Removed.Snapshots, "snapshot", "snapshots")); err != nil {
+			return err
+		}
+		return a.printRemains(out.Remains)
+	})
+}
+
+// inFull takes arg for a whole id: what goes for good is not found by the
+// beginning of its name.
+func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
+	id, err := core.ParseSessionID(arg)
+	if err != nil {
+		return nil, "", cli.Hintf(cli.Usagef("%q is no session's id in full", arg), "see the ids with: sessctl ls, sessctl ls --deleted")
+	}
+	node, err := a.Client()
+	return node, id, err
+}
+
+func (a app) printErasable(f client.Erasable) error {
+	g := a.NewGrid()
+	g.Row("session", string(f.Session))
+	cli.AddIf(g, "dialect", f.Dialect)
+	cli.AddIf(g, "damaged", f.Damaged)
+	if !f.SHA256.IsZero() {
+		g.Row("holds", fmt.Sprintf("%s, %s, %s", cli.Count(f.Entries, "entry", "entries"), cli.Bytes(f.Bytes), f.SHA256))
+		g.Row("blobs", fmt.Sprint(f.Blobs))
+	}
+	g.Row("records", fmt.Sprint(f.Records))
+	for _, key := range f.Snapshots {
+		g.Row("snapshot", key)
+	}
+	for _, fork := range f.Forks {
+		g.Row("stays", "session "+fork+", which came from it")
+	}
+	a.AddNotice(g, "deleted", f.Deleted)
+	if !f.Due.IsZero() {
+		g.Row("due", a.Time(f.Due))
+	}
+	a.AddNotice(g, "held", f.Held)
+	a.AddNotice(g, "erased", f.Erased)
+	return g.Flush()
+}
+
+func (a app) printRemains(remains []string) error {
+	for _, what := range remains {
+		if err := a.Printf("remains  %s", a.Stdout.Wrap(cli.Plain(what), len("remains  "))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

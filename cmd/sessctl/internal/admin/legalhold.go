@@ -1,0 +1,100 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+func holdCmd(a app) *cobra.Command {
+	var f holdFlags
+	cmd := &cobra.Command{
+		Use:   "hold [SESSION]",
+		Short: "Protect a session from deletion, erasure and redaction",
+		Long: `Puts a session on hold: until --release it cannot be deleted, erased or redacted,
+and the error names who put it on hold and why. Writing is still possible.
+Without a SESSION it lists the sessions on hold.
+
+With -o json: one object with session and held (true or false); of the list, an
+object for each session with session and held (by, host, time, why).`,
+		Example: `sessctl hold 019a --why "audit 2026"
+sessctl hold --release 019a`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && (f.release || f.why != ""):
+				return cli.Usagef("no session is named")
+			case len(args) == 1 && strings.TrimSpace(f.why) == "":
+				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+			}
+			ctx, cancel := a.Within(cmd, cli.Short)
+			defer cancel()
+			if len(args) == 0 {
+				return a.holds(ctx)
+			}
+			return a.holdSession(ctx, args[0], f)
+		},
+	}
+	cli.WhyFlag(cmd, &f.why)
+	cmd.Flags().BoolVar(&f.release, "release", false, "end the hold")
+	a.DryRunFlag(cmd)
+	return cmd
+}
+
+type holdFlags struct {
+	why     string
+	release bool
+}
+
+// holding says whether a session is held.
+type holding struct {
+	Session core.SessionID `json:"session"`
+	Held    bool           `json:"held"`
+}
+
+func (a app) holdSession(ctx context.Context, arg string, f holdFlags) error {
+	node, id, err := a.InLog(ctx, arg)
+	if err != nil {
+		return err
+	}
+	n := a.Notice(f.why)
+	if f.release {
+		if err := node.Unhold(ctx, string(id), n); err != nil {
+			return err
+		}
+		return a.Print(holding{id, false}, func() error { return a.Printf("%s is held no more", id) })
+	}
+	if err := node.Hold(ctx, string(id), n); err != nil {
+		return err
+	}
+	return a.Print(holding{id, true}, func() error {
+		return a.Printf("%s is held, release it with: sessctl hold --release %s --why TEXT", id, id)
+	})
+}
+
+func (a app) holds(ctx context.Context) error {
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	list, err := node.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	return a.Print(cli.NotNil(list.Holds), func() error {
+		if len(list.Holds) == 0 {
+			a.Notef("no session is held")
+			return nil
+		}
+		g := a.NewGrid()
+		g.Row("SESSION", "BY", "SINCE", "WHY")
+		for _, h := range list.Holds {
+			g.Row(string(h.Session), cli.Join(" on ", h.Held.By, h.Held.Host), a.Time(h.Held.Time), h.Held.Why)
+		}
+		return g.Flush()
+	})
+}

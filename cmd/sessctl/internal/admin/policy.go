@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+// A policyFile is a retention policy as people write it.
+type policyFile struct {
+	Rules      []policyRule `yaml:"rules"`
+	EraseTrash bool         `yaml:"erase_trash"`
+}
+
+type policyRule struct {
+	Name       string `yaml:"name"`
+	CWD        string `yaml:"cwd"`
+	Dialect    string `yaml:"dialect"`
+	Tag        string `yaml:"tag"`
+	UnlessTag  string `yaml:"unless_tag"`
+	OlderThan  string `yaml:"older_than"`
+	LargerThan string `yaml:"larger_than"`
+	Keep       int    `yaml:"keep"`
+	Per        string `yaml:"per"`
+}
+
+// readPolicy reads a policy file. What it does not know is an error.
+func readPolicy(b []byte) (api.Policy, error) {
+	var f policyFile
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+		return api.Policy{}, cli.Usagef("the policy: %v", err)
+	}
+	return f.policy()
+}
+
+func (f *policyFile) policy() (api.Policy, error) {
+	p := api.Policy{EraseTrash: f.EraseTrash}
+	for _, r := range f.Rules {
+		older, err := parseAge(r.OlderThan)
+		if err != nil {
+			return p, err
+		}
+		larger, err := parseBound(r.LargerThan)
+		if err != nil {
+			return p, err
+		}
+		p.Rules = append(p.Rules, api.PolicyRule{
+			Name: r.Name, CWD: r.CWD, Dialect: r.Dialect, Tag: r.Tag, UnlessTag: r.UnlessTag,
+			OlderThan: older, LargerThan: larger, Keep: r.Keep, Per: r.Per,
+		})
+	}
+	if err := p.Check(); err != nil {
+		return p, cli.Usagef("%v", err)
+	}
+	return p, nil
+}
+
+// parseAge reads a duration, also in days.
+func parseAge(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	const day = 24 * time.Hour
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
+			return time.Duration(n) * day, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, cli.Usagef("%q is no time, write it like 24h or 90d", s)
+	}
+	return d, nil
+}
+
+// parseBound reads a size that is more than nothing; 0 where none is given.
+func parseBound(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := cli.ParseSize(s)
+	if err != nil || n == 0 {
+		return 0, cli.Usagef("%.128q is no size, write it like 4096, 64KiB or 256MiB", s)
+	}
+	return n, nil
+}

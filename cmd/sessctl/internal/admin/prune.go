@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+func pruneCmd(a app) *cobra.Command {
+	var f pruneFlags
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Move old sessions to the trash",
+		Long: `Lists the sessions that were not modified for the time of --older-than, and those
+beyond the number of --keep, the oldest first. With --yes they move to the trash,
+from where sessctl rm --undo restores each; prune erases nothing. Both limits
+apply to the sessions that --dialect and --cwd select. A session that a writer
+holds counts but is kept, and so is one that changes while prune runs.
+
+With -o json: a list with an object for each session: id, last (its last change,
+if known), why, pruned (whether it is in the trash now), and error if it could not
+be moved.`,
+		Example: `sessctl prune --older-than 2160h
+sessctl prune --keep 100 --cwd "$PWD" --yes`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			return a.prune(ctx, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`")
+	cmd.Flags().DurationVar(&f.MaxAge, "older-than", 0, "sessions not modified for this `TIME`, such as 24h")
+	cmd.Flags().IntVar(&f.Keep, "keep", 0, "sessions beyond the newest `N`")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "move them to the trash instead of only listing them")
+	return cmd
+}
+
+type pruneFlags struct {
+	core.PruneLimits
+	dialect string
+	cwd     string
+	yes     bool
+}
+
+// check refuses flags that ask for nothing, or for what cannot be meant.
+func (f *pruneFlags) check(cmd *cobra.Command) error {
+	older, keep := cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
+	switch {
+	case !older && !keep:
+		return cli.Usagef("say which sessions: --older-than TIME, --keep N, or both")
+	case older && f.MaxAge <= 0:
+		return cli.Usagef("--older-than %s is not above 0", f.MaxAge)
+	case keep && f.Keep < 1:
+		return cli.Usagef("--keep %d is below 1", f.Keep)
+	}
+	if f.dialect != "" {
+		if _, err := dialect.Named(f.dialect); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
+	if f.cwd == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(f.cwd)
+	f.cwd = abs
+	return err
+}
+
+func (f *pruneFlags) match(r api.Row) bool {
+	return (f.dialect == "" || r.Dialect == f.dialect) && (f.cwd == "" || r.CWD != "" && filepath.Clean(r.CWD) == f.cwd)
+}
+
+// pruning is a session that has to go, and whether it went.
+type pruning struct {
+	ID     core.SessionID `json:"id"`
+	Last   time.Time      `json:"last,omitzero"`
+	Why    string         `json:"why"`
+	Pruned bool           `json:"pruned"`
+	Error  string         `json:"error,omitempty"`
+
+	seq uint64 // where the session was when it was listed
+}
+
+func (a app) prune(ctx context.Context, f pruneFlags) error {
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	rows, _, err := cli.AllSessions(ctx, node, client.ListOptions{})
+	if err != nil {
+		return err
+	}
+	all := prunings(a.Now(), rows, f)
+	var failed error
+	if f.yes {
+		failed = a.trashAll(ctx, node, all)
+	}
+	if err := a.Print(cli.NotNil(all), func() error { return a.printPrunings(all, f.yes) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// prunings are the sessions of rows that have to go.
+func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
+	var all []core.Prunable
+	byID := map[core.SessionID]api.Row{}
+	for _, r := range rows {
+		if _, twice := byID[r.ID]; f.match(r) && !twice { // it moved between two pages
+			all = append(all, prunable(r))
+			byID[r.ID] = r
+		}
+	}
+	var out []pruning
+	for _, p := range core.Prune(now, all, f.PruneLimits) {
+		if r := byID[p.ID]; r.Holder == nil {
+			out = append(out, pruning{ID: p.ID, Last: p.Last, Why: p.Why, seq: r.Seq})
+		}
+	}
+	return out
+}
+
+// prunable is a row with the times that can be read.
+func prunable(r api.Row) core.Prunable {
+	p := core.Prunable{ID: r.ID}
+	p.Created, _ = time.Parse(time.RFC3339, r.Created)
+	p.Modified, _ = time.Parse(time.RFC3339, r.Modified)
+	return p
+}
+
+// trashAll puts all in the trash. What stands in the way of one does not stop
+// the others, unless the node no longer answers.
+func (a app) trashAll(ctx context.Context, node *client.Client, all []pruning) error {
+	var failed error
+	for i := range all {
+		p := &all[i]
+		err := a.trash(ctx, node, p)
+		if err == nil {
+			p.Pruned = true
+			continue
+		}
+		p.Error = err.Error()
+		failed = fmt.Errorf("session %s stays: %w", p.ID, err)
+		if cli.IsUnanswered(err) || ctx.Err() != nil {
+			return failed
+		}
+	}
+	return failed
+}
+
+// trash puts p in the trash, unless the session has changed since it was
+// listed.
+func (a app) trash(ctx context.Context, node *client.Client, p *pruning) error {
+	info, err := node.Info(ctx, string(p.ID))
+	if err != nil {
+		return err
+	}
+	if info.Log.Deleted != nil {
+		return nil
+	}
+	if info.Log.Cursor.Seq != p.seq {
+		return fmt.Errorf("it has changed since it was listed: %w", core.ErrConflict)
+	}
+	return node.Delete(ctx, string(p.ID), a.Notice("pruned: "+p.Why))
+}
+
+func (a app) printPrunings(all []pruning, done bool) error {
+	if len(all) == 0 {
+		a.Notef("no session has to go")
+		return nil
+	}
+	g := a.NewGrid()
+	g.Row("ID", "MODIFIED", "STATE", "WHY")
+	for _, p := range all {
+		state := "-"
+		if p.Pruned {
+			state = "deleted"
+		} else if p.Error != "" {
+			state = "stays"
+		}
+		last := ""
+		if !p.Last.IsZero() {
+			last = p.Last.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		g.Row(string(p.ID), a.TimeText(last), state, p.Why)
+	}
+	if err := g.Flush(); err != nil {
+		return err
+	}
+	if done {
+		a.Notef("take one out of the trash with: sessctl rm --undo SESSION")
+	} else {
+		a.Notef("nothing was done yet, put them in the trash with: --yes")
+	}
+	return nil
+}

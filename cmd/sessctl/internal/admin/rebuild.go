@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+func rebuildCmd(a app) *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Rebuild a node's index from the log",
+		Long: `The node discards all that it derived from the log (the rows of ls, and the data
+of searches) and reads the log from its beginning. Without --apply it only shows
+how much that is. The log, snapshots and blobs do not change. Until the rebuild is
+done, listings of this node are incomplete.
+
+With -o json: one object with node, sessions, shards, messages and done.`,
+		Example: `sessctl rebuild
+sessctl rebuild --apply`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			return a.rebuild(ctx, apply)
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "do it")
+	return cmd
+}
+
+func (a app) rebuild(ctx context.Context, apply bool) error {
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	ask := node.ToRebuild
+	if apply {
+		ask = node.Rebuild
+	}
+	r, err := ask(ctx)
+	if err != nil {
+		return err
+	}
+	return a.Print(r, func() error { return a.Printf("%s", rebuildText(r)) })
+}
+
+func rebuildText(r api.Rebuilt) string {
+	of := cli.Count(r.Sessions, "session", "sessions") + " from " + cli.Count(int(r.Messages), "record", "records") + " in " + cli.Count(r.Shards, "shard", "shards")
+	if r.Done {
+		return cli.Plain(r.Node) + " has made the rows of " + of + " anew"
+	}
+	return cli.Plain(r.Node) + " would make the rows of " + of + " anew; do it with: sessctl rebuild --apply"
+}

@@ -1,0 +1,103 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+func redactCmd(a app) *cobra.Command {
+	var f redactFlags
+	cmd := &cobra.Command{
+		Use:   "redact SESSION ENTRY...",
+		Short: "Remove the content of entries permanently",
+		Long: `Shows the lines that would replace the entries. With --yes they do: the content is
+removed from the session, its snapshots, its records, and from listings and
+searches, and these entries cannot get other content. Ids, links, types, roles,
+times and numbers stay, so that the agent can continue. Write the SESSION in full.
+
+Only the named entries are redacted. Other entries that quote them (labels,
+summaries, names) stay, and so do sessions that were made from this one, which are
+listed. To complete an interrupted redaction, repeat the command. If the brokers
+sync late (the node's setting nats.sync), redact waits for twice that interval and
+says so.
+
+With -o json: one object with session, log, cursor, entries, forks; without --yes
+lines (the replacements) and wait (nanoseconds, if the brokers sync late), with
+--yes sha256, object (the new snapshot), removed (records, snapshots, rows) and
+remains.`,
+		Example: `sessctl redact 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4
+sessctl redact --yes 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.yes && strings.TrimSpace(f.why) == "" {
+				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			return a.redact(ctx, args[0], args[1:], f)
+		},
+	}
+	cli.WhyFlag(cmd, &f.why)
+	cmd.Flags().StringVar(&f.with, "with", "", "the replacement `TEXT` (default \"[redacted]\")")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "redact them instead of only showing the result")
+	return cmd
+}
+
+type redactFlags struct {
+	why  string
+	with string
+	yes  bool
+}
+
+func (a app) redact(ctx context.Context, arg string, entries []string, f redactFlags) error {
+	node, id, err := a.inFull(arg)
+	if err != nil {
+		return err
+	}
+	q := api.RedactRequest{Notice: a.Notice(f.why), Entries: entries, With: f.with, DryRun: !f.yes}
+	if q.DryRun && q.Why == "" {
+		q.Why = "dry run"
+	}
+	if f.yes { // said before, by whoever waits; what is wrong, the redaction tells
+		try := q
+		try.DryRun = true
+		if would, err := node.Redact(ctx, string(id), try); err == nil {
+			a.noteWait(would.Wait)
+		}
+	}
+	out, err := node.Redact(ctx, string(id), q)
+	if err != nil {
+		return err
+	}
+	return a.Print(out, func() error { return a.printRedacted(out, f.yes) })
+}
+
+func (a app) printRedacted(out api.Redacted, done bool) error {
+	for _, line := range out.Lines {
+		if err := a.Printf("%s", cli.Plain(string(line))); err != nil {
+			return err
+		}
+	}
+	for _, fork := range out.Forks {
+		if err := a.Printf("stays    session %s, which came from it", cli.Plain(fork)); err != nil {
+			return err
+		}
+	}
+	if !done {
+		a.noteWait(out.Wait)
+		a.Notef("nothing was done yet, redact with: --yes --why TEXT")
+		return nil
+	}
+	if err := a.Printf("redacted %s", cli.Count(len(out.Entries), "entry", "entries")); err != nil {
+		return err
+	}
+	if err := a.Printf("removed  %s, %s", cli.Count(out.Removed.Records, "record", "records"), cli.Count(out.Removed.Snapshots, "snapshot", "snapshots")); err != nil {
+		return err
+	}
+	return a.printRemains(out.Remains)
+}

@@ -1,0 +1,200 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
+)
+
+func verifyCmd(a app) *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify SESSION...",
+		Short: "Check that sessions are complete and intact",
+		Long: `Reads every record of the sessions, their snapshots and blobs, and verifies them.
+With --all it verifies every session that the log has records of, including those
+in the trash and those too damaged to be listed, and the log's streams. The exit
+code is 8 if there are problems.
+
+Each problem has a kind:
+
+- hole: records are missing
+- record: a record cannot be read
+- body: the large body of a record is missing
+- stray: the writer of a record knew records that the log has lost since
+- copy: a server lacks a record that another one has
+- snapshot, blob: it is missing or damaged
+- row: a listing has more than the log
+- shard: messages inside a stream are missing
+
+--repair repairs what another copy contains, and never guesses: lines of strays
+move to separate heads, a snapshot is written again from the records, a blob from
+the node's memory if its digest matches, a row from the log. The output lists what
+was repaired and what is left.
+
+With -o json: one object per line for each session: session, records, redone (of
+them, stored again after the log had lost them), restored (of them, from a
+backup), entries, blobs, snapshot, cursor, problems, each with kind, what, detail
+and next, and mended, the same. With --all the last one is of the log: log,
+sessions, problems.`,
+		Example: `sessctl verify 019a
+sessctl verify --all --repair`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all == (len(args) > 0) {
+				return cli.Usagef("name sessions, or give --all")
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			return a.verify(ctx, cmd, args, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "verify every session and the log's streams")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "repair what another copy contains")
+	return cmd
+}
+
+type verifyFlags struct{ all, repair bool }
+
+// tally counts what verify met.
+type tally struct {
+	problems, harmed int
+	failed           int // the exit code of a session that could not be verified
+}
+
+// verify checks the sessions that args name, or all.
+func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f verifyFlags) error {
+	node, ids, log, err := a.toVerify(ctx, args)
+	if err != nil {
+		return err
+	}
+	bar := a.Meter("verifying")
+	defer bar.End()
+	var t tally
+	for i, id := range ids {
+		bar.Step(i, len(ids))
+		r, err := verifyOne(ctx, node, id, f)
+		switch {
+		case err == nil:
+			t.add(r.Problems)
+			if err := a.printReport(r); err != nil {
+				return err
+			}
+		case len(ids) == 1 && log == nil, ctx.Err() != nil, cli.IsUnanswered(err):
+			return err
+		default:
+			if exit := a.Show(cmd, fmt.Errorf("%s: %w", id, err)); t.failed != cli.ExitDamaged {
+				t.failed = exit
+			}
+		}
+	}
+	if log != nil {
+		t.add(log.Problems)
+		if err := a.printLogReport(*log); err != nil {
+			return err
+		}
+	}
+	if t.problems > 0 {
+		next := "mend what can be mended with: --repair"
+		if f.repair {
+			next = "keep everything as it is, and see what each problem says"
+		}
+		return cli.Hintf(fmt.Errorf("%s in %s%w", cli.Count(t.problems, "problem", "problems"), cli.Count(t.harmed, "place", "places"), hint.Silent(core.ErrCorrupt)), "%s", next)
+	}
+	if t.failed != 0 {
+		return cli.Reported{Exit: t.failed}
+	}
+	return nil
+}
+
+func (t *tally) add(ps []api.Problem) {
+	t.problems += len(ps)
+	if len(ps) > 0 {
+		t.harmed++
+	}
+}
+
+func verifyOne(ctx context.Context, node *client.Client, id core.SessionID, f verifyFlags) (api.Report, error) {
+	if f.repair {
+		return node.Repair(ctx, string(id))
+	}
+	return node.Verify(ctx, string(id))
+}
+
+// toVerify returns the sessions that args name; without any, those of the log,
+// and what is wrong with that.
+func (a app) toVerify(ctx context.Context, args []string) (node *client.Client, ids []core.SessionID, log *api.LogReport, err error) {
+	for _, arg := range args {
+		var id core.SessionID
+		if node, id, err = a.InLog(ctx, arg); err != nil {
+			return nil, nil, nil, err
+		}
+		ids = append(ids, id)
+	}
+	if len(args) > 0 {
+		return node, ids, nil, nil
+	}
+	if node, err = a.Client(); err != nil {
+		return nil, nil, nil, err
+	}
+	r, err := node.VerifyLog(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return node, r.Sessions, &r, nil
+}
+
+func (a app) printReport(r api.Report) error {
+	r.Problems = cli.NotNil(r.Problems)
+	return a.Print(r, func() error {
+		err := a.Printf("%s  %s: %s, %s, %s", r.Session, healthOf(r.Problems, r.Mended),
+			cli.Count(r.Records, "record", "records"), cli.Count(r.Entries, "entry", "entries"), cli.Count(r.Blobs, "blob", "blobs"))
+		if r.Redone > 0 {
+			err = errors.Join(err, a.Printf("  %s put back after the log had lost them", cli.Count(r.Redone, "record was", "records were")))
+		}
+		if r.Restored > 0 {
+			err = errors.Join(err, a.Printf("  %s restored from a backup", cli.Count(r.Restored, "record was", "records were")))
+		}
+		for _, p := range r.Mended {
+			err = errors.Join(err, a.Printf("  mended: %s %s", p.Kind, cli.Plain(p.What)))
+		}
+		return errors.Join(err, a.printProblems(r.Problems))
+	})
+}
+
+func (a app) printLogReport(r api.LogReport) error {
+	r.Problems, r.Sessions = cli.NotNil(r.Problems), cli.NotNil(r.Sessions)
+	return a.Print(r, func() error {
+		err := a.Printf("log %s  %s: %s", cli.Plain(r.Log), healthOf(r.Problems, nil), cli.Count(len(r.Sessions), "session", "sessions"))
+		return errors.Join(err, a.printProblems(r.Problems))
+	})
+}
+
+func healthOf(problems, mended []api.Problem) string {
+	switch {
+	case len(problems) > 0:
+		return cli.Count(len(problems), "problem", "problems")
+	case len(mended) > 0:
+		return "all is well again"
+	}
+	return "all is well"
+}
+
+func (a app) printProblems(ps []api.Problem) error {
+	var err error
+	for _, p := range ps {
+		err = errors.Join(err, a.Printf("  %s %s: %s", cli.Plain(string(p.Kind)), cli.Plain(p.What), cli.Plain(p.Detail)))
+		if p.Next != "" {
+			err = errors.Join(err, a.Printf("    next: %s", cli.Plain(p.Next)))
+		}
+	}
+	return err
+}

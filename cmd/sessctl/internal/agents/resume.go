@@ -1,0 +1,217 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+func resumeCmd(a app) *cobra.Command {
+	var f resumeFlags
+	cmd := &cobra.Command{
+		Use:   "resume SESSION [-- AGENT ARG...]",
+		Short: "Continue a session here: claim it and write its file",
+		Long: `Claims a head and writes the file from which the session's agent continues. After
+two dashes comes the agent's command: resume starts it on that file, in the
+session's directory, and follows it as sessctl run does.
+
+If another writer holds the head and seems to be active, resume fails: the holder
+sent a heartbeat in the last 30 seconds, or its claim is that new. Otherwise
+resume takes the head over; --take-over does so in any case. The former holder is
+fenced at its next write.
+
+If sessctl run or sessctl watch on this host holds the claim for an agent, resume
+continues with it after the agent has ended. While the agent runs, resume fails
+and names its process; the same applies to a file that an agent has open. Agents
+that sessctl run did not start are only detected on Linux, and only pi and omp:
+they count as ended if no process of that name is left, except those that sessctl
+run started for other sessions. A head that a node claimed for an agent counts as
+held by another host, because hosts may share a name.
+
+The session continues in the directory of --cwd. Without --cwd it is the first of:
+the directory that paths in ~/.config/sesslog/sessctl.yaml maps it to; the
+original directory, if it exists; the same place in the git repository of the
+current directory, if a part of the original path, or a remote, has the
+repository's name. If it is not the original directory, resume says which one and
+why. Each row of paths is one directory as different hosts name it. The longest
+match wins, and in its row the first directory that exists. All hosts can share
+the file:
+
+    paths:
+      - [/home/ann/src, /Users/ann/code, ~/work]
+
+The file is written to --dir, or where the agent looks for it (pi:
+$PI_CODING_AGENT_DIR or ~/.pi/agent; omp: the same variable, or ~/.omp/agent;
+Operator: ~/.operator; OpenRath: $OPENRATH_HOME, .openrath in the session's
+directory, or ~/.openrath; Nova: .nova there). Images that the file refers to are
+written to the agent's place for them. Files are written atomically, and a file
+that is replaced keeps its mode.
+
+If the session's file exists, it is replaced. Lines of it that the log lacks are
+first appended: to the file's head, or if the session diverged, to a separate
+head. resume then shows the lines and how to continue from them. A file with lines
+that are not entries is also kept, under another name. A file that contradicts
+the log is an error; with --force it is kept under another name and not imported.
+resume checks all this before it claims the head.
+
+--dry-run shows what would be done and who holds the head.
+
+With -o json: one object with id, path, head, writer, epoch, seq (the cursor), cwd
+(from, cwd, why, gone), former (the claim that this one replaced), life (of its
+holder: state, seen, host), and if there was another file: lacked (lines, torn),
+brought (head: where the lines are), aside (where the file is). With --dry-run
+there is no writer and no epoch; dryRun is true, and holder and life describe the
+holder of the head.`,
+		Example: `sessctl resume 019a -- pi
+sessctl resume 019a --dry-run`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				f.argv = args[at:]
+				if args = args[:at]; len(f.argv) == 0 {
+					return cli.Usagef("give the command after the two dashes: sessctl resume SESSION -- AGENT ARG...")
+				}
+			}
+			if len(args) > 1 && len(f.argv) == 0 {
+				return cli.Usagef("put two dashes before the agent: sessctl resume %.128q -- %.128q", args[0], args[1])
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := core.CheckHead(f.Head); err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			f.Start = len(f.argv) > 0
+			resumed, err := a.resume(ctx, args[0], f.ResumeOptions)
+			if err != nil || f.DryRun {
+				return err
+			}
+			if !f.Start {
+				a.noteNext(resumed)
+				return nil
+			}
+			return a.resumeAgent(cmd.Context(), f.argv, resumed)
+		},
+	}
+	addClaimFlags(cmd, &f.ClaimOptions)
+	cmd.Flags().StringVar(&f.Dir, "dir", "", "write the file to `DIR`, which is created if it does not exist")
+	cmd.Flags().StringVar(&f.CWD, "cwd", "", "continue in this `DIR` (default: see above)")
+	cmd.Flags().StringVar(&f.Images, "images", "", "the `DIR` for the images that the agent's files refer to (default: the agent's own)")
+	cmd.Flags().BoolVar(&f.Force, "force", false, "keep an existing file under another name, whatever it contains")
+	cmd.Flags().BoolVar(&f.TakeOver, "take-over", false, "take the head also from an active holder")
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be done, but do nothing")
+	return cmd
+}
+
+type resumeFlags struct {
+	agent.ResumeOptions
+	argv []string
+}
+
+func (a app) resume(ctx context.Context, arg string, o agent.ResumeOptions) (*agent.Resumed, error) {
+	node, id, err := a.InLog(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := agent.Resume(ctx, a.Host(), node, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, a.Print(r, func() error {
+		if r.DryRun {
+			return a.printResumePlan(r, o.Force)
+		}
+		return a.printResumed(r)
+	})
+}
+
+func (a app) printResumed(r *agent.Resumed) error {
+	if err := a.Printf("%s", cli.Plain(r.Path)); err != nil {
+		return err
+	}
+	if err := a.Printf("  head %s of %s is held, by writer %s, epoch %d", r.Head, r.ID, r.Writer, r.Epoch); err != nil {
+		return err
+	}
+	if err := a.printFenced(r.Former, r.LastWriter, r.Life); err != nil {
+		return err
+	}
+	return a.printLocal(r)
+}
+
+// printLocal says what became of the lines that the log lacked, and how to
+// continue with them.
+func (a app) printLocal(r *agent.Resumed) error {
+	l := r.Local
+	if l == nil {
+		return nil
+	}
+	if len(l.Lines) > 0 && r.Imported != nil {
+		where := "they are in the log now, and the file continues after them"
+		if r.Imported.Head != r.Head {
+			where = "the session continued without them, so they are on the head " + cli.Plain(r.Imported.Head) +
+				" now; to continue with them instead: sessctl resume" + cli.HeadArg(r.Imported.Head) + " " + string(r.ID)
+			if r.Imported.Head == core.MainHead {
+				where = "they are on the head main now; to continue with them instead: sessctl resume " + string(r.ID)
+			}
+		}
+		if err := a.Printf("  the existing file had %s that the log lacked: %s", l.Text(), where); err != nil {
+			return err
+		}
+	}
+	if r.Aside == "" {
+		return nil
+	}
+	why := "it had " + cli.Count(len(l.Torn), "line that is not an entry", "lines that are not entries")
+	if r.Imported == nil && len(l.Lines) > 0 {
+		why = "it had " + l.Text() + " that the log lacks"
+	}
+	if l.Conflict != nil {
+		why = "it conflicts with the log"
+	}
+	return a.Printf("  the existing file is kept as %s: %s", cli.Plain(r.Aside), why)
+}
+
+func (a app) printResumePlan(r *agent.Resumed, force bool) error {
+	if err := a.Printf("%s", cli.Plain(r.Path)); err != nil {
+		return err
+	}
+	holder := "no writer"
+	if r.Holder != nil {
+		holder = cli.Plain(cli.Join(", ", a.ClaimText(r.Holder), a.LifeText(r.Life)))
+	}
+	if err := a.Printf("  would be written, as of %s; head %s of %s is held by %s", r.Cursor, r.Head, r.ID, holder); err != nil {
+		return err
+	}
+	if r.Refusal != nil {
+		if err := a.Printf("  it would not be taken over without --take-over: %s", cli.Plain(r.Refusal.Error())); err != nil {
+			return err
+		}
+	}
+	l := r.Local
+	switch {
+	case l == nil:
+		return nil
+	case force:
+		return a.Printf("  the existing file would be kept under another name")
+	case len(l.Lines) > 0:
+		return a.Printf("  the existing file has %s that the log lacks, which would be imported", l.Text())
+	}
+	return a.Printf("  the existing file would be kept under another name: it has %s", cli.Count(len(l.Torn), "line that is not an entry", "lines that are not entries"))
+}
+
+// noteNext tells a user at a terminal how to continue with a file on which no
+// agent is started.
+func (a app) noteNext(r *agent.Resumed) {
+	if !a.Stderr.TTY {
+		return
+	}
+	if args := agent.OpenArgs(r.Dialect, r.Path); args != nil {
+		a.Notef("start the agent on it with: sessctl run -- %s", shellWords(append([]string{r.Dialect}, args...)))
+	}
+	a.Notef("release the head with: sessctl release%s %s", cli.HeadArg(r.Claim.Head), r.ID)
+}

@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+)
+
+// Retry calls f until it is answered or ctx ends. It is for requests that may
+// be sent twice and count once.
+func Retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	for {
+		out, err := f()
+		if !errors.Is(err, core.ErrUncertain) {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return out, err
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/convert"
+	"github.com/sesslog/sesslog/internal/atomicfile"
+)
+
+// OutFlags say where bytes go.
+type OutFlags struct {
+	Out   string
+	force bool
+}
+
+func (o *OutFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.Out, "out", "", "write to `FILE` instead of standard output")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
+}
+
+// A delivery says what was written where.
+type delivery struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	// Lost is what a conversion could not carry over; nil where there was none.
+	Lost []convert.Loss `json:"lost,omitempty"`
+}
+
+// Deliver writes what write writes to where o says. Lines of JSON are made
+// harmless for a terminal; other bytes are kept from it.
+func (a *App) Deliver(o OutFlags, lines bool, write func(io.Writer) error) error {
+	return a.DeliverLosing(o, lines, nil, write)
+}
+
+// DeliverLosing is deliver for what could not be carried over whole.
+func (a *App) DeliverLosing(o OutFlags, lines bool, lost []convert.Loss, write func(io.Writer) error) error {
+	if o.Out == "" || o.Out == "-" {
+		switch {
+		case a.Stdout.TTY && lines:
+			return write(escaping{a.Stdout})
+		case a.Stdout.TTY:
+			return Usagef("these bytes are not for a terminal, name a file: --out FILE")
+		}
+		return write(a.Stdout)
+	}
+	n := counter{}
+	err := atomicfile.Write(o.Out, o.force, func(w io.Writer) error {
+		n.Writer = w
+		return write(&n)
+	})
+	if err != nil {
+		return OutError(o, err)
+	}
+	d := delivery{o.Out, n.n, lost}
+	if abs, err := filepath.Abs(o.Out); err == nil {
+		d.Path = abs
+	}
+	return a.Print(d, func() error {
+		return a.Printf("%s  %s", Plain(d.Path), Bytes(d.Bytes))
+	})
+}
+
+// OutError is why the file that o names could not be written.
+func OutError(o OutFlags, err error) error {
+	switch {
+	case errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrCorrupt):
+		return fmt.Errorf("%w; %s is as it was", err, o.Out)
+	case errors.Is(err, fs.ErrExist) && !o.force:
+		return Hintf(err, "replace it with --force, or name another file")
+	}
+	return FileError(o.Out, err)
+}
+
+// escaping writes lines to a terminal. A character that is cut in two by the
+// caller's buffer is shown as one that is not known.
+type escaping struct{ io.Writer }
+
+func (e escaping) Write(p []byte) (int, error) {
+	if _, err := e.Writer.Write(EscapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
+}

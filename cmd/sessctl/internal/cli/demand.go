@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/core"
+)
+
+// demandFlags say what the answer of a reading verb must contain.
+type demandFlags struct {
+	seen   string
+	strict bool
+	api.Demand
+}
+
+func (d *demandFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record of this `CURSOR`")
+	cmd.Flags().BoolVar(&d.strict, "strict", false, "read with confirmation by a quorum of the log's servers")
+}
+
+func (d *demandFlags) check() (err error) {
+	d.Strict = d.strict
+	if d.Seen, err = core.ParseCursor(d.seen); err != nil {
+		return Usagef("--seen: %.128q is no cursor", d.seen)
+	}
+	return nil
+}
+
+// on returns src as it answers to d.
+func (d *demandFlags) on(src Source) (Source, error) {
+	if d.Demand == (api.Demand{}) {
+		return src, nil
+	}
+	if src.File != nil {
+		return src, Usagef("--seen and --strict are for sessions in the log, this is a file")
+	}
+	src.Node = src.Node.Demanding(d.Demand)
+	return src, nil
+}

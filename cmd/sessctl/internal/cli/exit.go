@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/agent/process"
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/hint"
+)
+
+// The exit codes. sessctl help exit-codes documents them.
+const (
+	ExitOK          = 0
+	ExitOther       = 1
+	ExitUsage       = 2
+	ExitNotFound    = 3
+	ExitInvalid     = 4
+	ExitConflict    = 5
+	ExitFenced      = 6
+	ExitUnavailable = 7
+	ExitDamaged     = 8
+	ExitDeleted     = 9
+	exitInterrupted = 130
+)
+
+// Outcomes says what each error means here: the exit code, the code that -o
+// json names, and what to do about it where the node's own advice speaks of
+// HTTP. Where an error is several of them, the first counts.
+var Outcomes = []struct {
+	err  error
+	Exit int
+	Code string
+	next string
+}{
+	{core.ErrUncertain, ExitUnavailable, "uncertain", "look whether it was done: sessctl info SESSION"},
+	{core.ErrFenced, ExitFenced, "fenced", "take the head over with: sessctl claim --take-over SESSION, or write to a head of your own with: --head NAME"},
+	{core.ErrConflict, ExitConflict, "conflict", ""},
+	{core.ErrExists, ExitConflict, "exists", ""},
+	{core.ErrHeld, ExitConflict, "held", "see who holds what with: sessctl hold"},
+	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash, take it out with: sessctl rm --undo SESSION"},
+	{core.ErrTooNew, ExitOther, "too-new", ""},
+	{core.ErrTooLarge, ExitInvalid, "too-large", ""},
+	{core.ErrFull, ExitUnavailable, "full", ""},
+	{core.ErrInvalid, ExitInvalid, "invalid", ""},
+	{core.ErrNotFound, ExitNotFound, "not-found", "see what there is with: sessctl ls, or in a session with: sessctl tree SESSION"},
+	{api.ErrTooMany, ExitUnavailable, "too-many", "wait a moment, or ask an admin for a token with higher limits"},
+	{fs.ErrNotExist, ExitNotFound, "not-found", ""},
+	{fs.ErrExist, ExitConflict, "exists", ""},
+	{core.ErrCorrupt, ExitDamaged, "corrupt", ""},
+	{core.ErrLost, ExitDamaged, "lost", ""},
+	{core.ErrUnavailable, ExitUnavailable, "unavailable", ""},
+	{context.DeadlineExceeded, ExitUnavailable, "unavailable", ""},
+	{context.Canceled, exitInterrupted, "interrupted", ""},
+}
+
+// A UsageError says that the command line is wrong.
+type UsageError struct{ Text string }
+
+func (e *UsageError) Error() string { return e.Text }
+
+func Usagef(form string, args ...any) error { return &UsageError{fmt.Sprintf(form, args...)} }
+
+// Hintf returns err with the command that helps, or nil if err is nil.
+func Hintf(err error, form string, args ...any) error { return hint.With(err, form, args...) }
+
+// Reported is an error that the user has seen already; only the code is left.
+type Reported struct{ Exit int }
+
+func (e Reported) Error() string { return fmt.Sprintf("exit code %d", e.Exit) }
+
+// A report is an error as it is shown, and as -o json prints it.
+type report struct {
+	Code   string        `json:"code"`
+	Detail string        `json:"detail"`
+	Next   string        `json:"next,omitempty"`
+	Line   int           `json:"line,omitempty"`
+	Entry  string        `json:"entry,omitempty"`
+	Head   string        `json:"head,omitempty"`
+	Holder *core.Claim   `json:"holder,omitempty"`
+	Life   *api.Life     `json:"life,omitempty"` // of the holder
+	Cursor *core.Cursor  `json:"cursor,omitempty"`
+	Since  []core.Change `json:"since,omitempty"` // what another wrote
+	More   int           `json:"more,omitempty"`
+	Exit   int           `json:"exit"`
+}
+
+// Describe is the one place where errors become exit codes and advice. The
+// node that was asked is the one at base.
+func Describe(err error, base string) report {
+	r := report{Code: "error", Detail: err.Error(), Exit: ExitOther}
+	for _, o := range Outcomes {
+		if errors.Is(err, o.err) {
+			r.Code, r.Exit, r.Next = o.Code, o.Exit, o.next
+			break
+		}
+	}
+	r.Detail = strings.TrimSuffix(r.Detail, ": "+core.ErrInvalid.Error())
+	r.fromNode(err)
+	r.fromCore(err)
+	r.fromNetwork(err, base)
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		r.Code, r.Exit = "usage", ExitUsage
+	}
+	if errors.Is(err, agent.ErrUsage) {
+		r.Code, r.Exit = "usage", ExitUsage
+	}
+	if e, ok := errors.AsType[*process.StartError](err); ok {
+		r.Code, r.Exit = "not-started", e.Code
+	}
+	if next, ok := hint.Of(err); ok {
+		r.Next = next
+	}
+	return r
+}
+
+func (r *report) fromNode(err error) {
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok {
+		return
+	}
+	d := e.Detail
+	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Life, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Life, d.Cursor
+	r.Since, r.More = d.Since, d.More
+	if r.Next == "" && !errors.Is(err, core.ErrInvalid) { // which says it all
+		r.Next = d.Next
+	}
+}
+
+func (r *report) fromCore(err error) {
+	if e, ok := errors.AsType[*core.LineError](err); ok {
+		r.Line, r.Entry = e.Line, e.ID
+	}
+	if e, ok := errors.AsType[*core.FencedError](err); ok {
+		r.Head, r.Holder = e.Head, e.Holder
+	}
+}
+
+// fromNetwork says in our words that the node at base did not answer.
+func (r *report) fromNetwork(err error, base string) {
+	dial, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case ok && dial.Op == "dial" && !errors.Is(err, context.Canceled):
+		r.Code, r.Exit = "unavailable", ExitUnavailable
+		r.Detail = fmt.Sprintf("no node answers at %s: %s", base, lastCause(dial))
+		r.Next = "start one with: sessnode, or name another with --url or SESS_URL"
+	case errors.Is(err, context.DeadlineExceeded):
+		r.Detail = "no answer in time from " + base + r.unknown()
+		if r.Next == "" {
+			r.Next = "see how it is with: sessctl status, or wait longer with: --timeout TIME"
+		}
+	case errors.Is(err, context.Canceled):
+		r.Detail = "interrupted" + r.unknown()
+	}
+}
+
+func (r *report) unknown() string {
+	if r.Code == "uncertain" {
+		return "; it may have been done or not"
+	}
+	return ""
+}
+
+// IsUnanswered reports whether err came for want of an answer, so that the next
+// request will hardly do better.
+func IsUnanswered(err error) bool {
+	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
+}
+
+func lastCause(err *net.OpError) string {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "connection refused"
+	}
+	return err.Err.Error()
+}
+
+// Show prints err as the failure of cmd and returns the exit code.
+func (a *App) Show(cmd *cobra.Command, err error) int {
+	if done, ok := errors.AsType[Reported](err); ok {
+		return done.Exit
+	}
+	base, _ := a.Base()
+	r := Describe(err, base)
+	verb := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "sessctl"), " ")
+	if r.Exit == ExitUsage && r.Next == "" {
+		r.Next = strings.TrimSpace("sessctl help " + verb)
+	}
+	if a.Format == JSON {
+		b, _ := json.Marshal(r)
+		fmt.Fprintf(a.Stderr, "%s\n", b)
+		return r.Exit
+	}
+	if verb != "" {
+		verb += ": "
+	}
+	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.Stderr.Paint(Bad, "sessctl:"), verb, Plain(r.Detail))
+	if r.Next != "" {
+		fmt.Fprintf(a.Stderr, "next: %s\n", Plain(r.Next))
+	}
+	return r.Exit
+}
+
+// Finish returns the exit code that the run of cmd comes to. What failed
+// before the verb began is a misuse.
+func (a *App) Finish(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	if !a.started {
+		err = &UsageError{err.Error()}
+	}
+	return a.Show(cmd, err)
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/hint"
+)
+
+// A SessionFile is a session file, read.
+type SessionFile struct {
+	*core.File
+	name  string // as the user wrote it
+	Data  []byte
+	Rules core.Dialect // of its agent
+}
+
+// readFile reads the session file at name, or standard input for "-". A file
+// that grows meanwhile is read as it was when it was opened: its last line may
+// then be half a line, which is reported like any that is no entry.
+func (a *App) readFile(ctx context.Context, name string) (*SessionFile, error) {
+	data, err := a.ReadBytes(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f, d, err := dialect.Read("", data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FileTitle(name), err)
+	}
+	return &SessionFile{File: f, name: name, Data: data, Rules: d}, nil
+}
+
+func (a *App) ReadBytes(ctx context.Context, name string) ([]byte, error) {
+	if name == "-" {
+		return a.readLimited(name, a.Input(ctx), -1)
+	}
+	f, size, err := OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return a.readLimited(name, f, size)
+}
+
+// OpenFile opens name for reading once. Its size is -1 where it is no plain
+// file, so that only reading tells.
+func OpenFile(name string) (f *os.File, size int64, err error) {
+	f, err = os.Open(name)
+	if err != nil {
+		return nil, 0, FileError(name, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = isDirectory(name)
+	case info.Mode().IsRegular():
+		return f, info.Size(), nil
+	default:
+		return f, -1, nil
+	}
+	_ = f.Close()
+	return nil, 0, err
+}
+
+// readLimited reads size bytes of r, or all where size is -1.
+func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) {
+	if size > a.MaxFile {
+		return nil, a.tooLarge(name)
+	}
+	if size < 0 {
+		size = a.MaxFile + 1
+	}
+	data, err := io.ReadAll(io.LimitReader(r, size))
+	switch {
+	case err != nil && errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", FileTitle(name), err)
+	case int64(len(data)) > a.MaxFile:
+		return nil, a.tooLarge(name)
+	}
+	return data, nil
+}
+
+func (a *App) tooLarge(name string) error {
+	return Hintf(fmt.Errorf("%s is larger than the %s that are read in one piece: %w", FileTitle(name), Bytes(a.MaxFile), core.ErrTooLarge),
+		"import it, then read it from the log: sessctl import %s", name)
+}
+
+// FileTitle is what a file is called in messages.
+func FileTitle(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
+}
+
+// NoteSkipped tells people which lines of the file are no entries.
+func (a *App) NoteSkipped(f *SessionFile) {
+	for i, bad := range f.Skipped {
+		if i == 5 {
+			a.Notef("%s: and %d more such lines, see: sessctl info -o json %s", FileTitle(f.name), len(f.Skipped)-i, f.name)
+			return
+		}
+		a.Notef("%s: line %d is no entry and is left out: %s", FileTitle(f.name), bad.Line, bad.Error)
+	}
+}
+
+// View returns the leaf that --leaf and --head name in a file.
+func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
+	if v.head != "" && v.head != core.MainHead {
+		return core.Leaf{}, fmt.Errorf("a file has no head but %.128q, not %.128q%w", core.MainHead, v.head, hint.Silent(core.ErrNotFound))
+	}
+	switch v.leaf {
+	case "":
+		return f.Rules.Leaf(f.Entries), nil
+	case NullLeaf:
+		return core.NoLeaf, nil
+	}
+	return core.LeafAt(v.leaf), nil
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+)
+
+// FilterFlags narrow the sessions of ls and search.
+type FilterFlags struct {
+	cwd, dialect, holder, label, name, text, state string
+
+	below, deleted bool
+	tags           []string
+
+	since, until, createdSince, createdUntil string
+	minSize, maxSize                         string
+	minCost, maxCost                         string
+}
+
+func (f *FilterFlags) Add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it")
+	fs.BoolVar(&f.below, "below", false, "also sessions of the directories below --cwd")
+	fs.StringVar(&f.dialect, "dialect", "", "only sessions of the agent `NAME`")
+	fs.StringVar(&f.holder, "holder", "", "only sessions with a head held by `HOLDER`: an agent, host, person or writer")
+	fs.StringArrayVar(&f.tags, "tag", nil, "only sessions with this `TAG`; if repeated, with all of them")
+	fs.StringVar(&f.label, "label", "", "only sessions with an entry labelled `LABEL`")
+	fs.StringVar(&f.name, "name", "", "only sessions with `TEXT` in the name")
+	fs.StringVar(&f.text, "text", "", "only sessions with `TEXT` in the name or the first message")
+	fs.StringVar(&f.state, "state", "", "only sessions that are `STATE`: open, closed, held or interrupted")
+	fs.BoolVar(&f.deleted, "deleted", false, "list the trash instead")
+	fs.StringVar(&f.since, "since", "", "only sessions modified at `TIME` or later: 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d ago")
+	fs.StringVar(&f.until, "until", "", "only sessions modified at `TIME` or before")
+	fs.StringVar(&f.createdSince, "created-since", "", "only sessions created at `TIME` or later")
+	fs.StringVar(&f.createdUntil, "created-until", "", "only sessions created at `TIME` or before")
+	fs.StringVar(&f.minSize, "min-size", "", "only sessions of `SIZE` or more, such as 10MiB")
+	fs.StringVar(&f.maxSize, "max-size", "", "only sessions of `SIZE` or less")
+	fs.StringVar(&f.minCost, "min-cost", "", "only sessions that cost `AMOUNT` or more")
+	fs.StringVar(&f.maxCost, "max-cost", "", "only sessions that cost `AMOUNT` or less")
+}
+
+// Options are the flags for a node. Misuse is said here, before it is asked.
+func (f *FilterFlags) Options(now time.Time) (client.ListOptions, error) {
+	o := client.ListOptions{
+		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
+		Name: f.name, Text: f.text, Deleted: f.deleted,
+	}
+	var errs []error
+	for _, s := range api.States {
+		if string(s) == f.state {
+			o.State = s
+		}
+	}
+	if f.state != "" && o.State == "" {
+		errs = append(errs, fmt.Errorf("--state %q is none of %s", f.state, list(api.States)))
+	}
+	if f.below && f.cwd == "" {
+		errs = append(errs, errors.New("--below asks for --cwd, the directory to look below"))
+	}
+	moment := func(s string) (time.Time, error) { return ParseMoment(s, now) }
+	errs = append(errs,
+		FlagValue("since", f.since, &o.Modified.From, moment), FlagValue("until", f.until, &o.Modified.To, moment),
+		FlagValue("created-since", f.createdSince, &o.Created.From, moment), FlagValue("created-until", f.createdUntil, &o.Created.To, moment),
+		FlagValue("min-size", f.minSize, &o.Size.From, ParseSize), FlagValue("max-size", f.maxSize, &o.Size.To, ParseSize),
+		FlagValue("min-cost", f.minCost, &o.Cost.From, parseAmount), FlagValue("max-cost", f.maxCost, &o.Cost.To, parseAmount))
+	if err := errors.Join(errs...); err != nil {
+		return o, &UsageError{err.Error()}
+	}
+	return o, nil
+}
+
+func list[T ~string](names []T) string {
+	var b []string
+	for _, n := range names {
+		b = append(b, string(n))
+	}
+	return strings.Join(b, ", ")
+}
+
+// ParseSort reads --sort.
+func ParseSort(o *client.ListOptions, by string) error {
+	if by == "" {
+		return nil
+	}
+	i := slices.IndexFunc(api.Sorts, func(s api.Sort) bool { return string(s) == by })
+	if i < 0 {
+		return Usagef("--sort %q is none of %s", by, list(api.Sorts))
+	}
+	o.Sort = api.Sorts[i]
+	return nil
+}
+
+// FlagValue reads a flag that need not be given.
+func FlagValue[T any](name, s string, to **T, parse func(string) (T, error)) error {
+	if s == "" {
+		return nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return fmt.Errorf("--%s %q: %w", name, s, err)
+	}
+	*to = &v
+	return nil
+}
+
+// ParseMoment reads a day, a time, or how long ago.
+func ParseMoment(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	hours, isDays := strings.CutSuffix(s, "d")
+	if isDays {
+		n, err := strconv.ParseFloat(hours, 64)
+		if err == nil && n >= 0 && n < 1e5 {
+			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
+		}
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, errors.New("use a day such as 2026-01-02, a time such as 2026-01-02T03:04:05Z, or how long ago: 36h, 7d")
+}
+
+// ParseSize reads a number of bytes, with or without a unit.
+func ParseSize(s string) (int64, error) {
+	number, unit := s, int64(1)
+	for i, name := range []string{"B", "KiB", "MiB", "GiB"} {
+		if n, ok := strings.CutSuffix(s, name); ok {
+			number, unit = n, 1<<(10*i)
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || n < 0 || n*float64(unit) > 1<<62 {
+		return 0, errors.New("use a number of bytes, or one with KiB, MiB or GiB behind it")
+	}
+	return int64(n * float64(unit)), nil
+}
+
+func parseAmount(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n != n {
+		return 0, errors.New("use a number")
+	}
+	return n, nil
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+)
+
+// AllSessions lists page by page, up to o.Limit where that is not 0, and reports
+// whether there are more.
+func AllSessions(ctx context.Context, node *client.Client, o client.ListOptions) (rows []api.Row, more bool, err error) {
+	limit := o.Limit
+	for {
+		o.Limit = PageSize
+		if limit > 0 {
+			o.Limit = min(PageSize, limit-len(rows))
+		}
+		page, err := node.List(ctx, o)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, page.Sessions...)
+		if page.Next == "" || page.Next == o.After || limit > 0 && len(rows) >= limit {
+			return rows, page.Next != "" && page.Next != o.After, nil
+		}
+		o.After = page.Next
+	}
+}
+
+// PageSize is how many rows are requested at a time.
+const PageSize = 500
+
+// RowState says in a word or two what else one would want to know of r.
+func RowState(r api.Row) string {
+	switch {
+	case r.Deleted:
+		return "deleted"
+	case r.Holder != nil:
+		who := r.Holder.Agent
+		if who == "" {
+			who = r.Holder.By
+		}
+		return Join("@", orSomebody(who), r.Holder.Host)
+	case r.Closed:
+		return "closed"
+	}
+	return "-"
+}
+
+func orSomebody(who string) string {
+	if who == "" {
+		return "held"
+	}
+	return who
+}

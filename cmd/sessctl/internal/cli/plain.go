@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Plain makes one line of harmless text of anything: white space becomes
+// single blanks, and what a terminal might obey, or use to show other text
+// than there is, becomes visible.
+func Plain(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	blank := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			blank = b.Len() > 0
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		b.WriteString(VisibleRune(r))
+	}
+	return b.String()
+}
+
+func isPlain(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && before == ' ' {
+			return false
+		}
+		before = s[i]
+	}
+	return s == "" || before != ' '
+}
+
+// VisibleRune returns r, or what is shown in its place.
+func VisibleRune(r rune) string {
+	switch {
+	case r < ' ':
+		return string('\u2400' + r) // the picture of that control character
+	case r == 0x7F:
+		return "\u2421"
+	case IsControl(r):
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return string(r)
+}
+
+// IsControl reports whether r is a control or format character that a terminal
+// may obey. The two joiners are spelling in several scripts, and stay.
+func IsControl(r rune) bool {
+	const zwnj, zwj = 0x200C, 0x200D
+	switch {
+	case r < ' ', r == 0x7F, 0x80 <= r && r < 0xA0:
+		return true
+	case r == zwnj, r == zwj:
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
+}
+
+// EscapeJSON returns JSON lines with what isTrick written as escapes. In JSON
+// such characters are within strings, but for line feeds and the white space
+// that ASCII has; so the value stays the same.
+func EscapeJSON(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		switch {
+		case r == '\n' || r == '\t':
+			out = append(out, byte(r))
+		case r == '\r':
+		case r == utf8.RuneError && n == 1:
+			out = append(out, string(utf8.RuneError)...)
+		case IsControl(r) && r > 0xFFFF:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		case IsControl(r):
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = append(out, b[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+// Columns is how many columns of a terminal s takes.
+func Columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+// Cut shortens s to n columns.
+func Cut(s string, n int) string {
+	if Columns(s) <= n {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeColumns(r); used > n-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+func runeColumns(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// wide are the characters that terminals give two columns, in the rough.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x1100, 0x115F, 1},
+		{0x2E80, 0x303E, 1},
+		{0x3041, 0xA4CF, 1},
+		{0xAC00, 0xD7A3, 1},
+		{0xF900, 0xFAFF, 1},
+		{0xFE30, 0xFE6F, 1},
+		{0xFF00, 0xFF60, 1},
+		{0xFFE0, 0xFFE6, 1},
+	},
+	R32: []unicode.Range32{
+		{0x1F300, 0x1F64F, 1},
+		{0x1F680, 0x1F6FF, 1},
+		{0x1F900, 0x1FAFF, 1},
+		{0x20000, 0x3FFFD, 1},
+	},
+}

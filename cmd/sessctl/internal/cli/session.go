@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/internal/hint"
+)
+
+// A Source is what a reading verb reads: a session file, or a session in the
+// log.
+type Source struct {
+	File *SessionFile // nil for a session in the log
+	ID   string
+	Node *client.Client
+}
+
+// Find returns what arg names, reading it where it is a file. What is read of a
+// session in the log answers to the verb's demands.
+func (a *App) Find(ctx context.Context, arg string) (Source, error) {
+	if err := a.Demand.check(); err != nil {
+		return Source{}, err
+	}
+	src, err := a.findAny(ctx, arg)
+	if err != nil {
+		return src, err
+	}
+	return a.Demand.on(src)
+}
+
+func (a *App) findAny(ctx context.Context, arg string) (Source, error) {
+	if name, ok, err := FilePath(arg); err != nil {
+		return Source{}, err
+	} else if ok {
+		f, err := a.readFile(ctx, name)
+		return Source{File: f}, err
+	}
+	node, err := a.Client()
+	if err != nil {
+		return Source{}, err
+	}
+	id, err := Resolve(ctx, node, arg, false)
+	return Source{ID: string(id), Node: node}, err
+}
+
+// FilePath reports whether arg names a file rather than a session in the log.
+func FilePath(arg string) (name string, ok bool, err error) {
+	if arg == "-" {
+		return arg, true, nil
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && info.IsDir():
+		return "", false, isDirectory(arg)
+	case err == nil:
+		return arg, true, nil
+	case LooksLikePath(arg):
+		return "", false, FileError(arg, err)
+	}
+	return "", false, nil
+}
+
+func isDirectory(path string) error {
+	return Hintf(fmt.Errorf("%s is a directory, not a session file: %w", path, core.ErrInvalid),
+		"name the files in it, such as: %s/*.jsonl", strings.TrimSuffix(path, "/"))
+}
+
+func FileError(path string, err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		err = pe.Err
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("no such file: %s%w", path, hint.Silent(err))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func LooksLikePath(arg string) bool {
+	return strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, os.PathSeparator) || strings.HasSuffix(arg, ".jsonl")
+}
+
+// InLog returns the session in the log that arg names, for verbs that cannot
+// work on a file.
+func (a *App) InLog(ctx context.Context, arg string) (*client.Client, core.SessionID, error) {
+	return a.InLogOrTrash(ctx, arg, false)
+}
+
+func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client.Client, core.SessionID, error) {
+	if arg == "-" || LooksLikePath(arg) {
+		return nil, "", Hintf(
+			Usagef("%.128q is a file, this verb takes a session in the log", arg),
+			"import it first: sessctl import "+"%s", arg)
+	}
+	node, err := a.Client()
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := Resolve(ctx, node, arg, trash)
+	return node, id, err
+}
+
+// maxCandidates is how many sessions an ambiguous prefix is answered with.
+const maxCandidates = 5
+
+// Resolve returns the id of the session that arg names. An id that arg is
+// comes before one that arg begins. With trash only deleted sessions count.
+//
+// The listing that it asks may lag behind the log. An arg that can be an id,
+// and that is not listed, is therefore taken for one: the verb that needs the
+// session will find out.
+func Resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
+	if arg == "" {
+		return "", Usagef("the session's id is empty")
+	}
+	id, found, err := resolveListed(ctx, node, arg, trash)
+	if err != nil || found {
+		return id, err
+	}
+	if !trash {
+		id, found, err := resolveListed(ctx, node, arg, true)
+		switch {
+		case err != nil || !found:
+		case string(id) == arg:
+			return id, nil // some verbs read what is in the trash
+		default:
+			return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "take it out with: sessctl rm --undo %s", id)
+		}
+	}
+	if id, err := core.ParseSessionID(arg); err == nil {
+		return id, nil
+	}
+	missing := fmt.Errorf("no session's id is %.128q or begins with it%w", arg, hint.Silent(core.ErrNotFound))
+	if trash {
+		return "", Hintf(missing, "see the trash with: sessctl ls --deleted")
+	}
+	return "", Hintf(missing, "see what there is with: sessctl ls")
+}
+
+func resolveListed(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
+	rows, err := listPrefix(ctx, node, arg, trash)
+	if err != nil {
+		return "", false, err
+	}
+	if slices.ContainsFunc(rows, func(r api.Row) bool { return string(r.ID) == arg }) {
+		return core.SessionID(arg), true, nil
+	}
+	if id, ok, err := resolveAgentID(ctx, node, arg, trash); err != nil || ok {
+		return id, ok, err
+	}
+	if len(rows) == 0 {
+		return "", false, nil
+	}
+	if id, err := core.ParseSessionID(arg); err == nil && exists(ctx, node, id) {
+		return id, true, nil
+	}
+	if len(rows) > 1 {
+		return "", false, ambiguous(arg, rows)
+	}
+	return rows[0].ID, true, nil
+}
+
+// resolveAgentID finds a session by an id of its agent's that is not fit for
+// the log, where it has another name.
+func resolveAgentID(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
+	if _, err := core.ParseSessionID(arg); err == nil {
+		return "", false, nil
+	}
+	for name := range dialect.All() {
+		id := core.SessionIDFor(name, arg)
+		rows, err := listPrefix(ctx, node, string(id), trash)
+		if err != nil {
+			return "", false, err
+		}
+		if len(rows) > 0 {
+			return id, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// exists reports whether the log has a session called id, listed or not.
+func exists(ctx context.Context, node *client.Client, id core.SessionID) bool {
+	_, err := node.Info(ctx, string(id))
+	return err == nil || errors.Is(err, core.ErrDeleted)
+}
+
+// listPrefix returns some of the sessions whose id begins with prefix: enough
+// to tell that it is ambiguous. What no id can begin with is not asked for.
+func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]api.Row, error) {
+	pad := strings.Repeat("0", max(0, core.MinSessionID-len(prefix)))
+	if _, err := core.ParseSessionID(prefix + pad); err != nil {
+		return nil, nil
+	}
+	list, err := node.List(ctx, client.ListOptions{Prefix: prefix, Deleted: trash, Limit: maxCandidates + 1})
+	return list.Sessions, err
+}
+
+func ambiguous(arg string, rows []api.Row) error {
+	var names []string
+	for _, r := range rows[:min(len(rows), maxCandidates)] {
+		names = append(names, string(r.ID))
+	}
+	more := ""
+	if len(rows) > maxCandidates {
+		more = " and more"
+	}
+	return Hintf(
+		Usagef("%.128q is the beginning of several sessions: %s%s", arg, strings.Join(names, ", "), more),
+		"write more of the id")
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sesslog/sesslog/agent"
+	"github.com/sesslog/sesslog/core"
+)
+
+// userSettings are what a user says once for all hosts, in sessctl.yaml.
+type userSettings struct {
+	// Paths are rows of directories that are the same one, each as some host has
+	// it. The same file is meant for all hosts.
+	Paths [][]string `yaml:"paths"`
+}
+
+// settingsFile is where they are, below $XDG_CONFIG_HOME; empty without a
+// home.
+func (a *App) settingsFile() string {
+	dir := a.Env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) { // to be ignored, the XDG specification says
+		home := a.Env("HOME")
+		if home == "" {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "sesslog", "sessctl.yaml")
+}
+
+// settings reads what the user has set; there are none where there is no file.
+func (a *App) settings() (userSettings, error) {
+	var s userSettings
+	name := a.settingsFile()
+	if name == "" {
+		return s, nil
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(&s); err != nil && err != io.EOF {
+		return s, fmt.Errorf("%s: %v: %w", name, err, core.ErrInvalid)
+	}
+	for i, row := range s.Paths {
+		if err := agent.CheckPathRow(row); err != nil {
+			return s, fmt.Errorf("%s: paths, row %d: %v: %w", name, i+1, err, core.ErrInvalid)
+		}
+	}
+	return s, nil
+}

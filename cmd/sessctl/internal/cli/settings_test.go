@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSettingsNameTheFaultyRow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"paths:\n  - [/a]\n":        "row 1: it names one directory",
+		"paths:\n  - [/a, src/b]\n": `row 1: "src/b" begins neither at the root nor with ~`,
+		"paths:\n  - [/a, /b/../c]": "row 1",
+		"path:\n  - [/a, /b]\n":     "field path not found",
+		"paths: {/a: /b}\n":         "cannot unmarshal",
+		"\x00":                      "sessctl.yaml",
+	} {
+		home := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(home, "sesslog"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, "sesslog", "sessctl.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := testApp(map[string]string{"XDG_CONFIG_HOME": home})
+		if _, err := a.settings(); err == nil || !strings.Contains(err.Error(), want) || Describe(err, "").Exit != ExitInvalid {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/humantime"
+)
+
+func OrDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func Uint(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// Join joins those of the parts that are not empty.
+func Join(sep string, parts ...string) string {
+	kept := parts[:0:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}
+
+// BlobsText is how many blobs there are, empty for none.
+func BlobsText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return Count(n, "blob", "blobs")
+}
+
+// Time is a time as people on this host read it: short.
+func (a *App) Time(t time.Time) string { return humantime.Short(t, a.Now()) }
+
+// TimeText is when for a time that an agent wrote.
+func (a *App) TimeText(s string) string {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return s
+	}
+	return a.Time(t)
+}
+
+// Count is n things, in words.
+func Count[N int | int64 | uint64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return Count(n, "byte", "bytes")
+	}
+	size, suffix := float64(n)/unit, 0
+	for size >= unit && suffix < len("KMGTPE")-1 {
+		size /= unit
+		suffix++
+	}
+	return strings.Replace(fmt.Sprintf("%.1f %ciB", size, "KMGTPE"[suffix]), ".0 ", " ", 1)
+}
+
+// CountIf is count, empty for none.
+func CountIf(n int, one, many string) string {
+	if n == 0 {
+		return ""
+	}
+	return Count(n, one, many)
+}
+
+func (a *App) AddNotice(g *Grid, what string, n *core.Notice) {
+	if n != nil {
+		g.Row(what, OrNone(Join(", ", Join(" on ", n.By, n.Host), a.Time(n.Time), n.Why)))
+	}
+}
+
+// ClaimText is who holds a claim, since when.
+func (a *App) ClaimText(c *core.Claim) string {
+	who := c.Agent
+	if who == "" {
+		who = Join(" ", c.By, "(writer "+c.Writer+")")
+	}
+	who = Join(" on ", who, c.Host)
+	if !c.Since.IsZero() {
+		who += " since " + a.Time(c.Since)
+	}
+	return who
+}
+
+func LeafText(l core.Leaf) string {
+	if id, ok := l.ID(); ok {
+		return id
+	}
+	if l.IsNone() {
+		return "nothing"
+	}
+	return "the end"
+}
+
+func AddIf(g *Grid, name, value string) {
+	if value != "" {
+		g.Row(name, value)
+	}
+}
+
+func Deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func OrNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/core"
+)
+
+// NullLeaf is how one writes the place before all entries.
+const NullLeaf = "null"
+
+// ViewFlags say from where a session is read.
+type ViewFlags struct{ leaf, head string }
+
+func (v *ViewFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&v.leaf, "leaf", "", "read from the entry with this `ID`, or null for before all entries")
+	cmd.Flags().StringVar(&v.head, "head", "", "read from the head `NAME` (default main)")
+}
+
+func (v *ViewFlags) Check() error {
+	if v.leaf != "" && v.head != "" {
+		return Usagef("--leaf and --head exclude each other")
+	}
+	return nil
+}
+
+func (v *ViewFlags) Given() bool { return v.leaf != "" || v.head != "" }
+
+func (v *ViewFlags) API() client.View { return client.View{Leaf: v.leaf, Head: v.head} }
+
+// ParseLeaf returns the leaf that a flag names.
+func ParseLeaf(flag string) core.Leaf {
+	if flag == NullLeaf {
+		return core.NoLeaf
+	}
+	return core.LeafAt(flag)
+}

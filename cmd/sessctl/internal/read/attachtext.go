@@ -1,0 +1,184 @@
+package read
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+// How much is shown of what is said, in lines and bytes, and of what a tool
+// answers, in lines.
+const (
+	saidLines, saidBytes = 400, 64 << 10
+	resultLines          = 4
+	oneLine              = 200 // bytes of what is shown in one line, where it is not cut to a screen
+)
+
+// item shows one thing that an entry says.
+func (x *attached) item(s sight, it core.Item) error {
+	switch it.Kind {
+	case core.ItemMessage:
+		return x.message(s, it)
+	case core.ItemNote:
+		if it.Hidden {
+			return nil
+		}
+		return x.note("%s", cli.Join(": ", it.Type, blocksText(it.Blocks)))
+	case core.ItemModel:
+		return x.note("model %s", cli.Join("/", it.Provider, it.Model))
+	case core.ItemLevel:
+		return x.note("thinking %s", it.Text)
+	case core.ItemCompaction:
+		return x.note("what came before was summed up: %s", it.Text)
+	case core.ItemBranch:
+		return x.note("another branch was summed up: %s", it.Text)
+	case core.ItemLabel:
+		if it.Text == "" {
+			return x.note("no label on %s", it.Target)
+		}
+		return x.note("label %q on %s", it.Text, it.Target)
+	case core.ItemName:
+		return x.note("the session is called %q", it.Text)
+	case core.ItemMode:
+		return x.note("mode %s", it.Text)
+	case core.ItemChannel:
+		return x.note("channel %s", it.Text)
+	}
+	return nil // an extension's data, and where an agent stands in its own file
+}
+
+func (x *attached) message(s sight, it core.Item) error {
+	if it.Role == core.RoleSystem {
+		return x.note("instructions: %s", blocksText(it.Blocks))
+	}
+	if it.Role != core.RoleTool {
+		if err := x.speaker(s, it); err != nil {
+			return err
+		}
+	}
+	for _, b := range it.Blocks {
+		if err := x.block(b); err != nil {
+			return err
+		}
+	}
+	if it.Error != "" {
+		return x.line("! ", it.Error)
+	}
+	return nil
+}
+
+// speaker says who speaks, when, and where that is not main.
+func (x *attached) speaker(s sight, it core.Item) error {
+	who := cli.Join(" ", x.a.TimeText(it.Time), string(it.Role))
+	if s.Head != core.MainHead && x.head == "" {
+		who += " on head " + s.Head
+	}
+	return x.a.Printf("\n%s", cli.Plain(who)+":")
+}
+
+func (x *attached) block(b core.Block) error {
+	switch b.Kind {
+	case core.BlockText:
+		return x.text("  ", b.Text, saidLines)
+	case core.BlockThinking:
+		if b.Text == "" {
+			return nil
+		}
+		return x.line("", "("+b.Text+")")
+	case core.BlockImage, core.BlockAudio:
+		return x.line("", "["+b.MIME+"]")
+	case core.BlockCall:
+		return x.line("> ", cli.Join(" ", b.Name, string(b.Args)))
+	case core.BlockResult:
+		return x.result(b)
+	}
+	return nil
+}
+
+// result shows the beginning of what a tool answered.
+func (x *attached) result(b core.Block) error {
+	text := blocksText(b.Blocks)
+	if b.Failed {
+		text = "failed: " + text
+	}
+	var kept []string
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			kept = append(kept, strings.TrimRight(line, "\n"))
+		}
+	}
+	return x.text("  | ", strings.Join(kept, "\n"), resultLines)
+}
+
+func blocksText(bs []core.Block) string {
+	var parts []string
+	for _, b := range bs {
+		switch b.Kind {
+		case core.BlockText:
+			parts = append(parts, b.Text)
+		case core.BlockImage, core.BlockAudio:
+			parts = append(parts, "["+b.MIME+"]")
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// text shows lines as they are, each behind a mark, up to most of them.
+func (x *attached) text(mark, text string, most int) error {
+	text = strings.TrimRight(text, " \t\r\n")
+	if text == "" {
+		return nil
+	}
+	var b strings.Builder
+	n, left := 0, text
+	for left != "" && n < most && b.Len() < saidBytes {
+		line, rest, _ := strings.Cut(left, "\n")
+		left = rest
+		b.WriteString(mark + harmless(clipTo(line, saidBytes)) + "\n")
+		n++
+	}
+	if left != "" {
+		fmt.Fprintf(&b, "%s… %s more\n", mark, cli.Count(strings.Count(left, "\n")+1, "line", "lines"))
+	}
+	_, err := io.WriteString(x.a.Stdout, b.String())
+	return err
+}
+
+// line shows text in one line.
+func (x *attached) line(mark, text string) error {
+	return x.a.Printf("  %s%s", mark, x.a.Stdout.Fit(clipTo(cli.Plain(clipTo(text, 8*oneLine)), oneLine), 2+len(mark)))
+}
+
+// note says something about the session, in one line.
+func (x *attached) note(form string, args ...any) error {
+	return x.line("· ", fmt.Sprintf(form, args...))
+}
+
+// clipTo cuts text to n bytes or less, between characters.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// harmless is a line in which whatever a terminal might obey is visible. Blanks
+// stay, for they have a meaning in code.
+func harmless(line string) string {
+	var b strings.Builder
+	for _, r := range strings.TrimSuffix(line, "\r") {
+		if r == '\t' {
+			b.WriteString("    ")
+			continue
+		}
+		b.WriteString(cli.VisibleRune(r))
+	}
+	return b.String()
+}

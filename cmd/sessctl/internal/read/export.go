@@ -1,0 +1,95 @@
+package read
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+func exportCmd(a app) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export SESSION",
+		Short: "Write a session as its agent's file",
+		Long: `Writes the session as a file for its agent: the header, then every entry as the
+agent wrote it, byte for byte. With --original it writes the imported file if it
+was different: of an older format version, or with lines that are not entries.
+
+With --as it converts the session to another agent's format, under a new id. If
+that agent has no trees, only the path to the head is kept (or to --leaf, or of
+--head). Data that the format cannot represent is listed.
+
+With --out the file is written atomically. With -o json and --out: one object
+with path and bytes, and with --as also lost: what could not be converted, each
+with what and count. Without --out the session itself is printed, whatever -o
+says.`,
+		Example: `sessctl export 019a --out session.jsonl
+sessctl export 019a --as omp --out for-omp.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := a.Within(cmd, cli.Forever)
+			defer cancel()
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.as != "" {
+				return a.exportAs(ctx, args[0], f)
+			}
+			return a.export(ctx, args[0], f)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.original, "original", false, "write the file as it was imported")
+	cmd.Flags().StringVar(&f.as, "as", "", "convert it to the file format of the agent `NAME`")
+	f.view.Add(cmd)
+	a.Demand.Add(cmd)
+	return cmd
+}
+
+type exportFlags struct {
+	cli.OutFlags
+	original bool
+	as       string
+	view     cli.ViewFlags
+}
+
+func (f *exportFlags) check() error {
+	switch {
+	case f.as != "" && f.original:
+		return cli.Usagef("--as and --original exclude each other")
+	case f.as == "" && f.view.Given():
+		return cli.Usagef("--leaf and --head are for --as: without it all of the session is written")
+	}
+	return f.view.Check()
+}
+
+func (a app) export(ctx context.Context, arg string, f exportFlags) error {
+	src, err := a.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if src.File == nil {
+		body, err := src.Node.Export(ctx, src.ID, f.original)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		return a.Deliver(f.OutFlags, true, func(w io.Writer) error {
+			_, err := io.Copy(w, cli.Answer{Reader: body})
+			return err
+		})
+	}
+	data := src.File.Data
+	if !f.original {
+		data = core.Lines(src.File.Rules.Layout(src.File.Header, src.File.Entries))
+		a.NoteSkipped(src.File)
+	}
+	return a.Deliver(f.OutFlags, true, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}

@@ -1,0 +1,128 @@
+package read
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+func historyCmd(a app) *cobra.Command {
+	var f historyFlags
+	cmd := &cobra.Command{
+		Use:   "history [WORD...]",
+		Short: "Search the prompts of users",
+		Long: `Lists the prompts that users gave to agents, in all sessions on all hosts, newest
+first: those that contain every WORD, or all. The last WORD may be a prefix. Case,
+accents and punctuation are ignored.
+
+With -o json: a list with an object for each prompt: session, entry, dialect,
+host (where the session was made), cwd, time, prompt, snippet (of a search: the
+words around the first match), and cut if the prompt is longer than the 64 KiB
+that are kept.`,
+		Example: `sessctl history
+sessctl history flaky test`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.words = strings.Join(args, " ")
+			if f.limit < 0 {
+				return cli.Usagef("--limit %d is below 0", f.limit)
+			}
+			ctx, cancel := a.Within(cmd, cli.Short)
+			defer cancel()
+			return a.history(ctx, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from this `DIR`")
+	cmd.Flags().StringVar(&f.session, "session", "", "only prompts of this `SESSION`")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` prompts, 0 for all")
+	return cmd
+}
+
+type historyFlags struct {
+	words   string
+	cwd     string
+	session string
+	limit   int
+}
+
+func (a app) history(ctx context.Context, f historyFlags) error {
+	q := api.PromptQuery{Text: f.words}
+	if f.cwd != "" {
+		dir, err := filepath.Abs(f.cwd)
+		if err != nil {
+			return err
+		}
+		q.CWD = dir
+	}
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	if f.session != "" {
+		if node, q.Session, err = a.InLog(ctx, f.session); err != nil {
+			return err
+		}
+	}
+	prompts, last, err := allPrompts(ctx, node, q, f.limit)
+	if err != nil {
+		return err
+	}
+	if a.Format == cli.JSON {
+		return a.PrintJSON(cli.NotNil(prompts))
+	}
+	if err := a.printPrompts(prompts); err != nil {
+		return err
+	}
+	if last.Behind > 0 {
+		a.Notef("sessions that the node has still to read: %d; ask again for what they have", last.Behind)
+	}
+	if last.Next != "" {
+		a.Notef("there are more, list all with: --limit 0")
+	}
+	return nil
+}
+
+// allPrompts lists page by page, up to limit where that is not 0, and returns
+// the last page too.
+func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last client.PromptPage, err error) {
+	for {
+		q.Limit = cli.PageSize
+		if limit > 0 {
+			q.Limit = min(cli.PageSize, limit-len(prompts))
+		}
+		last, err = node.Prompts(ctx, q)
+		if err != nil {
+			return nil, last, err
+		}
+		prompts = append(prompts, last.Prompts...)
+		if last.Next == "" || last.Next == q.Before || limit > 0 && len(prompts) >= limit {
+			return prompts, last, nil
+		}
+		q.Before = last.Next
+	}
+}
+
+// promptColumns is how much of a prompt a table shows at most: it is one line.
+const promptColumns = 200
+
+func (a app) printPrompts(prompts []api.Prompt) error {
+	if len(prompts) == 0 {
+		a.Notef("no prompts")
+		return nil
+	}
+	g := a.NewGrid()
+	g.Row("TIME", "SESSION", "CWD", "PROMPT")
+	for _, p := range prompts {
+		text := p.Snippet
+		if text == "" {
+			text = cli.Cut(cli.Plain(p.Prompt), promptColumns)
+		}
+		g.Row(a.TimeText(p.Time), string(p.Session), p.CWD, text)
+	}
+	return g.Flush()
+}

@@ -1,0 +1,201 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+func infoCmd(a app) *cobra.Command {
+	var p profileFlag
+	cmd := &cobra.Command{
+		Use:   "info SESSION",
+		Short: "Show a session at a glance",
+		Long: `Shows the session as its agent sees it: header, entries by type, leaf, name and
+labels, and facts that only this agent has. For a session in the log it also shows
+heads and holders, origin and cost. With --profile it shows the view of another
+agent.
+
+With -o json: one object with header, version, sessionId, cwd, entryCount,
+types (a count for each type), leafId (null for none), name (null for none)
+and labels (entry id to label); and own, the facts that only the agent has, such
+as its model: docs/DIALECTS.md lists them. From the log it also has log: session,
+dialect, cursor, heads, epoch, origin, checkpoint, usage, and closed, deleted or
+erased if it is. From a file it also has skipped (line, error) if there are lines
+that are not entries.`,
+		Example: `sessctl info 019a
+sessctl info ~/.pi/agent/sessions/proj/2026.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd, cli.Short)
+			defer cancel()
+			return a.info(ctx, args[0], p)
+		},
+	}
+	p.add(cmd)
+	a.Demand.Add(cmd)
+	return cmd
+}
+
+// fileInfo is what info says of a file.
+type fileInfo struct {
+	core.Info
+	Skipped []core.BadLine `json:"skipped,omitempty"`
+}
+
+func (a app) info(ctx context.Context, arg string, p profileFlag) error {
+	src, err := a.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if own := src.File; own != nil {
+		f, leaf, err := p.read(own, cli.ViewFlags{})
+		if err != nil {
+			return err
+		}
+		info, err := f.Rules.Info(f.Header, f.Entries, leaf)
+		if err != nil {
+			return err
+		}
+		return a.Print(fileInfo{info, f.Skipped}, func() error {
+			g := a.NewGrid()
+			addInfo(g, info, string(core.SessionIDFor(own.Dialect, own.Header.ID)), p.say(own.Dialect))
+			for _, bad := range f.Skipped {
+				g.Row("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
+			}
+			return g.Flush()
+		})
+	}
+	info, err := src.Node.InfoBy(ctx, src.ID, p.name)
+	if err != nil {
+		return err
+	}
+	return a.Print(info, func() error {
+		g := a.NewGrid()
+		addInfo(g, info.Info, string(info.Log.Session), p.say(info.Log.Dialect))
+		a.addLog(g, info.Log)
+		return g.Flush()
+	})
+}
+
+func addInfo(g *cli.Grid, info core.Info, session, dialect string) {
+	g.Row("session", session)
+	if info.SessionID != session {
+		g.Row("agent's id", info.SessionID)
+	}
+	cli.AddIf(g, "name", cli.Deref(info.Name))
+	g.Row("dialect", fmt.Sprintf("%s, version %s", dialect, info.Version))
+	cli.AddIf(g, "directory", info.CWD)
+	g.Row("entries", cli.Join(": ", strconv.Itoa(info.EntryCount), typesText(info.Types)))
+	g.Row("leaf", cli.OrNone(cli.Deref(info.LeafID)))
+	for _, id := range slices.Sorted(maps.Keys(info.Labels)) {
+		g.Row("label", fmt.Sprintf("%q on %s", info.Labels[id], id))
+	}
+	addOwn(g, info.Own)
+}
+
+// addOwn adds a line for each thing that only the session's agent has.
+func addOwn(g *cli.Grid, own json.RawMessage) {
+	if own == nil {
+		return
+	}
+	_ = core.Members(own, func(name string, v jsontext.Value) {
+		cli.AddIf(g, name, ownText(v, 0))
+	})
+}
+
+// ownText is a value in words, the members of an object behind their names.
+// Empty where it says nothing.
+func ownText(v jsontext.Value, depth int) string {
+	var parts []string
+	switch v.Kind() {
+	case 'n':
+		return ""
+	case '"':
+		s, _ := core.Text(v)
+		return s
+	case '{':
+		if depth > 0 {
+			break
+		}
+		_ = core.Members(v, func(name string, v jsontext.Value) {
+			parts = append(parts, cli.Join(" ", name, ownText(v, depth+1)))
+		})
+		return strings.Join(parts, ", ")
+	case '[':
+		if depth > 0 {
+			break
+		}
+		var items []jsontext.Value
+		_ = json.Unmarshal(v, &items)
+		for _, item := range items {
+			parts = append(parts, ownText(item, depth+1))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return string(v)
+}
+
+// typesText names the types, the most frequent first.
+func typesText(types map[string]int) string {
+	names := slices.Sorted(maps.Keys(types))
+	slices.SortStableFunc(names, func(a, b string) int { return types[b] - types[a] })
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, types[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a app) addLog(g *cli.Grid, l api.LogInfo) {
+	g.Row("cursor", l.Cursor.String())
+	for _, name := range slices.Sorted(maps.Keys(l.Heads)) {
+		head := l.Heads[name]
+		if head == nil {
+			continue
+		}
+		text := name + " at " + cli.LeafText(head.Leaf)
+		if head.Claim != nil {
+			text += ", held by " + a.ClaimText(head.Claim)
+		}
+		g.Row("head", text)
+	}
+	for _, from := range l.Origin.Lineages() {
+		g.Row(from.Kind, cli.Join(" at ", "of "+string(from.Session), from.Entry))
+	}
+	if !l.Origin.Original.IsZero() {
+		g.Row("original", fmt.Sprintf("version %s, %s, see: sessctl export --original", cli.OrNone(l.Origin.Version), cli.Bytes(l.Origin.OriginalSize)))
+	}
+	for _, bad := range l.Origin.Skipped {
+		g.Row("skipped", fmt.Sprintf("line %d: %s", bad.Line, bad.Error))
+	}
+	if l.Checkpoint > 0 {
+		g.Row("snapshot", fmt.Sprintf("covers the first %s", cli.Count(l.Checkpoint, "record", "records")))
+	}
+	cli.AddIf(g, "usage", usageText(l.Usage))
+	a.AddNotice(g, "closed", l.Closed)
+	a.AddNotice(g, "deleted", l.Deleted)
+	a.AddNotice(g, "erased", l.Erased)
+	a.AddNotice(g, "held", l.Held)
+}
+
+func usageText(u core.Usage) string {
+	if u == (core.Usage{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",
+		u.Input, u.Output, u.CacheRead, u.CacheWrite, strconv.FormatFloat(u.Cost, 'f', 4, 64))
+}

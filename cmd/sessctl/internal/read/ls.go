@@ -1,0 +1,149 @@
+package read
+
+import (
+	"context"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+func lsCmd(a app) *cobra.Command {
+	var f lsFlags
+	cmd := &cobra.Command{
+		Use:   "ls [PREFIX]",
+		Short: "List sessions",
+		Long: `Lists the sessions whose id begins with PREFIX, or all, newest first. Flags
+filter and order the list.
+
+An interrupted session is open and held by a writer that is silent: its host
+failed, or cannot be reached. Names and texts are matched without case.
+
+With --watch it then prints a line for each session that changes, and says if the
+session no longer matches the filter, until it is interrupted or --timeout
+passes; both are a success. --sort, --reverse and --limit apply to the list that
+comes first.
+
+With -o json: a list with an object for each session: id, agentId (if the agent's
+own id differs), dialect, cwd, entries, seq (records), name, first (the beginning
+of the first user message), messages, created, modified, usage, size (bytes of
+its lines), and tags, holder, closed, deleted and snapshot if they apply. With
+--watch also one object per line for each change: id, row if the session still
+matches, and, for a change, mark.`,
+		Example: `sessctl ls
+sessctl ls --cwd "$PWD" --since 7d
+sessctl ls --state interrupted --watch`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.prefix = args[0]
+			}
+			if !cmd.Flags().Changed("limit") && a.Format == cli.Table {
+				f.limit = tableLimit
+			}
+			if f.limit < 0 {
+				return cli.Usagef("--limit %d is below 0", f.limit)
+			}
+			limit := cli.Short
+			if f.watch {
+				limit = cli.Forever
+			}
+			ctx, cancel := a.Within(cmd, limit)
+			defer cancel()
+			return a.ls(ctx, f)
+		},
+	}
+	f.filter.Add(cmd)
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print each change")
+	cmd.Flags().StringVar(&f.sort, "sort", "", "order by `KEY`: modified, created, name, size, cost or entries (default modified)")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order: the oldest, smallest or cheapest first, names from the last")
+	cmd.Flags().IntVar(&f.limit, "limit", 0, "list at most `N` sessions, 0 for all (default 100 in a table, all in JSON)")
+	return cmd
+}
+
+type lsFlags struct {
+	filter  cli.FilterFlags
+	prefix  string
+	sort    string
+	reverse bool
+	limit   int
+	watch   bool
+}
+
+// tableLimit is how many sessions a table shows by default.
+const tableLimit = 100
+
+func (a app) ls(ctx context.Context, f lsFlags) error {
+	o, err := f.filter.Options(a.Now())
+	if err != nil {
+		return err
+	}
+	if err := cli.ParseSort(&o, f.sort); err != nil {
+		return err
+	}
+	o.Prefix, o.Reverse, o.Limit = f.prefix, f.reverse, f.limit
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	if f.watch {
+		return a.watchSessions(ctx, node, o)
+	}
+	rows, more, err := cli.AllSessions(ctx, node, o)
+	if err != nil {
+		return err
+	}
+	if a.Format == cli.JSON {
+		return a.PrintJSON(cli.NotNil(rows))
+	}
+	if len(rows) == 0 {
+		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, client.ListOptions{}) {
+			a.Notef("no session is like that; see all with: sessctl ls")
+			return nil
+		}
+		a.Notef("no sessions; bring one in with: sessctl import FILE, or: sessctl run -- AGENT")
+		return nil
+	}
+	if err := a.printRows(rows); err != nil {
+		return err
+	}
+	if more {
+		a.Notef("there are more, list all with: --limit 0")
+	}
+	return nil
+}
+
+func (a app) printRows(rows []api.Row) error {
+	if a.Wide {
+		return a.printWideRows(rows)
+	}
+	g := a.NewGrid()
+	g.Row("ID", "AGENT", "MODIFIED", "ENTRIES", "STATE", "TITLE")
+	for _, r := range rows {
+		modified := r.Modified
+		if modified == "" {
+			modified = r.Created
+		}
+		title := cli.Join("  ", r.Name, r.First)
+		if title == "" {
+			title = r.CWD
+		}
+		g.Row(string(r.ID), r.Dialect, a.TimeText(modified), strconv.Itoa(r.Entries), cli.RowState(r), title)
+	}
+	return g.Flush()
+}
+
+func (a app) printWideRows(rows []api.Row) error {
+	g := a.NewGrid()
+	g.Row("ID", "AGENT", "CREATED", "MODIFIED", "ENTRIES", "RECORDS", "SIZE", "STATE", "TAGS", "NAME", "CWD", "FIRST")
+	for _, r := range rows {
+		g.Row(string(r.ID), r.Dialect, a.TimeText(r.Created), a.TimeText(r.Modified), strconv.Itoa(r.Entries), cli.Uint(r.Seq), cli.Bytes(r.Size),
+			cli.RowState(r), cli.OrDash(strings.Join(r.Tags, ",")), cli.OrDash(r.Name), cli.OrDash(r.CWD), r.First)
+	}
+	return g.Flush()
+}

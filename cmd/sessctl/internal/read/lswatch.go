@@ -1,0 +1,75 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+// watchSessions lists the sessions that o asks for, and goes on with each that
+// changes, until ctx ends.
+func (a app) watchSessions(ctx context.Context, node *client.Client, o client.ListOptions) error {
+	for {
+		err := a.watchOnce(ctx, node, o)
+		switch {
+		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+			return nil
+		case errors.Is(err, core.ErrLost):
+			a.Notef("the node has made its list anew, or another one answers; from the beginning:")
+		default:
+			return err
+		}
+	}
+}
+
+func (a app) watchOnce(ctx context.Context, node *client.Client, o client.ListOptions) error {
+	// The mark first: what changes while the list is read comes twice, and nothing
+	// is missed.
+	begin, err := node.List(ctx, client.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	rows, _, err := cli.AllSessions(ctx, node, o)
+	if err != nil {
+		return err
+	}
+	if a.Format != cli.JSON {
+		err = a.printRows(rows)
+	}
+	for i := range rows {
+		if a.Format == cli.JSON && err == nil {
+			err = a.PrintJSON(listed{ID: rows[i].ID, Row: &rows[i]})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return node.Changes(ctx, o, begin.Mark, func(c api.RowChange) error {
+		if a.Format == cli.JSON {
+			return a.PrintJSON(listed(c))
+		}
+		return a.printChange(c)
+	})
+}
+
+// listed is a row of the list, or a change.
+type listed struct {
+	ID   core.SessionID `json:"id"`
+	Row  *api.Row       `json:"row,omitempty"`
+	Mark api.Mark       `json:"mark,omitempty"`
+}
+
+// printChange prints a line. They come one by one, so they are not lined up.
+func (a app) printChange(c api.RowChange) error {
+	if c.Row == nil {
+		return a.Printf("%s  gone from this list", cli.Plain(string(c.ID)))
+	}
+	r := *c.Row
+	return a.Printf("%s", cli.Join("  ", cli.Plain(string(r.ID)), cli.Plain(r.Dialect), cli.Plain(a.TimeText(r.Modified)), strconv.Itoa(r.Entries),
+		cli.Plain(cli.RowState(r)), cli.Plain(r.Name), cli.Plain(r.First)))
+}

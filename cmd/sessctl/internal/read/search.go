@@ -1,0 +1,138 @@
+package read
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+func searchCmd(a app) *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "search QUERY...",
+		Short: "Search the text of sessions",
+		Long: `Lists the entries of all sessions, on all hosts, that contain every word of QUERY,
+newest first: prompts, answers, tool results, summaries, notes, labels and names.
+"Words in quotes" are a phrase; begin* matches a prefix. Case, accents and
+punctuation are ignored, and QUERY has no other operators. Flags select the
+sessions.
+
+A long entry is indexed up to a limit, a long session in its newest part;
+docs/OPERATIONS.md has the limits.
+
+With -o json: a list with an object for each entry: session, entry (if it has an
+id), kind (user, assistant, tool, system, summary, note, label or name), time,
+snippet (the words around the first match), name (of the session), cwd and
+dialect.`,
+		Example: `sessctl search flaky test
+sessctl search '"exactly this"' --since 7d`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.text = strings.Join(args, " ")
+			if f.limit < 0 {
+				return cli.Usagef("--limit %d is below 0", f.limit)
+			}
+			ctx, cancel := a.Within(cmd, cli.Short)
+			defer cancel()
+			return a.search(ctx, f)
+		},
+	}
+	f.filter.Add(cmd)
+	cmd.Flags().StringVar(&f.session, "session", "", "only entries of this `SESSION`")
+	cmd.Flags().StringVar(&f.from, "from", "", "only entries of `TIME` or later, in the format of --since")
+	cmd.Flags().StringVar(&f.to, "to", "", "only entries of `TIME` or before")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "list at most `N` entries, 0 for all")
+	return cmd
+}
+
+type searchFlags struct {
+	filter  cli.FilterFlags
+	text    string
+	session string
+	from    string
+	to      string
+	limit   int
+}
+
+func (a app) search(ctx context.Context, f searchFlags) error {
+	o, err := f.filter.Options(a.Now())
+	if err != nil {
+		return err
+	}
+	q := api.SearchQuery{Text: f.text, Sessions: o}
+	moment := func(s string) (time.Time, error) { return cli.ParseMoment(s, a.Now()) }
+	for _, end := range []struct {
+		name, value string
+		to          **time.Time
+	}{{"from", f.from, &q.Time.From}, {"to", f.to, &q.Time.To}} {
+		if err := cli.FlagValue(end.name, end.value, end.to, moment); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	if f.session != "" {
+		if node, q.Session, err = a.InLog(ctx, f.session); err != nil {
+			return err
+		}
+	}
+	hits, more, err := allHits(ctx, node, q, f.limit)
+	if err != nil {
+		return err
+	}
+	if a.Format == cli.JSON {
+		return a.PrintJSON(cli.NotNil(hits))
+	}
+	if err := a.printHits(hits); err != nil {
+		return err
+	}
+	if more {
+		a.Notef("there are more, list all with: --limit 0")
+	}
+	return nil
+}
+
+// allHits lists page by page, up to limit where that is not 0, and reports
+// whether there are more.
+func allHits(ctx context.Context, node *client.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
+	for {
+		q.Limit = cli.PageSize
+		if limit > 0 {
+			q.Limit = min(cli.PageSize, limit-len(hits))
+		}
+		page, err := node.Search(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		hits = append(hits, page.Hits...)
+		if page.Next == "" || page.Next == q.Before || limit > 0 && len(hits) >= limit {
+			return hits, page.Next != "", nil
+		}
+		q.Before = page.Next
+	}
+}
+
+func (a app) printHits(hits []api.Hit) error {
+	if len(hits) == 0 {
+		a.Notef("nothing found")
+		return nil
+	}
+	g := a.NewGrid()
+	g.Row("TIME", "SESSION", "ENTRY", "KIND", "TEXT")
+	for _, h := range hits {
+		entry := h.Entry
+		if entry == "" {
+			entry = "-"
+		}
+		g.Row(a.TimeText(h.Time), string(h.Session), cli.Cut(cli.Plain(entry), 24), h.Kind, cli.Cut(cli.Plain(h.Snippet), promptColumns))
+	}
+	return g.Flush()
+}

@@ -1,0 +1,190 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+func treeCmd(a app) *cobra.Command {
+	var p profileFlag
+	cmd := &cobra.Command{
+		Use:   "tree SESSION",
+		Short: "Show a session's entries as a tree",
+		Long: `Shows the entries in the order of their agent: parents before children, children
+oldest first. A branch is drawn if an entry has several children. [label] is the
+entry's label, and <- marks the leaf, with the names of the heads that point to
+it. --profile shows the order of another agent.
+
+With -o json: a list in that order, each with id, type and depth (0 for a root),
+and label and labelTimestamp if there is one.`,
+		Example: `sessctl tree 019a
+sessctl tree session.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd, cli.Short)
+			defer cancel()
+			return a.tree(ctx, args[0], p)
+		},
+	}
+	p.add(cmd)
+	a.Demand.Add(cmd)
+	return cmd
+}
+
+func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
+	src, err := a.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if src.File != nil {
+		f, leaf, err := p.read(src.File, cli.ViewFlags{})
+		if err != nil {
+			return err
+		}
+		nodes := f.Rules.Tree(f.Entries)
+		if a.Format == cli.JSON {
+			return a.PrintJSON(cli.NotNil(nodes))
+		}
+		marks := map[string][]string{}
+		if id, ok := leaf.ID(); ok {
+			marks[id] = []string{"leaf"}
+		}
+		a.NoteSkipped(f)
+		return a.drawTree(nodes, marks, gistsOf(f.Entries))
+	}
+	nodes, err := src.Node.TreeBy(ctx, src.ID, p.name)
+	if err != nil {
+		return err
+	}
+	if a.Format == cli.JSON {
+		return a.PrintJSON(cli.NotNil(nodes))
+	}
+	marks, previews, err := describeNodes(ctx, src)
+	if err != nil {
+		return err
+	}
+	return a.drawTree(nodes, marks, previews)
+}
+
+// describeNodes returns which heads stand at which entries, and what the
+// entries say, as a tree that is drawn has both and one in JSON neither.
+func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]string, previews map[string]string, err error) {
+	info, err := src.Node.Info(ctx, src.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	marks = map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(info.Log.Heads)) {
+		if head := info.Log.Heads[name]; head != nil {
+			if id, ok := head.Leaf.ID(); ok {
+				marks[id] = append(marks[id], name)
+			}
+		}
+	}
+	d, err := dialect.Named(info.Log.Dialect)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := src.Node.Entries(ctx, src.ID, false, client.View{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer body.Close()
+	previews = map[string]string{}
+	err = cli.EachLine(body, func(line []byte) error {
+		if e, err := d.Entry(line); err == nil {
+			previews[e.ID] = preview(line)
+		}
+		return nil
+	})
+	return marks, previews, err
+}
+
+func gistsOf(es []core.Entry) map[string]string {
+	previews := make(map[string]string, len(es))
+	for _, e := range es {
+		previews[e.ID] = preview(e.Line)
+	}
+	return previews
+}
+
+func (a app) drawTree(nodes []core.TreeNode, marks map[string][]string, previews map[string]string) error {
+	var b strings.Builder
+	for i, line := range branchLines(nodes) {
+		n := nodes[i]
+		text := cli.Join("  ", cli.Plain(n.ID), cli.Plain(n.Type))
+		if n.Label != nil {
+			text += "  [" + cli.Plain(*n.Label) + "]"
+		}
+		if at := marks[n.ID]; len(at) > 0 && n.ID != "" {
+			text += "  <- " + cli.Plain(strings.Join(at, ", "))
+		}
+		text = a.Stdout.Fit(line+cli.Join("  ", text, cli.Plain(previews[n.ID])), 0)
+		b.WriteString(text + "\n")
+	}
+	_, err := io.WriteString(a.Stdout, b.String())
+	return err
+}
+
+// maxBranches bounds how far a line is moved to the right.
+const maxBranches = 24
+
+// branchLines returns what is drawn in front of each node. An entry that is
+// its parent's only child stands below it; where there are more, each begins a
+// branch.
+func branchLines(nodes []core.TreeNode) []string {
+	kids := make([]int, len(nodes)) // children of each node
+	parent := make([]int, len(nodes))
+	var path []int // the node at each depth
+	for i, n := range nodes {
+		depth := min(max(n.Depth, 0), len(path))
+		parent[i] = -1
+		if depth > 0 {
+			parent[i] = path[depth-1]
+			kids[parent[i]]++
+		}
+		path = append(path[:depth], i)
+	}
+	own := make([]string, len(nodes))   // in front of the node itself
+	below := make([]string, len(nodes)) // in front of what hangs on it
+	level := make([]int, len(nodes))
+	shown := make([]int, len(nodes)) // children so far
+	for i := range nodes {
+		p := parent[i]
+		if p < 0 {
+			continue
+		}
+		shown[p]++
+		own[i], below[i], level[i] = below[p], below[p], level[p]
+		if kids[p] < 2 {
+			continue
+		}
+		level[i]++
+		own[i], below[i] = branch(below[p], level[i], shown[p] == kids[p])
+	}
+	return own
+}
+
+func branch(before string, level int, last bool) (own, below string) {
+	switch {
+	case level > maxBranches:
+		return fmt.Sprintf("%s%d: ", before, level), before
+	case last:
+		return before + "└─ ", before + "   "
+	}
+	return before + "├─ ", before + "│  "
+}

@@ -1,0 +1,219 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/sesslog/sesslog/api"
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+)
+
+const (
+	// importers is how many files are brought at a time.
+	importers = 4
+	// importBytes is how many bytes of files are in memory for that.
+	importBytes = 2 * comparedUpTo
+)
+
+// imports brings files into the log, several at a time. One that cannot be
+// imported does not keep the others out; a node that does not answer does.
+func (a app) imports(ctx context.Context, cmd *cobra.Command, names []string, f importFlags) error {
+	node, err := a.Client()
+	if err != nil {
+		return err
+	}
+	files, err := sessionFiles(names)
+	if err != nil {
+		return err
+	}
+	if len(files) == 1 {
+		out := a.importFile(ctx, node, files[0], f, a.newProgress(files, true))
+		if out.err != nil {
+			return out.err
+		}
+		return a.sayBrought(out, f.quiet)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	run := &importRun{a: a, cmd: cmd, quiet: f.quiet, bar: a.newProgress(files, f.quiet), stop: stop}
+	for out := range a.bringAll(ctx, node, files, f, run.bar) {
+		if err := run.take(out); err != nil {
+			return err
+		}
+	}
+	return run.end()
+}
+
+// bringAll brings files, several at a time, and yields what became of them in
+// their order.
+func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *progress) func(func(brought) bool) {
+	results := make([]chan brought, len(files))
+	for i := range results {
+		results[i] = make(chan brought, 1)
+	}
+	var g errgroup.Group
+	g.SetLimit(importers)
+	memory := semaphore.NewWeighted(importBytes)
+	go func() {
+		for i, file := range files {
+			g.Go(func() error {
+				weight := min(max(file.size, headerWithin), importBytes)
+				if file.size > comparedUpTo {
+					weight = headerWithin
+				}
+				if err := memory.Acquire(ctx, weight); err != nil {
+					results[i] <- brought{file: file, err: err}
+					return nil
+				}
+				defer memory.Release(weight)
+				out := a.importFile(ctx, node, file, f, bar)
+				bar.done(out)
+				results[i] <- out
+				return nil
+			})
+		}
+	}()
+	return func(yield func(brought) bool) {
+		for _, result := range results {
+			if !yield(<-result) {
+				return
+			}
+		}
+	}
+}
+
+// An importRun is what became of many files.
+type importRun struct {
+	a     app
+	cmd   *cobra.Command
+	quiet bool
+	bar   *progress
+	stop  func() // ends the bringing of the others
+
+	made, grown, there int // files: of a new session, with new entries, without
+	deleted            int // files of sessions in the trash, and of erased ones
+	entries, skipped   int
+	failed             []brought
+	ended              error // why the others were not brought
+}
+
+// take takes in what became of a file, and says it. An error is one of the
+// output.
+func (r *importRun) take(out brought) error {
+	switch {
+	case r.ended != nil && errors.Is(out.err, context.Canceled):
+		return nil // it was not brought for the same reason
+	case out.err != nil && (cli.IsUnanswered(out.err) || errors.Is(out.err, context.Canceled) || errors.Is(out.err, context.DeadlineExceeded)):
+		if r.ended == nil {
+			r.ended = out.err
+			r.stop()
+		}
+		return nil
+	case errors.Is(out.err, core.ErrDeleted):
+		r.deleted++
+		if r.a.Format != cli.JSON || r.quiet {
+			return nil // there may be hundreds, each time
+		}
+		return r.a.Print(imported{File: out.file.name, Imported: api.Imported{Session: out.first.session, Skipped: []core.BadLine{}}, Deleted: true}, nil)
+	case out.err != nil:
+		r.failed = append(r.failed, out)
+		if r.a.Format == cli.JSON {
+			r.a.Show(r.cmd, out.err)
+		}
+		return nil
+	}
+	r.entries += out.done.Entries
+	r.skipped += len(out.done.Skipped)
+	switch {
+	case out.done.Created:
+		r.made++
+	case out.done.Entries > 0:
+		r.grown++
+	default:
+		r.there++
+		if r.a.Format == cli.Table && (out.there || len(out.missing)+len(out.done.Skipped) == 0) {
+			return nil // there may be thousands
+		}
+	}
+	r.bar.clear()
+	return r.a.sayBrought(out, r.quiet)
+}
+
+// end says how it went in all.
+func (r *importRun) end() error {
+	r.bar.clear()
+	if !r.quiet {
+		r.a.Notef("%s", r.summary())
+		if r.deleted > 0 {
+			r.a.Notef("see what is in the trash with: sessctl ls --deleted, and take a session out with: sessctl rm --undo SESSION")
+		}
+	}
+	if r.a.Format == cli.Table {
+		for _, out := range r.failed {
+			r.a.Show(r.cmd, out.err)
+		}
+	}
+	if r.ended != nil {
+		return r.ended
+	}
+	if len(r.failed) > 0 {
+		base, _ := r.a.Base()
+		return cli.Reported{Exit: cli.Describe(r.failed[0].err, base).Exit}
+	}
+	return nil
+}
+
+func (r *importRun) summary() string {
+	parts := []string{
+		cli.CountIf(r.made, "new session", "new sessions"), cli.CountIf(r.grown, "session went on", "sessions went on"),
+		cli.CountIf(r.entries, "new entry", "new entries"), cli.CountIf(r.there, "there already", "there already"),
+		cli.CountIf(r.skipped, "line that is no entry", "lines that are no entries"), cli.CountIf(r.deleted, "of a session in the trash or erased", "of sessions in the trash or erased"),
+		cli.CountIf(len(r.failed), "failed", "failed"),
+	}
+	done := r.made + r.grown + r.there + r.deleted + len(r.failed)
+	what := cli.Join(": ", cli.Count(done, "file", "files"), cli.Join(", ", parts...))
+	if r.ended != nil {
+		what += "; " + strings.TrimPrefix(cli.Count(r.bar.files-done, "was", "were")+" not brought", " ")
+	}
+	return what
+}
+
+// sayBrought prints what became of a file that was brought.
+func (a app) sayBrought(out brought, quiet bool) error {
+	if quiet {
+		return nil
+	}
+	a.Host().NoteImages(out.missing, out.store)
+	return a.Print(imported{File: out.file.name, Imported: out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
+}
+
+// counting tells sent of what is read of r. It can be read again where r can.
+func counting(r io.Reader, sent func(int64)) io.Reader {
+	c := &watched{r, sent}
+	if s, ok := r.(io.Seeker); ok {
+		return struct {
+			io.Reader
+			io.Seeker
+		}{c, s}
+	}
+	return c
+}
+
+type watched struct {
+	io.Reader
+	sent func(int64)
+}
+
+func (c *watched) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.sent(int64(n))
+	return n, err
+}

@@ -1,0 +1,158 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect"
+)
+
+// kindFlags say one entry in words that all agents share.
+type kindFlags struct {
+	kind     string
+	role     string
+	text     string
+	provider string
+	model    string
+	forRole  string
+	target   string
+	tokens   int64
+	name     string
+	details  string
+	hidden   bool
+}
+
+func (k *kindFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&k.kind, "kind", "", "append one entry of this `KIND` instead: "+kindNames())
+	f.StringVar(&k.role, "role", "user", "the `ROLE` of a message: system, user or assistant")
+	f.StringVar(&k.text, "text", "", "the `TEXT` of a message or note, the summary, the level, the label, the name, the mode or the channel")
+	f.StringVar(&k.provider, "provider", "", "the `NAME` of the provider, for a model or an assistant's message")
+	f.StringVar(&k.model, "model", "", "the `NAME` of the model, for a model or an assistant's message")
+	f.StringVar(&k.forRole, "for", "", "the agent's `ROLE` that uses the model (default the agent's own default)")
+	f.StringVar(&k.target, "target", "", "the `ENTRY` of a label, the first one that a compaction keeps, or the one that a leaf points to (or null)")
+	f.Int64Var(&k.tokens, "tokens", 0, "the size of the context before a compaction, `N` tokens")
+	f.StringVar(&k.name, "type", "", "the extension's `NAME`, for a custom entry or a note")
+	f.StringVar(&k.details, "details", "", "data of the agent or its extension, one `JSON` value")
+	f.BoolVar(&k.hidden, "hidden", false, "hide a note from users")
+}
+
+// alone refuses flags that say more of an entry when no kind is given.
+func (k *kindFlags) alone(cmd *cobra.Command) error {
+	for _, name := range []string{"role", "text", "provider", "model", "for", "target", "tokens", "type", "details", "hidden"} {
+		if k.kind == "" && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s says more of an entry of a --kind, which is missing", name)
+		}
+	}
+	return nil
+}
+
+// kinds are those that can be said with flags.
+var kinds = []core.ItemKind{
+	core.ItemMessage, core.ItemModel, core.ItemLevel, core.ItemCompaction, core.ItemLabel, core.ItemName,
+	core.ItemCustom, core.ItemNote, core.ItemLeaf, core.ItemMode, core.ItemChannel,
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+// item is what the flags say.
+func (k *kindFlags) item() (core.Item, error) {
+	it := core.Item{
+		Kind: core.ItemKind(k.kind), Text: k.text, Target: k.target, Tokens: k.tokens,
+		Provider: k.provider, Model: k.model, For: k.forRole, Type: k.name, Hidden: k.hidden,
+	}
+	if k.details != "" {
+		if !json.Valid([]byte(k.details)) {
+			return it, cli.Usagef("--details is no JSON: %s", k.details)
+		}
+		it.Details = json.RawMessage(k.details)
+	}
+	if k.tokens < 0 {
+		return it, cli.Usagef("--tokens %d is below 0", k.tokens)
+	}
+	block := []core.Block{{Kind: core.BlockText, Text: k.text}}
+	switch it.Kind {
+	case core.ItemMessage:
+		it.Role, it.Blocks, it.Text = core.Role(k.role), block, ""
+		if it.Role == core.RoleAssistant {
+			it.Stop = core.StopEnd
+		}
+		switch it.Role {
+		case core.RoleSystem, core.RoleUser, core.RoleAssistant:
+			return it, nil
+		}
+		return it, cli.Usagef("--role %.128q is none of system, user, assistant", k.role)
+	case core.ItemNote:
+		it.Blocks, it.Text = block, ""
+	case core.ItemLabel:
+		if it.Target == "" {
+			return it, cli.Usagef("--target is missing: the entry that the label is for")
+		}
+	case core.ItemLeaf:
+		if it.Target == cli.NullLeaf {
+			it.Target = ""
+		}
+	}
+	for _, kind := range kinds {
+		if it.Kind == kind {
+			return it, nil
+		}
+	}
+	return it, cli.Usagef("--kind %.128q is none of %s", k.kind, kindNames())
+}
+
+// line is what the flags say as an entry line of the session's agent.
+func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.SessionID) ([]byte, error) {
+	it, err := k.item()
+	if err != nil {
+		return nil, err
+	}
+	info, err := node.Info(ctx, string(id))
+	if err != nil {
+		return nil, err
+	}
+	d, err := dialect.Named(info.Log.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	if it.Target != "" {
+		// Asking for what hangs on it is how the node says whether it is there. A
+		// leaf that points at nothing would leave the session where none can append.
+		if _, err := node.Children(ctx, string(id), it.Target); err != nil {
+			return nil, err
+		}
+	}
+	return written(d, id, it)
+}
+
+// written is it as a line of d, or as two where one cannot say it.
+func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
+	line, lost := d.Write(it)
+	if line == nil && len(lost) == 0 {
+		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
+	}
+	if i := slices.Index(lost, core.LostModel); i >= 0 {
+		model, _ := d.Write(core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model})
+		line = append(append(model, '\n'), line...)
+		lost = slices.Delete(lost, i, i+1)
+	}
+	if len(lost) > 0 {
+		return nil, cli.Hintf(fmt.Errorf("%s has no place for this in a %s: %s: %w", d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid),
+			"give the entry's own line on standard input: sessctl append %s < lines.jsonl", id)
+	}
+	return line, nil
+}

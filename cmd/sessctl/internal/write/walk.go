@@ -1,0 +1,86 @@
+package write
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+)
+
+// A foundFile is a file to import, or why it cannot be looked at.
+type foundFile struct {
+	name string
+	size int64 // -1 where it is not known
+	err  error
+}
+
+// sessionFiles returns the files that names stand for: each file itself, and
+// for a directory the session files in it and below it, by name, each once. Links
+// in a directory are not followed, and what begins with a point is passed over: it
+// is an agent's own, or a file in the making.
+func sessionFiles(names []string) ([]foundFile, error) {
+	var files []foundFile
+	seen := map[string]bool{}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == "-" || err != nil || !info.IsDir() {
+			size := int64(-1)
+			if err == nil && info.Mode().IsRegular() {
+				size = info.Size()
+			}
+			files = append(files, foundFile{name: name, size: size}) // what is wrong with it is said where it is read
+			continue
+		}
+		found := filesBelow(name)
+		if len(found) == 0 {
+			return nil, cli.Hintf(cli.Usagef("there is no session file in %s or below it", name), "name the files themselves")
+		}
+		for _, f := range found {
+			if at, err := filepath.Abs(f.name); err == nil {
+				if seen[at] {
+					continue
+				}
+				seen[at] = true
+			}
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
+// filesBelow returns the session files in dir and below it. What cannot be looked
+// into is among them, with the reason.
+func filesBelow(dir string) (files []foundFile) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			files = append(files, foundFile{name: path, err: cli.FileError(path, err)})
+			if d != nil && d.IsDir() {
+				return filepath.SkipDir
+			}
+		case path != dir && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+		case d.Type().IsRegular() && isSessionName(path):
+			size := int64(-1)
+			if info, err := d.Info(); err == nil {
+				size = info.Size()
+			}
+			files = append(files, foundFile{name: path, size: size})
+		}
+		return nil
+	})
+	return files
+}
+
+// isSessionName reports whether agents give their sessions such a name. Nova's
+// end like any JSON file and are known by their folder.
+func isSessionName(path string) bool {
+	if strings.HasSuffix(path, ".jsonl") || strings.HasSuffix(path, ".jsonl.__partial__") {
+		return true
+	}
+	return strings.HasSuffix(path, ".json") && filepath.Base(filepath.Dir(path)) == "sessions"
+}
