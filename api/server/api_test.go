@@ -549,7 +549,7 @@ func TestBadRequestsGetAProblemThatSaysWhat(t *testing.T) {
 	}
 }
 
-func TestTokenIsAskedFor(t *testing.T) {
+func TestTokenIsRequired(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *server.Config) { c.Token = "secret" })
 	if _, err := n.Status(t.Context()); err != nil {

@@ -20,17 +20,16 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// The test's own program is the agent, where it is called pi.
+// If the test binary runs under the name pi, it is the agent.
 func init() {
 	if filepath.Base(os.Args[0]) == "pi" {
 		os.Exit(agentDouble(os.Args[1:]))
 	}
 }
 
-// agentDouble is an agent that writes a session file as pi does, and does what
-// it is told on its standard input: "say N" appends N lines, "exit N" ends it,
-// "die N" ends it by that signal. It answers each when it is done. With --session
-// FILE it goes on with that file.
+// agentDouble writes a session file as pi does and obeys commands on its standard
+// input: "say N" appends N lines, "exit N" exits with code N, "die N" ends by signal
+// N. It acknowledges each command. With --session FILE it continues that file.
 func agentDouble(args []string) int {
 	d := &double{}
 	if err := d.open(args); err != nil {
@@ -94,7 +93,7 @@ func (d *double) open(args []string) error {
 	return nil
 }
 
-// say appends a line, each by an open and a write of its own, as pi does it.
+// say appends a line with an open and a write of its own, as pi does.
 func (d *double) say() error {
 	stamp := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	if d.id != "" && d.leaf == "" {
@@ -131,7 +130,7 @@ func (d *double) write(line string) error {
 	return f.Close()
 }
 
-// agentProgram is the path of the agent on a host.
+// agentProgram returns the path of the agent on a host.
 func agentProgram(t *testing.T, host *harness.Host) string {
 	t.Helper()
 	path := host.Path("bin", "pi")
@@ -148,24 +147,23 @@ func agentProgram(t *testing.T, host *harness.Host) string {
 	return path
 }
 
-// An agentRun is sessctl run with the agent in it.
+// An agentRun is a sessctl run of the agent.
 type agentRun struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	in    *os.File
 	out   *bufio.Scanner
 	pid   int    // of the agent
-	path  string // of its file
+	path  string // path of its session file
 	ended bool
 }
 
-// startAgent starts the agent on a host, under sessctl, and returns when it is
-// ready.
+// startAgent starts the agent under sessctl on a host, and returns when it is ready.
 func startAgent(t *testing.T, host *harness.Host, args ...string) *agentRun {
 	t.Helper()
 	line := append([]string{"run", "--", agentProgram(t, host)}, args...)
 	r := &agentRun{t: t, cmd: host.Command(t.Context(), t, line...)}
-	// Files, so that the agent has them also when sessctl is dead.
+	// Pipes as files: the agent keeps them if sessctl is killed.
 	from, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +183,7 @@ func startAgent(t *testing.T, host *harness.Host, args ...string) *agentRun {
 	_, _ = from.Close(), write.Close()
 	r.in, r.out = in, bufio.NewScanner(read)
 	t.Cleanup(func() {
-		_ = in.Close() // which ends the agent
+		_ = in.Close() // ends the agent
 		if !r.ended {
 			_ = r.cmd.Process.Kill()
 			_ = r.cmd.Wait()
@@ -193,7 +191,7 @@ func startAgent(t *testing.T, host *harness.Host, args ...string) *agentRun {
 		_ = read.Close()
 		_ = errs.Close()
 		if t.Failed() {
-			t.Logf("sessctl run said:\n%s", r.said())
+			t.Logf("sessctl run printed:\n%s", r.said())
 		}
 	})
 	pid, path, _ := strings.Cut(strings.TrimPrefix(r.line(), "ready "), " ")
@@ -204,11 +202,11 @@ func startAgent(t *testing.T, host *harness.Host, args ...string) *agentRun {
 	return r
 }
 
-// line is the next that the agent says.
+// line returns the next line that the agent prints.
 func (r *agentRun) line() string {
 	r.t.Helper()
 	if !r.out.Scan() {
-		r.t.Fatalf("the agent says nothing more: %v\n%s", r.out.Err(), r.said())
+		r.t.Fatalf("the agent prints no further line: %v\n%s", r.out.Err(), r.said())
 	}
 	return r.out.Text()
 }
@@ -221,24 +219,24 @@ func (r *agentRun) said() string {
 	return string(b)
 }
 
-// says has the agent write n lines.
+// says makes the agent write n lines.
 func (r *agentRun) says(n int) {
 	r.t.Helper()
 	fmt.Fprintf(r.in, "say %d\n", n)
 	if got, want := r.line(), fmt.Sprintf("said %d", n); got != want {
-		r.t.Fatalf("the agent says %q, not %q", got, want)
+		r.t.Fatalf("the agent printed %q, want %q", got, want)
 	}
 }
 
-// ends has the agent end as it is told and returns sessctl's exit code and what
-// it said.
+// ends makes the agent end by a command, and returns the exit code and output of
+// sessctl.
 func (r *agentRun) ends(how string) (code int, said string) {
 	r.t.Helper()
 	fmt.Fprintln(r.in, how)
 	return r.over()
 }
 
-// over waits for sessctl's end.
+// over waits until sessctl ends.
 func (r *agentRun) over() (code int, said string) {
 	r.t.Helper()
 	r.ended = true

@@ -19,7 +19,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A reader is sessctl attach, read line by line.
+// A reader reads the output of sessctl attach line by line.
 type reader struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -62,7 +62,7 @@ func (r *reader) drain() {
 	}
 }
 
-// line is the next line that is shown.
+// line returns the next line of output.
 func (r *reader) line() string {
 	r.t.Helper()
 	select {
@@ -71,13 +71,13 @@ func (r *reader) line() string {
 			r.t.Fatal("attach has ended")
 		}
 		return line
-	case <-time.After(harness.Patience):
-		r.t.Fatal("attach shows nothing more")
+	case <-time.After(harness.WaitTimeout):
+		r.t.Fatal("attach prints no further line")
 	}
 	return ""
 }
 
-// until returns what is shown up to a line that has text in it.
+// until returns the output up to a line that contains text.
 func (r *reader) until(text string) string {
 	r.t.Helper()
 	var b strings.Builder
@@ -90,14 +90,14 @@ func (r *reader) until(text string) string {
 	}
 }
 
-// interrupted ends it as Ctrl-C does, and returns the exit code.
+// interrupted sends SIGINT and returns the exit code.
 func (r *reader) interrupted() int {
 	r.t.Helper()
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		r.t.Fatal(err)
 	}
 	r.drain()
-	_ = r.cmd.Wait() // the exit code says it
+	_ = r.cmd.Wait() // the exit code is checked below
 	return r.cmd.ProcessState.ExitCode()
 }
 
@@ -109,7 +109,7 @@ func say(t *testing.T, node *client.Client, id, head, text string) {
 	}
 }
 
-func TestAttachGoesOnOverRestartsOfItsNode(t *testing.T) {
+func TestAttachSurvivesNodeRestarts(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -119,7 +119,7 @@ func TestAttachGoesOnOverRestartsOfItsNode(t *testing.T) {
 	}
 	people := attach(t, host, "-n", "2", id)
 	if shown := people.until("before-2"); !strings.Contains(shown, "before-1") || strings.Contains(shown, "before-0") {
-		t.Errorf("the last two turns are\n%s", shown)
+		t.Errorf("the last two turns:\n%s", shown)
 	}
 	programs := attach(t, host, "-n", "1", "-o", "json", id)
 	var all []string
@@ -158,22 +158,21 @@ func TestAttachGoesOnOverRestartsOfItsNode(t *testing.T) {
 	}
 	say(t, node.Client(), id, "other", "elsewhere")
 	if shown := people.until("elsewhere"); !strings.Contains(shown, "user on head other:") {
-		t.Errorf("it does not say which head:\n%s", shown)
+		t.Errorf("the head is missing:\n%s", shown)
 	}
 	read("elsewhere")
-	// Each once, and nothing else.
+	// Every entry once, and nothing else.
 	if want := 1 + often(3) + 1; len(all) != want {
-		t.Errorf("%d entries were shown, not %d:\n%s", len(all), want, strings.Join(all, "\n"))
+		t.Errorf("%d entries were shown, want %d:\n%s", len(all), want, strings.Join(all, "\n"))
 	}
 	for _, r := range []*reader{people, programs} {
 		if code := r.interrupted(); code != 0 {
-			t.Errorf("interrupted, its exit code is %d", code)
+			t.Errorf("exit code %d after an interrupt", code)
 		}
 	}
 }
 
-// One host's agent runs, another reads along.
-func TestAnotherHostReadsAlongWithARunningAgent(t *testing.T) {
+func TestAttachFollowsAgentOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host, other := harness.NewHost(t, node), harness.NewHost(t, node)
@@ -188,7 +187,7 @@ func TestAnotherHostReadsAlongWithARunningAgent(t *testing.T) {
 	reader.until("head main is free")
 }
 
-func TestAttachToNothingSaysSo(t *testing.T) {
+func TestAttachRejectsUnknownSession(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)

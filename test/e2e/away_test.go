@@ -17,9 +17,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// While NATS is gone a node refuses within the time that its caller has, with
-// nothing in doubt. When it is back the same request goes through, once.
-func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
+// While NATS is down, a node refuses requests within the caller's timeout, with a
+// definite outcome. Once NATS is back the same request succeeds, and is stored once.
+func TestNodeWithoutNATSRefusesCleanly(t *testing.T) {
 	t.Parallel()
 	opts := &server.Options{
 		ServerName: "comes-and-goes", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
@@ -32,7 +32,7 @@ func TestANodeWithoutItsNATSRefusesCleanly(t *testing.T) {
 			t.Fatal(err)
 		}
 		ns.Start()
-		if !ns.ReadyForConnections(harness.Patience) {
+		if !ns.ReadyForConnections(harness.WaitTimeout) {
 			t.Fatal("the NATS server does not listen")
 		}
 		return ns

@@ -17,14 +17,15 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// targetOf is a place for backups on an S3 server, and how a host reaches it.
+// targetOf returns a backup target on an S3 server, and the settings by which a host
+// reaches it.
 func targetOf(b *harness.Bucket, h *harness.Host) []string {
 	h.Env = append(h.Env, "AWS_ACCESS_KEY_ID="+b.AccessKey, "AWS_SECRET_ACCESS_KEY="+b.SecretKey,
 		"AWS_ENDPOINT_URL="+b.Endpoint, "AWS_REGION="+b.Region, "AWS_CA_BUNDLE="+b.CAFile)
 	return []string{"s3://" + b.Name + "/nightly/main"}
 }
 
-// copyOf is all that a session is: its bytes, where it ends, its heads.
+// copyOf returns the content of a session: its bytes, its end and its heads.
 func copyOf(t *testing.T, c *client.Client, id string) string {
 	t.Helper()
 	heads, err := c.Heads(harness.Timeout(t), id)
@@ -39,7 +40,7 @@ func copyOf(t *testing.T, c *client.Client, id string) string {
 	return out.String()
 }
 
-// endsOf is where every session of a node ends, by seq and chain.
+// endsOf returns the end of every session of a node, as seq and chain.
 func endsOf(t *testing.T, c *client.Client) map[string]string {
 	t.Helper()
 	ends := map[string]string{}
@@ -56,8 +57,8 @@ func endsOf(t *testing.T, c *client.Client) map[string]string {
 	return ends
 }
 
-// The drill: back up under load, with the tool killed again and again; lose the
-// node and its disk; restore elsewhere; compare everything.
+// The drill: back up under load while the tool is killed repeatedly, lose the node and
+// its disk, restore elsewhere, and compare everything.
 func TestRestoreDrill(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"directory", "s3"} {
@@ -89,14 +90,15 @@ func drill(t *testing.T, s3 bool) {
 		busy = append(busy, gather(t, id, 2, func() *client.Client { return cl }))
 	}
 
-	// Killed at any moment, a backup leaves what the next one goes on with.
+	// A backup that is killed at any moment leaves a state that the next one
+	// continues.
 	for range often(5) {
 		busy[0].await(2)
 		cmd := host.Command(harness.Timeout(t), t, "backup", "--to", to[0])
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(rand.N(150 * time.Millisecond)) // by chance before, in or after any step of it
+		time.Sleep(rand.N(150 * time.Millisecond)) // at a random moment: before, during or after any step
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
@@ -113,7 +115,7 @@ func drill(t *testing.T, s3 bool) {
 	}
 	host.Do(t, "backup", "verify", to[0], "--all")
 
-	// What was acknowledged before it began is in it.
+	// Entries that were acknowledged before the backup began are in it.
 	early := harness.StartNode(t)
 	elsewhere := harness.NewHost(t, early)
 	elsewhere.Env = append(elsewhere.Env, slices.DeleteFunc(slices.Clone(host.Env), func(e string) bool { return strings.HasPrefix(e, "SESS_") })...)
@@ -122,11 +124,12 @@ func drill(t *testing.T, s3 bool) {
 		export := exportOf(t, early.Client(), ids[i])
 		allThere(t, export, acked[i])
 		if !bytes.HasPrefix(exportOf(t, cl, ids[i]), export) {
-			t.Errorf("session %s is not the beginning of what it grew to", ids[i])
+			t.Errorf("session %s is not a prefix of its later state", ids[i])
 		}
 	}
 
-	// The last one, of a log at rest: everything, to the byte. Then the node is gone.
+	// The last backup, of an idle log, has everything, byte for byte. Then the node is
+	// lost.
 	host.JSON(t, &taken, "backup", "--to", to[0])
 	ends := endsOf(t, cl)
 	want := map[string]string{}
@@ -135,7 +138,7 @@ func drill(t *testing.T, s3 bool) {
 	}
 	host.JSON(t, &taken, "backup", "--to", to[0])
 	if changed := endsOf(t, cl); maps.Equal(ends, changed) && (taken.Read != 0 || taken.Sent != 0 || taken.Unchanged != len(ids)) {
-		t.Errorf("a backup of what did not change: %+v", taken)
+		t.Errorf("a backup without changes: %+v", taken)
 	}
 	node.Kill()
 
@@ -145,7 +148,7 @@ func drill(t *testing.T, s3 bool) {
 	if got := endsOf(t, fresh.Client()); len(got) != 0 {
 		t.Errorf("a dry run stored %v", got)
 	}
-	for range often(3) { // a restore may be killed, too
+	for range often(3) { // a restore may be killed as well
 		cmd := elsewhere.Command(harness.Timeout(t), t, "restore", "--from", to[0], "--all")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -154,7 +157,7 @@ func drill(t *testing.T, s3 bool) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
-	for _, n := range []*harness.Node{fresh, early} { // into a new log, and behind what an earlier backup brought
+	for _, n := range []*harness.Node{fresh, early} { // into a new log, and after what an earlier backup restored
 		elsewhere.URL = n.URL
 		elsewhere.Do(t, "restore", "--from", to[0], "--all")
 		got := endsOf(t, n.Client())
@@ -163,7 +166,7 @@ func drill(t *testing.T, s3 bool) {
 				t.Errorf("session %s ends at %s, want %s", id, got[id], ends[id])
 			}
 			if copyOf(t, n.Client(), id) != want[id] {
-				t.Errorf("session %s came back as another", id)
+				t.Errorf("session %s differs after the restore", id)
 			}
 			intact(t, n.Client(), id)
 		}
@@ -172,6 +175,6 @@ func drill(t *testing.T, s3 bool) {
 		}
 	}
 	if _, err := fresh.Client().Append(context.Background(), closed, []byte(harness.Message("user", "and on")), client.AppendOptions{}); err != nil {
-		t.Errorf("it does not go on: %v", err)
+		t.Errorf("an append after the restore: %v", err)
 	}
 }

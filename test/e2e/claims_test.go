@@ -15,13 +15,13 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A keeper is a sessctl claim --hold.
+// A keeper is a running sessctl claim --hold.
 type keeper struct {
 	cmd    *exec.Cmd
 	errors strings.Builder
 }
 
-// keep holds head in a process of its own, and waits until it is seen from seer.
+// keep holds head in a separate process, and waits until seer sees the claim.
 func keep(t *testing.T, h, seer *harness.Host, id, head, agent string) *keeper {
 	t.Helper()
 	k := &keeper{cmd: h.Command(harness.Timeout(t), t, "claim", "--hold", id, "--head", head, "--agent", agent)}
@@ -54,18 +54,17 @@ func present(t *testing.T, h *harness.Host) (ps []process) {
 	return ps
 }
 
-// end interrupts the process, or sends whatever s is, and returns its exit code.
+// end interrupts the process, or sends it s, and returns the exit code.
 func (k *keeper) end(t *testing.T, s os.Signal) int {
 	t.Helper()
 	if err := k.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	_ = k.cmd.Wait() // its state says how
+	_ = k.cmd.Wait() // the exit code is read from its state
 	return k.cmd.ProcessState.ExitCode()
 }
 
-// Two agents on two heads of one session, through three nodes.
-func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
+func TestTwoAgentsWriteTwoHeads(t *testing.T) {
 	t.Parallel()
 	nodes := harness.StartCluster(t, 3, harness.StartBucket(t))
 	hosts := []*harness.Host{harness.NewHost(t, nodes[0]), harness.NewHost(t, nodes[1]), harness.NewHost(t, nodes[2])}
@@ -75,7 +74,7 @@ func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	var before api.Heads
 	hosts[0].JSON(t, &before, "heads", id)
 
-	// Each holds its head through its own node and is seen through the third.
+	// Each agent holds its head through its own node and is seen through the third.
 	agents := []struct{ head, name string }{{"main", "ann"}, {"side", "bob"}}
 	var keepers []*keeper
 	for i, a := range agents {
@@ -91,7 +90,7 @@ func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
 		t.Errorf("%d nodes are present", nodesSeen)
 	}
 
-	// Both work at the same time, while the session is checkpointed.
+	// Both append at the same time, while the session is checkpointed.
 	turns := 12
 	if *long {
 		turns = 150
@@ -114,8 +113,8 @@ func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	})
 	wg.Wait()
 
-	// Each head is what its agent wrote, through every node; and the export has
-	// all of it once.
+	// Every node shows each head with the lines of its agent, and the export has all
+	// lines once.
 	for n, h := range hosts {
 		for _, a := range agents {
 			path := strings.Split(strings.TrimSpace(h.Do(t, "entries", "--path", "--head", a.head, id)), "\n")
@@ -145,29 +144,31 @@ func TestTwoAgentsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	sameEverywhere(t, nodes, id)
 	intact(t, nodes[2].Client(), id)
 
-	// Who is at work is asked for; then it is told that it was fenced.
+	// An active writer is not replaced without --take-over. A writer that was taken
+	// over is told that it is fenced.
 	r := hosts[2].Sessctl(t, "resume", id, "--head", "side", "--dir", hosts[2].Path("there"))
 	if r.Code != 6 || !strings.Contains(r.Err, "bob") || !strings.Contains(r.Err, "alive") || !strings.Contains(r.Err, "--take-over") {
-		t.Errorf("resume of a head at work: %s", r)
+		t.Errorf("resume of a head with an active writer: %s", r)
 	}
 	hosts[2].Do(t, "resume", "--take-over", id, "--head", "side", "--dir", hosts[2].Path("there"), "--agent", "cleo")
 	if err := keepers[1].cmd.Wait(); keepers[1].cmd.ProcessState.ExitCode() != 6 || !strings.Contains(keepers[1].errors.String(), "cleo") {
 		t.Errorf("the fenced holder ended with %v: %s", err, keepers[1].errors.String())
 	}
 
-	// Whose process ends gives its claim up; anybody goes on without a word.
+	// A claim is released when its process ends. Anyone can continue without --take-
+	// over.
 	if code := keepers[0].end(t, syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d: %s", code, keepers[0].errors.String())
 	}
 	hosts[2].Do(t, "resume", id, "--dir", hosts[2].Path("there"))
 }
 
-// A holder that was killed is silent after a while, and then nobody has to be
-// asked. It takes half a minute, for that is how long a holder may be silent.
-func TestAKilledHolderIsTakenOverOnceItIsSilent(t *testing.T) {
+// A killed holder counts as inactive after half a minute of silence, and then its head
+// can be claimed without --take-over.
+func TestSilentHolderIsReplaced(t *testing.T) {
 	t.Parallel()
 	if !*long {
-		t.Skip("it waits for half a minute; with -long")
+		t.Skip("waits half a minute; use -long")
 	}
 	node := harness.StartNode(t)
 	host, other := harness.NewHost(t, node), harness.NewHost(t, node)
@@ -182,7 +183,7 @@ func TestAKilledHolderIsTakenOverOnceItIsSilent(t *testing.T) {
 		var hs api.Heads
 		other.JSON(t, &hs, "heads", made.ID)
 		if life := hs.Heads[0].Life; life == nil || life.State != api.LifeSilent {
-			return fmt.Errorf("its life is %+v", life)
+			return fmt.Errorf("its presence is %+v", life)
 		}
 		return nil
 	})
@@ -191,9 +192,9 @@ func TestAKilledHolderIsTakenOverOnceItIsSilent(t *testing.T) {
 	}
 }
 
-// What came second is given back, put behind, or put on a head of its own, as
-// its writer says: with real processes and pipes.
-func TestWhatCameSecondIsNotLost(t *testing.T) {
+// A conflicting append is rejected, rebased or stored on a new head, as its writer
+// chooses: with real processes and pipes.
+func TestConflictingAppendsAreKept(t *testing.T) {
 	t.Parallel()
 	host := harness.NewHost(t, harness.StartNode(t))
 	var made struct{ ID string }
@@ -214,7 +215,7 @@ func TestWhatCameSecondIsNotLost(t *testing.T) {
 	}
 	r = host.Feed(t, mine, "append", made.ID, "--after", after, "--unsent", "left.jsonl")
 	if got := read(t, host.Path("left.jsonl")); r.Out != mine || got != mine {
-		t.Errorf("a conflict, with a file that is there: %s, and in the file %q", r, got)
+		t.Errorf("a conflict, with an existing file: %s, and in the file %q", r, got)
 	}
 	if r := host.Feed(t, "no line", "append", made.ID); r.Code != 4 || r.Out != "" {
 		t.Errorf("a line that breaks a rule: %s", r)
@@ -252,9 +253,8 @@ func feed(t *testing.T, h *harness.Host, v any, input string, args ...string) {
 	}
 }
 
-// A claim whose end no node could be told of is not forgotten by the host that
-// has it.
-func TestAClaimThatCouldNotBeGivenUpIsRemembered(t *testing.T) {
+// A host remembers a claim that it could not release because no node was reachable.
+func TestUnreleasedClaimIsRemembered(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	id := importFile(t, node.Client(), harness.NewFile(t, harness.Shape{Turns: 2}))
@@ -266,9 +266,9 @@ func TestAClaimThatCouldNotBeGivenUpIsRemembered(t *testing.T) {
 	}
 	node.Start(t)
 	if r := harness.NewHost(t, node).Sessctl(t, "release", id, "--writer", "some-other-writer"); r.Code != 0 || !strings.Contains(r.Out, "is held by an-agent") {
-		t.Errorf("a release of what nobody has: %s", r)
+		t.Errorf("a release of an unclaimed head: %s", r)
 	}
 	if out := host.Do(t, "release", id); !strings.Contains(out, "head main of "+id+" is free") {
-		t.Errorf("it says %s", out)
+		t.Errorf("the output is %s", out)
 	}
 }

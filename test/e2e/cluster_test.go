@@ -18,8 +18,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// The story that the README tells.
-func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
+// The scenario of the README.
+func TestSessionIsResumedOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	started := harness.Took(t, "the start of three nodes")
@@ -27,7 +27,7 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	started()
 	first, third := nodes[0], nodes[2]
 
-	// A writer works through the first node.
+	// A writer appends through the first node.
 	file := harness.NewFile(t, harness.Shape{Turns: 300, Images: 12, Words: 80})
 	before := harness.NewHost(t, first)
 	var imported api.Imported
@@ -46,26 +46,26 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	}
 	written := exportOf(t, first.Client(), id)
 
-	// The node dies, and somebody goes on through the third.
+	// The node dies, and another client continues through the third one.
 	taken := harness.Took(t, "from the kill to the first append elsewhere")
 	first.Kill()
 	after := harness.NewHost(t, third)
 	refused := after.Sessctl(t, "claim", id)
 	if refused.Code != 6 || !strings.Contains(refused.Err, "first-host") {
-		t.Errorf("a claim of what another holds: %s", refused)
+		t.Errorf("a claim of a head that another writer holds: %s", refused)
 	}
 	var resumed struct {
 		Path   string      `json:"path"`
 		Writer string      `json:"writer"`
 		Former *core.Claim `json:"former"`
 	}
-	// The writer claimed a moment ago and might well be at work: it is asked for.
+	// The writer claimed a moment ago and may be active: a resume needs --take-over.
 	if r := after.Sessctl(t, "resume", id, "--dir", after.Path("some", "where")); r.Code != 6 || !strings.Contains(r.Err, "--take-over") {
-		t.Errorf("a resume of what another just claimed: %s", r)
+		t.Errorf("a resume of a head that another writer just claimed: %s", r)
 	}
 	after.JSON(t, &resumed, "resume", "--take-over", id, "--dir", after.Path("some", "where"), "--agent", "pi on the third")
 	if resumed.Former == nil || resumed.Former.Writer != held.Writer || resumed.Former.Host != "first-host" {
-		t.Errorf("resume does not say from whom it took over: %+v", resumed.Former)
+		t.Errorf("resume does not name the former holder: %+v", resumed.Former)
 	}
 	got, err := os.ReadFile(resumed.Path)
 	if err != nil {
@@ -77,7 +77,8 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	}
 	taken()
 
-	// The first is back: all of them are the same, and the former writer is told.
+	// The first node is back: all nodes show the same, and the former writer is told
+	// that it is fenced.
 	back := harness.Took(t, "the restart of the first node")
 	first.Start(t)
 	back()
@@ -87,19 +88,19 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 		t.Fatalf("the former writer appends: %v", err)
 	}
 	if h := fenced.Detail.Holder; h == nil || h.Writer != resumed.Writer || h.Agent != "pi on the third" {
-		t.Errorf("the former writer is not told by whom it was fenced: %+v", fenced.Detail)
+		t.Errorf("the error does not name the new holder: %+v", fenced.Detail)
 	}
 	compared := harness.Took(t, "the comparison of all nodes and their snapshots")
 	view := sameEverywhere(t, nodes, id)
 	if want := string(written); !strings.HasPrefix(view.Export, want) || strings.Contains(view.Export, "I am back") {
-		t.Error("the session is not what the first writer wrote and the second appended to")
+		t.Error("the session differs from the lines of both writers")
 	}
 	sameContext(t, after, resumed.Path, nodes, id)
 	snap := sameSnapshot(t, nodes, id)
 	compared()
 	t.Logf("every node shows the same: %d entries, snapshot %s", view.Entries, snap.Object)
 
-	// What is appended behind the snapshot is read from snapshot and tail.
+	// Appends after the snapshot are read from the snapshot and the tail.
 	again := harness.Took(t, "an append, a kill and a restart of the second node, and the comparison")
 	later := client.AppendOptions{Writer: resumed.Writer}
 	appendText(t, nodes[1].Client(), id, "behind the snapshot", later)
@@ -107,7 +108,7 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	nodes[1].Start(t)
 	sameEverywhere(t, nodes, id)
 	if next := sameSnapshot(t, nodes, id); next.Object == snap.Object || next.Seq <= snap.Seq {
-		t.Errorf("a new snapshot is called %s, the one before %s", next.Object, snap.Object)
+		t.Errorf("the new snapshot is %s, the previous one %s", next.Object, snap.Object)
 	}
 	again()
 	for _, n := range nodes {
@@ -116,8 +117,8 @@ func TestASessionWrittenOnOneNodeIsResumedOnAnother(t *testing.T) {
 	}
 }
 
-// sameContext fails the test unless the file that was written for an agent
-// reads as the session did at that time.
+// sameContext fails the test unless the file that was written for an agent has the
+// context of the session at that time.
 func sameContext(t *testing.T, h *harness.Host, path string, nodes []*harness.Node, id string) {
 	t.Helper()
 	var info api.Info
@@ -132,7 +133,7 @@ func sameContext(t *testing.T, h *harness.Host, path string, nodes []*harness.No
 			t.Fatal(err)
 		}
 		if string(got) != strings.TrimSpace(want) {
-			t.Errorf("node %d: the context at %s is not that of the file", i+1, *info.LeafID)
+			t.Errorf("node %d: the context at %s differs from that of the file", i+1, *info.LeafID)
 		}
 	}
 }
@@ -144,11 +145,11 @@ func healthy(t *testing.T, n *harness.Node) {
 		t.Fatal(err)
 	}
 	if !s.Healthy {
-		t.Errorf("node %s is not healthy: %s", s.Node, s.Summary)
+		t.Errorf("node %s is unhealthy: %s", s.Node, s.Summary)
 	}
 }
 
-func TestNothingAcknowledgedIsLostWhenNodesOfAClusterAreKilled(t *testing.T) {
+func TestClusterKeepsAcknowledgedAppendsWhenNodesAreKilled(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	nodes := harness.StartCluster(t, 3, bucket)
@@ -163,7 +164,7 @@ func TestNothingAcknowledgedIsLostWhenNodesOfAClusterAreKilled(t *testing.T) {
 		i := rand.IntN(3)
 		nodes[i].Kill()
 		killed := time.Now()
-		callers.await(30) // the others go on
+		callers.await(30) // the other nodes continue
 		again := time.Now()
 		acked := callers.said()
 		nodes[i].Start(t)
@@ -204,7 +205,7 @@ func TestObjectStoreDown(t *testing.T) {
 	if r.Code != 7 || !strings.Contains(r.Err, bucket.Endpoint) && !strings.Contains(r.Err, "blob store") {
 		t.Errorf("an append with an image, without the object store: %s", r)
 	}
-	_, err = cl.Append(harness.Timeout(t), id, []byte(image), client.AppendOptions{}) // no key: not tried again
+	_, err = cl.Append(harness.Timeout(t), id, []byte(image), client.AppendOptions{}) // no idempotency key: not retried
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != 503 || e.Detail.Code != "unavailable" {
 		t.Errorf("an append with an image, without the object store: %v", err)
 	} else {
@@ -230,7 +231,7 @@ func TestObjectStoreDown(t *testing.T) {
 		t.Errorf("an import that is too large for a record, without the object store: %v", err)
 	}
 	if _, err := cl.Info(harness.Timeout(t), big.ID); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("and the session is there: %v", err)
+		t.Errorf("the session exists: %v", err)
 	}
 
 	if err := bucket.Restart(t.Context()); err != nil {
@@ -240,14 +241,14 @@ func TestObjectStoreDown(t *testing.T) {
 		t.Fatalf("the same append, with the object store back: %s", r)
 	}
 	if r := host.Feed(t, image, "append", id, "--key", "the image", "-o", "json"); r.Code != 0 || !storedNothing(t, r.Out) {
-		t.Errorf("the same append once more: %s", r)
+		t.Errorf("the same append again: %s", r)
 	}
 	importFile(t, cl, big)
 	sameSnapshot(t, []*harness.Node{node}, id)
 	intact(t, cl, id)
 	sameBytes(t, "the file, and what was appended", exportOf(t, cl, id)[:len(file.Bytes)], file.Bytes)
 	if !strings.Contains(string(exportOf(t, cl, id)), imageData(t, image)) {
-		t.Error("the image did not come back")
+		t.Error("the image is missing from the export")
 	}
 	healthy(t, node)
 }
@@ -261,7 +262,7 @@ func storedNothing(t *testing.T, out string) bool {
 	return done.Stored == 0 && len(done.IDs) == 1
 }
 
-// imageData is the base64 in a line of harness.ImageMessage.
+// imageData returns the base64 data in a line of harness.ImageMessage.
 func imageData(t *testing.T, line string) string {
 	t.Helper()
 	var m struct {

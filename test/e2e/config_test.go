@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-func TestTokenIsAskedFor(t *testing.T) {
+func TestTokenIsRequired(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-test"
 	node := harness.StartNode(t, "SESS_TOKEN="+token)
@@ -32,7 +32,7 @@ func TestTokenIsAskedFor(t *testing.T) {
 		t.Errorf("sessctl without a token: %s", r)
 	}
 	t.Logf("told: %s", r.Err)
-	if r, err := http.Get(node.URL + "/readyz"); err != nil || r.StatusCode != http.StatusOK { // for who looks after nodes
+	if r, err := http.Get(node.URL + "/readyz"); err != nil || r.StatusCode != http.StatusOK { // for probes
 		t.Errorf("readyz without a token: %v %v", r, err)
 	}
 
@@ -102,21 +102,21 @@ func TestBadConfigurationNamesEveryFault(t *testing.T) {
 			node := harness.NewNode(t, args...)
 			r := node.Run(t)
 			if r.Code == 0 || r.Out != "" {
-				t.Errorf("it starts: %s", r)
+				t.Errorf("the node starts: %s", r)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(r.Err, want) {
-					t.Errorf("it does not speak of %q: %s", want, r)
+					t.Errorf("the output lacks %q: %s", want, r)
 				}
 			}
 			if _, err := os.Stat(node.Data); err == nil {
-				t.Error("it has made its directory")
+				t.Error("the node created its directory")
 			}
 		})
 	}
 }
 
-func TestConfigurationThatIsPrintedCanBeRead(t *testing.T) {
+func TestPrintedConfigurationIsReadable(t *testing.T) {
 	t.Parallel()
 	printer := harness.NewNode(t, "--node", "n-1", "--log-name", "other", "--log-shards", "3", "--snapshots-idle", "1m30s",
 		"--limits-line", "1MiB", "--logging-format", "json", "SESS_LOGGING_LEVEL=warn",
@@ -132,7 +132,7 @@ func TestConfigurationThatIsPrintedCanBeRead(t *testing.T) {
 	reader := harness.NewNode(t, "--config", file, "--data", printer.Data, "--listen", "127.0.0.1:0")
 	again := reader.Run(t, "config", "--listen", listenOf(t, printed.Out))
 	if again.Out != printed.Out {
-		t.Errorf("what was read is not what was printed:\n%s\n%s", again, printed.Out)
+		t.Errorf("the configuration changed when it was read back:\n%s\n%s", again, printed.Out)
 	}
 	reader.Start(t)
 	s, err := reader.Client().Status(harness.Timeout(t))
@@ -160,7 +160,7 @@ func TestConfigurationThatIsPrintedCanBeRead(t *testing.T) {
 	}
 }
 
-// listenOf is the address in a printed configuration.
+// listenOf returns the address in a printed configuration.
 func listenOf(t *testing.T, printed string) string {
 	t.Helper()
 	for line := range strings.Lines(printed) {

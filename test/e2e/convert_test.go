@@ -10,10 +10,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A session of pi in the log goes on as one of any other agent: the file is
-// that agent's, images and all, and is a session of its own once it is
-// imported.
-func TestASessionGoesOnAsAnotherAgents(t *testing.T) {
+// A session of pi is converted into a file of every other agent, images included. The
+// import of that file is a separate session.
+func TestConvertedSessionIsImportedAsAnother(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -45,7 +44,7 @@ func TestASessionGoesOnAsAnotherAgents(t *testing.T) {
 		var done struct{ Session string }
 		host.JSON(t, &done, "import", file)
 		if done.Session == id {
-			t.Errorf("as %s: it is the same session", as)
+			t.Errorf("as %s: the import has the same session ID", as)
 		}
 		sameBytes(t, as, exportOf(t, node.Client(), done.Session), data)
 		intact(t, node.Client(), done.Session)

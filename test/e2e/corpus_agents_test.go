@@ -16,8 +16,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// Sessions of omp come back as they went in, title slot first, and the node says
-// of them what omp said.
+// Sessions of omp are exported byte-identical, title slot first, and the node reports
+// of them what omp reported.
 func TestCorpusOfOmpThroughANode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "omp", "*", "*.jsonl"))
@@ -40,7 +40,7 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 			t.Fatal(err)
 		}
 		ours := viaJSON(t, info.Info).(map[string]any)
-		for _, own := range []string{"cwd", "own"} { // omp's cwd is where it runs
+		for _, own := range []string{"cwd", "own"} { // omp reports the directory it runs in
 			delete(ours, own)
 		}
 		for member := range ours {
@@ -69,8 +69,8 @@ func TestCorpusOfOmpThroughANode(t *testing.T) {
 	t.Logf("%d files, %d contexts compared", len(files), contexts)
 }
 
-// Sessions of Operator come back as they went in, and the node says of them what
-// Operator's own code said.
+// Sessions of Operator are exported byte-identical, and the node reports of them what
+// Operator's own code reported.
 func TestCorpusOfOperatorThroughANode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "operator", "*.jsonl"))
@@ -86,7 +86,7 @@ func TestCorpusOfOperatorThroughANode(t *testing.T) {
 		var context any
 		var roots []treeNode
 		if !readIf(t, path+".loaded.json", &loaded) || !readIf(t, path+".context.json", &context) || !readIf(t, path+".tree.json", &roots) {
-			t.Fatalf("%s: nothing is said of it", name)
+			t.Fatalf("%s: no expected result", name)
 		}
 		info, err := node.Client().Info(harness.Timeout(t), id)
 		if err != nil {
@@ -122,7 +122,7 @@ func TestCorpusOfOperatorThroughANode(t *testing.T) {
 	}
 }
 
-// Sessions that pi 0.73.1 and pi 1.5.2 wrote are read by both, and by omp.
+// Sessions written by pi 0.73.1 and pi 1.5.2 are read by both profiles, and by omp's.
 func TestCorpusLiveByEveryProfile(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "pi", "live", "*.jsonl"))
@@ -160,7 +160,7 @@ func withoutLog(t *testing.T, info string) string {
 	return string(b)
 }
 
-// takenIn imports a file, which must come back, and returns the session's id.
+// takenIn imports a file, checks its export, and returns the session's ID.
 func takenIn(t *testing.T, node *harness.Node, host *harness.Host, path string) string {
 	t.Helper()
 	var done api.Imported
@@ -197,8 +197,8 @@ func treeRow(depth int, id, kind string, label *string) string {
 	return fmt.Sprintf("%d %s %s %q\n", depth, id, kind, *label)
 }
 
-// withRefs is v with the images that omp fetched from its own store as the
-// references that files have.
+// withRefs returns v with the images that omp loaded from its own store replaced by
+// the references that files have.
 func withRefs(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -217,8 +217,8 @@ func withRefs(v any) any {
 	return v
 }
 
-// sameNotes makes a notebook that ends alike in both contexts the same: the
-// words that omp puts before it are its prompt, not the session's.
+// sameNotes equalizes notebooks that end alike in both contexts: the words that omp
+// puts before one belong to its prompt, not to the session.
 func sameNotes(ours, theirs any) {
 	got, want := notebook(ours), notebook(theirs)
 	if got == nil || want == nil {
@@ -230,7 +230,7 @@ func sameNotes(ours, theirs any) {
 	}
 }
 
-// notebook is the first message of a context, where that is a notebook.
+// notebook returns the first message of a context if that is a notebook, or nil.
 func notebook(context any) map[string]any {
 	messages, _ := context.(map[string]any)["messages"].([]any)
 	if len(messages) == 0 {
@@ -243,7 +243,7 @@ func notebook(context any) map[string]any {
 	return first
 }
 
-// readIf reads the JSON file at path, and reports false where there is none.
+// readIf reads the JSON file at path. It returns false if there is none.
 func readIf(t *testing.T, path string, to any) bool {
 	t.Helper()
 	b, err := os.ReadFile(path)

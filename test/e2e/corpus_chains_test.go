@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// chains are the folders of the corpus that hold sessions without branches,
-// with what their agents' own code said of them.
+// chains lists the folders of the corpus with sessions that have no branches, and the
+// results of their agents' own code.
 var chains = []struct {
 	dialect string
 	files   []string // patterns
@@ -23,15 +23,15 @@ var chains = []struct {
 	{"nova", []string{"nova/*-*.json"}, asNovaSaid},
 }
 
-// passed is a session that went from a file into a node.
+// passed is a session that was imported from a file into a node.
 type passed struct {
 	*harness.Host
 	id, path   string
-	info, tree any // as the node says
+	info, tree any // as the node reports it
 }
 
-// OpenRath's and Nova's session files come back as they went in. The node
-// says of each what sessctl says of the file, and what the agent said.
+// OpenRath's and Nova's session files are exported byte-identical. The node reports of
+// each the same as sessctl reads from the file, and as the agent reported.
 func TestCorpusOfChainsThroughANode(t *testing.T) {
 	t.Parallel()
 	dir := corpus(t)
@@ -66,8 +66,8 @@ func TestCorpusOfChainsThroughANode(t *testing.T) {
 	}
 }
 
-// comesBackWhole fails the test unless export gives the file back, or where it
-// is not exact its lines that are whole; and export --original all of it.
+// comesBackWhole fails the test unless export returns the file, or all its complete
+// lines if the export is not exact, and export --original returns the file.
 func comesBackWhole(t *testing.T, host *harness.Host, path string, done api.Imported) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -80,15 +80,15 @@ func comesBackWhole(t *testing.T, host *harness.Host, path string, done api.Impo
 		sameBytes(t, name+": export", []byte(host.Do(t, "export", id)), data)
 		return
 	}
-	want := append(bytes.Clone(data), '\n') // its last line has no end
+	want := append(bytes.Clone(data), '\n') // the last line has no newline
 	if len(done.Skipped) > 0 {
-		want = data[:bytes.LastIndexByte(data, '\n')+1] // and is not whole
+		want = data[:bytes.LastIndexByte(data, '\n')+1] // and is incomplete
 	}
 	sameBytes(t, name+": export", []byte(host.Do(t, "export", id)), want)
 }
 
-// asFile is what the node says of the session, which must be what sessctl says
-// of the file.
+// asFile returns the node's report of the session, which must be the same as sessctl's
+// report of the file.
 func (s passed) asFile(t *testing.T, verb string) any {
 	t.Helper()
 	ours, files := parsed(t, []byte(s.Do(t, verb, s.id, "-o", "json"))), parsed(t, []byte(s.Do(t, verb, s.path, "-o", "json")))
@@ -100,17 +100,18 @@ func (s passed) asFile(t *testing.T, verb string) any {
 	return ours
 }
 
-// context is the node's, at a leaf or where the session stands.
+// context returns the node's context, at a leaf or at the head.
 func (s passed) context(t *testing.T, more ...string) map[string]any {
 	t.Helper()
 	args := append([]string{"context", s.id, "-o", "json"}, more...)
 	return parsed(t, []byte(s.Do(t, args...))).(map[string]any)
 }
 
-// member is a member of the session's info.
+// member returns a member of the session's info.
 func (s passed) member(name string) any { return s.info.(map[string]any)[name] }
 
-// beside reads what lies beside the file. It reports whether it is there.
+// beside reads the JSON file next to the session's file. It returns false if there is
+// none.
 func (s passed) beside(t *testing.T, path string, to any) bool {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -132,7 +133,7 @@ func asOpenRathSaid(t *testing.T, s passed) {
 		Usage  any `json:"cumulative_usage"`
 	}
 	if !s.beside(t, s.path+".loaded.json", &loaded) {
-		t.Fatalf("%s: OpenRath was not asked", name)
+		t.Fatalf("%s: no result of OpenRath", name)
 	}
 	header := s.member("header").(map[string]any)
 	delete(header, "record_type")
@@ -157,10 +158,10 @@ func asNovaSaid(t *testing.T, s passed) {
 	var state any
 	var run struct{ Results []json.RawMessage }
 	if !s.beside(t, s.path, &state) || !s.beside(t, filepath.Join(filepath.Dir(s.path), "run_example.json"), &run) {
-		t.Fatalf("%s: Nova was not asked", name)
+		t.Fatalf("%s: no result of Nova", name)
 	}
 	same(t, name+": state", s.member("own"), state)
-	var last map[string]any // what the last task of it returned
+	var last map[string]any // the result of the last task
 	if len(run.Results) < 5 || json.Unmarshal(run.Results[4], &last) != nil {
 		t.Fatalf("%s: Nova ran no task", name)
 	}

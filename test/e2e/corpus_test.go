@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// corpus is the folder of real session files, or skips the test.
+// corpus returns the folder of real session files. It skips the test if there is none.
 func corpus(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("SESS_CORPUS")
@@ -25,15 +25,15 @@ func corpus(t *testing.T) string {
 	return dir
 }
 
-// said is what an agent said of a file.
+// said is an agent's report of a file.
 type said struct {
 	Info     map[string]any `json:"info"`
 	Tree     any            `json:"tree"`
 	Contexts map[string]any `json:"contexts"`
 }
 
-// Every session file of the real agent comes back as it went in, and the node
-// says of it what the agent said.
+// Every session file of the real agent is exported byte-identical, and the node
+// reports of it what the agent reported.
 func TestCorpusThroughANode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "pi", "*", "*.jsonl"))
@@ -46,7 +46,7 @@ func TestCorpusThroughANode(t *testing.T) {
 	for _, path := range files {
 		name, _ := strings.CutSuffix(path, ".jsonl")
 		if _, err := os.Stat(name + ".v3.jsonl"); err == nil || strings.HasSuffix(name, ".v3") {
-			continue // below, in a log of their own: they have the same id
+			continue // see below: they share an ID, so they need a separate log
 		}
 		var done api.Imported
 		host.JSON(t, &done, "import", path)
@@ -66,8 +66,8 @@ func TestCorpusThroughANode(t *testing.T) {
 	t.Logf("%d files, %d contexts compared", len(files), contexts)
 }
 
-// comesBack fails the test unless export gives the lines of the file back, each
-// valid one byte for byte, and export --original all of it.
+// comesBack fails the test unless export returns the lines of the file, each valid one
+// byte-identical, and export --original returns the file.
 func comesBack(t *testing.T, host *harness.Host, path string, done api.Imported) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -97,14 +97,14 @@ func comesBack(t *testing.T, host *harness.Host, path string, done api.Imported)
 	sameBytes(t, filepath.Base(path)+": export", []byte(host.Do(t, "export", string(done.Session))), want)
 }
 
-// saysThatToo compares what the node says of a session with what its agent said.
+// saysThatToo compares the node's report of a session with its agent's.
 func saysThatToo(t *testing.T, host *harness.Host, id, name string, want said) {
 	t.Helper()
 	ours := map[string]any{}
 	host.JSON(t, &ours, "info", id)
 	delete(ours, "log")
-	delete(ours, "own")                                                                  // is in the contexts
-	for _, other := range []string{"pi", "uniqueIds", "fileChangedByOpen", "listInfo"} { // the agent's own affairs
+	delete(ours, "own")                                                                  // contained in the contexts
+	for _, other := range []string{"pi", "uniqueIds", "fileChangedByOpen", "listInfo"} { // internal to the agent
 		delete(want.Info, other)
 	}
 	same(t, name+": info", ours, want.Info)
@@ -121,12 +121,12 @@ func saysThatToo(t *testing.T, host *harness.Host, id, name string, want said) {
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s is not what the agent said (-agent):\n%.2000s", what, d)
+		t.Errorf("%s differs from the agent's report (-agent):\n%.2000s", what, d)
 	}
 }
 
-// Files of version 1 are migrated as their agent does it, but for its random
-// ids, and the files themselves are kept.
+// Files of version 1 are migrated as their agent does it, except for random IDs. The
+// files themselves are kept.
 func TestCorpusOldFilesThroughANode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "pi", "real", "*.v3.jsonl"))
@@ -148,13 +148,13 @@ func TestCorpusOldFilesThroughANode(t *testing.T) {
 		got, want := ours.Do(t, "export", string(migrated.Session)), theirs.Do(t, "export", string(made.Session))
 		sameBytes(t, filepath.Base(old)+" migrated", []byte(renaming(t, want, got).Replace(want)), []byte(got))
 
-		again := harness.NewHost(t, harness.StartNode(t)) // another log gives the same ids
+		again := harness.NewHost(t, harness.StartNode(t)) // the IDs are the same in another log
 		again.JSON(t, &migrated, "import", old)
 		sameBytes(t, filepath.Base(old)+" migrated elsewhere", []byte(again.Do(t, "export", string(migrated.Session))), []byte(got))
 	}
 }
 
-// renaming replaces the ids of one file by those of another, place by place.
+// renaming replaces the IDs of one file by those of another, line by line.
 func renaming(t *testing.T, from, to string) *strings.Replacer {
 	t.Helper()
 	a, b := entriesOf(t, []byte(from)), entriesOf(t, []byte(to))
@@ -168,8 +168,8 @@ func renaming(t *testing.T, from, to string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// Each hostile or damaged file is imported, or refused with a clear error and
-// nothing of it in the log. Each has a log of its own: many share an id.
+// Each hostile or damaged file is either imported, or refused with a clear error and
+// without a trace in the log. Each has a separate log, as many share an ID.
 func TestCorpusEdgeThroughANode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(corpus(t), "edge", "*.jsonl"))
@@ -208,13 +208,13 @@ func isRefusedClearly(t *testing.T, node *harness.Node, name string, r harness.R
 		t.Fatal(err)
 	}
 	if len(list.Sessions) != 0 {
-		t.Errorf("%s: refused, and there is %+v", name, list.Sessions)
+		t.Errorf("%s: refused, but the log has %+v", name, list.Sessions)
 	}
 	t.Logf("%s: refused: %s", name, problem.Detail)
 }
 
-// staysAsItIs fails the test unless what was imported can be read in every way,
-// comes back, and is the same after a kill.
+// staysAsItIs fails the test unless an imported session can be read in every way, is
+// exported unchanged, and is the same after a kill.
 func staysAsItIs(t *testing.T, node *harness.Node, host *harness.Host, path string, r harness.Result) {
 	t.Helper()
 	name := filepath.Base(path)
@@ -244,8 +244,8 @@ func staysAsItIs(t *testing.T, node *harness.Node, host *harness.Host, path stri
 	resumes(t, host, name, id)
 }
 
-// resumes fails the test unless the session can be taken to a file, and that
-// file says what the session does.
+// resumes fails the test unless the session can be resumed into a file that has the
+// same content.
 func resumes(t *testing.T, host *harness.Host, name, id string) {
 	t.Helper()
 	var out struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-func TestTheDoctorNamesWhatIsWrongAndMendsWhatIsSafe(t *testing.T) {
+func TestDoctorReportsAndRepairs(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -30,12 +30,12 @@ func TestTheDoctorNamesWhatIsWrongAndMendsWhatIsSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(r.Checks) < 10 {
-			t.Errorf("it looked at %+v only", r.Checks)
+			t.Errorf("the checks are only %+v", r.Checks)
 		}
 		return r
 	}
 	if r := examine(false); worst(r) != doctor.Note {
-		t.Errorf("of a node that is well: %+v", r.Findings)
+		t.Errorf("findings on a healthy node: %+v", r.Findings)
 	}
 	if r := host.Sessctl(t, "doctor"); r.Code != 0 && !strings.Contains(r.Out, "disk: ") {
 		t.Errorf("sessctl doctor: %s", r)
@@ -53,15 +53,15 @@ func TestTheDoctorNamesWhatIsWrongAndMendsWhatIsSafe(t *testing.T) {
 	})
 	fixed := examine(true)
 	if !slices.ContainsFunc(fixed.Findings, func(f doctor.Finding) bool { return f.Mended }) {
-		t.Errorf("it is not mended: %+v", fixed.Findings)
+		t.Errorf("not repaired: %+v", fixed.Findings)
 	}
 	if r := examine(false); worst(r) != doctor.Note {
-		t.Errorf("after it was mended: %+v", r.Findings)
+		t.Errorf("findings after the repair: %+v", r.Findings)
 	}
 	intact(t, c, id)
 }
 
-func TestTheDoctorWarnsOfLateFlushing(t *testing.T) {
+func TestDoctorWarnsOfDelayedFlush(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t, "--nats-sync", "1s")
 	r, err := node.Client().Doctor(harness.Timeout(t), false)
@@ -69,11 +69,11 @@ func TestTheDoctorWarnsOfLateFlushing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Worst() != doctor.Danger || r.Findings[0].What != "nats.sync" {
-		t.Errorf("found: %+v", r.Findings)
+		t.Errorf("findings: %+v", r.Findings)
 	}
 }
 
-// worst is how bad it is, but for how full this machine's disk happens to be.
+// worst returns the worst level, except for how full this machine's disk is.
 func worst(r client.Examination) doctor.Level {
 	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f doctor.Finding) bool { return f.Check == "disk" })
 	return r.Worst()

@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// begun are the first lines of a session of each agent, whose id is in them.
+// begun has the first lines of a session of each agent, with its ID.
 var begun = map[string]string{
 	"pi": `{"type":"session","version":3,"id":"went-on-pi","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/home/ann/lab"}
 {"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":"one","timestamp":1}}
@@ -28,9 +28,9 @@ var begun = map[string]string{
 `,
 }
 
-// goOn has an agent go on with the file at path: it adds a message behind where
-// it stands by its own rules, and returns where that was.
-func goOn(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
+// continueFile makes an agent continue the file at path: it adds a message at the leaf by its
+// own rules, and returns the former leaf.
+func continueFile(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
 	t.Helper()
 	f, err := d.File([]byte(read(t, path)))
 	if err != nil {
@@ -39,7 +39,7 @@ func goOn(t *testing.T, d core.Dialect, path, id, words string) core.Leaf {
 	at := d.Leaf(f.Entries)
 	line, lost := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: words}}})
 	if line == nil || len(lost) > 0 {
-		t.Fatalf("%s cannot say it: %q", d.Name(), lost)
+		t.Fatalf("%s cannot represent the message: %q", d.Name(), lost)
 	}
 	e, err := d.Fill(line, core.Fields{ID: id, Parent: at, Time: "2026-01-02T04:00:00.000Z", Position: len(f.Entries) + 1})
 	if err != nil {
@@ -75,7 +75,7 @@ func newWorker(t *testing.T, n *harness.Node, id string) *worker {
 	return w
 }
 
-// resume resumes the session where this host's agent looks for it.
+// resume resumes the session at the path where this host's agent looks for it.
 func (w *worker) resume(t *testing.T, args ...string) {
 	t.Helper()
 	args = append([]string{"resume", "--take-over", "--cwd", w.Path("lab"), w.id}, args...)
@@ -83,7 +83,7 @@ func (w *worker) resume(t *testing.T, args ...string) {
 	w.said = w.Do(t, args...)
 	path, _, _ := strings.Cut(w.said, "\n")
 	if !strings.HasPrefix(would, path+"\n") {
-		t.Errorf("a dry run said %s, and then it was %s", would, w.said)
+		t.Errorf("the dry run printed %s, the resume %s", would, w.said)
 	}
 	if w.path != "" && w.path != path {
 		t.Errorf("the file was %s and is %s now", w.path, path)
@@ -91,10 +91,10 @@ func (w *worker) resume(t *testing.T, args ...string) {
 	w.path = path
 }
 
-// Two hosts go on with one session, one of them while it cannot reach the log.
-// Both histories are kept, each on its head; the one that comes back is told in
-// a sentence; and the file for each head is gone on with there.
-func TestBothHostsWentOn(t *testing.T) {
+// Two hosts continue one session, one of them while it cannot reach the log. Both
+// histories are kept, each on its head. The host that returns gets a message that says
+// so, and each host continues its own head.
+func TestDivergedHostsKeepBothHistories(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	for _, name := range []string{"pi", "omp", "operator"} {
@@ -113,39 +113,40 @@ func TestBothHostsWentOn(t *testing.T) {
 			ann.Do(t, "import", made)
 
 			ann.resume(t)
-			want(t, "ann", goOn(t, d, ann.path, "ann00001", "ann was here"), "aaaaaaaa")
+			want(t, "ann", continueFile(t, d, ann.path, "ann00001", "ann was here"), "aaaaaaaa")
 			ann.Do(t, "import", ann.path)
 			bob.resume(t)
-			want(t, "bob", goOn(t, d, bob.path, "bob00001", "bob was here"), "ann00001")
+			want(t, "bob", continueFile(t, d, bob.path, "bob00001", "bob was here"), "ann00001")
 			bob.Do(t, "import", bob.path)
-			// The header of each file says where it goes on, and the log keeps its own.
+			// The header of each file names the directory where it continues. The
+			// header in the log does not change.
 			for _, w := range []*worker{ann, bob} {
 				if f, err := d.File([]byte(read(t, w.path))); err != nil || f.Header.CWD != w.Path("lab") {
-					t.Errorf("the file goes on in %q, %v", f.Header.CWD, err)
+					t.Errorf("the file's directory is %q, %v", f.Header.CWD, err)
 				}
 			}
 			if out := ann.Do(t, "export", id); !strings.HasPrefix(out, strings.SplitAfter(begun[name], "\n")[0]) {
 				t.Errorf("the header in the log has changed:\n%s", out)
 			}
 
-			// Ann comes back with two lines of her own.
-			goOn(t, d, ann.path, "ann00002", "ann goes on")
-			want(t, "ann", goOn(t, d, ann.path, "ann00003", "and on"), "ann00002")
+			// Ann returns with two lines of her own.
+			continueFile(t, d, ann.path, "ann00002", "ann goes on")
+			want(t, "ann", continueFile(t, d, ann.path, "ann00003", "and on"), "ann00002")
 			ann.resume(t)
 			for _, part := range []string{
-				"taken over from " + name, "had 2 lines (4 to 5) that the log lacked: the session went on without them",
+				"taken over from " + name, "had 2 lines (4 to 5) that the log lacked: the session continued without them",
 				"to continue with them instead: sessctl resume --head main-",
 			} {
 				if !strings.Contains(ann.said, part) {
-					t.Errorf("ann is not told %q, but:\n%s", part, ann.said)
+					t.Errorf("ann's output lacks %q:\n%s", part, ann.said)
 				}
 			}
-			want(t, "ann on main", goOn(t, d, ann.path, "ann00004", "after bob"), "bob00001")
+			want(t, "ann on main", continueFile(t, d, ann.path, "ann00004", "after bob"), "bob00001")
 			ann.Do(t, "import", ann.path)
 			_, head, _ := strings.Cut(ann.said, "--head ")
 			head, _, _ = strings.Cut(head, " ")
 			ann.resume(t, "--head", head)
-			want(t, "ann on her head", goOn(t, d, ann.path, "ann00005", "instead"), "ann00003")
+			want(t, "ann on her head", continueFile(t, d, ann.path, "ann00005", "instead"), "ann00003")
 			ann.Do(t, "import", ann.path)
 
 			var heads struct {
@@ -159,7 +160,7 @@ func TestBothHostsWentOn(t *testing.T) {
 				t.Errorf("the heads are %s", got)
 			}
 			bob.resume(t)
-			want(t, "bob", goOn(t, d, bob.path, "bob00002", "bob again"), "ann00004")
+			want(t, "bob", continueFile(t, d, bob.path, "bob00002", "bob again"), "ann00004")
 			for i, f := range []string{ann.path, bob.path} {
 				if left, _ := filepath.Glob(filepath.Join(filepath.Dir(f), "*.aside")); len(left) > 0 {
 					t.Errorf("host %d has put aside %q", i, left)
@@ -175,13 +176,13 @@ func TestBothHostsWentOn(t *testing.T) {
 func want(t *testing.T, who string, at core.Leaf, id string) {
 	t.Helper()
 	if at != core.LeafAt(id) {
-		t.Errorf("%s goes on at %v, want %s", who, at, id)
+		t.Errorf("%s continues at %v, want %s", who, at, id)
 	}
 }
 
-// A session without branches cannot hold both: the file is not touched unasked,
-// and then it is kept.
-func TestAChainThatPartedIsNotTouched(t *testing.T) {
+// A session without branches cannot hold both histories: the file is kept unless
+// --force replaces it.
+func TestDivergedChainIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	d, err := dialect.Named("openrath")
@@ -197,38 +198,39 @@ func TestAChainThatPartedIsNotTouched(t *testing.T) {
 	ann.Do(t, "import", made)
 	ann.resume(t)
 	if got := read(t, ann.path); !strings.Contains(got, `"sandbox_spec": {"working_dir": "`+ann.Path("lab")+`"}`) {
-		t.Errorf("it goes on elsewhere:\n%s", got)
+		t.Errorf("it continues on another head:\n%s", got)
 	}
-	// What only this host has goes in as long as nobody else went on.
-	goOn(t, d, ann.path, "ann00001", "ann was here")
+	// Lines that only this host has are stored as long as no other host continued the
+	// session.
+	continueFile(t, d, ann.path, "ann00001", "ann was here")
 	ann.resume(t)
 	if !strings.Contains(ann.said, "had 1 line (3) that the log lacked: they are in the log now") {
-		t.Errorf("ann is told\n%s", ann.said)
+		t.Errorf("ann's output is\n%s", ann.said)
 	}
 	bob.resume(t)
-	goOn(t, d, bob.path, "bob00001", "bob was here")
+	continueFile(t, d, bob.path, "bob00001", "bob was here")
 	bob.Do(t, "import", bob.path)
-	goOn(t, d, ann.path, "ann00002", "ann goes on")
+	continueFile(t, d, ann.path, "ann00002", "ann goes on")
 	hers := read(t, ann.path)
 	args := []string{"resume", "--take-over", "--cwd", ann.Path("lab"), id}
 	r := ann.Sessctl(t, args...)
-	if r.Code != 5 || !strings.Contains(r.Err, "it has 1 line (4) that the log lacks, the session went on without them, and sessions of openrath have no branches") {
+	if r.Code != 5 || !strings.Contains(r.Err, "it has 1 line (4) that the log lacks, the session continued without them, and sessions of openrath have no branches") {
 		t.Errorf("resume: %s", r)
 	}
 	if read(t, ann.path) != hers {
-		t.Error("the file was touched")
+		t.Error("the file was changed")
 	}
 	out := ann.Do(t, append(args, "--force")...)
 	kept, _ := filepath.Glob(ann.path + ".*.aside")
 	if len(kept) != 1 || read(t, kept[0]) != hers || !strings.Contains(out, "is kept as "+kept[0]) {
-		t.Errorf("kept is %q; it says\n%s", kept, out)
+		t.Errorf("kept is %q; output:\n%s", kept, out)
 	}
-	want(t, "ann", goOn(t, d, ann.path, "ann00003", "after bob"), "bob00001")
+	want(t, "ann", continueFile(t, d, ann.path, "ann00003", "after bob"), "bob00001")
 }
 
-// Nova's file is the session's state alone: an older one of this host is no
-// reason to ask, one that was changed here is.
-func TestAnOlderStateOfNovaIsReplaced(t *testing.T) {
+// Nova's file is only the session's state: an older state of this host is replaced, a
+// state that was changed here is not.
+func TestOlderNovaStateIsReplaced(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)

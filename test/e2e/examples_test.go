@@ -17,8 +17,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// The examples of docs/API.md run as they stand there, one language after the
-// other. Each stream of events breaks once on the way, after its first event.
+// The examples of docs/API.md run as they are printed, each language in turn. Every
+// stream of events breaks once, after its first event.
 
 func TestExamplesInShell(t *testing.T) {
 	t.Parallel()
@@ -37,8 +37,8 @@ func TestExamplesInPython(t *testing.T) {
 	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
 }
 
-// TypeScript's compiler, whose version package-lock.json pins, has no error to
-// name in the examples either.
+// The TypeScript compiler finds no errors in the examples either. package-lock.json
+// pins its version.
 func TestExamplesInTypeScript(t *testing.T) {
 	t.Parallel()
 	if !*long {
@@ -59,7 +59,7 @@ func TestExamplesInTypeScript(t *testing.T) {
 	save(t, dir, "example.ts", examples(t, "ts")+"export {};\n")
 	tsc := filepath.Join(dir, "node_modules", "typescript", "bin", "tsc")
 	if out, err := commandIn(t, dir, node, tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022", "--types", "node", "example.ts").CombinedOutput(); err != nil {
-		t.Fatalf("the compiler says: %v\n%s", err, out)
+		t.Fatalf("the compiler fails: %v\n%s", err, out)
 	}
 	out := runExample(t, dir, node, filepath.Join(dir, "example.js"))
 	wantExample(t, out, "made ", "conflict: 1 records came first", "followed: 3 events", "imported: 0 new entries of 2", "found: Which port does the admin page use?")
@@ -69,12 +69,12 @@ func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Skipf("there is no %s here", program)
+		t.Skipf("%s is not installed", program)
 	}
 	return path
 }
 
-// examples are the blocks of one language, in order.
+// examples returns the blocks of one language, in order.
 func examples(t *testing.T, language string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/API.md")
@@ -114,7 +114,7 @@ func commandIn(t *testing.T, dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runExample runs a program against a node of its own, and returns what it printed.
+// runExample runs a program against a separate node, and returns its output.
 func runExample(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	node := harness.StartNode(t)
@@ -139,13 +139,12 @@ func wantExample(t *testing.T, out string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(out, part) {
-			t.Errorf("it does not print %q:\n%s", part, out)
+			t.Errorf("the output lacks %q:\n%s", part, out)
 		}
 	}
 }
 
-// breaking is a way to a node that breaks the first stream of events, behind its
-// first event.
+// breaking is a proxy that breaks the first stream of events after its first event.
 type breaking struct {
 	proxy *httputil.ReverseProxy
 	once  sync.Once

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A folder of an agent is imported by naming it. What is no session in it is
-// said, and does not keep the others out; a second time brings nothing new.
-func TestAFolderOfSessionsIsImportedWhole(t *testing.T) {
+// A folder of an agent is imported by its name. Files that are no sessions are
+// reported and do not stop the others. A second import adds nothing.
+func TestImportFolder(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -39,10 +39,10 @@ func TestAFolderOfSessionsIsImportedWhole(t *testing.T) {
 	sameBytes(t, "a session of the folder", exportOf(t, node.Client(), b.ID), b.Bytes)
 	again := host.Sessctl(t, "import", dir)
 	if again.Code != 4 || again.Out != "" || !strings.Contains(again.Err, "3 files: 2 there already, 1 failed") {
-		t.Errorf("the same again: %v", again)
+		t.Errorf("a second import: %v", again)
 	}
 	if none := host.Sessctl(t, "import", filepath.Join(below, ".drafts", "..", ".drafts")); none.Code != 4 {
-		t.Errorf("a hidden folder that is named is looked into: %v", none)
+		t.Errorf("a hidden folder that is named: %v", none)
 	}
 	if empty := host.Sessctl(t, "import", t.TempDir()); empty.Code != 2 {
 		t.Errorf("a folder without sessions: %v", empty)

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// readEvents reads what `sessctl tail -o json` prints.
+// readEvents reads the output of `sessctl tail -o json`.
 func readEvents(r io.Reader, to chan<- api.Event) {
 	for s := bufio.NewReader(r); ; {
 		line, err := s.ReadBytes('\n')
@@ -39,7 +39,7 @@ func receive(t *testing.T, from <-chan api.Event, n int) []api.Event {
 	return evs
 }
 
-// receiveUpTo returns the next events, up to that of cursor end.
+// receiveUpTo returns the next events, up to the one at cursor end.
 func receiveUpTo(t *testing.T, from <-chan api.Event, end core.Cursor) []api.Event {
 	t.Helper()
 	for evs := []api.Event(nil); ; {
@@ -56,13 +56,13 @@ func next(t *testing.T, from <-chan api.Event, what string) api.Event {
 	select {
 	case ev := <-from:
 		return ev
-	case <-time.After(harness.Patience):
-		t.Fatalf("%s does not come", what)
+	case <-time.After(harness.WaitTimeout):
+		t.Fatalf("%s did not arrive", what)
 		return api.Event{}
 	}
 }
 
-// gapless fails the test unless evs are all records of a session, each once.
+// gapless fails the test unless evs has every record of a session once.
 func gapless(t *testing.T, who string, evs []api.Event, end core.Cursor) {
 	t.Helper()
 	for i, ev := range evs {
@@ -75,7 +75,7 @@ func gapless(t *testing.T, who string, evs []api.Event, end core.Cursor) {
 	}
 }
 
-// linesOf is the session file that the events come to.
+// linesOf returns the session file that the events add up to.
 func linesOf(evs []api.Event) []byte {
 	var b bytes.Buffer
 	for _, ev := range evs {

@@ -22,7 +22,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// smallDisk is a file system of n bytes of the test's own.
+// smallDisk mounts a file system of n bytes for the test.
 func smallDisk(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,8 +37,8 @@ func smallDisk(t *testing.T, n int) string {
 	return dir
 }
 
-// fill takes the disk's room but for about left bytes, and gives it back when
-// the returned function is called.
+// fill uses up the disk's space except for about left bytes. The returned function
+// frees it.
 func fill(t *testing.T, dir string, left int64) (release func()) {
 	t.Helper()
 	var st unix.Statfs_t
@@ -62,9 +62,9 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// A disk that fills up refuses entries before it is full, and takes them again
-// when there is room. What was answered is there, and reading goes on.
-func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
+// A node refuses entries before its disk is full, and accepts them again when there is
+// space. Acknowledged entries are kept, and reads continue.
+func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 64<<20)
 	n := harness.StartNode(t, "--data", filepath.Join(disk, "data"), "--nats-max-store", "1GiB")
@@ -91,7 +91,7 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	release := fill(t, disk, 4<<20) // of 64: beyond nine tenths
+	release := fill(t, disk, 4<<20) // of 64: more than nine tenths are used
 	full := func() bool {
 		st, err := c.Status(ctx)
 		if err != nil {
@@ -109,8 +109,8 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 	}
 	release()
 
-	// Nothing at all is left, from one moment to the next: an append may be in
-	// doubt, none is lost, and soon they are refused.
+	// If the disk becomes full at once, the outcome of an append may be unknown, but
+	// no entry is lost and further appends are soon refused.
 	const other = "full-session-2"
 	await := func(do func() error) {
 		t.Helper()
@@ -139,8 +139,8 @@ func TestAFullDiskRefusesAndReadsOn(t *testing.T) {
 	entriesThere(t, ctx, n.Client(), id, stored)
 }
 
-// refused calls do until it is refused for want of room, which comes within a
-// few seconds, and never otherwise than by a clean answer.
+// refused calls do until it is refused for lack of space. That must happen within a
+// few seconds, with a definite answer each time.
 func refused(t *testing.T, ctx context.Context, do func() error) {
 	t.Helper()
 	for {
@@ -171,12 +171,12 @@ func entriesThere(t *testing.T, ctx context.Context, c *client.Client, id string
 	}
 	for name := range want {
 		if n := strings.Count(string(b), `"id":"`+name+`"`); n != 1 {
-			t.Errorf("entry %s was acknowledged and is there %d times", name, n)
+			t.Errorf("entry %s was acknowledged and is stored %d times", name, n)
 		}
 	}
 }
 
-// noisy is an entry's line of about n bytes that do not compress.
+// noisy returns an entry line of about n incompressible bytes.
 func noisy(id string, n int) []byte {
 	var b strings.Builder
 	for b.Len() < n {

@@ -16,9 +16,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// Blobs that no session names go by two runs, a grace apart, and leave a record.
-// What a session names stays, and nothing happens without --apply.
-func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
+// Blobs that no session references are deleted by two runs with a grace period between
+// them, and leave an audit record. Referenced blobs stay, and nothing is deleted
+// without --apply.
+func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -72,7 +73,7 @@ func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
 	}
 
 	if r := collect("--apply"); r.Stored.Blobs != 2 || r.Referenced.Blobs != 1 || r.Young.Blobs != 1 || r.Moved.Blobs != 0 {
-		t.Errorf("while all is young: %+v", r)
+		t.Errorf("while all blobs are recent: %+v", r)
 	}
 	old()
 	if r := collect(); r.Applied || r.Moved.Blobs != 1 {
@@ -83,7 +84,7 @@ func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
 	}
 	old()
 	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete for good") || !strings.Contains(res.Err, "--apply") || !there() {
-		t.Errorf("for people: %v", res)
+		t.Errorf("as text: %v", res)
 	}
 	if r := collect("--apply", "--why", "spring cleaning"); r.Deleted.Blobs != 1 || there() {
 		t.Errorf("the second run: %+v", r)
@@ -99,7 +100,7 @@ func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
 	sameBytes(t, "export", exportOf(t, node.Client(), "with-a-picture"), []byte(session))
 
 	if res := host.Sessctl(t, "blobs", "gc", "--grace", "1h"); res.Code == 0 || !strings.Contains(res.Err, "blobs.grace") {
-		t.Errorf("a grace that is too short: %v", res)
+		t.Errorf("a grace period that is too short: %v", res)
 	}
 	other := filepath.Join(stored, "logs", "other")
 	if err := os.MkdirAll(other, 0o700); err != nil {
@@ -116,7 +117,7 @@ func TestGarbageGoesAndWhatIsNamedStays(t *testing.T) {
 		t.Errorf("a dry run without that log: %+v", r)
 	}
 	if res := host.Sessctl(t, "blobs", "gc", "--apply"); res.Code == 0 {
-		t.Errorf("the dry run made the other log forgotten: %v", res)
+		t.Errorf("the dry run removed the other log: %v", res)
 	}
 	collect("--apply", "--gone", gone, "--why", "its disks are shredded")
 	collect("--apply")

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// A hasty transport asks the node for an answer within three seconds, whatever
-// the time is that its own side has for it on a busy machine.
+// A hasty transport gives the node three seconds for an answer, independent of the
+// timeout on its own side, which a busy machine may need.
 type hasty struct{ http.RoundTripper }
 
 func (h hasty) RoundTrip(q *http.Request) (*http.Response, error) {

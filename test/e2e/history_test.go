@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// OMP-43: a node that was killed, and one that lost its index, answer as before.
+// OMP-43: prompts survive a kill of the node and the loss of its index.
 func TestPromptsSurviveKillAndLostIndex(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
@@ -35,7 +35,7 @@ func TestPromptsSurviveKillAndLostIndex(t *testing.T) {
 		node.Start(t)
 		harness.NewHost(t, node).JSON(t, &after, "history", "--limit", "0")
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("lost %v: %s", lose, diff)
+			t.Errorf("index lost %v: %s", lose, diff)
 		}
 	}
 }

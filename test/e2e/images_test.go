@@ -13,10 +13,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// OMP-37: omp keeps images in a folder of its machine. They go with a session
-// into the log, are in the context, and are where omp looks for them on the
-// host that resumes. The session's own lines keep their references.
-func TestAnAgentsImageStoreTravelsWithItsSessions(t *testing.T) {
+// OMP-37: omp keeps images in a folder of its machine. They are stored in the log with
+// a session, are in its context, and are written to omp's folder on the host that
+// resumes. The session's own lines keep their references.
+func TestImageStoreFollowsSessions(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -57,6 +57,6 @@ func TestAnAgentsImageStoreTravelsWithItsSessions(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(there, "new", name))
 	if err != nil || !bytes.Equal(got, picture) {
-		t.Errorf("the image where omp looks for it: %d bytes, %v", len(got), err)
+		t.Errorf("the image in omp's folder: %d bytes, %v", len(got), err)
 	}
 }

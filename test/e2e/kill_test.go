@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
+func TestKillKeepsAcknowledgedAppends(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 60, Images: 6})
@@ -48,28 +48,28 @@ func TestNothingAcknowledgedIsLostByKillNine(t *testing.T) {
 
 	export := exportOf(t, cl, id)
 	if !bytes.HasPrefix(export, before) {
-		t.Error("the file is no longer the beginning of what it grows to")
+		t.Error("an earlier export is not a prefix of the later one")
 	}
 	acked := callers.said()
 	allThere(t, export, acked)
 	if have, want := len(entriesOf(t, export)), len(file.IDs)+len(acked); have != want {
-		t.Errorf("%d entries, want %d: something was stored that nobody was told of, or twice", have, want)
+		t.Errorf("%d entries, want %d: an unacknowledged entry was stored, or one was stored twice", have, want)
 	}
 	report := intact(t, cl, id)
 	if callers.Unanswered.Load() == 0 {
-		t.Error("no append was ever without an answer: the kills came at the wrong time")
+		t.Error("every append was answered: the kills came at the wrong time")
 	}
 	for _, line := range node.Complaints() {
-		t.Errorf("the node complains: %s", line)
+		t.Errorf("the node logged: %s", line)
 	}
 	t.Logf("%d appends acknowledged in %d records; %d requests without an answer, of which %d had been stored",
 		len(acked), report.Records, callers.Unanswered.Load(), callers.Again.Load())
 }
 
-// A drip is a file that is sent as far as it is allowed to.
+// A drip is a file that is sent up to a limit.
 type drip struct {
 	rest []byte
-	gate chan int // how many more bytes may go
+	gate chan int // how many more bytes are allowed
 	open int
 	sent atomic.Int64
 }
@@ -103,12 +103,12 @@ func (d *drip) await(t *testing.T, n int) {
 	})
 }
 
-func TestImportInterruptedByKillLeavesNothingHalf(t *testing.T) {
+func TestKilledImportIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: often(150), Images: 120, ImageBytes: 40_000, Words: 60})
-	// Each time the node is killed a little later: while the file arrives, while
-	// its images are stored, and when all of them are.
+	// Each time the node is killed a little later: while the file arrives, while its
+	// images are stored, and when all are stored.
 	moments := []struct {
 		name  string
 		sent  int // bytes of the file
@@ -127,7 +127,7 @@ func TestImportInterruptedByKillLeavesNothingHalf(t *testing.T) {
 		answered := killDuringImport(t, node, file, m.sent, m.blobs)
 		there := wholeOrAbsent(t, node.Client(), file)
 		if answered && !there {
-			t.Errorf("%s: the import was acknowledged, and the session is not there", m.name)
+			t.Errorf("%s: the import was acknowledged, but the session does not exist", m.name)
 		}
 		t.Logf("%s: killed; answered %v, there %v, %v", m.name, answered, there, time.Since(began).Round(time.Millisecond))
 		if there {
@@ -140,7 +140,7 @@ func TestImportInterruptedByKillLeavesNothingHalf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if done.Created == (whole > 0) || whole > 0 && done.Entries != 0 {
-		t.Errorf("the last import: %+v; the session was there before: %v", done, whole > 0)
+		t.Errorf("the last import: %+v; the session existed before: %v", done, whole > 0)
 	}
 	sameBytes(t, "export", exportOf(t, c, file.ID), file.Bytes)
 	if r := intact(t, c, file.ID); r.Blobs != 120 {
@@ -148,9 +148,8 @@ func TestImportInterruptedByKillLeavesNothingHalf(t *testing.T) {
 	}
 }
 
-// killDuringImport kills the node once so many bytes were sent and so many
-// blobs are stored, starts it again, and says whether the import was
-// acknowledged.
+// killDuringImport kills the node once that many bytes are sent and that many blobs
+// are stored, restarts it, and returns whether the import was acknowledged.
 func killDuringImport(t *testing.T, node *harness.Node, f *harness.File, sent, blobs int) (answered bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -167,7 +166,7 @@ func killDuringImport(t *testing.T, node *harness.Node, f *harness.File, sent, b
 		select {
 		case err := <-over:
 			over <- err
-			return nil // the answer was faster
+			return nil // the answer was sent first
 		default:
 		}
 		if have := body.sent.Load(); have < int64(sent) {
@@ -203,8 +202,8 @@ func countBlobs(t *testing.T, node *harness.Node) int {
 	return n
 }
 
-// wholeOrAbsent reports whether the session is there, and fails the test if it
-// is there in part.
+// wholeOrAbsent reports whether the session exists. It fails the test if the session
+// is incomplete.
 func wholeOrAbsent(t *testing.T, c *client.Client, f *harness.File) bool {
 	t.Helper()
 	_, err := c.Info(harness.Timeout(t), f.ID)
@@ -214,7 +213,7 @@ func wholeOrAbsent(t *testing.T, c *client.Client, f *harness.File) bool {
 			t.Fatal(err)
 		}
 		if len(list.Sessions) != 0 {
-			t.Errorf("the session is not there, and is listed: %+v", list.Sessions)
+			t.Errorf("the session does not exist, but is listed: %+v", list.Sessions)
 		}
 		return false
 	}

@@ -20,9 +20,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// How long it takes is a goal, and for people to read; a machine that does
-// other things at the same time must not fail the test.
-func TestReadyInUnderASecondOnAnEmptyDirectory(t *testing.T) {
+// The time is a goal and is only logged: a busy machine must not fail the test.
+func TestNewNodeBecomesReady(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t, "--listen", "127.0.0.1:0")
 	t.Logf("ready after %v", node.ReadyIn.Round(time.Millisecond))
@@ -48,7 +47,7 @@ func TestReadyInUnderASecondOnAnEmptyDirectory(t *testing.T) {
 	t.Logf("ready again after a kill after %v", node.ReadyIn.Round(time.Millisecond))
 }
 
-func TestStopsCleanlyOnSIGTERM(t *testing.T) {
+func TestSIGTERMStopsCleanly(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 30, Images: 3})
@@ -68,7 +67,7 @@ func TestStopsCleanlyOnSIGTERM(t *testing.T) {
 		stopped()
 		for range cap(ended) {
 			if err := <-ended; err != nil {
-				t.Errorf("a follower's stream broke: %v", err)
+				t.Errorf("a follower's stream failed: %v", err)
 			}
 		}
 		isGone(t, node)
@@ -85,11 +84,11 @@ func TestStopsCleanlyOnSIGTERM(t *testing.T) {
 		t.Logf("%d appends acknowledged before the end, %d requests came too late", len(acked), callers.Unanswered.Load())
 	}
 	for _, line := range node.Complaints() {
-		t.Errorf("the node complains: %s", line)
+		t.Errorf("the node logged: %s", line)
 	}
 }
 
-// follow follows a session, without going on when the node ends the stream; it
+// follow follows a session and does not reconnect when the node ends the stream. It
 // returns once the stream has begun.
 func follow(t *testing.T, node *harness.Node, id string, ended chan<- error) {
 	t.Helper()
@@ -111,18 +110,18 @@ func follow(t *testing.T, node *harness.Node, id string, ended chan<- error) {
 			err = errors.New("it ends in the middle of an event")
 		}
 		if err == nil && bytes.Contains(b, []byte("event: problem")) {
-			err = fmt.Errorf("it ends with a problem: %.300q", b[bytes.Index(b, []byte("event: problem")):])
+			err = fmt.Errorf("the stream ends with a problem: %.300q", b[bytes.Index(b, []byte("event: problem")):])
 		}
 		ended <- err
 	}()
 }
 
-// isGone fails the test while somebody listens where the node did.
+// isGone fails the test if a process still listens at the node's address.
 func isGone(t *testing.T, node *harness.Node) {
 	t.Helper()
 	if conn, err := dial(node); err == nil {
 		_ = conn.Close()
-		t.Errorf("somebody still answers at %s", node.URL)
+		t.Errorf("a process still answers at %s", node.URL)
 	}
 }
 
@@ -134,17 +133,17 @@ func dial(node *harness.Node) (net.Conn, error) {
 	return net.DialTimeout("tcp", u.Host, time.Second)
 }
 
-// expectant sends a request's body once the node has begun to read it. Bytes
-// that were merely sent may lie in a socket that nobody has accepted yet.
+// expectant sends a request's body once the node has begun to read it. Bytes that were
+// merely sent may be in the buffer of a socket that was not accepted yet.
 type expectant struct{}
 
 func (expectant) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Expect", "100-continue")
-	return (&http.Transport{ExpectContinueTimeout: harness.Patience, DisableKeepAlives: true}).RoundTrip(req)
+	return (&http.Transport{ExpectContinueTimeout: harness.WaitTimeout, DisableKeepAlives: true}).RoundTrip(req)
 }
 
-func TestAnImportThatHasBegunFinishesAfterSIGTERM(t *testing.T) {
+func TestRunningImportFinishesAfterSIGTERM(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 100, Images: 40, ImageBytes: 40_000})
@@ -186,12 +185,12 @@ func TestAnImportThatHasBegunFinishesAfterSIGTERM(t *testing.T) {
 		}
 		node.Start(t)
 		if there := wholeOrAbsent(t, node.Client(), file); there != finishes {
-			t.Errorf("the sender finishes: %v; the session is there: %v", finishes, there)
+			t.Errorf("the sender finishes: %v; the session exists: %v", finishes, there)
 		}
 	}
 }
 
-func TestSecondNodeOnTheSameDirectoryIsRefused(t *testing.T) {
+func TestSecondNodeOnDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	first := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 5})
@@ -203,7 +202,7 @@ func TestSecondNodeOnTheSameDirectoryIsRefused(t *testing.T) {
 		!strings.Contains(r.Err, strconv.Itoa(first.Pid())) || !strings.Contains(r.Err, first.Data) {
 		t.Errorf("a second node on the directory: %s", r)
 	}
-	t.Logf("told: %s", lastLine(r.Err))
+	t.Logf("refused: %s", lastLine(r.Err))
 
 	u, err := url.Parse(first.URL)
 	if err != nil {
@@ -214,10 +213,10 @@ func TestSecondNodeOnTheSameDirectoryIsRefused(t *testing.T) {
 	if r.Code != 1 || !strings.Contains(r.Err, u.Host) || !strings.Contains(r.Err, "--listen") {
 		t.Errorf("a second node at the address: %s", r)
 	}
-	t.Logf("told: %s", lastLine(r.Err))
+	t.Logf("refused: %s", lastLine(r.Err))
 
 	sameBytes(t, "the first node's session", exportOf(t, first.Client(), id), file.Bytes)
-	first.Kill() // the lock dies with it
+	first.Kill() // the lock ends with its process
 	second.Start(t)
 	sameBytes(t, "the session through the next node", exportOf(t, second.Client(), id), file.Bytes)
 }
@@ -230,9 +229,9 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	cl := node.Client()
 	appendText(t, cl, id, "the first", client.AppendOptions{})
 
-	// Two followers: one of the library, one of the command line.
+	// Two followers: one through the Go client, one through sessctl.
 	host := harness.NewHost(t, node)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.WaitTimeout)
 	defer cancel()
 	seen := make(chan api.Event, 10_000)
 	go func() {
@@ -290,7 +289,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 	gapless(t, "sessctl tail -f", lines, end)
 	sameBytes(t, "the entries of all events", linesOf(events), exportOf(t, cl, id))
 
-	// From any cursor on, there is the rest and nothing else.
+	// A follower that starts at a cursor gets the records after it and nothing else.
 	middle := events[len(events)/2]
 	var rest []api.Event
 	err = cl.Follow(harness.Timeout(t), id, middle.Cursor, false, func(ev api.Event) error {
@@ -301,7 +300,7 @@ func TestFollowerSeesEveryRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(rest) != len(events)-len(events)/2-1 || len(rest) > 0 && rest[0].Seq != middle.Seq+1 {
-		t.Errorf("%d records behind %s of %d", len(rest), middle.Cursor, len(events))
+		t.Errorf("%d records after %s of %d", len(rest), middle.Cursor, len(events))
 	}
 	strange := core.Cursor{Seq: middle.Seq, Chain: [8]byte{1}}
 	if err := cl.Follow(harness.Timeout(t), id, strange, false, func(api.Event) error { return nil }); !errors.Is(err, core.ErrLost) {

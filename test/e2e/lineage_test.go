@@ -12,10 +12,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// FLEET-20, FLEET-21: a session is forked, two heads and two sessions are
-// merged, and who came from whom outlives the node. In another log the files
-// tell it again, as far as their format can.
-func TestLineageOutlivesTheNode(t *testing.T) {
+// FLEET-20, FLEET-21: a fork, a merge of two heads and a merge of two sessions keep
+// their lineage across restarts of the node. In another log, the files keep as much of
+// it as their format can represent.
+func TestLineageSurvivesKill(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -54,7 +54,7 @@ func TestLineageOutlivesTheNode(t *testing.T) {
 	node.Start(t)
 	host.URL = node.URL
 	if d := cmp.Diff(drawn, host.Do(t, "lineage", merge)); d != "" {
-		t.Errorf("drawn after the node was killed:\n%s", d)
+		t.Errorf("the graph after the node was killed:\n%s", d)
 	}
 	if d := cmp.Diff(rows, host.Do(t, "lineage", "--jsonl")); d != "" || strings.Count(rows, "\n") != 4 {
 		t.Errorf("exported after the node was killed:\n%s", d)

@@ -23,8 +23,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// memoryOf is a field of /proc/PID/status in bytes: VmRSS, or VmHWM for the most
-// there ever was.
+// memoryOf returns a field of /proc/PID/status in bytes: VmRSS, or VmHWM for the peak.
 func memoryOf(t *testing.T, pid int, field string) int64 {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
@@ -45,17 +44,17 @@ func memoryOf(t *testing.T, pid int, field string) int64 {
 	return 0
 }
 
-// longTimeout bounds a test of many calls, each of which a busy machine may make wait.
+// longTimeout bounds a test of many calls, any of which may wait on a busy machine.
 func longTimeout(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*harness.WaitTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Many more clients than a node takes at once: each answer is either an entry
-// that is there, once, or a refusal of one that is not. A connection may break before
-// there is an answer: then the client says that it does not know.
-func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
+// With many more clients than a node serves at once, each request is either stored
+// once or refused and not stored. If a connection breaks before the answer, the client
+// reports an unknown outcome.
+func TestOverloadStoresOrRefuses(t *testing.T) {
 	t.Parallel()
 	n := harness.StartNode(t)
 	ctx := longTimeout(t)
@@ -95,13 +94,13 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 			})
 		}
 	}
-	for r := 0; r == 0 || len(refused) == 0 && r < 5; r++ { // until it was pressure
+	for r := 0; r == 0 || len(refused) == 0 && r < 5; r++ { // until some were refused
 		round(r)
 	}
 	peak := memoryOf(t, n.Pid(), "VmHWM")
 	t.Logf("%d stored, %d refused, %d unknown; memory %d MiB before, %d MiB at most", len(stored), len(refused), len(unknown), before>>20, peak>>20)
 	if len(stored) == 0 || len(refused) == 0 {
-		t.Errorf("%d stored, %d refused: this was no pressure", len(stored), len(refused))
+		t.Errorf("%d stored, %d refused: the load was too low", len(stored), len(refused))
 	}
 	for _, id := range ids {
 		r, err := c.Entries(ctx, id, false, client.View{})
@@ -116,17 +115,17 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 		for line := range bytes.Lines(b) {
 			name, _, _ := strings.Cut(string(line[bytes.Index(line, []byte(`"id":"`))+6:]), `"`)
 			if refused[name] {
-				t.Errorf("%s was refused and is there", name)
+				t.Errorf("%s was refused but is stored", name)
 			}
 			if !stored[name] && !unknown[name] {
-				t.Errorf("%s is there twice, or was never sent", name)
+				t.Errorf("%s is stored twice, or was never sent", name)
 			}
 			delete(stored, name)
 			delete(unknown, name)
 		}
 	}
 	for name := range stored {
-		t.Errorf("%s was acknowledged and is not there", name)
+		t.Errorf("%s was acknowledged but is not stored", name)
 	}
 	if more := peak - before; more > 1<<30 {
 		t.Errorf("%d clients took %d MiB", clients, more>>20)
@@ -137,9 +136,9 @@ func TestUnderLoadAnAnswerIsEitherStoredOrACleanRefusal(t *testing.T) {
 	}
 }
 
-// Followers that take nothing cost a node the record that they stand at, once,
-// and slow no writer.
-func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
+// Followers that do not read cost a node one copy of the record they wait at, and do
+// not slow down writers.
+func TestStuckFollowersShareOneRecord(t *testing.T) {
 	t.Parallel()
 	n := harness.StartNode(t)
 	ctx := longTimeout(t)
@@ -160,7 +159,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	for range followers {
 		stuckFollower(t, ctx, c.Base, "stuck-session")
 	}
-	for { // until all of them stand at the record
+	for { // until all of them wait at the record
 		st, err := c.Status(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +171,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	}
 	for i := range often(20) {
 		if _, err := c.Append(ctx, "stuck-session", fmt.Appendf(nil, `{"type":"message","id":"after%d","message":{"role":"user","content":"hi"}}`, i), client.AppendOptions{}); err != nil {
-			t.Fatalf("an append beside followers that take nothing: %v", err)
+			t.Fatalf("an append beside followers that do not read: %v", err)
 		}
 	}
 	most := memoryOf(t, n.Pid(), "VmRSS")
@@ -190,7 +189,7 @@ func TestStuckFollowersCostARecordNotThatTimesTheirNumber(t *testing.T) {
 	}
 }
 
-// stuckFollower asks for a session's records and takes the first few bytes.
+// stuckFollower requests a session's records and reads only the first few bytes.
 func stuckFollower(t *testing.T, ctx context.Context, base, id string) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))

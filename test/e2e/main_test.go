@@ -10,19 +10,19 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// long asks for the longer forms of the tests.
+// long enables the long forms of the tests.
 var long = flag.Bool("long", false, "run longer, kill more often")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The tests wait for elections and timeouts more than they work.
+	// The tests spend most of their time waiting for elections and timeouts.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 	}
 	os.Exit(harness.Main(m))
 }
 
-// often is how often something is done: n times, or with -long ten times that.
+// often returns n, or ten times n with -long.
 func often(n int) int {
 	if *long {
 		return 10 * n

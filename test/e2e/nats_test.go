@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// startNATS runs a NATS server that knows nothing of sessions.
+// startNATS runs a plain NATS server.
 func startNATS(t *testing.T) *server.Server {
 	t.Helper()
 	ns, err := server.NewServer(&server.Options{
@@ -30,13 +30,13 @@ func startNATS(t *testing.T) *server.Server {
 		ns.Shutdown()
 		ns.WaitForShutdown()
 	})
-	if !ns.ReadyForConnections(harness.Patience) {
+	if !ns.ReadyForConnections(harness.WaitTimeout) {
 		t.Fatal("the NATS server does not listen")
 	}
 	return ns
 }
 
-func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
+func TestNodesShareLogOnExternalNATS(t *testing.T) {
 	t.Parallel()
 	ns := startNATS(t)
 	bucket := harness.StartBucket(t)
@@ -45,7 +45,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	b := harness.StartNode(t, append(args, "--node", "b")...)
 	t.Logf("ready after %v and %v", a.ReadyIn, b.ReadyIn)
 	if _, err := os.Stat(a.Data); err == nil {
-		t.Error("a node without a server of its own makes a directory")
+		t.Error("a node without an embedded server created a directory")
 	}
 
 	file := harness.NewFile(t, harness.Shape{Turns: 40, Images: 5})
@@ -65,7 +65,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 		sameBytes(t, "export", exportOf(t, n.Client(), other.ID), other.Bytes)
 	}
 
-	// Both write at the same time.
+	// Both nodes append at the same time.
 	clients := []*client.Client{a.Client(), b.Client()}
 	callers := gather(t, id, 2, func() *client.Client { return clients[0] })
 	more := gather(t, other.ID, 2, func() *client.Client { return clients[1] })
@@ -81,7 +81,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	wellFormed(t, entriesOf(t, []byte(sameEverywhere(t, nodes, other.ID).Export)))
 	sameSnapshot(t, nodes, id)
 
-	// One dies, the other goes on.
+	// One dies, the other continues.
 	held, err := a.Client().Claim(harness.Timeout(t), id, api.ClaimRequest{Agent: "pi", Host: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	}
 	view := sameEverywhere(t, nodes, id)
 	if !strings.Contains(view.Export, "through b") || !bytes.HasPrefix([]byte(view.Export), file.Bytes) {
-		t.Error("the session is not what both wrote")
+		t.Error("the session differs from what both appended")
 	}
 	intact(t, a.Client(), id)
 	for _, n := range nodes {
@@ -112,7 +112,7 @@ func TestNodesShareALogOnAnExternalNATS(t *testing.T) {
 	}
 }
 
-func TestNATSUnreachableIsSaid(t *testing.T) {
+func TestUnreachableNATSIsReported(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	addr := harness.FreeAddrs(t, 1)[0]
@@ -132,7 +132,7 @@ func TestNATSUnreachableIsSaid(t *testing.T) {
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != 503 {
 		t.Errorf("an append without NATS: %v", err)
 	} else {
-		t.Logf("told: %s (%s)", e.Detail.Detail, e.Detail.Code)
+		t.Logf("refused: %s (%s)", e.Detail.Detail, e.Detail.Code)
 	}
 	status := harness.Took(t, "the status without NATS")
 	s, err := node.Client().Status(harness.Timeout(t))
@@ -141,7 +141,7 @@ func TestNATSUnreachableIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Healthy {
-		t.Errorf("the node says it is healthy: %+v", s)
+		t.Errorf("the node reports that it is healthy: %+v", s)
 	}
 	stopped := harness.Took(t, "the end of the process without NATS")
 	if code := node.Terminate(t); code != 0 {

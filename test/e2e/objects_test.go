@@ -15,8 +15,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// policyOf is the policy of a bucket by which each log has keys for its own
-// prefix: that of docs/OPERATIONS.md, for every log.
+// policyOf returns the bucket policy of docs/OPERATIONS.md for the given logs: the
+// keys of each log reach only its own prefix.
 func policyOf(t *testing.T, bucket string, logs ...string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../../docs/OPERATIONS.md")
@@ -46,8 +46,8 @@ func policyOf(t *testing.T, bucket string, logs ...string) string {
 	return string(b)
 }
 
-// sharedBucket is a bucket in which logs a and b have keys for their prefixes,
-// and a stranger has keys for nothing.
+// sharedBucket returns a bucket in which logs a and b have keys for their prefixes,
+// and a third user has no permission.
 func sharedBucket(t *testing.T) *harness.Bucket {
 	t.Helper()
 	b := harness.StartBucket(t)
@@ -60,7 +60,7 @@ func sharedBucket(t *testing.T) *harness.Bucket {
 	return b
 }
 
-// nodeWithKeys starts a node of a log that has that log's keys and no others.
+// nodeWithKeys starts a node of a log that has only that log's keys.
 func nodeWithKeys(t *testing.T, b *harness.Bucket, log string) *harness.Node {
 	t.Helper()
 	args := append(b.Args(), "--log-name", log, "--blobs-s3-prefix", log, "--blobs-s3-access-key", "keys-of-"+log, "SESS_BLOBS_S3_SECRET_KEY=keys-of-"+log+"-secret",
@@ -68,14 +68,14 @@ func nodeWithKeys(t *testing.T, b *harness.Bucket, log string) *harness.Node {
 	return harness.StartNode(t, args...)
 }
 
-// TestKeysOfOnePrefixAreEnoughForANode has a node do all that it does with the
-// object store, with keys that are good for its own prefix alone.
-func TestKeysOfOnePrefixAreEnoughForANode(t *testing.T) {
+// TestKeysOfOnePrefixSufficeForNode exercises every use of the object store with
+// keys for one prefix.
+func TestKeysOfOnePrefixSufficeForNode(t *testing.T) {
 	t.Parallel()
 	bucket := sharedBucket(t)
 	node := nodeWithKeys(t, bucket, "a")
 	h := harness.NewHost(t, node)
-	// The image is larger than what goes up in one piece.
+	// The image is larger than one upload part.
 	file := harness.NewFile(t, harness.Shape{Turns: 2, Images: 1, ImageBytes: 9 << 20})
 	gone := harness.NewFile(t, harness.Shape{Turns: 3, Images: 1})
 	h.Do(t, "import", file.Save(t, h.Dir))
@@ -99,8 +99,7 @@ func TestKeysOfOnePrefixAreEnoughForANode(t *testing.T) {
 	}
 }
 
-// An objectAttempt is something that is tried with somebody's keys, on what log a
-// has in the bucket.
+// An objectAttempt is a request with certain keys for an object of log a.
 type objectAttempt struct {
 	what string
 	do   func(context.Context, *minio.Core, string) error
@@ -131,7 +130,7 @@ func copying(from, to string) func(context.Context, *minio.Core, string) error {
 	}
 }
 
-// objectAttempts are made in this order; what is deleted comes last.
+// objectAttempts are made in this order; deletions come last.
 var objectAttempts = []objectAttempt{
 	{"list what log a has", listing(minio.ListObjectsOptions{Prefix: "a/", Recursive: true})},
 	{"list everything", listing(minio.ListObjectsOptions{Recursive: true})},
@@ -192,8 +191,9 @@ var objectAttempts = []objectAttempt{
 	}},
 }
 
-// TestKeysOfOnePrefixOpenNoOther is a table of attempts and answers, with the
-// keys of two logs in one bucket, those of a stranger, and made up ones.
+// TestKeysOfOnePrefixOpenNoOther compares a table of requests and answers with a
+// golden file: the keys of two logs in one bucket, keys without permission, and
+// invalid ones.
 func TestKeysOfOnePrefixOpenNoOther(t *testing.T) {
 	t.Parallel()
 	bucket := sharedBucket(t)
@@ -232,13 +232,13 @@ func TestKeysOfOnePrefixOpenNoOther(t *testing.T) {
 	sameAttempts(t, "testdata/permissions-objects.golden", table.String())
 }
 
-// objectAnswer is what came of an attempt.
+// objectAnswer returns the result of an attempt.
 func objectAnswer(t *testing.T, a objectAttempt, err error) string {
 	t.Helper()
 	if err == nil {
 		return "yes"
 	}
-	// Of several objects at once each has its own answer, without a status.
+	// A deletion of several objects has an answer for each, without a status.
 	if said := minio.ToErrorResponse(err); said.StatusCode == http.StatusForbidden || said.Code == minio.AccessDenied {
 		return "refused"
 	}
@@ -246,14 +246,14 @@ func objectAnswer(t *testing.T, a objectAttempt, err error) string {
 	return "?"
 }
 
-// TestANodeWithTheKeysOfAnotherPrefixDoesNotStart has a node look where another
-// log keeps its objects.
-func TestANodeWithTheKeysOfAnotherPrefixDoesNotStart(t *testing.T) {
+// TestNodeWithKeysOfAnotherPrefixFailsToStart starts a node whose keys belong to
+// another log's prefix.
+func TestNodeWithKeysOfAnotherPrefixFailsToStart(t *testing.T) {
 	t.Parallel()
 	bucket := sharedBucket(t)
 	args := append(bucket.Args(), "--log-name", "b", "--blobs-s3-prefix", "a", "--blobs-s3-access-key", "keys-of-b", "SESS_BLOBS_S3_SECRET_KEY=keys-of-b-secret")
 	r := harness.NewNode(t, args...).Run(t)
-	if r.Code != 1 || !strings.Contains(r.Err, "the credentials may not do this") || strings.Contains(r.Err, "keys-of-b-secret") {
-		t.Errorf("it says: %s", r)
+	if r.Code != 1 || !strings.Contains(r.Err, "permission denied; allow the credentials to list the bucket") || strings.Contains(r.Err, "keys-of-b-secret") {
+		t.Errorf("the output is: %s", r)
 	}
 }

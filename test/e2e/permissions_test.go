@@ -25,7 +25,7 @@ import (
 
 var updateAttempts = flag.Bool("update-attempts", false, "write testdata/*.golden of attempts and answers anew")
 
-// refusing takes in what a NATS server says that it refused.
+// refusing collects the refusals that a NATS server logs.
 type refusing struct {
 	mu   sync.Mutex
 	said []string
@@ -55,9 +55,9 @@ func (r *refusing) Debugf(string, ...any)      {}
 func (r *refusing) Tracef(string, ...any)      {}
 
 // natsUsers runs a NATS server with the users of two logs, a and b, each with the
-// permissions that sessnode prints for its role: all in one account, or each log
-// in an account of its own. Users are called a-node and so on; their password is
-// "pw"; those of sessnodes have nkeys, whose seeds are in files.
+// permissions that sessnode prints for its role: all in one account, or an account per
+// log. Users are named a-node and so on, with the password "pw". Nodes authenticate
+// with nkeys, whose seeds are in files.
 type natsUsers struct {
 	*server.Server
 	refused *refusing
@@ -117,7 +117,7 @@ func startNATSUsers(t *testing.T, accounts bool) *natsUsers {
 		n.Shutdown()
 		n.WaitForShutdown()
 	})
-	if !n.ReadyForConnections(harness.Patience) {
+	if !n.ReadyForConnections(harness.WaitTimeout) {
 		t.Fatal("the NATS server does not listen")
 	}
 	t.Cleanup(func() {
@@ -128,8 +128,8 @@ func startNATSUsers(t *testing.T, accounts bool) *natsUsers {
 	return n
 }
 
-// node starts a sessnode of a log on the server, as the user called so, with its
-// blobs below a prefix of its own.
+// node starts a sessnode of a log on the server as the given user, with its blobs
+// below a separate prefix.
 func (n *natsUsers) node(t *testing.T, bucket *harness.Bucket, log, user string, more ...string) *harness.Node {
 	t.Helper()
 	args := append(bucket.Args(), "--nats-url", n.ClientURL(), "--nats-nkey", n.seeds[user], "--nats-sync", "1ms", "--log-name", log, "--node", user, "--blobs-s3-prefix", log,
@@ -138,9 +138,9 @@ func (n *natsUsers) node(t *testing.T, bucket *harness.Bucket, log, user string,
 	return node
 }
 
-// TestEveryRoleHasThePermissionsThatItNeeds has sessnodes do all that they do
-// with what nats-permissions prints: nothing may be refused.
-func TestEveryRoleHasThePermissionsThatItNeeds(t *testing.T) {
+// TestRolesHaveThePermissionsTheyNeed exercises nodes with the permissions that
+// nats-permissions prints: nothing may be refused.
+func TestRolesHaveThePermissionsTheyNeed(t *testing.T) {
 	t.Parallel()
 	ns := startNATSUsers(t, false)
 	bucket := harness.StartBucket(t)
@@ -166,7 +166,7 @@ func TestEveryRoleHasThePermissionsThatItNeeds(t *testing.T) {
 	h.Do(t, "checkpoint", file.ID)
 	h.Do(t, "verify", file.ID)
 	h.Do(t, "status")
-	h.Sessctl(t, "doctor") // what it finds is not the point
+	h.Sessctl(t, "doctor") // the findings do not matter here
 	h.Do(t, "token", "create", "reader")
 	h.Do(t, "token", "ls")
 	h.Do(t, "token", "rotate", "reader")
@@ -181,13 +181,13 @@ func TestEveryRoleHasThePermissionsThatItNeeds(t *testing.T) {
 	}
 }
 
-// An attempt is something that a NATS user tries.
+// An attempt is an operation that a NATS user tries.
 type attempt struct {
 	what string
-	do   func(*user) bool // reports whether it was let do it
+	do   func(*user) bool // reports whether it was permitted
 }
 
-// A user is a connection of one.
+// A user is a connection of a NATS user.
 type user struct {
 	t      *testing.T
 	nc     *nats.Conn
@@ -212,7 +212,7 @@ func (n *natsUsers) connect(t *testing.T, name, log, role string) *user {
 	return u
 }
 
-// ask sends a request. It reports whether the server let it through and somebody
+// ask sends a request. It reports whether the server permitted it and a responder
 // answered without an error.
 func (u *user) ask(subject, body string) bool {
 	u.t.Helper()
@@ -225,10 +225,10 @@ func (u *user) ask(subject, body string) bool {
 	if err := u.nc.PublishRequest(subject, sub.Subject, []byte(body)); err != nil {
 		u.t.Fatal(err)
 	}
-	// Either a refusal or an answer comes.
+	// Either a refusal or an answer arrives.
 	answers := make(chan *nats.Msg, 1)
 	go func() {
-		m, err := sub.NextMsg(harness.Patience)
+		m, err := sub.NextMsg(harness.WaitTimeout)
 		if err == nil {
 			answers <- m
 		}
@@ -238,7 +238,7 @@ func (u *user) ask(subject, body string) bool {
 		return false
 	case m := <-answers:
 		return !bytes.Contains(m.Data, []byte(`"error"`)) && m.Header.Get("Status") == ""
-	case <-time.After(harness.Patience):
+	case <-time.After(harness.WaitTimeout):
 		u.t.Fatalf("neither an answer nor a refusal of %s", subject)
 		return false
 	}
@@ -253,10 +253,10 @@ func (u *user) listen(subject string) bool {
 		u.t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := u.nc.FlushTimeout(harness.Patience); err != nil {
+	if err := u.nc.FlushTimeout(harness.WaitTimeout); err != nil {
 		u.t.Fatal(err)
 	}
-	// A refused subscription is told before the answer to the ping.
+	// The refusal of a subscription arrives before the answer to the ping.
 	if !errors.Is(u.nc.LastError(), nats.ErrPermissionViolation) || !strings.Contains(u.nc.LastError().Error(), `"`+subject+`"`) {
 		return true
 	}
@@ -273,7 +273,7 @@ func (u *user) drain() {
 	}
 }
 
-// attemptsOn is what can be tried on a log.
+// attemptsOn returns the attempts on a log.
 func attemptsOn(log string) []attempt {
 	asks := func(what, subject, body string) attempt {
 		return attempt{what, func(u *user) bool { return u.ask(subject, body) }}
@@ -307,7 +307,7 @@ func attemptsOn(log string) []attempt {
 	}
 }
 
-// onTheServer is what can be tried besides.
+// onTheServer are the attempts on the server itself.
 var onTheServer = []attempt{
 	{"listen to everything", func(u *user) bool { return u.listen(">") }},
 	{"hear everybody's answers", func(u *user) bool { return u.listen("_INBOX.>") }},
@@ -317,20 +317,20 @@ var onTheServer = []attempt{
 	{"write anywhere", func(u *user) bool { return u.ask("x", "x") }},
 }
 
-// TestNATSUsersMayDoTheirWorkAndNothingElse is a table of attempts and answers,
-// of two logs on one server: in one account, and in one each.
-func TestNATSUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
+// TestNATSUsersPermissions compares a table of attempts and answers
+// with a golden file: two logs on one server, in one account and in an account each.
+func TestNATSUsersPermissions(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	for _, accounts := range []bool{false, true} {
 		if accounts && !*long {
-			continue // TestLogsOnOneServerAndOneBucketDoNotSeeEachOther has accounts
+			continue // TestLogsAreIsolatedOnSharedServices covers accounts
 		}
 		name := map[bool]string{false: "permissions-one-account", true: "permissions-two-accounts"}[accounts]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := startNATSUsers(t, accounts)
-			// Both logs are there, with a session, a token, an act.
+			// Each log has a session, a token and an audit record.
 			for _, log := range []string{"a", "b"} {
 				node := ns.node(t, bucket, log, log+"-first", "SESS_TOKEN=a-token-of-the-test")
 				node.Token = "a-token-of-the-test"
@@ -374,7 +374,7 @@ func TestNATSUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	}
 }
 
-// inShardZero is a session's id that lives in the first of four shards.
+// inShardZero returns a session ID in the first of four shards.
 func inShardZero() string {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("session-%d", i)
@@ -401,13 +401,13 @@ func sameAttempts(t *testing.T, path, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || got != string(want) {
-		t.Errorf("%s is another (%v); look at it and write it with: go test ./test/e2e -run TestNATSUsers -args -update-attempts\n%s", path, err, got)
+		t.Errorf("%s differs (%v); check it and update it with: go test ./test/e2e -run TestNATSUsersPermissions -args -update-attempts\n%s", path, err, got)
 	}
 }
 
-// TestLogsOnOneServerAndOneBucketDoNotSeeEachOther asks a node of each log for
-// what the other has.
-func TestLogsOnOneServerAndOneBucketDoNotSeeEachOther(t *testing.T) {
+// TestLogsAreIsolatedOnSharedServices asks a node of each log for the
+// other log's data.
+func TestLogsAreIsolatedOnSharedServices(t *testing.T) {
 	t.Parallel()
 	ns := startNATSUsers(t, true)
 	bucket := harness.StartBucket(t)
@@ -436,7 +436,7 @@ func TestLogsOnOneServerAndOneBucketDoNotSeeEachOther(t *testing.T) {
 	}
 	for i, log := range logs {
 		other := logs[1-i]
-		there := nodes[log].Client() // with the token that may do everything there
+		there := nodes[log].Client() // with the admin token of that log
 		status := func(c *client.Client, f func(*client.Client) error) int {
 			err := f(c)
 			if e, ok := errors.AsType[*client.Error](err); ok {
@@ -458,10 +458,10 @@ func TestLogsOnOneServerAndOneBucketDoNotSeeEachOther(t *testing.T) {
 		foreign := nodes[log].Client()
 		foreign.Token = tokens[other]
 		for _, c := range []struct {
-			what   string
-			cl *client.Client
-			want   int
-			do     func(*client.Client) error
+			what string
+			cl   *client.Client
+			want int
+			do   func(*client.Client) error
 		}{
 			{"who am I, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.Whoami(harness.Timeout(t)); return err }},
 			{"list, with the other's token", foreign, 401, func(c *client.Client) error { _, err := c.List(harness.Timeout(t), client.ListOptions{}); return err }},

@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// What the README tells a reader to type, against one node.
-func TestTheCommandsOfTheReadme(t *testing.T) {
+// The commands of the README, against one node.
+func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	file := harness.NewFile(t, harness.Shape{Turns: 40, Images: 4})
@@ -40,22 +40,22 @@ func TestTheCommandsOfTheReadme(t *testing.T) {
 	host.Do(t, "context", id)
 	host.Do(t, "status")
 
-	// The log says of the session what the file says of itself.
+	// The log reports of the session the same as sessctl reads from the file.
 	for _, verb := range []string{"info", "tree", "context", "entries"} {
 		fromLog, fromFile := parsed(t, []byte(host.Do(t, verb, id, "-o", "json"))), parsed(t, []byte(host.Do(t, verb, path, "-o", "json")))
 		if m, ok := fromLog.(map[string]any); ok {
 			delete(m, "log")
 		}
 		if d := cmp.Diff(fromFile, fromLog); d != "" {
-			t.Errorf("%s of the log is not that of the file (-file):\n%.2000s", verb, d)
+			t.Errorf("%s of the log differs from that of the file (-file):\n%.2000s", verb, d)
 		}
 	}
 	prefix := strings.SplitN(id, "-", 2)[0]
 	if a, b := host.Do(t, "tree", prefix), host.Do(t, "tree", id); a != b {
-		t.Errorf("tree of the prefix %s is another", prefix)
+		t.Errorf("tree of the prefix %s differs", prefix)
 	}
 
-	// tail -f shows what is appended elsewhere.
+	// tail -f shows appends of other clients.
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	tail := host.Command(ctx, t, "tail", "-f", id, "-o", "json")
@@ -82,7 +82,7 @@ func TestTheCommandsOfTheReadme(t *testing.T) {
 	stop()
 	_ = tail.Wait()
 
-	// export gives the file back, and what was appended.
+	// export returns the file and the later appends.
 	host.Do(t, "export", id, "--out", "back.jsonl")
 	back, err := os.ReadFile(host.Path("back.jsonl"))
 	if err != nil {
@@ -120,11 +120,11 @@ func checkFork(t *testing.T, host *harness.Host, id, at string) {
 	host.JSON(t, &info, "info", string(fork.ID))
 	from := info.Log.Origin.Lineages()
 	if info.LeafID == nil || *info.LeafID != at || len(from) != 1 || string(from[0].Session) != id {
-		t.Errorf("the fork stands at %v, from %+v", info.LeafID, from)
+		t.Errorf("the fork is at %v, from %+v", info.LeafID, from)
 	}
 	want := host.Do(t, "context", id, "--leaf", at, "-o", "json")
 	if got := host.Do(t, "context", string(fork.ID), "-o", "json"); got != want {
-		t.Error("the fork's context is not that of the place where it was forked")
+		t.Error("the fork's context differs from that of its origin")
 	}
 }
 
@@ -141,7 +141,8 @@ func checkResume(t *testing.T, first, second *harness.Host, id string) {
 		t.Fatal(err)
 	}
 	sameBytes(t, "the resumed file", got, []byte(first.Do(t, "export", id)))
-	// The agent goes on in its file; import brings that in, as the claim's holder.
+	// The agent continues its file; an import adds the new lines, as the holder of the
+	// claim.
 	grown := string(got) + fmt.Sprintf(`{"type":"message","id":"abcd0001","parentId":%q,"timestamp":"2026-03-02T00:00:00.000Z","message":{"role":"user","content":"more","timestamp":1}}`+"\n",
 		lastID(t, got))
 	if err := os.WriteFile(here.Path, []byte(grown), 0o600); err != nil {
@@ -152,7 +153,8 @@ func checkResume(t *testing.T, first, second *harness.Host, id string) {
 	if imported.Entries != 1 {
 		t.Errorf("import of the grown file: %+v", imported)
 	}
-	// Somebody takes over: the first host is fenced, and told by whom.
+	// Another host takes over: the first one is fenced, and the error names the new
+	// holder.
 	second.JSON(t, &there, "resume", "--take-over", id, "--dir", second.Path("elsewhere"), "--agent", "the other")
 	if there.Former == nil || there.Former.Writer != here.Writer {
 		t.Errorf("the second resume does not name the first: %+v", there.Former)

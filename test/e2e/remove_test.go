@@ -10,8 +10,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// What an operator does about a session that holds what it should not.
-func TestWhatGoesIsSaidAndGone(t *testing.T) {
+// What an operator does if a session contains something that it must not.
+func TestEraseIsReportedAndComplete(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	host := harness.NewHost(t, node)
@@ -80,6 +80,6 @@ func TestWhatGoesIsSaidAndGone(t *testing.T) {
 	host.Do(t, "verify", "--all")
 	objects, err := filepath.Glob(filepath.Join(node.Data, "blobs", "snapshots", "*", "hello-2026", "*"))
 	if err != nil || len(objects) != 0 {
-		t.Errorf("there are still %v, %v", objects, err)
+		t.Errorf("left are %v, %v", objects, err)
 	}
 }

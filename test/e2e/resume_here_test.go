@@ -65,12 +65,12 @@ func TestResumeOnSameHostChecksProcesses(t *testing.T) {
 	if err := agent.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	goOn := func() harness.Result {
+	continueFile := func() harness.Result {
 		return host.Feed(t, "say 2\nexit 3\n", "resume", id, "--", agentProgram(t, host))
 	}
-	r := goOn()
-	for ctx := harness.Timeout(t); r.Code == 6 && strings.Contains(r.Err, "may still run there") && !strings.Contains(r.Err, runs); r = goOn() {
-		select { // an agent of that name that tests of another package have started
+	r := continueFile()
+	for ctx := harness.Timeout(t); r.Code == 6 && strings.Contains(r.Err, "may still run there") && !strings.Contains(r.Err, runs); r = continueFile() {
+		select { // an agent of that name that tests of another package started
 		case <-ctx.Done():
 			t.Skipf("another agent of that name runs on this machine: %s", r)
 		case <-time.After(100 * time.Millisecond):

@@ -22,7 +22,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// importFile imports f through c; it must be new.
+// importFile imports f through c. It must be a new session.
 func importFile(t *testing.T, c *client.Client, f *harness.File) string {
 	t.Helper()
 	done, err := c.Import(harness.Timeout(t), bytes.NewReader(f.Bytes), int64(len(f.Bytes)), client.ImportOptions{})
@@ -45,7 +45,7 @@ func appendText(t *testing.T, c *client.Client, id, words string, o client.Appen
 	return done
 }
 
-// exportOf returns the session as its agent's file.
+// exportOf returns the session as a file of its agent.
 func exportOf(t *testing.T, c *client.Client, id string) []byte {
 	t.Helper()
 	body, err := c.Export(harness.Timeout(t), id, false)
@@ -60,7 +60,7 @@ func exportOf(t *testing.T, c *client.Client, id string) []byte {
 	return b
 }
 
-// sameBytes compares files, and says where they part.
+// sameBytes compares files, and reports where they differ.
 func sameBytes(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	if bytes.Equal(got, want) {
@@ -70,10 +70,10 @@ func sameBytes(t *testing.T, what string, got, want []byte) {
 	for at < min(len(got), len(want)) && got[at] == want[at] {
 		at++
 	}
-	t.Errorf("%s: %d bytes, want %d; they part at byte %d:\ngot  %.200q\nwant %.200q", what, len(got), len(want), at, got[at:], want[at:])
+	t.Errorf("%s: %d bytes, want %d; they differ at byte %d:\ngot  %.200q\nwant %.200q", what, len(got), len(want), at, got[at:], want[at:])
 }
 
-// intact fails the test where verify finds a problem.
+// intact fails the test if verify finds a problem.
 func intact(t *testing.T, c *client.Client, id string) api.Report {
 	t.Helper()
 	r, err := c.Verify(harness.Timeout(t), id)
@@ -86,7 +86,7 @@ func intact(t *testing.T, c *client.Client, id string) api.Report {
 	return r
 }
 
-// An entry is what the tests look at in a line.
+// An entry has the fields of a line that the tests check.
 type entry struct {
 	ID       string  `json:"id"`
 	ParentID *string `json:"parentId"`
@@ -118,7 +118,7 @@ func entriesOf(t *testing.T, file []byte) []entry {
 		}
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil && n > 0 {
-			// Members of other shapes are other types' business.
+			// Fields of other types belong to other kinds of entries.
 			var id struct {
 				ID       string  `json:"id"`
 				ParentID *string `json:"parentId"`
@@ -134,14 +134,14 @@ func entriesOf(t *testing.T, file []byte) []entry {
 	return es
 }
 
-// wellFormed fails the test where an id is there twice, or a parent is not
-// there before its child.
+// wellFormed fails the test if an ID occurs twice, or a parent does not precede its
+// child.
 func wellFormed(t *testing.T, es []entry) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, e := range es {
 		if seen[e.ID] {
-			t.Errorf("entry %s is there twice", e.ID)
+			t.Errorf("entry %s occurs twice", e.ID)
 		}
 		if e.ParentID != nil && !seen[*e.ParentID] {
 			t.Errorf("the parent %s of entry %s is not before it", *e.ParentID, e.ID)
@@ -150,24 +150,24 @@ func wellFormed(t *testing.T, es []entry) {
 	}
 }
 
-// A crowd are callers that append to one session at the same time, each a
-// message at a time, each again and again until it has an answer.
+// A crowd is a number of callers that append to one session concurrently, one message
+// at a time, and retry each until it is answered.
 type crowd struct {
 	Acked      atomic.Int64 // answers
-	Unanswered atomic.Int64 // requests that broke off
-	Again      atomic.Int64 // appends that had been stored without an answer
+	Unanswered atomic.Int64 // requests without an answer
+	Again      atomic.Int64 // appends that were stored without an answer
 
 	t    *testing.T
 	id   string
-	name string // so that no two crowds say the same
+	name string // so that the messages of two crowds differ
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
 	mu    sync.Mutex
-	acked map[string]string // text by id, of what was acknowledged
+	acked map[string]string // texts of acknowledged messages by ID
 }
 
-// A try sends a request once: the client would send it again to the same node.
+// A try sends a request once: the client would retry it on the same node.
 type try struct {
 	crowd *crowd
 	over  context.CancelFunc
@@ -184,7 +184,7 @@ func (r try) RoundTrip(q *http.Request) (*http.Response, error) {
 
 var crowds atomic.Int64
 
-// gather starts n callers. Each asks pick for a node to speak to.
+// gather starts n callers. pick chooses the node for each try.
 func gather(t *testing.T, id string, n int, pick func() *client.Client) *crowd {
 	ctx, stop := context.WithCancel(t.Context())
 	c := &crowd{t: t, id: id, name: fmt.Sprintf("crowd %d", crowds.Add(1)), stop: stop, acked: map[string]string{}}
@@ -195,7 +195,7 @@ func gather(t *testing.T, id string, n int, pick func() *client.Client) *crowd {
 	return c
 }
 
-// leave lets every caller finish what it is at.
+// leave waits until every caller has finished its current append.
 func (c *crowd) leave() {
 	c.stop()
 	c.wg.Wait()
@@ -216,13 +216,13 @@ func (c *crowd) call(ctx context.Context, who int, pick func() *client.Client) {
 	}
 }
 
-// say appends until there is an answer, at every try through the node that is
-// picked then.
+// say retries an append until it is answered, with each try on the node that pick
+// returns.
 func (c *crowd) say(words string, pick func() *client.Client) ([]string, error) {
-	deadline := time.Now().Add(harness.Patience)
+	deadline := time.Now().Add(harness.WaitTimeout)
 	for {
 		cl := *pick()
-		ctx, cancel := context.WithTimeout(c.t.Context(), harness.Patience)
+		ctx, cancel := context.WithTimeout(c.t.Context(), harness.WaitTimeout)
 		cl.HTTP = &http.Client{Transport: try{c, cancel}}
 		done, err := cl.Append(ctx, c.id, []byte(harness.Message("user", words)), client.AppendOptions{Key: words})
 		cancel()
@@ -236,18 +236,18 @@ func (c *crowd) say(words string, pick func() *client.Client) ([]string, error) 
 		if !again || time.Now().After(deadline) {
 			return nil, err
 		}
-		<-time.After(10 * time.Millisecond) // the node is down, and starts again
+		<-time.After(10 * time.Millisecond) // the node is down and restarts
 	}
 }
 
-// said is what was acknowledged until now, text by id.
+// said returns the texts of the messages acknowledged so far, by ID.
 func (c *crowd) said() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.acked)
 }
 
-// await returns once n more appends were acknowledged.
+// await returns once n more appends are acknowledged.
 func (c *crowd) await(n int64) {
 	c.t.Helper()
 	want := c.Acked.Load() + n
@@ -259,8 +259,8 @@ func (c *crowd) await(n int64) {
 	})
 }
 
-// allThere fails the test where a line that was acknowledged is not in the file
-// once, or a message is there twice.
+// allThere fails the test if an acknowledged line is missing or a message is stored
+// twice.
 func allThere(t *testing.T, file []byte, acked map[string]string) {
 	t.Helper()
 	es := entriesOf(t, file)
@@ -274,26 +274,26 @@ func allThere(t *testing.T, file []byte, acked map[string]string) {
 	}
 	for id, words := range acked {
 		if byID[id] != words {
-			t.Errorf("%q was acknowledged as entry %s, which has %q", words, id, byID[id])
+			t.Errorf("%q was acknowledged as entry %s, which contains %q", words, id, byID[id])
 		}
 		if count[words] != 1 {
-			t.Errorf("%q was acknowledged and is there %d times", words, count[words])
+			t.Errorf("%q was acknowledged and is stored %d times", words, count[words])
 		}
 	}
 }
 
-// A view is all that a node shows of a session.
+// A view is everything that a node shows of a session.
 type view struct {
 	Cursor  core.Cursor
 	Entries int
-	Info    any // as JSON has it
+	Info    any // as decoded JSON
 	Tree    []core.TreeNode
 	Context string
 	Export  string
 }
 
-// viewOf is what a node shows of a session between two records: one that is on
-// its way, or a snapshot, may come at any time.
+// viewOf returns what a node shows of a session between two records. It retries if a
+// record or a snapshot is written in the meantime.
 func viewOf(t *testing.T, c *client.Client, id string) view {
 	t.Helper()
 	for {
@@ -326,27 +326,27 @@ func viewOnce(t *testing.T, c *client.Client, id string) view {
 	return view{Cursor: info.Log.Cursor, Entries: info.EntryCount, Info: viaJSON(t, info), Tree: tree, Context: string(built), Export: string(exportOf(t, c, id))}
 }
 
-// sameEverywhere fails the test unless every node shows the same of a session,
-// and returns it.
+// sameEverywhere fails the test unless every node shows the same session, and returns
+// it.
 func sameEverywhere(t *testing.T, nodes []*harness.Node, id string) view {
 	t.Helper()
 	first := viewOf(t, nodes[0].Client(), id)
 	for i, n := range nodes[1:] {
 		v := viewOf(t, n.Client(), id)
-		for v.Cursor != first.Cursor { // another record came between
+		for v.Cursor != first.Cursor { // another record was written in between
 			first, v = viewOf(t, nodes[0].Client(), id), viewOf(t, n.Client(), id)
 		}
 		sameBytes(t, fmt.Sprintf("export through node %d", i+2), []byte(v.Export), []byte(first.Export))
 		v.Export = first.Export
 		if d := cmp.Diff(first, v); d != "" {
-			t.Errorf("node %d shows something else (-node 1):\n%.3000s", i+2, d)
+			t.Errorf("node %d differs (-node 1):\n%.3000s", i+2, d)
 		}
 	}
 	return first
 }
 
-// sameSnapshot has a snapshot made through the first node and fails the test
-// unless every node gives the same bytes under the same key.
+// sameSnapshot makes a snapshot through the first node, and fails the test unless
+// every node returns a byte-identical snapshot under the same key.
 func sameSnapshot(t *testing.T, nodes []*harness.Node, id string) api.Snapshot {
 	t.Helper()
 	made, err := nodes[0].Client().Checkpoint(harness.Timeout(t), id)
@@ -380,7 +380,7 @@ func sameSnapshot(t *testing.T, nodes []*harness.Node, id string) api.Snapshot {
 	return made
 }
 
-// viaJSON is v as JSON has it, numbers as float64.
+// viaJSON returns v as decoded JSON, with numbers as float64.
 func viaJSON(t *testing.T, v any) any {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -9,11 +9,11 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// handOver is how long others may take to look after a dead node's shards. The
-// promise is ten seconds; a loaded machine is given some more.
+// handOver bounds how long the other nodes may take to own a dead node's shards. The
+// promise is ten seconds; a loaded machine gets more.
 const handOver = 30 * time.Second
 
-// ownersOf returns which of the living nodes look after each shard.
+// ownersOf returns which of the running nodes own each shard.
 func ownersOf(t *testing.T, nodes []*harness.Node) (owners map[int][]string, err error) {
 	owners = map[int][]string{}
 	for _, n := range nodes {
@@ -30,9 +30,9 @@ func ownersOf(t *testing.T, nodes []*harness.Node) (owners map[int][]string, err
 	return owners, nil
 }
 
-// awaitOwners waits until every shard is looked after by exactly one node, and every
-// node looks after some: by the names that these tests give, each has a share, and
-// one that has none is not known to the others yet.
+// awaitOwners waits until every shard has exactly one owner and every node owns some.
+// With the names of these tests each node has a share; one without is not known to the
+// others yet.
 func awaitOwners(t *testing.T, nodes []*harness.Node, shards int) (owners map[int][]string) {
 	t.Helper()
 	harness.Await(t, "one node for every shard", func() (err error) {
@@ -42,27 +42,27 @@ func awaitOwners(t *testing.T, nodes []*harness.Node, shards int) (owners map[in
 		at := map[string]bool{}
 		for shard := range shards {
 			if len(owners[shard]) != 1 {
-				return fmt.Errorf("shard %d is looked after by %q", shard, owners[shard])
+				return fmt.Errorf("shard %d is owned by %q", shard, owners[shard])
 			}
 			at[owners[shard][0]] = true
 		}
 		if len(at) != len(nodes) {
-			return fmt.Errorf("%d of %d nodes look after shards: %v", len(at), len(nodes), owners)
+			return fmt.Errorf("%d of %d nodes own shards: %v", len(at), len(nodes), owners)
 		}
 		return nil
 	})
 	return owners
 }
 
-func TestTheShardsOfADeadNodeAreLookedAfterByOthers(t *testing.T) {
+func TestShardsOfDeadNodeGetNewOwners(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	nodes := harness.StartCluster(t, 3, bucket, "--snapshots-idle", "1s")
 	const shards = 8
 	before := awaitOwners(t, nodes, shards)
 
-	// The node with the most shards dies, with a session in each of them written a
-	// moment ago.
+	// The node with the most shards dies, right after a write to a session in each of
+	// them.
 	count := map[string]int{}
 	dead := 0
 	for _, of := range before {
@@ -93,22 +93,22 @@ func TestTheShardsOfADeadNodeAreLookedAfterByOthers(t *testing.T) {
 				return err
 			}
 			if info.Log.Checkpoint == 0 {
-				return fmt.Errorf("it has none, %v after the kill", time.Since(killed))
+				return fmt.Errorf("no snapshot, %v after the kill", time.Since(killed))
 			}
 			return nil
 		})
 	}
 	t.Logf("node n%d looked after %d shards; others do since %v after it was killed; all %d sessions have snapshots %v after it", dead+1, count[fmt.Sprintf("n%d", dead+1)], took, len(ids), time.Since(killed))
 	if took > handOver {
-		t.Errorf("it took them %v", took)
+		t.Errorf("the takeover took %v", took)
 	}
 	for shard, of := range before {
 		if of[0] != fmt.Sprintf("n%d", dead+1) && after[shard][0] != of[0] {
-			t.Errorf("shard %d was looked after by %s, which lives, and is now by %s", shard, of[0], after[shard][0])
+			t.Errorf("shard %d moved from %s, which still runs, to %s", shard, of[0], after[shard][0])
 		}
 	}
 
-	// It comes back, and has what it had.
+	// It returns and owns the same shards again.
 	nodes[dead].Start(t)
 	harness.Await(t, "the shards to be looked after as before", func() error {
 		now, err := ownersOf(t, nodes)

@@ -11,8 +11,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// What differs between a reader's terminal and the test: the programs are built
-// already, the address is free, and a node is waited for rather than a second.
+// The difference between a reader's terminal and the test: the programs are built
+// already, the address is free, and the script waits for the node instead of sleeping
+// a second.
 const prelude = `
 go() { case "$1" in
 run) shift 2; bin/sessctl "$@" ;;
@@ -23,8 +24,8 @@ kill() { command kill "$@"; for last; do :; done; wait "$last" || :; }
 trap 'command kill -9 ${!:-} 2>/dev/null || :' EXIT
 `
 
-// The blocks of the README are run as they are written, line by line.
-func TestTheReadmeDoesWhatItSays(t *testing.T) {
+// The blocks of the README run as printed, line by line.
+func TestReadmeBlocks(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -40,12 +41,12 @@ func TestTheReadmeDoesWhatItSays(t *testing.T) {
 	out := typed(t, host, blocks[0])
 	for _, want := range []string{"hello-2026", "a1b2c3d4", "Port 8080.", "And the admin page?"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("the first block shows no %q:\n%s", want, out)
+			t.Errorf("the output of the first block lacks %q:\n%s", want, out)
 		}
 	}
 	went, back := read(t, host.Path("hello.jsonl")), read(t, host.Path("back.jsonl"))
 	if !strings.HasPrefix(back, went) || !strings.Contains(back, "And the admin page?") {
-		t.Errorf("back.jsonl is not hello.jsonl and what was appended:\n%s", back)
+		t.Errorf("back.jsonl differs from hello.jsonl with the appended line:\n%s", back)
 	}
 	resumed, err := filepath.Glob(host.Path("elsewhere", "*hello-2026.jsonl"))
 	if err != nil || len(resumed) != 1 || read(t, resumed[0]) != back {
@@ -57,7 +58,7 @@ func TestTheReadmeDoesWhatItSays(t *testing.T) {
 	own := &harness.Host{Dir: t.TempDir(), URL: "http://" + addr, Env: []string{"SESS_LISTEN=" + addr}}
 	out = typed(t, own, blocks[1])
 	if strings.Count(out, "sessnode ready: ") != 2 || !strings.Contains(out, "Is this safe?") {
-		t.Errorf("the second block shows:\n%s", out)
+		t.Errorf("the second block prints:\n%s", out)
 	}
 	resumed, err = filepath.Glob(own.Path("elsewhere", "*kill-me-2026.jsonl"))
 	if err != nil || len(resumed) != 1 || !strings.Contains(read(t, resumed[0]), "Is this safe?") {
@@ -65,7 +66,7 @@ func TestTheReadmeDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// shellBlocks returns what stands between ```sh and ```.
+// shellBlocks returns the blocks between ```sh and ```.
 func shellBlocks(text string) []string {
 	var blocks []string
 	for _, part := range strings.Split(text, "\n```sh\n")[1:] {
@@ -75,8 +76,7 @@ func shellBlocks(text string) []string {
 	return blocks
 }
 
-// typed runs a block of commands and returns all that it shows. It must succeed
-// to the last.
+// typed runs a block of commands and returns its output. Every command must succeed.
 func typed(t *testing.T, host *harness.Host, block string) string {
 	t.Helper()
 	if err := os.Mkdir(host.Path("bin"), 0o700); err != nil {
@@ -87,7 +87,7 @@ func typed(t *testing.T, host *harness.Host, block string) string {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-eu", "-c", prelude+block)
 	cmd.Dir = host.Dir

@@ -15,8 +15,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A node whose fellows hang still believes for a while that it leads, and
-// answers plain reads. A strict one it answers only when a quorum is there.
+// A leader whose peers hang still believes for a while that it leads, and answers
+// plain reads. It answers strict reads only with a quorum.
 func TestStrictReadNeedsAQuorum(t *testing.T) {
 	t.Parallel()
 	nodes := harness.StartCluster(t, 3, harness.StartBucket(t))
@@ -51,7 +51,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	if _, err := nodes[leader].Client().Info(short, id); err != nil {
-		t.Logf("a plain read of the node that is left: %v", err)
+		t.Logf("a plain read of the remaining node: %v", err)
 	}
 	_, err := nodes[leader].Client().Demanding(api.Demand{Strict: true}).Info(short, id)
 	if answered, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
@@ -77,7 +77,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 	}
 }
 
-// leaderOf is the node that leads the session's shard.
+// leaderOf returns the node that leads the session's shard.
 func leaderOf(t *testing.T, ctx context.Context, nodes []*harness.Node, id string) int {
 	t.Helper()
 	st, err := nodes[0].Client().Status(ctx)
@@ -98,6 +98,6 @@ func leaderOf(t *testing.T, ctx context.Context, nodes []*harness.Node, id strin
 			}
 		}
 	}
-	t.Fatalf("nobody leads the shard of %s: %+v", id, st.Shards)
+	t.Fatalf("no node leads the shard of %s: %+v", id, st.Shards)
 	return 0
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sesslog/sesslog/test/pki"
 )
 
-// TestAClusterThatSpeaksTLSEverywhere has certificates on the API, for its
-// callers, and on the links between nodes.
-func TestAClusterThatSpeaksTLSEverywhere(t *testing.T) {
+// TestClusterWithTLS uses certificates for the API, for its clients,
+// and for the links between nodes.
+func TestClusterWithTLS(t *testing.T) {
 	t.Parallel()
 	ours, others := pki.New(t, "ours"), pki.New(t, "others")
 	node, agent, stranger := ours.Pair(t, "node"), ours.Pair(t, "agent-1"), others.Pair(t, "agent-1")
@@ -24,14 +24,14 @@ func TestAClusterThatSpeaksTLSEverywhere(t *testing.T) {
 	file := harness.NewFile(t, harness.Shape{Turns: 3})
 	host := harness.NewHost(t, nodes[0])
 	if r := host.Sessctl(t, "ls"); r.Code == 0 || !strings.Contains(r.Err, "certificate") {
-		t.Errorf("sessctl that does not know the authority: %s", r)
+		t.Errorf("sessctl without the CA: %s", r)
 	}
 	host.Env = []string{"SESS_CA=" + ours.File}
 	if r := host.Sessctl(t, "ls"); r.Code == 0 || !strings.Contains(r.Err, "certificate") {
 		t.Errorf("sessctl without a certificate: %s", r)
 	}
 	if r := host.Sessctl(t, "ls", "--client-cert", stranger.Cert, "--client-key", stranger.Key); r.Code == 0 {
-		t.Errorf("sessctl with another authority's certificate: %s", r)
+		t.Errorf("sessctl with a certificate of another CA: %s", r)
 	}
 	host.Env = append(host.Env, "SESS_CLIENT_CERT="+agent.Cert, "SESS_CLIENT_KEY="+agent.Key)
 	host.Do(t, "import", file.Save(t, host.Dir))
@@ -42,7 +42,8 @@ func TestAClusterThatSpeaksTLSEverywhere(t *testing.T) {
 	if !*long {
 		return
 	}
-	// A node comes back with a new certificate; the others have it by then, too.
+	// A node restarts with a new certificate; by then the other nodes have new ones,
+	// too.
 	ours.Renew(t, node, "node")
 	nodes[2].Kill()
 	nodes[2].Start(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// TestTokensAreMadeRotatedAndRevokedWhileNodesRun has two nodes on one log: what
-// one is told of a token, the other knows without being started anew.
-func TestTokensAreMadeRotatedAndRevokedWhileNodesRun(t *testing.T) {
+// TestTokenChangesReachRunningNodes changes tokens through one of two
+// nodes of a log. The other one follows without a restart.
+func TestTokenChangesReachRunningNodes(t *testing.T) {
 	t.Parallel()
 	const first = "the-first-token-of-the-test"
 	ns := startNATS(t)
@@ -38,13 +38,13 @@ func TestTokensAreMadeRotatedAndRevokedWhileNodesRun(t *testing.T) {
 	if r.Code == 0 || !strings.Contains(r.Err, "scope admin") || !strings.Contains(r.Err, "sessctl token create") {
 		t.Errorf("erase with scope write: %s", r)
 	}
-	t.Logf("told: %s", r.Err)
+	t.Logf("refused: %s", r.Err)
 
 	next := strings.TrimSpace(admin.Do(t, "token", "rotate", "build", "--keep", "1h"))
 	renewed := harness.NewHost(t, b)
 	renewed.Env = []string{"SESS_TOKEN=" + next}
 	harness.Await(t, "node b to know the new secret", func() error { return failed(renewed.Sessctl(t, "token", "check")) })
-	build.Do(t, "ls") // the former one is good for an hour
+	build.Do(t, "ls") // the former secret stays valid for an hour
 
 	admin.Do(t, "token", "revoke", "build", "--why", "done")
 	for _, h := range []*harness.Host{build, renewed} {
@@ -67,9 +67,9 @@ func TestTokensAreMadeRotatedAndRevokedWhileNodesRun(t *testing.T) {
 		}
 	}
 	if got := strings.Join(did, " "); got != "token-create token-rotate token-revoke" {
-		t.Errorf("the audit records say %q", got)
+		t.Errorf("the audit records are %q", got)
 	}
-	// A node that is started anew knows what the log knows.
+	// A restarted node has the tokens of the log.
 	again := strings.TrimSpace(admin.Do(t, "token", "create", "reader"))
 	b.Kill()
 	b.Start(t)
@@ -79,13 +79,13 @@ func TestTokensAreMadeRotatedAndRevokedWhileNodesRun(t *testing.T) {
 	for _, n := range []*harness.Node{a, b} {
 		for _, secret := range []string{first, made, next, again} {
 			if strings.Contains(n.Log(), secret) {
-				t.Error("a secret is in a node's log")
+				t.Error("the log of a node contains a secret")
 			}
 		}
 	}
 }
 
-// failed is how a program failed, nil where it did not.
+// failed returns an error if a program failed.
 func failed(r harness.Result) error {
 	if r.Code == 0 {
 		return nil

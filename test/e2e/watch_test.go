@@ -77,7 +77,7 @@ func TestWatchSurvivesKills(t *testing.T) {
 	if err := w.Wait(); err != nil {
 		t.Errorf("watch ended with %v", err)
 	}
-	host.Do(t, "watch", "--once") // in case five seconds were not enough
+	host.Do(t, "watch", "--once") // in case five seconds are not enough
 	if err := inLog(); err != nil {
 		t.Error(err)
 	}

@@ -224,7 +224,7 @@ func truncate(t *testing.T, c *client.Client) {
 // run out, and its connection be given up, while its node sleeps or finds out what came
 // meanwhile: who asks again, with the same key, hears why.
 func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*harness.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*harness.WaitTimeout)
 	defer cancel()
 	o.Key = words
 	line := []byte(harness.Message("user", words))

@@ -327,8 +327,8 @@ func TestANodeThatDoesNotTrustItsObjectStoreStartsAndSaysWhatToDo(t *testing.T) 
 	args := append(store.Args(), "--blobs-s3-endpoint", store.Endpoint) // TLS, and nobody said whose
 	node := harness.StartNode(t, args...)
 	c := node.Client()
-	complains(t, node, "name that authority's file as the CA")
-	if got := readyz(t, node); !strings.Contains(got, "name that authority's file as the CA") {
+	complains(t, node, "signed by an untrusted authority; set the CA file")
+	if got := readyz(t, node); !strings.Contains(got, "signed by an untrusted authority; set the CA file") {
 		t.Errorf("readyz: %s", got)
 	}
 	id := newSession(t, c)

@@ -156,7 +156,7 @@ func (r *run) ending(t *testing.T, id string) ending {
 }
 
 func (r *run) readAll(ctx context.Context, id string) (ending, error) {
-	ctx, cancel := context.WithTimeout(ctx, harness.Patience)
+	ctx, cancel := context.WithTimeout(ctx, harness.WaitTimeout)
 	defer cancel()
 	var e ending
 	var first core.Cursor

@@ -21,21 +21,21 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// nodeVersion is the node that is fetched for agents that the machine's own is
-// too old for.
+// nodeVersion is the Node.js that is downloaded if the machine's own is too old for an
+// agent.
 const nodeVersion = "22.23.3"
 
-// An agent is a published version of a coding agent, on this machine.
+// An agent is a published version of a coding agent on this machine.
 type agent struct {
-	name    string // as test names have it
-	command string // what its users call it
-	dialect string // of what it writes
-	profile string // that has its rules
-	node    string // the program that runs it
-	module  string // what it exports
-	cli     string // its command
-	opens   string // the flag by which it goes on with a session file
-	models  string // the file in its directory that says what models there are
+	name    string // name in test names
+	command string // name of its product
+	dialect string // format that it writes
+	profile string // dialect with its rules
+	node    string // program that runs it
+	module  string // module that it exports
+	cli     string // command name
+	opens   string // flag that continues a session file
+	models  string // file in its directory that lists the models
 }
 
 func (a *agent) String() string { return a.name }
@@ -43,8 +43,7 @@ func (a *agent) String() string { return a.name }
 // newer reports whether a is pi 1.5.2, which writes more than 0.73.1.
 func (a *agent) newer() bool { return a.name == "pi-1.5.2" }
 
-// agents are those that there are, by name. Each is looked for once, whatever
-// comes of it.
+// agents has the agents by name. Each is fetched once, even if that fails.
 var agents = map[string]func() (*agent, error){
 	"pi-0.73.1":  once(3*time.Minute, oldPi),
 	"pi-1.5.2":   once(3*time.Minute, newPi),
@@ -65,8 +64,8 @@ func eachPi(t *testing.T, f func(t *testing.T, a *agent)) {
 	each(t, []string{"pi-0.73.1", "pi-1.5.2"}, f)
 }
 
-// eachAgent is eachPi for what is the same with all agents: with -long it is
-// tried with all of them, and else with the one that starts soonest.
+// eachAgent is eachPi for behaviour that all agents share: with -long it runs with all
+// of them, and else with the one that starts fastest.
 func eachAgent(t *testing.T, f func(t *testing.T, a *agent)) {
 	t.Helper()
 	names := []string{"pi-1.5.2"}
@@ -86,7 +85,7 @@ func each(t *testing.T, names []string, f func(t *testing.T, a *agent)) {
 	}
 }
 
-// fetched returns an agent, or skips the test where it is not to be had here.
+// fetched returns an agent, or skips the test if it is not available here.
 func fetched(tb testing.TB, name string) *agent {
 	tb.Helper()
 	if testing.Short() {
@@ -115,8 +114,8 @@ func oldPi(ctx context.Context) (*agent, error) {
 	}, err
 }
 
-// newPi cannot be installed, for packages that it names are not published; its
-// tarball has all that it needs.
+// newPi unpacks the tarball of pi, which has everything it needs: npm cannot install
+// it, since some packages that it names are not published.
 func newPi(ctx context.Context) (*agent, error) {
 	const version = "1.5.2"
 	node, err := nodeSince(ctx, 22, 19)
@@ -133,8 +132,8 @@ func newPi(ctx context.Context) (*agent, error) {
 	}, err
 }
 
-// nodeSince returns a node of at least that version: the machine's, or one that
-// is fetched.
+// nodeSince returns a Node.js of at least that version: the machine's, or a downloaded
+// one.
 func nodeSince(ctx context.Context, major, minor int) (string, error) {
 	own, err := exec.LookPath("node")
 	if err != nil {
@@ -157,7 +156,7 @@ func nodeSince(ctx context.Context, major, minor int) (string, error) {
 	}
 	arch, ok := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if !ok || runtime.GOOS == "windows" {
-		return "", fmt.Errorf("node is %s, and no other is published for %s/%s", out, runtime.GOOS, runtime.GOARCH)
+		return "", fmt.Errorf("node is %s, and no newer one is published for %s/%s", out, runtime.GOOS, runtime.GOARCH)
 	}
 	root, err := cached(ctx, "node-"+nodeVersion, func(dir string) error {
 		return pack(ctx, dir, fmt.Sprintf("node-%s-%s@%s", runtime.GOOS, arch, nodeVersion))
@@ -165,8 +164,8 @@ func nodeSince(ctx context.Context, major, minor int) (string, error) {
 	return filepath.Join(root, "package", "bin", "node"), err
 }
 
-// cached returns the folder called name of the user's cache, and has it made
-// when it is not there: whole, or not at all. Several processes may ask at once.
+// cached returns the folder called name of the user's cache. If it is missing, fill
+// makes it, atomically. Several processes may call it concurrently.
 func cached(ctx context.Context, name string, fill func(dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -182,11 +181,11 @@ func cached(ctx context.Context, name string, fill func(dir string) error) (stri
 	}
 	lock := flock.New(dir + ".lock")
 	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
-		return "", fmt.Errorf("wait for another to fetch it: %w", err)
+		return "", fmt.Errorf("wait for another process to fetch it: %w", err)
 	}
 	defer lock.Close()
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return dir, err // fetched while we waited
+		return dir, err // another process fetched it
 	}
 	half, err := os.MkdirTemp(base, name+".*.half")
 	if err != nil {
@@ -199,7 +198,6 @@ func cached(ctx context.Context, name string, fill func(dir string) error) (stri
 	return dir, os.Rename(half, dir)
 }
 
-// npm runs npm in dir.
 func npm(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "npm", append(args, "--fetch-retries=1")...)
 	cmd.Dir = dir
@@ -210,7 +208,7 @@ func npm(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// complaint is what npm says of an error, on one line and without its stack.
+// complaint returns npm's error message on one line and without its stack.
 func complaint(out []byte) string {
 	var said []string
 	for line := range strings.Lines(string(out)) {
@@ -221,7 +219,7 @@ func complaint(out []byte) string {
 	return strings.Join(said, ", ")
 }
 
-// pack unpacks a package of the registry into dir, and nothing that it asks for.
+// pack unpacks a package of the registry into dir, without its dependencies.
 func pack(ctx context.Context, dir, spec string) error {
 	if err := npm(ctx, dir, "pack", "--ignore-scripts", spec); err != nil {
 		return err
@@ -236,7 +234,7 @@ func pack(ctx context.Context, dir, spec string) error {
 	return os.Remove(found[0])
 }
 
-// unpack writes the files of an archive below dir and nowhere else.
+// unpack writes the files of an archive below dir only.
 func unpack(archive, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

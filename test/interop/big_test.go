@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// bigSession is a session file of so many entries: turns with tools, and a
-// compaction after so many entries each, which keeps the last few.
+// bigSession returns a session file of that many entries: turns with tools, and
+// compactions at regular intervals, each of which keeps the last few entries.
 func bigSession(entries, summaries int) []byte {
 	b := &bigMaker{rng: rand.New(rand.NewPCG(1, 2))}
 	b.buf.WriteString(`{"type":"session","version":3,"id":"0b1600e5-0000-7000-8000-000000000000","timestamp":"2026-03-01T09:00:00.000Z","cwd":"/home/tester/big"}` + "\n")
@@ -62,9 +62,9 @@ func (b *bigMaker) entry(kind, members string) {
 
 const prose = `the session holds what was said and done, in the order in which it was said and done;\n\tif err != nil {\n\t\treturn fmt.Errorf(\"read %s: %w\", name, err)\n\t}\nund manches ist nicht auf Englisch, größer, 日本語 auch, und nothing of it is ever lost. `
 
-// words is text of about n words.
+// words returns text of about n words.
 func (b *bigMaker) words(n int) string {
-	// At a boundary of words, so that no escape is cut.
+	// Cut at a word boundary, so that no escape sequence is split.
 	text := bytes.Repeat([]byte(prose), 1+n*8/len(prose))
 	size := min(len(text), n*4+b.rng.IntN(n*4+1))
 	for size < len(text) && text[size-1] != ' ' {

@@ -22,8 +22,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A desk is a host where somebody works with the real agent: a home with the
-// agent's directory in it, and a project.
+// A desk is a host where a user works with the real agent: a home with the agent's
+// directory, and a project.
 type desk struct {
 	*harness.Host
 	agent   *agent
@@ -41,7 +41,7 @@ func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) 
 		}
 	}
 	m.declare(t, a, d.agentDir())
-	// pi 1.5.2 leaves a picture out where it has not the library to make it smaller.
+	// pi 1.5.2 drops a picture if it lacks the library to scale it.
 	if err := os.WriteFile(filepath.Join(d.agentDir(), "settings.json"), []byte(`{"images":{"autoResize":false}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,21 +54,21 @@ func newDesk(t *testing.T, n *harness.Node, a *agent, m *model, project string) 
 
 func (d *desk) pidFile() string { return d.Path("agent.pid") }
 
-// agentDir is where the agent keeps its files.
+// agentDir returns the agent's directory.
 func (d *desk) agentDir() string { return d.Path("."+d.agent.command, "agent") }
 
-// starts are the words by which sessctl is told to start the agent.
+// starts returns the arguments with which sessctl starts the agent.
 func (d *desk) starts(args ...string) []string {
 	return append([]string{"--", d.Path("bin", d.agent.command), "--model", "fake/fake-1"}, args...)
 }
 
-// sessctl runs it in the project to its end, and returns all that it and the
-// agent said.
+// sessctl runs sessctl in the project until it exits, and returns its output with the
+// agent's.
 func (d *desk) sessctl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := d.Command(harness.Timeout(t), t, args...)
 	cmd.Dir = d.project
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = judgeTimeout
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("sessctl %q: %v\n%.4000s", args, err, out)
@@ -76,11 +76,11 @@ func (d *desk) sessctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// start starts it in the project. It ends with the test; what it starts itself is
-// for the test to end.
+// start starts sessctl in the project. It ends with the test; the test must end the
+// agent that it starts.
 func (d *desk) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	out, err := os.Create(filepath.Join(t.TempDir(), "out")) // a file, so that the agent has it also when sessctl is dead
+	out, err := os.Create(filepath.Join(t.TempDir(), "out")) // a file: the agent keeps it if sessctl is killed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,14 +101,15 @@ func (d *desk) start(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// pid is the agent's, which has been started.
+// pid returns the process ID of the running agent.
 func (d *desk) pid(t *testing.T) int {
 	t.Helper()
 	agent, _ := d.pids(t)
 	return agent
 }
 
-// pids are those of the agent, which has been started, and of who started it.
+// pids returns the process IDs of the running agent and of the sessctl that started
+// it.
 func (d *desk) pids(t *testing.T) (agent, sessctl int) {
 	t.Helper()
 	if _, err := fmt.Sscan(read(t, d.pidFile()), &agent, &sessctl); err != nil {
@@ -117,17 +118,17 @@ func (d *desk) pids(t *testing.T) (agent, sessctl int) {
 	return agent, sessctl
 }
 
-// file is the one session file on the desk.
+// file returns the path of the only session file on the desk.
 func (d *desk) file(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(d.agentDir(), "sessions", "*", "*.jsonl"))
 	if err != nil || len(found) != 1 {
-		t.Fatalf("there are the session files %q, %v", found, err)
+		t.Fatalf("session files are %q, %v", found, err)
 	}
 	return found[0]
 }
 
-// picture writes a picture that does not become small, and returns its path.
+// picture writes an incompressible picture, and returns its path.
 func (d *desk) picture(t *testing.T) string {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 48, 48))
@@ -146,14 +147,14 @@ func (d *desk) picture(t *testing.T) string {
 	return path
 }
 
-// only is the one session of the log.
+// only returns the ID of the only session in the log.
 func only(t *testing.T, c *client.Client) string {
 	t.Helper()
 	var id string
 	harness.Await(t, "the session is listed", func() error {
 		list, err := c.List(t.Context(), client.ListOptions{})
 		if err == nil && len(list.Sessions) != 1 {
-			err = fmt.Errorf("there are %d sessions", len(list.Sessions))
+			err = fmt.Errorf("the log has %d sessions", len(list.Sessions))
 		}
 		if err == nil {
 			id = string(list.Sessions[0].ID)
@@ -163,11 +164,11 @@ func only(t *testing.T, c *client.Client) string {
 	return id
 }
 
-// A conversation with a tool call and a picture on one host, gone on with on
-// another: another home, another directory, the agent as it is. Its next request
-// to the model has the whole earlier conversation in it, the picture included.
-// Then the first host goes on again, and has what was said on the other.
-func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
+// A conversation with a tool call and a picture on one host continues on another:
+// another home, another directory, the unmodified agent. Its next model request has
+// the whole conversation, picture included. Then the first host continues, and has the
+// lines of the other.
+func TestConversationContinuesOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, a *agent) {
 		node := harness.StartNode(t)
@@ -178,32 +179,33 @@ func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
 		id := only(t, node.Client())
 		out := bob.sessctl(t, append([]string{"resume", id, "--cwd", "."}, bob.starts("-p", "And why?")...)...)
 		if want := "it continues in " + bob.project + " (it was " + ann.project + "): --cwd says so"; !strings.Contains(out, want) {
-			t.Errorf("bob is not told that %s, but:\n%s", want, out)
+			t.Errorf("bob's output lacks %q:\n%s", want, out)
 		}
 		ann.sessctl(t, append([]string{"resume", id, "--cwd", ann.project}, ann.starts("-p", "Where are we?")...)...)
 
 		heard, refused := m.asked()
 		if len(heard) != 4 || len(refused) > 0 {
-			t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
+			t.Fatalf("the model was asked %d times; refused: %q", len(heard), refused)
 		}
 		said := []string{"What is in it?", "the answer is 42", "It is forty-two.", "And why?", "Seven times six.", "Where are we?"}
 		holdsInOrder(t, heard[2], said[:4])
 		holdsInOrder(t, heard[3], said)
 		shown := m.pictures()
 		if len(shown) != 4 || len(shown[0]) < 1024 || len(slices.Compact(slices.Clone(shown))) != 1 {
-			t.Errorf("%d requests had a picture in them, or not the same: %.100q", len(shown), shown)
+			t.Errorf("%d requests have a picture, or the pictures differ: %.100q", len(shown), shown)
 		}
-		// Each host's file is the log's lines, and says where its host works.
+		// Each host's file has the lines of the log, and names the directory of its
+		// host.
 		body, err := node.Client().Export(t.Context(), id, false)
 		log := sortedLines(whole(t, body, err))
 		for _, d := range []*desk{ann, bob} {
 			for _, line := range sortedLines([]byte(read(t, d.file(t)))) {
 				if at, ok := cwdOf(line); ok {
 					if at != d.project {
-						t.Errorf("the file of %s says %s", d.project, at)
+						t.Errorf("the file of %s names %s", d.project, at)
 					}
 				} else if !slices.Contains(log, line) {
-					t.Errorf("the log has not the line %s", line)
+					t.Errorf("the log lacks the line %s", line)
 				}
 			}
 		}
@@ -213,7 +215,7 @@ func TestAConversationGoesOnOnAnotherHost(t *testing.T) {
 	})
 }
 
-// cwdOf is the directory in a line that is a header.
+// cwdOf returns the directory in a header line.
 func cwdOf(line string) (string, bool) {
 	var h struct{ Type, CWD string }
 	if json.Unmarshal([]byte(line), &h) != nil || h.Type != "session" {
@@ -231,11 +233,11 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// A host dies in the middle of a turn: its sessctl by SIGKILL, and its agent with
-// it, or the agent alone goes on with nobody to follow it. Another host takes over
-// from the last line that the log has. Then the first one comes back: it is told,
-// and both what it had and what became of the session are there to go on with.
-func TestAHostThatDiedInATurnComesBack(t *testing.T) {
+// A host dies in the middle of a turn: either sessctl and its agent are killed, or
+// only sessctl, and the agent continues without it. Another host takes over at the
+// last line in the log. When the first one returns, its output says so, and both
+// histories can be continued.
+func TestHostThatDiedDuringTurnReturns(t *testing.T) {
 	t.Parallel()
 	t.Run("with its agent", func(t *testing.T) {
 		t.Parallel()
@@ -254,9 +256,9 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 
 	run := ann.start(t, append([]string{"run"}, ann.starts("-p", "What is it?")...)...)
 	select {
-	case <-here.waiting: // the tool has run, and the model is asked what now
+	case <-here.waiting: // the tool has run, and the agent has asked the model
 	case <-harness.Timeout(t).Done():
-		t.Fatal("the agent does not ask its model")
+		t.Fatal("the agent did not ask its model")
 	}
 	id := only(t, c)
 	logged(t, c, id, "the answer is 42")
@@ -270,17 +272,17 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 		}
 	}
 
-	// That ann's host is dead nobody knows before it has been silent for a while.
+	// The holder counts as active until it has been silent for a while.
 	switch r := bob.Sessctl(t, "resume", id, "--cwd", bob.project); {
 	case r.Code == 6 && strings.Contains(r.Err, "is held by "+a.command) && strings.Contains(r.Err, "--take-over"):
-	case r.Code == 0 && strings.Contains(r.Out, "silent since"): // this machine is slow
+	case r.Code == 0 && strings.Contains(r.Out, "silent since"): // on a slow machine
 	default:
 		t.Errorf("resume after the kill: %s", r)
 	}
 	bob.sessctl(t, append([]string{"resume", id, "--take-over", "--cwd", bob.project}, bob.starts("-p", "What now?")...)...)
 	heard, refused := there.asked()
 	if len(heard) != 1 || len(refused) > 0 {
-		t.Fatalf("bob's model was asked %d times, and %q", len(heard), refused)
+		t.Fatalf("bob's model was asked %d times; refused: %q", len(heard), refused)
 	}
 	holdsInOrder(t, heard[0], []string{"What is it?", "the answer is 42", "What now?"})
 
@@ -291,21 +293,21 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 	last := heard[len(heard)-1]
 	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "What now?", "Said to bob.", "Go on."})
 	if strings.Contains(last, "Said to ann alone.") {
-		t.Error("on main the model is told what was said beside it")
+		t.Error("the request on main has a line of the other head")
 	}
 	told := "had 1 line (" // the answer
 	if a.command == "omp" {
-		told = "had 2 lines (" // and that omp has ended
+		told = "had 2 lines (" // and omp's end of the turn
 	}
 	if dies {
 		if strings.Contains(out, told) {
-			t.Errorf("ann is told of lines that there are not:\n%s", out)
+			t.Errorf("ann's output reports lines that do not exist:\n%s", out)
 		}
 		return
 	}
 	_, head, ok := strings.Cut(out, "to continue with them instead: sessctl resume --head ")
 	if !ok || !strings.Contains(out, told) {
-		t.Fatalf("ann is not told:\n%s", out)
+		t.Fatalf("ann's output does not name the other head:\n%s", out)
 	}
 	head, _, _ = strings.Cut(head, " ")
 	ann.sessctl(t, append([]string{"resume", id, "--head", head, "--cwd", ann.project}, ann.starts("-p", "Go on there.")...)...)
@@ -313,6 +315,6 @@ func comesBack(t *testing.T, a *agent, dies bool) {
 	last = heard[len(heard)-1]
 	holdsInOrder(t, last, []string{"What is it?", "the answer is 42", "Said to ann alone.", "Go on there."})
 	if strings.Contains(last, "Said to bob.") {
-		t.Error("on her own head the model is told what bob was told")
+		t.Error("the request on ann's head has a line of bob's")
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// A session is a session file of pi such as nobody would write by hand, and
-// nobody may refuse: every line is JSON, every entry has an id, and no entry is
-// its own ancestor.
+// A session is a random session file of pi. It is unlike files of real agents, but
+// valid: every line is JSON, every entry has an ID, and no entry is its own ancestor.
 type session struct {
 	id   string
 	file []byte
-	todo []step // for the agent to do to it
+	todo []step // operations for the agent
 }
 
 // generate makes a session for an agent. The same seed gives the same session.
@@ -26,7 +25,7 @@ func generate(seed uint64, a *agent) session {
 	for range 5 + m.rng.IntN(45) {
 		m.next()
 	}
-	// pi 0.73.1 writes a session once more that has no answer in it.
+	// pi 0.73.1 writes a session without an assistant message a second time.
 	m.message(`{"role":"assistant","content":[],"provider":"p","model":"m","stopReason":"stop","timestamp":1}`)
 	s := session{id: id, file: m.buf.Bytes()}
 	for range 1 + m.rng.IntN(8) {
@@ -39,19 +38,19 @@ func generate(seed uint64, a *agent) session {
 type maker struct {
 	*values
 	rng    *rand.Rand
-	newer  bool // pi 1.5.2 goes on with it
+	newer  bool // pi 1.5.2 continues it
 	omp    bool // omp reads it
 	buf    bytes.Buffer
 	now    time.Time
-	ids    []string // of the entries so far
+	ids    []string // IDs of the entries so far
 	leaf   string
-	coming string // the id that the next entry must have, for one that named it
-	above  string // the parent that it must have, where it is a parent itself
+	coming string // ID of the next entry, if an earlier one refers to it
+	above  string // parent of the next entry, if an earlier one is its child
 }
 
 func (m *maker) chance(of int) bool { return m.rng.IntN(of) == 0 }
 
-// one is one of several texts.
+// one returns one of several texts.
 func (m *maker) one(of ...string) string { return of[m.rng.IntN(len(of))] }
 
 func (m *maker) header(id string) {
@@ -65,7 +64,7 @@ func (m *maker) header(id string) {
 
 func (m *maker) next() {
 	if len(m.ids) > 0 && m.chance(6) {
-		m.leaf = m.any() // somebody went back
+		m.leaf = m.any() // the user went back
 	}
 	kinds := []func(){
 		m.user, m.user, m.answer, m.answer, m.toolResult, m.bash, m.label, m.label, m.compaction, m.branchSummary,
@@ -75,10 +74,10 @@ func (m *maker) next() {
 	kinds[m.rng.IntN(len(kinds))]()
 }
 
-// any is the id of an entry.
+// any returns the ID of an entry.
 func (m *maker) any() string { return m.ids[m.rng.IntN(len(m.ids))] }
 
-// some is the id of an entry, on the path or not, or of none.
+// some returns the ID of an entry, on the path or not, or of none.
 func (m *maker) some() string {
 	if len(m.ids) == 0 || m.chance(8) {
 		return "nowhere"
@@ -86,7 +85,7 @@ func (m *maker) some() string {
 	return m.any()
 }
 
-// near is the id of one of the last entries, which is likely to be on the path.
+// near returns the ID of one of the last entries, which is likely to be on the path.
 func (m *maker) near() string {
 	if len(m.ids) == 0 {
 		return "nowhere"
@@ -94,7 +93,7 @@ func (m *maker) near() string {
 	return m.ids[len(m.ids)-1-m.rng.IntN(min(6, len(m.ids)))]
 }
 
-// promise is the id that the next entry will have.
+// promise returns the ID that the next entry will have.
 func (m *maker) promise() string {
 	if m.coming == "" {
 		m.coming = fmt.Sprintf("%08x", m.rng.Uint32())
@@ -113,7 +112,7 @@ func (m *maker) newID() string {
 	return fmt.Sprintf("%08x", m.rng.Uint32())
 }
 
-// entry adds an entry with members behind those that all have.
+// entry adds an entry, with members after the common ones.
 func (m *maker) entry(kind, members string) {
 	id := m.newID()
 	if m.above != "" {
@@ -123,7 +122,7 @@ func (m *maker) entry(kind, members string) {
 	switch {
 	case m.leaf == "" || m.chance(30):
 		parent = m.one("null", "null", `""`, `"nowhere"`)
-	case m.chance(40): // a parent that comes later
+	case m.chance(40): // a parent that is written later
 		m.above = m.leaf
 		parent = quoted(m.promise())
 	}
@@ -143,7 +142,7 @@ func (m *maker) entry(kind, members string) {
 	m.leaf = id
 }
 
-// time is a timestamp: mostly a little later than the last, now and then the
+// time returns a timestamp: mostly a little later than the last one, sometimes the
 // same, earlier, in another zone, or none.
 func (m *maker) time() string {
 	switch m.rng.IntN(60) {
@@ -177,8 +176,8 @@ func (m *maker) answer() {
 		m.blocks(), m.model(), m.model(), m.number(), m.number(), m.one("stop", "length", "toolUse", "error", "aborted"), m.number()))
 }
 
-// model is a part of a model's name. omp puts two together to one text, and so do
-// we, in which half a surrogate pair cannot be.
+// model returns a part of a model's name. omp joins two parts, as we do, so a part
+// cannot have half a surrogate pair.
 func (m *maker) model() string {
 	if m.omp {
 		return halves.Replace(m.text())
@@ -265,7 +264,7 @@ func (m *maker) system() {
 	m.message(fmt.Sprintf(`{"role":"system","content":%s,"sections":{"env":%s},"toolsAdded":[],"timestamp":1}`, m.text(), m.text()))
 }
 
-// empty adds what has no content where there should be some. omp fails on it.
+// empty adds an entry without its required content. omp fails on it.
 func (m *maker) empty() {
 	if m.omp {
 		return
@@ -280,7 +279,7 @@ func (m *maker) empty() {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// values are JSON as JavaScript reads it, and others seldom think of.
+// values makes JSON values as JavaScript reads them, including unusual ones.
 type values struct{ rng *rand.Rand }
 
 var pieces = []string{
@@ -289,7 +288,7 @@ var pieces = []string{
 	"```go\\nfunc main() {}\\n```", "https://example.org/?a=b&c=d ", "</summary>",
 }
 
-// text is a string, with its quotes.
+// text returns a string with its quotes.
 func (v *values) text() string {
 	var b strings.Builder
 	for range v.rng.IntN(8) {
@@ -299,7 +298,7 @@ func (v *values) text() string {
 	case 0:
 		b.WriteString(strings.Repeat("long ", 1+v.rng.IntN(30_000)))
 	case 1:
-		b.WriteString([]string{"\xff", "\xe2\x82", "\xed\xa0\x80", "\xf0\x9f\x99"}[v.rng.IntN(4)]) // no UTF-8
+		b.WriteString([]string{"\xff", "\xe2\x82", "\xed\xa0\x80", "\xf0\x9f\x99"}[v.rng.IntN(4)]) // invalid UTF-8
 	}
 	return quoted(b.String())
 }
@@ -321,7 +320,7 @@ func (v *values) number() string {
 
 var names = []string{`"a"`, `"b"`, `"10"`, `"2"`, `"01"`, `"-1"`, `"4294967294"`, `"4294967295"`, `"__proto__"`, `"toJSON"`, `"constructor"`, `""`, `"\u0061"`, `"é"`, `"\ud800"`}
 
-// value is any value, nested at most that deep.
+// value returns any value, nested at most depth levels.
 func (v *values) value(depth int) string {
 	kind := v.rng.IntN(8)
 	if depth == 0 {
@@ -348,7 +347,7 @@ func (v *values) value(depth int) string {
 	return "{" + strings.Join(members, " ,") + "}"
 }
 
-// content is what a user says: a string or blocks.
+// content returns a user's content: a string or blocks.
 func (v *values) content() string {
 	if v.rng.IntN(3) == 0 {
 		return v.text()

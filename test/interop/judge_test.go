@@ -15,18 +15,18 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// patience is how long a judge may take for one answer.
-const patience = time.Minute
+// judgeTimeout bounds one answer of a judge.
+const judgeTimeout = time.Minute
 
-// A judge is a process of an agent's own code. Its methods may be called from
-// several goroutines; it does one thing at a time.
+// A judge is a process of an agent's own code. Its methods are safe for concurrent
+// use; it handles one request at a time.
 type judge struct {
 	agent *agent
 	mu    sync.Mutex
 	cmd   *exec.Cmd
 	in    io.Writer
 	out   *bufio.Reader
-	said  string // the file with what it wrote to its standard error
+	said  string // the file with its standard error
 }
 
 // newJudge starts a judge. It ends with the test.
@@ -52,21 +52,21 @@ func newJudge(tb testing.TB, a *agent) *judge {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer errOut.Close() // the child has its own
+	defer errOut.Close() // the child has its own descriptor
 	j.cmd.Stderr = errOut
 	j.in, j.out = in, bufio.NewReaderSize(out, 1<<20)
 	if err := j.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = j.cmd.Process.Kill() // it fails only for the dead
+		_ = j.cmd.Process.Kill() // fails only if the process is dead
 		_ = j.cmd.Wait()
 	})
 	return j
 }
 
-// isolated is the environment of an agent's process: home is all that it has of
-// a user.
+// isolated returns the environment of an agent's process, with home and without the
+// user's settings.
 func isolated(home string) []string {
 	return []string{
 		"HOME=" + home,
@@ -93,7 +93,7 @@ func (j *judge) answer(v any, request map[string]any) error {
 	if err != nil {
 		return err
 	}
-	tooLong := time.AfterFunc(patience, func() { _ = j.cmd.Process.Kill() })
+	tooLong := time.AfterFunc(judgeTimeout, func() { _ = j.cmd.Process.Kill() })
 	defer tooLong.Stop()
 	if _, err := j.in.Write(append(b, '\n')); err != nil {
 		return j.dead(err)
@@ -115,13 +115,13 @@ func (j *judge) answer(v any, request map[string]any) error {
 	return json.Unmarshal(a.OK, v)
 }
 
-// dead is err with what the process said last.
+// dead returns err with the last output of the process.
 func (j *judge) dead(err error) error {
-	b, _ := os.ReadFile(j.said) // what it said is extra
-	return fmt.Errorf("it is dead, or took longer than %v: %w\n%.4000s", patience, err, b)
+	b, _ := os.ReadFile(j.said) // the output is optional
+	return fmt.Errorf("the process is dead, or took longer than %v: %w\n%.4000s", judgeTimeout, err, b)
 }
 
-// A reading is what an agent sees in a file.
+// A reading is an agent's report of a file.
 type reading struct {
 	Session  string
 	CWD      string
@@ -129,8 +129,8 @@ type reading struct {
 	Name     *string
 	IDs      []string
 	Tree     []core.TreeNode
-	Context  string            // the digest of the context it would go on with
-	Contexts map[string]string // and of that at each entry
+	Context  string            // digest of the context at the leaf
+	Contexts map[string]string // digest of the context at each entry
 }
 
 func (j *judge) read(tb testing.TB, path string) reading {
@@ -140,8 +140,8 @@ func (j *judge) read(tb testing.TB, path string) reading {
 	return r
 }
 
-// context is the context that the agent builds at leaf, or at the end where leaf
-// is empty, as it writes it.
+// context returns the context that the agent builds at leaf, or at the end if leaf is
+// empty, as the agent encodes it.
 func (j *judge) context(tb testing.TB, path, leaf string) []byte {
 	tb.Helper()
 	var b json.RawMessage
@@ -149,14 +149,14 @@ func (j *judge) context(tb testing.TB, path, leaf string) []byte {
 	return b
 }
 
-// append has the agent do todo to the session in the file.
+// append makes the agent apply todo to the session in the file.
 func (j *judge) append(tb testing.TB, path string, todo []step) {
 	tb.Helper()
 	var leaf *string
 	j.ask(tb, &leaf, map[string]any{"op": "append", "path": path, "todo": todo})
 }
 
-// fork has the agent make a file of the path to leaf, and returns where it is.
+// fork makes the agent write a file with the path to leaf, and returns its path.
 func (j *judge) fork(tb testing.TB, path, leaf string) string {
 	tb.Helper()
 	var fork string

@@ -17,10 +17,10 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
-// logOpener opens the session in the file at path from a log of its own: what a
-// node does that does not hold the session in memory, but for HTTP. The log has
-// a checkpoint; each opening fetches and checks its snapshot and the records
-// behind it.
+// logOpener opens the session in the file at path from a separate log. It does the
+// same as a node that does not have the session in memory, without HTTP. The log has a
+// checkpoint; each opening fetches and verifies its snapshot and reads the records
+// after it.
 func logOpener(path string) (opened, error) {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "sesslog-interop-")
@@ -49,8 +49,8 @@ func logOpener(path string) (opened, error) {
 	})
 }
 
-// logOf makes a log below dir, with one session from the file at path. It runs
-// until the process ends.
+// logOf makes a log below dir with one session from the file at path. It runs until
+// the process ends.
 func logOf(ctx context.Context, dir, path string) (*engine.Sessions, core.SessionID, error) {
 	const id = "big-session"
 	quiet := slog.New(slog.DiscardHandler)

@@ -15,17 +15,16 @@ import (
 	"testing"
 )
 
-// A model answers as a provider of models does, by a script, and remembers what
-// it was asked.
+// A model answers like a model provider, from a script, and records its requests.
 type model struct {
 	*httptest.Server
 	mu      sync.Mutex
-	script  []map[string]any // the deltas of the answers to come
-	heard   []string         // the texts of each request, in order
-	shown   []string         // the images of all requests, as data URLs, in order
-	waiting chan struct{}    // gets a value when an answer is waited for that is not to come yet
-	proceed chan struct{}    // closed when it is to come
-	refused []string         // what it was asked beyond the script
+	script  []map[string]any // deltas of the remaining answers
+	heard   []string         // texts of each request, in order
+	shown   []string         // images of all requests, as data URLs, in order
+	waiting chan struct{}    // gets a value when a late answer is requested
+	proceed chan struct{}    // closed to send the late answer
+	refused []string         // requests after the end of the script
 }
 
 // newModel starts a model. It ends with the test.
@@ -34,18 +33,18 @@ func newModel(tb testing.TB, script ...map[string]any) *model {
 	m := &model{script: script, waiting: make(chan struct{}, 1), proceed: make(chan struct{})}
 	m.Server = httptest.NewServer(m)
 	tb.Cleanup(func() {
-		m.CloseClientConnections() // of agents that were killed
+		m.CloseClientConnections() // from killed agents
 		m.Close()
 	})
 	return m
 }
 
-// late is an answer that does not come before the model is told to go on.
+// late returns an answer that is sent only after proceed is closed.
 func late(answer map[string]any) map[string]any {
 	return map[string]any{"late": answer}
 }
 
-// says and calls are answers: a text, and a call of the shell.
+// says and calls return answers: a text, and a call of the shell.
 func says(text string) map[string]any {
 	return map[string]any{"role": "assistant", "content": text}
 }
@@ -95,7 +94,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// next is the next answer of the script, and false where there is none.
+// next returns the next answer of the script, and false if there is none.
 func (m *model) next(r *http.Request, body []byte) (map[string]any, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,15 +109,15 @@ func (m *model) next(r *http.Request, body []byte) (map[string]any, bool) {
 	return delta, true
 }
 
-// asked is what the model was asked: the texts of each request so far, and what
-// was beyond the script.
+// asked returns the texts of each request so far, and the requests after the end of
+// the script.
 func (m *model) asked() (heard, refused []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.heard), slices.Clone(m.refused)
 }
 
-// pictures are the images that it was shown, as data URLs.
+// pictures returns the images of all requests, as data URLs.
 func (m *model) pictures() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +135,7 @@ func imagesIn(body []byte) []string {
 
 var dataURL = regexp.MustCompile(`"(data:image/[^"]*)"`)
 
-// requestText is what is said in a request, message behind message.
+// requestText returns the messages of a request, one after the other.
 func requestText(body []byte) string {
 	var request struct {
 		Messages []struct {
@@ -175,8 +174,8 @@ func textsIn(content json.RawMessage) []string {
 	return texts
 }
 
-// declare has an agent whose directory is dir know the model, as fake/fake-1.
-// What omp reads is YAML, which this is as well.
+// declare adds the model to the agent's settings in dir, as fake/fake-1. omp reads
+// YAML, of which this JSON is a subset.
 func (m *model) declare(tb testing.TB, a *agent, dir string) {
 	tb.Helper()
 	b, err := json.Marshal(map[string]any{"providers": map[string]any{"fake": map[string]any{
@@ -191,7 +190,7 @@ func (m *model) declare(tb testing.TB, a *agent, dir string) {
 		tb.Fatal(err)
 	}
 	files := map[string][]byte{a.models: b}
-	if a.command == "omp" { // it asks ports of this machine for models
+	if a.command == "omp" { // it probes ports of this machine for models
 		files["config.yml"] = []byte(`{"disabledProviders":["ollama","llama.cpp","lm-studio"]}`)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// omp is the newest of its versions of which all parts are published: of 18.3.4
-// they are not, and with those of others it does not start. It runs on bun, which
-// npm has as well.
+// omp returns the newest version of which all parts are published. Those of 18.3.4 are
+// not, and it does not start with other versions' parts. It runs on bun, which npm has
+// as well.
 func omp(ctx context.Context) (*agent, error) {
 	const version, bun = "18.2.3", "1.4.5"
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -21,10 +21,10 @@ func omp(ctx context.Context) (*agent, error) {
 	}
 	arch, ok := map[string][2]string{"amd64": {"x64", "x64"}, "arm64": {"arm64", "aarch64"}}[runtime.GOARCH]
 	if !ok || runtime.GOOS == "windows" {
-		return nil, fmt.Errorf("it is not published for %s/%s", runtime.GOOS, runtime.GOARCH)
+		return nil, fmt.Errorf("omp is not published for %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	// What is optional is a gigabyte of speech and models; but its native code is
-	// optional, too, for there is one package of it for each kind of machine.
+	// The optional packages are a gigabyte of speech and models. The native code is
+	// optional as well, with one package per platform.
 	root, err := cached(ctx, "omp-"+version, func(dir string) error {
 		return npm(ctx, dir, "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=optional",
 			fmt.Sprintf("@oh-my-pi/pi-natives-%s-%s@%s", runtime.GOOS, arch[0], version),
@@ -40,10 +40,9 @@ func omp(ctx context.Context) (*agent, error) {
 	}, err
 }
 
-// What pi's judges do, omp's own parser does with what we export: it sees the
-// entries, tree, leaf and name that the node says, and builds at every entry the
-// context that we build.
-func TestOmpSeesWhatWeSee(t *testing.T) {
+// omp's own parser reads our exports: it finds the entries, tree, leaf and name that
+// the node reports, and builds the same context at every entry.
+func TestOmpReadsSessions(t *testing.T) {
 	t.Parallel()
 	if !*long {
 		t.Skip("omp is half a gigabyte to fetch: -long is not set")

@@ -26,30 +26,26 @@ import (
 
 // PI-33, PI-35
 //
-// How long a session of 50 000 entries takes to open and to have its context
-// built, in the medians of five openings:
+// The test measures how long it takes to open a session of 50,000 entries and to build
+// its context, as medians of five openings:
 //
-//   - by pi: SessionManager.open of the file and buildSessionContext, in a
-//     process that has done so before;
-//   - by us from the file: reading it, File and Context of the dialect, in a
-//     process that has done so before;
-//   - by us from the log, in a process that has done so before but keeps no
-//     session: asking for its last record, its snapshot, what is behind that,
-//     and Context;
-//   - by a node over HTTP, the same and the transfer to a client: a node that
-//     runs already and has not the session in memory, and one that was just
-//     started.
+//   - by pi: SessionManager.open of the file and buildSessionContext, in a warm process;
+//   - by us from the file: reading it, File and Context of the dialect, in a warm
+//     process;
+//   - by us from the log, in a warm process without the session in memory: reading the
+//     last record, the snapshot and the records after it, and Context;
+//   - by a node over HTTP, the same with the transfer to a client: by a running node
+//     without the session in memory, and by one that was just started.
 //
-// The times are printed and nothing is demanded of them; what is demanded is
-// that all build the same context.
-func TestOpeningABigSession(t *testing.T) {
+// It logs the times without limits for them. All contexts must be equal.
+func TestOpenLargeSession(t *testing.T) {
 	if !testing.Verbose() {
-		t.Skip("nobody would see the numbers: -v is not set")
+		t.Skip("prints figures only: -v is not set")
 	}
 	j := newJudge(t, fetched(t, "pi-1.5.2"))
 	for _, shape := range []struct {
 		name      string
-		summaries int // a compaction after so many entries
+		summaries int // entries between compactions
 	}{
 		{"summed up now and then", 1000},
 		{"never summed up", 1_000_000},
@@ -80,10 +76,10 @@ func TestOpeningABigSession(t *testing.T) {
 	}
 }
 
-// An opening is what opening a session and building its context took.
+// An opening is the cost of opening a session and building its context.
 type opening struct {
 	Took time.Duration
-	Peak int64 // bytes of memory above what the process had before; 0 where it is not known
+	Peak int64 // bytes of memory above the process's former use; 0 if unknown
 }
 
 func (o opening) ratio(other opening) float64 { return float64(o.Took) / float64(other.Took) }
@@ -96,7 +92,7 @@ func (o opening) of(file []byte) string {
 	return s
 }
 
-// timesOf is the median of a few openings, with the most memory of any.
+// timesOf returns the median of a few openings, with the highest memory use of any.
 func timesOf(open func() (opening, error)) (opening, error) {
 	var all []opening
 	var peak int64
@@ -112,7 +108,7 @@ func timesOf(open func() (opening, error)) (opening, error) {
 	return opening{all[len(all)/2].Took, peak}, nil
 }
 
-// open has the agent open the file.
+// open makes the agent open the file.
 func (j *judge) open(t *testing.T, path string) opening {
 	t.Helper()
 	o, err := timesOf(func() (opening, error) {
@@ -126,21 +122,21 @@ func (j *judge) open(t *testing.T, path string) opening {
 	return o
 }
 
-// openerEnv names the file that this test binary is to open instead of testing,
-// and logOpenerEnv the one that it is to open from a log: a process of its own
-// shows what memory that takes.
+// openerEnv names the file that this test binary opens instead of running tests, and
+// logOpenerEnv the one that it opens from a log: a separate process shows the memory
+// use.
 const (
 	openerEnv    = "SESSLOG_INTEROP_OPEN"
 	logOpenerEnv = "SESSLOG_INTEROP_OPEN_LOG"
 )
 
-// opened is what the process says.
+// opened is the process's output.
 type opened struct {
 	opening
-	Context string // its digest
+	Context string // digest of the context
 }
 
-// openInstead does what the environment asks for instead of testing, and reports
+// openInstead does what the environment asks for instead of running tests, and reports
 // whether it did.
 func openInstead() (bool, error) {
 	var out opened
@@ -159,7 +155,7 @@ func openInstead() (bool, error) {
 	return true, json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// digestOf is the digest of what open returns, of which nothing is kept.
+// digestOf returns the digest of the result of open, without keeping the result.
 func digestOf(open func() ([]byte, error)) (string, error) {
 	context, err := open()
 	if err != nil {
@@ -168,9 +164,9 @@ func digestOf(open func() ([]byte, error)) (string, error) {
 	return digest(context), nil
 }
 
-// openings calls open once to warm up, and then as often as is measured, each
-// time behind a garbage collection, as the agent's process has it. The memory is
-// the most that the process takes beyond what it had before the first of them.
+// openings calls open once to warm up, and then for each measurement, always after a
+// garbage collection, as the agent's process does. The memory is the peak beyond the
+// use before the first measurement.
 func openings(open func() ([]byte, error)) (opened, error) {
 	var out opened
 	var err error
@@ -180,7 +176,7 @@ func openings(open func() ([]byte, error)) (opened, error) {
 	debug.FreeOSMemory()
 	before := memory("self", "VmRSS")
 	peak := int64(-1)
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600) // VmHWM begins anew
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600) // resets VmHWM
 	out.opening, err = timesOf(func() (opening, error) {
 		if peak >= 0 {
 			runtime.GC()
@@ -206,7 +202,7 @@ func contextOf(path string) ([]byte, error) {
 	return d.Context(f.Entries, core.Leaf{})
 }
 
-// openAlone has a process of its own open the file, as env says.
+// openAlone makes a separate process open the file as env says.
 func openAlone(t *testing.T, env, path, want string) opening {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -221,15 +217,15 @@ func openAlone(t *testing.T, env, path, want string) opening {
 		t.Fatal(err)
 	}
 	if o.Context != want {
-		t.Fatal("our context is not pi's")
+		t.Fatal("our context differs from pi's")
 	}
 	return o.opening
 }
 
-// openNode has a node answer with the context of a session that it does not hold
-// in memory: each time right after it was started where fresh is true, otherwise
-// each time after it was asked for another session, for which its cache gave
-// this one up. The times are those of a client and include the transfer.
+// openNode requests the context of a session that the node does not have in memory: if
+// fresh, each time right after a start; otherwise each time after a request for
+// another session, for which the cache evicted this one. The times are the client's
+// and include the transfer.
 func openNode(t *testing.T, file []byte, want string, fresh bool) opening {
 	t.Helper()
 	node := harness.StartNode(t, "SESS_SNAPSHOTS_CACHE=1MiB")
@@ -278,8 +274,7 @@ func openNode(t *testing.T, file []byte, want string, fresh bool) opening {
 	return o
 }
 
-// memory is a process's own account of its memory in bytes, 0 where there is
-// none.
+// memory returns a field of /proc/PID/status in bytes, 0 if there is none.
 func memory(pid, field string) int64 {
 	b, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	if err != nil {

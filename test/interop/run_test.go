@@ -11,9 +11,9 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// An agent runs under sessctl, unmodified: its session is in the log as its file
-// has it, byte for byte, and a second run goes on with both.
-func TestAnAgentsSessionIsInTheLogWhenItHasRun(t *testing.T) {
+// An unmodified agent runs under sessctl: its session in the log is byte-identical to
+// its file, and a second run extends both.
+func TestAgentSessionIsStored(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, a *agent) {
 		node := harness.StartNode(t)
@@ -34,7 +34,7 @@ func TestAnAgentsSessionIsInTheLogWhenItHasRun(t *testing.T) {
 		path := onlySession(t, dir)
 		_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "_")
 		if !strings.Contains(first.Out, "It is done.") || !strings.Contains(first.Err, "sessctl resume "+id) {
-			t.Errorf("the first run says %s", first)
+			t.Errorf("the first run printed %s", first)
 		}
 		hasFile(t, node.Client(), id, path)
 
@@ -50,7 +50,7 @@ func TestAnAgentsSessionIsInTheLogWhenItHasRun(t *testing.T) {
 	})
 }
 
-// onlySession is the one session file that an agent has.
+// onlySession returns the only session file of an agent.
 func onlySession(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "sessions", "*", "*.jsonl"))
@@ -68,6 +68,6 @@ func hasFile(t *testing.T, c *client.Client, id, path string) {
 	}
 	body, err := c.Export(t.Context(), id, false)
 	if out := whole(t, body, err); !bytes.Equal(out, file) {
-		t.Errorf("the log has not what the agent wrote: %s", differ(out, file))
+		t.Errorf("the log lacks lines of the agent: %s", differ(out, file))
 	}
 }

@@ -25,12 +25,12 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// PI-01, PI-15, PI-16, PI-27, PI-29, PI-33, PI-34, PI-35, PI-36, PI-38, PI-40, FLEET-14, FLEET-34
+// PI-01, PI-15, PI-16, PI-27, PI-29, PI-33, PI-34, PI-35, PI-36, PI-38, PI-40,
+// FLEET-14, FLEET-34
 //
-// What a session is, by its agent's own code: the files that a node gives out
-// are read by the agent as the node reads them, at every entry; what the agent
-// adds comes into the log, and out of it again byte for byte.
-func TestAgentsSeeWhatWeSeeAndWeWhatTheyWrite(t *testing.T) {
+// The agent's own code reads the exports of a node and finds the same as the node, at
+// every entry. What the agent adds is imported, and exported again byte-identical.
+func TestAgentsReadAndWriteSessions(t *testing.T) {
 	t.Parallel()
 	eachPi(t, func(t *testing.T, a *agent) {
 		first, n := uint64(rand.Uint32()), *sessions
@@ -52,13 +52,13 @@ func TestAgentsSeeWhatWeSeeAndWeWhatTheyWrite(t *testing.T) {
 	})
 }
 
-// A court is a judge and a node that it judges.
+// A court is a judge and the node that it judges.
 type court struct {
 	*judge
 	node *client.Client
 	dir  string
 
-	entries, written, contexts int // that it has seen
+	entries, written, contexts int // that the judge has read
 }
 
 func newCourt(t *testing.T, a *agent) *court {
@@ -66,7 +66,7 @@ func newCourt(t *testing.T, a *agent) *court {
 	return &court{judge: newJudge(t, a), node: harness.StartNode(t).Client(), dir: t.TempDir()}
 }
 
-// try has a session go through the log, the agent, and the log again.
+// try passes a session through the log, the agent, and the log again.
 func (c *court) try(t *testing.T, seed uint64) {
 	t.Helper()
 	s := generate(seed, c.agent)
@@ -81,7 +81,7 @@ func (c *court) try(t *testing.T, seed uint64) {
 	c.judge.append(t, path, s.todo)
 	grown := c.load(t, path)
 	if !bytes.HasPrefix(grown, before) {
-		t.Fatalf("the agent changed what was there:\n%s", differ(grown, before))
+		t.Fatalf("the agent changed existing lines:\n%s", differ(grown, before))
 	}
 	readableByLine(t, grown)
 	added := bytes.Count(grown[len(before):], []byte("\n"))
@@ -92,7 +92,7 @@ func (c *court) try(t *testing.T, seed uint64) {
 	}
 	switch rng.IntN(3) {
 	case 0:
-		c.goOn(t, id, path, rng)
+		c.continueAt(t, id, path, rng)
 	case 1:
 		c.branchOff(t, path, rng)
 	}
@@ -100,12 +100,12 @@ func (c *court) try(t *testing.T, seed uint64) {
 	c.entries += bytes.Count(grown, []byte("\n")) - 1
 }
 
-// readableByLine holds that whoever reads a file line by line, as pi's
+// readableByLine checks that a program that reads the file by line, as pi's
 // documentation shows it, finds an object with a type on each.
 func readableByLine(t *testing.T, file []byte) {
 	t.Helper()
 	if !bytes.HasSuffix(file, []byte("\n")) {
-		t.Fatal("the file's last line has no end")
+		t.Fatal("the file's last line has no newline")
 	}
 	for line := range bytes.Lines(file) {
 		var e struct{ Type string }
@@ -115,8 +115,8 @@ func readableByLine(t *testing.T, file []byte) {
 	}
 }
 
-// goOn moves the session's head to any entry and has the agent go on there.
-func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
+// continueAt moves the session's head to a random entry and makes the agent continue there.
+func (c *court) continueAt(t *testing.T, id, path string, rng *rand.Rand) {
 	t.Helper()
 	target := c.somewhere(t, id, rng)
 	if _, err := c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(target)}, ""); err != nil {
@@ -126,25 +126,25 @@ func (c *court) goOn(t *testing.T, id, path string, rng *rand.Rand) {
 	c.save(t, path, whole(t, body, err))
 	agent := c.read(t, path)
 	if agent.Leaf == nil || *agent.Leaf != target || agent.Context != digest(c.atNode(t, id, client.View{})) {
-		t.Fatalf("the head stands at %q, the agent goes on at %v: %s", target, agent.Leaf,
+		t.Fatalf("the head is at %q, the agent continues at %v: %s", target, agent.Leaf,
 			differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	c.judge.append(t, path, []step{step(`{"step":"message","message":{"role":"user","content":"here","timestamp":1}}`)})
 	file := c.load(t, path)
 	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: c.agent.dialect})
 	if err != nil || done.Entries != 1 {
-		t.Fatalf("import of what the agent wrote at %q: %+v, %v", target, done, err)
+		t.Fatalf("import of the agent's lines at %q: %+v, %v", target, done, err)
 	}
 	agent = c.read(t, path)
 	if agent.Context != digest(c.atNode(t, id, client.View{})) {
-		t.Fatalf("after the agent went on at %q: %s", target, differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
+		t.Fatalf("after the agent continued at %q: %s", target, differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	if a, b := sortedLines(file), sortedLines(c.exports(t, id)); !slices.Equal(a, b) {
-		t.Fatalf("lines were lost or made: %s", cmp.Diff(a, b))
+		t.Fatalf("lines were lost or added: %s", cmp.Diff(a, b))
 	}
 }
 
-// branchOff has the agent make a session of one path, which must be a session
+// branchOff makes the agent write a session of one path, which must be a valid session
 // to us as well.
 func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 	t.Helper()
@@ -152,7 +152,7 @@ func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 	fork := c.fork(t, path, ids[rng.IntN(len(ids))])
 	file, err := os.ReadFile(fork)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // there is nothing in it that its agent would keep
+		return // the agent keeps nothing of it
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -160,8 +160,8 @@ func (c *court) branchOff(t *testing.T, path string, rng *rand.Rand) {
 	c.agree(t, c.imports(t, file, -1), fork, file, rng)
 }
 
-// imports brings a file into the log, and out again byte for byte. Where added
-// is not negative, that many of its lines must be new.
+// imports imports a file and checks that the export is byte-identical. If added is not
+// negative, it must be the number of new lines.
 func (c *court) imports(t *testing.T, file []byte, added int) string {
 	t.Helper()
 	done, err := c.node.Import(t.Context(), bytes.NewReader(file), int64(len(file)), client.ImportOptions{Dialect: c.agent.dialect})
@@ -176,7 +176,7 @@ func (c *court) imports(t *testing.T, file []byte, added int) string {
 	}
 	id := string(done.Session)
 	if out := c.exports(t, id); !bytes.Equal(out, file) {
-		t.Fatalf("the export is not the file:\n%s", differ(out, file))
+		t.Fatalf("the export differs from the file:\n%s", differ(out, file))
 	}
 	return id
 }
@@ -199,7 +199,7 @@ func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
 			if _, err = c.node.Move(t.Context(), id, core.MainHead, api.MoveRequest{Leaf: core.LeafAt(c.somewhere(t, id, rng))}, ""); err != nil {
 				break
 			}
-			fallthrough // a head that only moved is not where a file ends
+			fallthrough // the end of a file does not show a head that only moved
 		default:
 			_, err = c.node.Append(t.Context(), id, []byte(harness.Message("user", "by API")), key)
 		}
@@ -209,14 +209,14 @@ func (c *court) append(t *testing.T, id string, rng *rand.Rand) {
 	}
 }
 
-// exports is the session as its agent's file.
+// exports returns the session as its agent's file.
 func (c *court) exports(t *testing.T, id string) []byte {
 	t.Helper()
 	body, err := c.node.Export(t.Context(), id, false)
 	return whole(t, body, err)
 }
 
-// somewhere is the id of any entry.
+// somewhere returns the ID of a random entry.
 func (c *court) somewhere(t *testing.T, id string, rng *rand.Rand) string {
 	t.Helper()
 	tree, err := c.node.Tree(t.Context(), id)
@@ -226,7 +226,7 @@ func (c *court) somewhere(t *testing.T, id string, rng *rand.Rand) string {
 	return tree[rng.IntN(len(tree))].ID
 }
 
-// whole reads an answer to its end.
+// whole reads a body to its end.
 func whole(t *testing.T, body io.ReadCloser, err error) []byte {
 	t.Helper()
 	if err != nil {
@@ -260,13 +260,13 @@ func (c *court) load(t *testing.T, path string) []byte {
 	return b
 }
 
-// agree compares what the agent sees in the file at path, which is file, with
-// what the node says of the session, and core of the file.
+// agree compares the agent's report of the file at path, which has the content file,
+// with the node's report of the session and with core's reading of the file.
 func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand) {
 	t.Helper()
 	agent := c.read(t, path)
 	if after := c.load(t, path); !bytes.Equal(after, file) {
-		t.Fatalf("the agent has changed the file while reading it:\n%s", differ(after, file))
+		t.Fatalf("the agent changed the file while reading it:\n%s", differ(after, file))
 	}
 	info, err := c.node.InfoBy(t.Context(), id, c.agent.profile)
 	if err != nil {
@@ -312,12 +312,12 @@ func (c *court) agree(t *testing.T, id, path string, file []byte, rng *rand.Rand
 	})
 	leaf := ids[rng.IntN(len(ids))]
 	if got := digest(c.atNode(t, id, client.View{Leaf: leaf})); got != agent.Contexts[leaf] {
-		t.Errorf("the node's context at %q is not the agent's", leaf)
+		t.Errorf("the node's context at %q differs from the agent's", leaf)
 	}
 }
 
-// isEntry reports whether an agent takes a line for an entry. A second header is
-// one to omp, a title in front of the header is none.
+// isEntry reports whether an agent takes a line for an entry. omp takes a second
+// header for one, but not a title before the header.
 func isEntry(a *agent, e core.Entry) bool {
 	if a.dialect == "omp" {
 		return e.Type != "title"
@@ -334,11 +334,11 @@ func (c *court) same(t *testing.T, path string, ours, agents reading, context fu
 		}
 	}
 	if diff := cmp.Diff(agents, ours); diff != "" {
-		t.Fatalf("the agent (-) and we (+) see different sessions:\n%s", diff)
+		t.Fatalf("the agent (-) and we (+) read different sessions:\n%s", diff)
 	}
 }
 
-// atNode is a context as the node builds it.
+// atNode returns a context as the node builds it.
 func (c *court) atNode(t *testing.T, id string, v client.View) json.RawMessage {
 	t.Helper()
 	v.Profile = c.agent.profile
@@ -354,7 +354,7 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// differ says where two texts part.
+// differ reports where two texts differ.
 func differ(ours, theirs []byte) string {
 	at := 0
 	for at < min(len(ours), len(theirs)) && ours[at] == theirs[at] {

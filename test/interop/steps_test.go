@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A step is one thing for a judge to do to a session, as testdata/judge.mjs
-// has them: a JSON object with its name under "step".
+// A step is one operation of a judge on a session, as testdata/judge.mjs defines them:
+// a JSON object with its name under "step".
 type step = json.RawMessage
 
 // step makes a step.
@@ -20,7 +20,7 @@ func (m *maker) step() step {
 	return step(strings.ToValidUTF8(text, "?"))
 }
 
-// at is which of the entries there are, as the judge counts them.
+// at returns an index of an entry; the judge takes it modulo their number.
 func (m *maker) at() int { return m.rng.IntN(1000) }
 
 func (m *maker) doMessage() string {

@@ -19,8 +19,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A terminal is a pseudo terminal in which somebody has started sessctl from a
-// shell.
+// A terminal is a pseudo terminal in which sessctl was started from a shell.
 type terminal struct {
 	t   *testing.T
 	pty *os.File
@@ -30,19 +29,19 @@ type terminal struct {
 	shown plain
 	ended bool
 
-	read int // of what is shown, how much was awaited
+	read int // length of the output that was awaited
 }
 
-// What shells run. They say how the terminal is set before and after, and what
-// sessctl came to; then they wait, so that the terminal stays. A shell that has
-// jobs takes the terminal back when a job is over, which to it is sessctl.
+// The scripts of shells. They print the terminal settings before and after, and the
+// exit code of sessctl; then they wait, so that the terminal stays open. A shell with
+// job control takes the terminal back when its job, sessctl, ends.
 const (
 	shell         = `stty -g; "$@" 3<&-; echo "it came to $?"; stty -g; read over <&3`
 	shellWithJobs = `set -m; ` + shell
 )
 
-// terminal starts sessctl in a terminal of its own, in the project. All that is in
-// the terminal ends with the test.
+// terminal starts sessctl in a new terminal, in the project. All processes in the
+// terminal end with the test.
 func (d *desk) terminal(t *testing.T, shell string, size pty.Winsize, args ...string) *terminal {
 	t.Helper()
 	ours, shells, err := os.Pipe()
@@ -65,7 +64,7 @@ func (d *desk) terminal(t *testing.T, shell string, size pty.Winsize, args ...st
 		x.end()
 	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the shell's group; what is a job of its own is hung up
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the shell's process group; its jobs get SIGHUP
 		_ = cmd.Wait()
 		_ = f.Close()
 		<-done
@@ -103,12 +102,12 @@ func (x *terminal) resize(size pty.Winsize) {
 	}
 }
 
-// shows waits until the terminal shows what matches, behind what was awaited
+// shows waits until the terminal's output matches, after the output that was awaited
 // before, and returns the match.
 func (x *terminal) shows(pattern string) string {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	over := time.AfterFunc(harness.Patience, x.end)
+	over := time.AfterFunc(harness.WaitTimeout, x.end)
 	defer over.Stop()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,13 +118,13 @@ func (x *terminal) shows(pattern string) string {
 			return string(fresh[at[0]:at[1]])
 		}
 		if x.ended {
-			x.t.Fatalf("the terminal does not show %q behind what was awaited before, but:\n%s", pattern, fresh)
+			x.t.Fatalf("the terminal does not show %q, but:\n%s", pattern, fresh)
 		}
 		x.grew.Wait()
 	}
 }
 
-// showsAll waits until the terminal shows what matches each of the patterns, in any
+// showsAll waits until the terminal's output matches each of the patterns, in any
 // order.
 func (x *terminal) showsAll(patterns ...string) {
 	x.t.Helper()
@@ -138,13 +137,13 @@ func (x *terminal) showsAll(patterns ...string) {
 	x.read = to
 }
 
-// plain is what a terminal is sent as text alone, without colours and links. The
-// window's title is among it. A blank stands for each other thing that the
-// terminal is told, such as where to write on.
+// plain extracts the text of a terminal's output, without colours and links, but with
+// the window's title. A blank replaces each other control sequence, such as cursor
+// movements.
 type plain struct {
 	bytes.Buffer
-	within  byte   // ESC, or what came behind it, while a sequence is not at its end; 0 in text
-	command []byte // that has begun with ESC ]
+	within  byte   // ESC or the byte after it inside a sequence; 0 in text
+	command []byte // of a sequence that began with ESC ]
 }
 
 const escape, bell = '\x1b', '\a'
@@ -162,7 +161,7 @@ func (p *plain) take(c byte) {
 		p.WriteByte(c)
 	case p.within == ']' && c != escape && c != bell:
 		p.command = append(p.command, c)
-	case p.within == ']': // ESC \ is an end, too
+	case p.within == ']': // ESC \ ends it, too
 		if title, ok := bytes.CutPrefix(p.command, []byte("0;")); ok {
 			fmt.Fprintf(&p.Buffer, " %s ", title)
 		}

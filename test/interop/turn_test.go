@@ -18,11 +18,10 @@ import (
 
 // FLEET-14, PI-35, PI-38
 //
-// Resuming elsewhere works, by the agent's own command: a session that was made
-// through the API is written where the agent looks for it on another host, the
-// agent goes on with it, tool call included, and asks its model for just what we
-// said its context is. What it wrote is then in the log.
-func TestAnAgentGoesOnElsewhere(t *testing.T) {
+// A session that was made through the API is resumed on another host by the agent's
+// own command: the agent finds its file, continues it, tool call included, and sends
+// its model exactly the context that we report. Its lines are then in the log.
+func TestAgentResumesOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, a *agent) {
 		node := harness.StartNode(t)
@@ -46,13 +45,13 @@ func TestAnAgentGoesOnElsewhere(t *testing.T) {
 
 		heard, refused := m.asked()
 		if len(heard) != 2 || len(refused) > 0 {
-			t.Fatalf("the model was asked %d times, and %q", len(heard), refused)
+			t.Fatalf("the model was asked %d times; refused: %q", len(heard), refused)
 		}
 		holdsInOrder(t, heard[0], slices.Concat(predicted, []string{"What now?"}))
 		holdsInOrder(t, heard[1], slices.Concat(predicted, []string{"What now?", "the answer is 42"}))
 		for _, gone := range []string{"left behind", "question one", "answer one"} {
 			if strings.Contains(heard[0], gone) {
-				t.Errorf("the model was told %q, which is on another branch or was summed up:\n%s", gone, heard[0])
+				t.Errorf("the request has %q, which is on another branch or was compacted:\n%s", gone, heard[0])
 			}
 		}
 
@@ -61,17 +60,17 @@ func TestAnAgentGoesOnElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.HasPrefix(after, before) {
-			t.Fatalf("the agent changed what was there:\n%s", differ(after, before))
+			t.Fatalf("the agent changed existing lines:\n%s", differ(after, before))
 		}
 		host.Do(t, "import", resumed.Path)
 		body, err := c.Export(t.Context(), id, false)
 		if out := whole(t, body, err); !slices.Equal(sortedLines(out), sortedLines(after)) {
-			t.Errorf("the log has not what the agent wrote: %s", differ(out, after))
+			t.Errorf("the log lacks lines of the agent: %s", differ(out, after))
 		}
 		now := contextTexts(t, c, id)
 		result := "the answer is 42\n"
 		if i := len(predicted) + 1; a.command == "omp" && i < len(now) && strings.HasPrefix(now[i], result) {
-			result = now[i] // behind it omp says how long it took
+			result = now[i] // omp appends the duration
 		}
 		if want := slices.Concat(predicted, []string{"What now?", result, "It is done."}); !slices.Equal(now, want) {
 			t.Errorf("the context in the log is\n%q, want\n%q", now, want)
@@ -121,7 +120,7 @@ func assistantSays(words string) string {
 		`"usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1772355600000}}`
 }
 
-// contextTexts is what the log says the model is told, in order.
+// contextTexts returns the texts of the context in the log, in order.
 func contextTexts(t *testing.T, c *client.Client, id string) []string {
 	t.Helper()
 	b, err := c.Context(t.Context(), id, client.View{})
@@ -141,7 +140,7 @@ func contextTexts(t *testing.T, c *client.Client, id string) []string {
 	var texts []string
 	for _, m := range built.Messages {
 		switch {
-		case m.Role == "system": // the agent makes it anew
+		case m.Role == "system": // the agent makes it again
 		case m.Summary != "":
 			texts = append(texts, m.Summary)
 		default:
@@ -151,28 +150,27 @@ func contextTexts(t *testing.T, c *client.Client, id string) []string {
 	return texts
 }
 
-// run runs an agent's command on a host, to its end.
+// run runs an agent's command on a host until it exits.
 func run(t *testing.T, a *agent, host *harness.Host, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.node, append([]string{a.cli}, args...)...)
 	cmd.Dir, cmd.Env = host.Dir, host.Environ()
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = judgeTimeout
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v\n%.4000s", a, args, err, out)
 	}
 }
 
-// holdsInOrder fails the test unless text holds all of want, one behind the
-// other.
+// holdsInOrder fails the test unless text contains all of want, in order.
 func holdsInOrder(t *testing.T, text string, want []string) {
 	t.Helper()
 	rest := text
 	for i, w := range want {
 		_, after, ok := strings.Cut(rest, w)
 		if !ok {
-			t.Fatalf("the model was not told %q (%d of %d) where it should be, but:\n%.8000s", w, i+1, len(want), text)
+			t.Fatalf("the request lacks %q (%d of %d) in this order:\n%.8000s", w, i+1, len(want), text)
 		}
 		rest = after
 	}

@@ -10,12 +10,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// PI-39
-//
-// pi 0.73.1 writes a session once more, header and all, when it goes on with one
-// that has no answer of a model in it yet. Such a file is taken for what it is:
-// nothing is lost, and pi reads the export as its own file.
-func TestASessionThatOldPiWroteTwiceIsWhole(t *testing.T) {
+// PI-39: pi 0.73.1 writes a session a second time, header included, when it continues
+// one without an assistant message. The import recognizes such a file: nothing is
+// lost, and pi reads the export as its own file.
+func TestSessionWrittenTwiceByOldPi(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, fetched(t, "pi-0.73.1"))
 	c := &court{judge: j, node: harness.StartNode(t).Client(), dir: t.TempDir()}
@@ -49,6 +47,6 @@ func TestASessionThatOldPiWroteTwiceIsWhole(t *testing.T) {
 		t.Fatalf("contexts: %s", differ(c.atNode(t, id, client.View{}), c.context(t, path, "")))
 	}
 	if texts := contextTexts(t, c.node, id); len(texts) != 3 {
-		t.Errorf("the model is told %q", texts)
+		t.Errorf("the context is %q", texts)
 	}
 }

@@ -183,7 +183,7 @@ func appendHalf(t *testing.T, p *pod, id, words string) (half func() int) {
 	}
 	req.Header.Set("Authorization", "Bearer "+p.Token)
 	req.Header.Set("Expect", "100-continue")
-	transport := &http.Transport{ExpectContinueTimeout: harness.Patience}
+	transport := &http.Transport{ExpectContinueTimeout: harness.WaitTimeout}
 	t.Cleanup(transport.CloseIdleConnections)
 	answer := make(chan int, 1)
 	go func() {

@@ -104,7 +104,7 @@ type demand struct {
 // A load is a set of callers that append and follow until stop is called.
 type load struct {
 	demand
-	cl   *client.Client
+	cl       *client.Client
 	ids      []string // of the sessions
 	stop     context.CancelFunc
 	callers  sync.WaitGroup
@@ -202,7 +202,7 @@ func (l *load) write(ctx context.Context, t *testing.T, id string, who int) {
 // retries with the same key.
 func (l *load) append(t *testing.T, id, key string) error {
 	line := []byte(harness.Message("user", key))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.WaitTimeout)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -258,14 +258,14 @@ func (l *load) await(t *testing.T, n int) {
 // until waits for the condition that begin returns. Both are called with the lock.
 func (l *load) until(t *testing.T, what string, begin func() func() bool) {
 	t.Helper()
-	late := time.AfterFunc(2*harness.Patience, l.changed.Broadcast)
+	late := time.AfterFunc(2*harness.WaitTimeout, l.changed.Broadcast)
 	defer late.Stop()
-	deadline := time.Now().Add(2 * harness.Patience)
+	deadline := time.Now().Add(2 * harness.WaitTimeout)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for done := begin(); !done(); l.changed.Wait() {
 		if t.Failed() || !time.Now().Before(deadline) {
-			t.Fatalf("%s: not within %v, or something else has failed", what, 2*harness.Patience)
+			t.Fatalf("%s: not within %v, or something else has failed", what, 2*harness.WaitTimeout)
 		}
 	}
 }

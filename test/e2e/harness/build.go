@@ -14,11 +14,11 @@ import (
 
 const module = "github.com/sesslog/sesslog"
 
-// binDir is where Main has the programs built.
+// binDir is the directory of the programs.
 var binDir string
 
-// Main runs the tests of a package, with a place for the programs they need. It
-// returns what TestMain exits with.
+// Main runs the tests of a package, with a directory for the programs they need. It
+// returns the exit code for TestMain.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "sesslog-e2e-")
 	if err != nil {
@@ -35,8 +35,8 @@ var builds = map[string]func() (string, error){
 	"sessctl":  sync.OnceValues(func() (string, error) { return build("sessctl") }),
 }
 
-// Binary returns the path of one of the programs, built from the source as it
-// is. It is built once for each run of the tests.
+// Binary returns the path of a program built from the current source. Each is built
+// once per test run.
 func Binary(tb testing.TB, name string) string {
 	tb.Helper()
 	path, err := builds[name]()
@@ -59,9 +59,8 @@ func build(name string) (string, error) {
 	return path, nil
 }
 
-// buildTo makes path a copy of the binary that all packages of tests have built at
-// one place, one after the other: the go command sees what is up to date there, and
-// to link a program takes it seconds.
+// buildTo copies a program to path from a cache that all test packages share. Under a
+// lock, the go command updates it there only if it is stale: linking takes seconds.
 func buildTo(path, name string) error {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -79,8 +78,9 @@ func buildTo(path, name string) error {
 	if out, err := exec.Command("go", "build", "-o", shared, module+"/cmd/"+name).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	// By another process: a program that is open for writing here would be so in
-	// whatever another test starts at this moment, and could not be run.
+	// Copied by another process: if this process held path open for writing while a
+	// test forks, the child would inherit the descriptor, and path could not be
+	// executed.
 	if out, err := exec.Command("cp", shared, path).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
-// Bucket is a bucket on an S3 server of the test's own.
+// Bucket is a bucket on a separate S3 server.
 type Bucket struct {
 	*s3server.Server
 	Name string
@@ -20,8 +20,8 @@ func StartBucket(tb testing.TB) *Bucket {
 	return bucketOn(tb, s3server.Start(tb))
 }
 
-// StartBucketAt is StartBucket on an address of this host that the nodes of a
-// test's own network reach.
+// StartBucketAt is StartBucket at an address of this host that nodes in another
+// network namespace can reach.
 func StartBucketAt(tb testing.TB, ip string) *Bucket {
 	tb.Helper()
 	return bucketOn(tb, s3server.StartAt(tb, ip))
@@ -36,7 +36,7 @@ func bucketOn(tb testing.TB, s *s3server.Server) *Bucket {
 	return b
 }
 
-// Args are the settings of a node that keeps its blobs in b.
+// Args returns the settings of a node that stores its blobs in b.
 func (b *Bucket) Args() []string {
 	return []string{
 		"--blobs-store", "s3",
@@ -49,8 +49,8 @@ func (b *Bucket) Args() []string {
 	}
 }
 
-// StartCluster starts n nodes that are one cluster, replicas 3, with b for their
-// blobs, and returns once all are ready. They are named n1, n2 and so on.
+// StartCluster starts n nodes as one cluster with 3 replicas and b for their blobs,
+// and returns once all are ready. They are named n1, n2 and so on.
 func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 	tb.Helper()
 	nodes := NewCluster(tb, n, b, args...)
@@ -58,7 +58,7 @@ func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 	return nodes
 }
 
-// NewCluster is StartCluster without starting it.
+// NewCluster is StartCluster without the start.
 func NewCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 	tb.Helper()
 	routes := FreeAddrs(tb, n)

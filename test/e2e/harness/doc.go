@@ -1,12 +1,11 @@
-// Package harness runs the real programs for end-to-end tests: nodes and
-// clusters of sessnode, sessctl, and session files to feed them with.
+// Package harness runs the real programs for end-to-end tests: nodes and clusters of
+// sessnode, sessctl, and generated session files.
 //
-// Main builds the programs that tests ask for, each once, into a directory of
-// its own. A Node is one sessnode process on a directory of its own; it can be
-// killed, ended, and started again with the same settings at the same address.
-// Whatever a test starts ends with the test, by its process id, and when the
-// test has failed, what the process wrote is part of what it says.
+// Main builds the programs that tests need, each once, into a temporary directory. A
+// Node is one sessnode process with its own data directory. It can be killed, stopped,
+// and restarted with the same settings at the same address. Every process that a test
+// starts ends with the test. If the test fails, it prints their logs.
 //
-// Nothing here knows how a node works inside: what tests learn, they learn from
-// answers, exit codes and files.
+// The package does not depend on the internals of a node: tests check answers, exit
+// codes and files.
 package harness

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// NewNodeExactly is NewNode with that command line and that environment and
-// nothing else in them, but for a home and a PATH. Whoever gives them says
-// where the node keeps its data and listens.
+// NewNodeExactly is NewNode with exactly that command line and environment, plus HOME
+// and PATH. The caller sets the data directory and the listen address.
 func NewNodeExactly(tb testing.TB, args, env []string) *Node {
 	tb.Helper()
 	dir := tb.TempDir()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Shape says what a generated session is like.
+// A Shape describes a generated session.
 type Shape struct {
 	Turns      int // a question, tool calls with results, an answer
 	Images     int // spread over the turns
@@ -25,7 +25,7 @@ type Shape struct {
 // A File is a generated session file of the pi coding agent, version 3, with
 // branches, labels, names, compactions and images.
 type File struct {
-	ID    string   // the session's
+	ID    string   // of the session
 	Bytes []byte   // all of it
 	IDs   []string // of the entries, in order
 	Seed  uint64
@@ -49,7 +49,7 @@ func Generate(seed uint64, shape Shape) *File {
 	return g.file
 }
 
-// NewFile is Generate with a seed by chance, which the test names.
+// NewFile is Generate with a random seed, which it logs.
 func NewFile(tb testing.TB, shape Shape) *File {
 	tb.Helper()
 	f := Generate(rand.Uint64(), shape)
@@ -67,7 +67,7 @@ func (f *File) Save(tb testing.TB, dir string) string {
 	return path
 }
 
-// Head returns the file as it was when it had only its first n entries.
+// Head returns the file with only its first n entries.
 func (f *File) Head(n int) []byte {
 	b := f.Bytes
 	at := 0
@@ -121,7 +121,7 @@ func (g *generator) turn(images int) {
 	g.assistant("stop", text(g.words()))
 }
 
-// extra adds, now and then, what is no message.
+// extra adds, sometimes, an entry that is not a message.
 func (g *generator) extra() {
 	target := g.any()
 	switch g.rng.IntN(12) {
@@ -139,11 +139,11 @@ func (g *generator) extra() {
 		g.entry("custom_message", map[string]any{"customType": "e2e", "content": g.words(), "display": true})
 	case 6:
 		g.entry("somebody_elses_type", map[string]any{"payload": []any{nil, true, 1.5e-7, "\u2028<&>"}})
-	case 7: // go on elsewhere, with a word on what was left
+	case 7: // continue elsewhere, with a summary of the branch that was left
 		from := g.leaf
 		g.leaf = target
 		g.entry("branch_summary", map[string]any{"fromId": from, "summary": g.words()})
-	case 8: // go on elsewhere without a word
+	case 8: // continue elsewhere without a summary
 		g.leaf = target
 	}
 }
@@ -177,8 +177,8 @@ func (g *generator) entry(kind string, members map[string]any) {
 	g.leaf = id
 }
 
-// line writes v as its agent would not: keys in another order, some characters
-// escaped. All of it must come back.
+// line writes v as its agent would not: with keys in another order and some characters
+// escaped. An export must keep all of it.
 func (g *generator) line(v map[string]any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -192,7 +192,7 @@ func (g *generator) stamp() string {
 	return g.now.Format("2006-01-02T15:04:05.000Z")
 }
 
-// any is the id of an entry that is there.
+// any returns the ID of an entry.
 func (g *generator) any() string { return g.file.IDs[g.rng.IntN(len(g.file.IDs))] }
 
 func (g *generator) image() map[string]any {
@@ -230,7 +230,7 @@ func (g *generator) words() string {
 
 func text(s string) map[string]any { return map[string]any{"type": "text", "text": s} }
 
-// Message is an entry line without id, parent and time, as a caller appends it.
+// Message returns an entry line without ID, parent and time, as a caller appends it.
 func Message(role, words string) string {
 	b, err := json.Marshal(map[string]any{
 		"type": "message", "message": map[string]any{"role": role, "content": []any{text(words)}, "timestamp": 1_772_355_600_000},
@@ -241,7 +241,7 @@ func Message(role, words string) string {
 	return string(b)
 }
 
-// ImageMessage is a Message with an image of n bytes.
+// ImageMessage is Message with an image of n bytes.
 func ImageMessage(seed uint64, words string, n int) string {
 	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), shape: Shape{ImageBytes: n}}
 	b, err := json.Marshal(map[string]any{

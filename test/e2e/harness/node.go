@@ -18,25 +18,26 @@ import (
 	"time"
 )
 
-// A Node is a sessnode on a directory of its own, running or not. Its methods
-// are not safe for use by several goroutines; clients are.
+// A Node is a sessnode with its own data directory, running or stopped. Its methods
+// are not safe for concurrent use; its clients are.
 type Node struct {
-	URL   string // where it answers, while it runs and after
+	URL   string // its address, also after it stopped
 	Data  string
-	Token string // that its clients show
-	// TLS is what its clients need to speak to it over https.
+	Token string // that its clients send
+	// TLS configures its clients for https.
 	TLS *tls.Config
 
-	// ReadyIn is how long the last start took until the node said it is ready.
+	// ReadyIn is the time of the last start until the node reported that it is ready.
 	ReadyIn time.Duration
 
-	// Via is what the node's program is run by, such as ip netns exec NAME: it
-	// must become that program. Empty: it is run as it is.
+	// Via is a command that runs the node's program, such as ip netns exec NAME, and
+	// must exec it. Optional.
 	Via []string
 
-	// Program is what is run in place of sessnode as it is: another build of it.
+	// Program is run instead of the built sessnode, such as another build of it.
+	// Optional.
 	Program string
-	// Env is what the program has in its environment, as NAME=value.
+	// Env is the environment of the program, as NAME=value.
 	Env []string
 
 	args      []string
@@ -44,8 +45,9 @@ type Node struct {
 	process   *process // nil while stopped
 }
 
-// StartNode starts a Node and returns once it is ready. args come behind --data
-// and --listen, and win; what looks like NAME=value goes into its environment.
+// StartNode starts a Node and returns once it is ready. args follow --data and
+// --listen and override them. Arguments of the form NAME=value go into the
+// environment.
 func StartNode(tb testing.TB, args ...string) *Node {
 	tb.Helper()
 	n := NewNode(tb, args...)
@@ -53,7 +55,7 @@ func StartNode(tb testing.TB, args ...string) *Node {
 	return n
 }
 
-// NewNode is StartNode without starting it.
+// NewNode is StartNode without the start.
 func NewNode(tb testing.TB, args ...string) *Node {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -80,7 +82,7 @@ func NewNode(tb testing.TB, args ...string) *Node {
 	return n
 }
 
-// Command is the node's program with its settings, and more arguments.
+// Command returns the node's command line with more arguments.
 func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	tb.Helper()
 	program := n.Program
@@ -94,14 +96,13 @@ func (n *Node) Command(tb testing.TB, more ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs the node's program with its settings and more arguments to its end:
-// for what does not serve, or refuses to.
+// Run runs the node's program with its settings and more arguments until it exits.
 func (n *Node) Run(tb testing.TB, more ...string) Result {
 	tb.Helper()
 	return runProgram(tb, n.Command(tb, more...))
 }
 
-// Start starts the node again, as it was, and returns once it is ready.
+// Start starts the node again with the same settings, and returns once it is ready.
 func (n *Node) Start(tb testing.TB) {
 	tb.Helper()
 	n.Launch(tb)
@@ -119,7 +120,7 @@ func StartAll(tb testing.TB, nodes []*Node) {
 	}
 }
 
-// Launch starts the node again, as it was, and does not wait for it.
+// Launch is Start without waiting until the node is ready.
 func (n *Node) Launch(tb testing.TB) {
 	tb.Helper()
 	if err := n.launch(n.Command(tb)); err != nil {
@@ -127,7 +128,7 @@ func (n *Node) Launch(tb testing.TB) {
 	}
 }
 
-// AwaitReady returns once a node that was launched is ready.
+// AwaitReady returns once a launched node is ready.
 func (n *Node) AwaitReady(tb testing.TB) {
 	tb.Helper()
 	if err := n.awaitReady(); err != nil {
@@ -144,13 +145,13 @@ func (n *Node) launch(cmd *exec.Cmd) (err error) {
 func (n *Node) awaitReady() error {
 	p := n.process
 	began := time.Now()
-	err := awaitFor(Patience, func() error {
+	err := awaitFor(WaitTimeout, func() error {
 		rest, ok := p.find("sessnode ready: ")
 		if ok {
 			n.URL, _, _ = strings.Cut(rest, " ")
 			return nil
 		}
-		return errors.New("no line that says it is ready")
+		return errors.New("no line that reports it is ready")
 	}, p.done)
 	n.ReadyIn = time.Since(began)
 	if err != nil {
@@ -160,11 +161,11 @@ func (n *Node) awaitReady() error {
 	return n.answers()
 }
 
-// answers returns once the node's own answer is that it is ready.
+// answers returns once /readyz reports that the node is ready.
 func (n *Node) answers() error {
 	look := n.http()
 	defer look.CloseIdleConnections()
-	return awaitFor(Patience, func() error {
+	return awaitFor(WaitTimeout, func() error {
 		r, err := look.Get(n.URL + "/readyz")
 		if err != nil {
 			return err
@@ -178,7 +179,7 @@ func (n *Node) answers() error {
 	}, n.process.done)
 }
 
-// Client speaks to the node over connections of its own.
+// Client returns a client of the node with its own connections.
 func (n *Node) Client() *client.Client {
 	return &client.Client{Base: n.URL, Token: n.Token, HTTP: n.http()}
 }
@@ -190,16 +191,16 @@ func (n *Node) http() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8, TLSClientConfig: n.TLS.Clone()}}
 }
 
-// Pid is the running node's process id.
+// Pid returns the process ID of the running node.
 func (n *Node) Pid() int { return n.process.cmd.Process.Pid }
 
-// NATSURL is where the node says that NATS clients reach it, if it does.
+// NATSURL returns the address for NATS clients that the node prints, or "".
 func (n *Node) NATSURL() string {
 	url, _ := n.process.find("nats: ")
 	return url
 }
 
-// Kill ends the node the hard way, as kill -9 does, and returns once it is dead.
+// Kill sends SIGKILL and returns once the node is dead.
 func (n *Node) Kill() {
 	if n.process != nil {
 		n.process.kill()
@@ -215,11 +216,11 @@ func (n *Node) Signal(tb testing.TB) {
 	}
 }
 
-// Wait returns the exit code of a node that was asked to end. A node that does
-// not end fails the test and shows where it hangs.
+// Wait returns the exit code of a node that was told to stop. If it does not exit, the
+// test fails with its goroutines.
 func (n *Node) Wait(tb testing.TB) int {
 	tb.Helper()
-	code, err := n.process.wait(Patience)
+	code, err := n.process.wait(WaitTimeout)
 	if err != nil {
 		n.process.goroutines()
 		tb.Fatalf("%v\n%s", err, n.Log())
@@ -238,7 +239,7 @@ func (n *Node) Terminate(tb testing.TB) int {
 	return n.Wait(tb)
 }
 
-// Log is what the node wrote to its standard error, of all its runs.
+// Log returns the standard error of all runs of the node.
 func (n *Node) Log() string {
 	b, err := os.ReadFile(n.log)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -251,7 +252,7 @@ func (n *Node) Log() string {
 	return string(b)
 }
 
-// Complaints are the lines of the node's log that are warnings or errors.
+// Complaints returns the warnings and errors in the node's log.
 func (n *Node) Complaints() []string {
 	var bad []string
 	for line := range strings.Lines(n.Log()) {
@@ -262,9 +263,9 @@ func (n *Node) Complaints() []string {
 	return bad
 }
 
-// Timeout bounds one call in a test.
+// Timeout returns a context for one call of a test.
 func Timeout(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), WaitTimeout)
 	tb.Cleanup(cancel)
 	return ctx
 }

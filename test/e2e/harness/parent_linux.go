@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel kill the process when the test binary ends
-// without cleaning up: by a panic in a goroutine, a timeout or a signal.
+// dieWithParent makes the kernel kill the process if the test binary ends without
+// cleanup: by a panic in a goroutine, a timeout or a signal.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package harness
 
 import "os/exec"
 
-// dieWithParent does nothing: only Linux has the means.
+// dieWithParent does nothing: only Linux supports it.
 func dieWithParent(*exec.Cmd) {}

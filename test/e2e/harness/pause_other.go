@@ -2,7 +2,7 @@
 
 package harness
 
-// Pause does nothing: only Unix has the means.
+// Pause does nothing: only Unix supports it.
 func (n *Node) Pause() {}
 
 // Continue does nothing.

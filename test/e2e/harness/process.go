@@ -16,23 +16,23 @@ import (
 	"time"
 )
 
-// A process is a child that is waited for.
+// A process is a child process.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed once the child is dead and all it wrote is read
-	code int           // its exit code, -1 for a signal; to be read after done
+	done chan struct{} // closed once the child is dead and its output is read
+	code int           // exit code, -1 after a signal; valid after done
 
 	mu    sync.Mutex
 	lines []string // of its standard output
 }
 
-// startProcess starts cmd, with its standard error appended to log.
+// startProcess starts cmd and appends its standard error to log.
 func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	errOut, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer errOut.Close() // the child has its own
+	defer errOut.Close() // the child has its own descriptor
 	cmd.Stderr = errOut
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -46,7 +46,7 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	go func() {
 		defer close(p.done)
 		p.read(out)
-		_ = cmd.Wait() // the exit code says it
+		_ = cmd.Wait() // the exit code is kept below
 		p.code = cmd.ProcessState.ExitCode()
 	}()
 	return p, nil
@@ -60,8 +60,7 @@ func (p *process) read(out io.Reader) {
 	}
 }
 
-// find returns the first line of the process's output with that prefix, without
-// it.
+// find returns the rest of the first output line with that prefix.
 func (p *process) find(prefix string) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,13 +72,13 @@ func (p *process) find(prefix string) (string, bool) {
 	return "", false
 }
 
-// kill ends the process without a chance to tidy up.
+// kill sends SIGKILL and waits.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it fails only for the dead
+	_ = p.cmd.Process.Kill() // fails only if the process is dead
 	<-p.done
 }
 
-// signal asks the process for something.
+// signal sends a signal. It returns nil if the process has ended.
 func (p *process) signal(s os.Signal) error {
 	if err := p.cmd.Process.Signal(s); !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -87,31 +86,30 @@ func (p *process) signal(s os.Signal) error {
 	return nil
 }
 
-// wait returns the exit code of a process that is about to end.
-func (p *process) wait(patience time.Duration) (int, error) {
+// wait returns the exit code of a process that is about to exit.
+func (p *process) wait(timeout time.Duration) (int, error) {
 	select {
 	case <-p.done:
 		return p.code, nil
-	case <-time.After(patience):
-		return 0, fmt.Errorf("process %d does not end within %v", p.cmd.Process.Pid, patience)
+	case <-time.After(timeout):
+		return 0, fmt.Errorf("process %d did not exit within %v", p.cmd.Process.Pid, timeout)
 	}
 }
 
-// goroutines has a Go program that hangs write its goroutines to its log, which
-// ends it.
+// goroutines makes a hanging Go program write its goroutines to its log and exit.
 func (p *process) goroutines() {
 	_ = p.signal(syscall.SIGQUIT)
 	_, _ = p.wait(5 * time.Second)
 }
 
-// A Result is what a program that ran to its end came to.
+// A Result is the result of a program that ran until it exited.
 type Result struct {
 	Out, Err string
 	Code     int
 	Took     time.Duration
 }
 
-// String is the result as a test that fails shows it.
+// String formats the result for failure messages.
 func (r Result) String() string {
 	return fmt.Sprintf("exit code %d after %v\nout: %s\nerr: %s", r.Code, r.Took.Round(time.Millisecond), clip(r.Out), clip(r.Err))
 }
@@ -124,7 +122,7 @@ func clip(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", s[:most], len(s))
 }
 
-// runProgram runs a program to its end.
+// runProgram runs a program until it exits.
 func runProgram(tb testing.TB, cmd *exec.Cmd) Result {
 	tb.Helper()
 	var out, errOut bytes.Buffer
@@ -138,8 +136,8 @@ func runProgram(tb testing.TB, cmd *exec.Cmd) Result {
 	return Result{Out: out.String(), Err: errOut.String(), Code: cmd.ProcessState.ExitCode(), Took: time.Since(began)}
 }
 
-// isolated is the environment of a program that must not see the one of the
-// user: home is all it has of it.
+// isolated returns an environment without the user's settings, with home as the home
+// directory.
 func isolated(home string, more []string) []string {
 	env := []string{
 		"HOME=" + home,

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// A Host is a place where somebody runs sessctl: a home directory of its own,
-// and the node it speaks to.
+// A Host is a host on which a user runs sessctl: a home directory, and the node to
+// connect to.
 type Host struct {
-	Dir string // the home, and where commands run
+	Dir string // home and working directory
 	URL string
 	Env []string
 }
 
-// NewHost returns a Host that speaks to n.
+// NewHost returns a Host that connects to n.
 func NewHost(tb testing.TB, n *Node) *Host {
 	tb.Helper()
 	h := &Host{Dir: tb.TempDir(), URL: n.URL}
@@ -27,7 +27,7 @@ func NewHost(tb testing.TB, n *Node) *Host {
 	return h
 }
 
-// Command is sessctl with args. It is killed when ctx ends.
+// Command returns sessctl with args. The process is killed when ctx ends.
 func (h *Host) Command(ctx context.Context, tb testing.TB, args ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.CommandContext(ctx, Binary(tb, "sessctl"), args...)
@@ -37,19 +37,19 @@ func (h *Host) Command(ctx context.Context, tb testing.TB, args ...string) *exec
 	return cmd
 }
 
-// Environ is the environment of a program on the host: nothing of the user's
-// own settings is in it.
+// Environ returns the environment of a program on the host, without the user's own
+// settings.
 func (h *Host) Environ() []string {
 	return isolated(h.Dir, append([]string{"SESS_URL=" + h.URL}, h.Env...))
 }
 
-// Sessctl runs sessctl with args to its end.
+// Sessctl runs sessctl with args until it exits.
 func (h *Host) Sessctl(tb testing.TB, args ...string) Result {
 	tb.Helper()
 	return runProgram(tb, h.Command(Timeout(tb), tb, args...))
 }
 
-// Feed is Sessctl with something on its standard input.
+// Feed is Sessctl with standard input.
 func (h *Host) Feed(tb testing.TB, input string, args ...string) Result {
 	tb.Helper()
 	cmd := h.Command(Timeout(tb), tb, args...)
@@ -57,7 +57,7 @@ func (h *Host) Feed(tb testing.TB, input string, args ...string) Result {
 	return runProgram(tb, cmd)
 }
 
-// Do is Sessctl for what must succeed; it returns the output.
+// Do is Sessctl for a command that must succeed. It returns the output.
 func (h *Host) Do(tb testing.TB, args ...string) string {
 	tb.Helper()
 	r := h.Sessctl(tb, args...)
@@ -67,7 +67,7 @@ func (h *Host) Do(tb testing.TB, args ...string) string {
 	return r.Out
 }
 
-// JSON is Do with -o json, its output read into v.
+// JSON is Do with -o json, decoded into v.
 func (h *Host) JSON(tb testing.TB, v any, args ...string) {
 	tb.Helper()
 	out := h.Do(tb, append(args, "-o", "json")...)
@@ -76,7 +76,7 @@ func (h *Host) JSON(tb testing.TB, v any, args ...string) {
 	}
 }
 
-// Path is a path below the host's directory.
+// Path returns a path below the host's directory.
 func (h *Host) Path(elem ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elem...)...)
 }

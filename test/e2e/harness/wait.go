@@ -8,35 +8,34 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for what must come before it fails. It is
-// generous: on a loaded machine nothing but the failure gets slower.
-const Patience = time.Minute
+// WaitTimeout bounds how long a test waits for a condition. It is generous, since only
+// a failure takes that long.
+const WaitTimeout = time.Minute
 
-// longestPause is the longest that passes between two looks at what is awaited.
+// longestPause is the longest interval between two checks of a condition.
 const longestPause = 50 * time.Millisecond
 
-// Await returns once met returns nil. After Patience the test fails with the
-// last error.
+// Await returns once met returns nil. After WaitTimeout the test fails with the last
+// error.
 func Await(tb testing.TB, what string, met func() error) {
 	tb.Helper()
-	if err := awaitFor(Patience, met, nil); err != nil {
+	if err := awaitFor(WaitTimeout, met, nil); err != nil {
 		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
-// awaitFor returns once met returns nil, or with its last error when dead is
-// closed or patience is over.
-func awaitFor(patience time.Duration, met func() error, dead <-chan struct{}) error {
-	deadline := time.Now().Add(patience)
-	// What takes long is looked at less and less often: each look asks a node, or
-	// reads a log, and is work.
+// awaitFor returns once met returns nil, or with its last error when dead is closed or
+// the timeout expires.
+func awaitFor(timeout time.Duration, met func() error, dead <-chan struct{}) error {
+	deadline := time.Now().Add(timeout)
+	// Check with backoff: each check asks a node or reads a log.
 	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/4, longestPause) {
 		err := met()
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not within %v: %w", patience, err)
+			return fmt.Errorf("not within %v: %w", timeout, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -46,9 +45,8 @@ func awaitFor(patience time.Duration, met func() error, dead <-chan struct{}) er
 	}
 }
 
-// FreeAddrs returns n loopback addresses that nobody listens on. Their ports
-// lie below those that Linux gives to outgoing connections, so that none is
-// taken while a node restarts.
+// FreeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
+// range of Linux, so that none is taken while a node restarts.
 func FreeAddrs(tb testing.TB, n int) []string {
 	tb.Helper()
 	var addrs []string
@@ -61,7 +59,7 @@ func FreeAddrs(tb testing.TB, n int) []string {
 			}
 			continue
 		}
-		defer l.Close() // all at the end, so that all differ
+		defer l.Close() // keep all open until the end, so that they differ
 		addrs = append(addrs, addr)
 	}
 	return addrs
