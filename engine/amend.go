@@ -124,7 +124,7 @@ func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error)
 		case old.Parent != e.Parent || old.Aside != e.Aside || old.Type != e.Type:
 			err = fmt.Errorf("it would have another place or type, which an entry keeps: %w", core.ErrInvalid)
 		default:
-			_, err = checked(st.Dialect, e.Line, false)
+			_, err = checkLine(st.Dialect, e.Line, false)
 		}
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}

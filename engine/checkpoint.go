@@ -11,7 +11,7 @@ import (
 )
 
 // errNotFresh asks commit for a state as fresh as the leader's.
-var errNotFresh = errors.New("state is not known to be fresh")
+var errNeedsFresh = errors.New("state is not known to be fresh")
 
 // A Draft is a snapshot on its way: what a checkpoint is to name.
 type Draft struct {
@@ -25,9 +25,9 @@ type Draft struct {
 	// its manifest then names those of them that it needs. Empty where it may not.
 	FormerParts []core.Part
 
-	at     core.Pos // of the last record it covers
-	gen    uint64
-	before core.SnapshotRef // the snapshot before
+	coversTo       core.Pos // of the last record it covers
+	gen            uint64
+	formerSnapshot core.SnapshotRef // the snapshot before
 }
 
 // ErrStaleDraft is a snapshot that rests on another which is no longer the latest,
@@ -37,11 +37,11 @@ var ErrStaleDraft = fmt.Errorf("what this snapshot rests on is the latest no mor
 
 // isOvertaken reports whether parts that the draft rests on may be gone, or its
 // manifest may have lines that were redacted since.
-func (d *Draft) isOvertaken(st *core.State) bool {
+func (d *Draft) isStale(st *core.State) bool {
 	if len(d.Manifest.Parts) == 0 {
 		return false
 	}
-	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.before.Object || len(st.Snapshot.Parts) != len(d.before.Parts)
+	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.formerSnapshot.Object || len(st.Snapshot.Parts) != len(d.formerSnapshot.Parts)
 }
 
 // Draft takes a snapshot of the session as it is in memory. object names the
@@ -53,14 +53,14 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	m := s.st.Manifest(plain, object(s.st.Seq, core.DigestOf(plain)))
 	kept := m.Reuse(s.st)
 	return &Draft{
-		Manifest: m,
-		Plain:    plain,
-		Reused:     kept,
-		WasRead:     kept && s.begun != nil && s.begun.Object == m.Object,
-		FormerParts:   s.st.FormerParts(),
-		before:   s.st.Snapshot,
-		at:       s.end.pos,
-		gen:      s.gen.Load(),
+		Manifest:       m,
+		Plain:          plain,
+		Reused:         kept,
+		WasRead:        kept && s.base != nil && s.base.Object == m.Object,
+		FormerParts:    s.st.FormerParts(),
+		formerSnapshot: s.st.Snapshot,
+		coversTo:       s.end.pos,
+		gen:            s.gen.Load(),
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 func (s *Session) BaseManifest() *core.Manifest {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.begun
+	return s.base
 }
 
 // Manifest returns the manifest of the checkpoint that a session is read from, nil
@@ -102,17 +102,17 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()
-	soon, cancel := s.ss.soon(ctx)
+	retryCtx, cancel := s.ss.retryContext(ctx)
 	defer cancel()
-	if err := s.lock(soon); err != nil {
+	if err := s.lock(retryCtx); err != nil {
 		return err
 	}
 	defer s.unlock()
-	if err := s.prove(ctx); err != nil {
+	if err := s.verifyRecent(ctx); err != nil {
 		return err
 	}
 	overtaken := false
-	err = s.commit(ctx, soon, func(st *core.State, fresh bool) (*core.Record, error) {
+	err = s.commit(ctx, retryCtx, func(st *core.State, fresh bool) (*core.Record, error) {
 		overtaken = false
 		if s.gen.Load() != d.gen || d.Manifest.Seq <= st.Checkpointed {
 			return nil, nil
@@ -120,19 +120,19 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 		if st.Erased != nil || st.UnknownKind != "" {
 			return nil, st.CheckWritable()
 		}
-		if overtaken = d.isOvertaken(st); overtaken {
+		if overtaken = d.isStale(st); overtaken {
 			if !fresh { // there may be one that covers as much, or an erasure
-				return nil, errNotFresh
+				return nil, errNeedsFresh
 			}
 			return nil, nil
 		}
-		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.at, Body: body}, nil
+		return &core.Record{Kind: core.KindCheckpoint, Head: core.MainHead, Writer: s.writer, Base: d.coversTo, Body: body}, nil
 	})
 	if err == nil && overtaken {
 		return fmt.Errorf("session %s: %w", s.id, ErrStaleDraft)
 	}
 	if err == nil && s.gen.Load() == d.gen {
-		s.covered(d.at)
+		s.forgetOrphans(d.coversTo)
 	}
 	return err
 }
@@ -140,15 +140,15 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 // prove reads the records since the last checkpoint once more and loads the
 // session anew where the log has others: what a checkpoint covers is dropped
 // from the log one day, so it must not rest on memory alone.
-func (s *Session) prove(ctx context.Context) error {
-	known := s.mem.records
+func (s *Session) verifyRecent(ctx context.Context) error {
+	known := s.recent.records
 	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
 		known = known[1:]
 	}
 	if len(known) == 0 {
 		return nil
 	}
-	if ok, err := s.proveFirst(ctx, known[0]); err != nil {
+	if ok, err := s.verifyFirst(ctx, known[0]); err != nil {
 		return err
 	} else if !ok {
 		return s.reload(ctx, nil)
@@ -162,7 +162,7 @@ func (s *Session) prove(ctx context.Context) error {
 		switch {
 		case len(known) > 0 && r.Pos == known[0].Pos && r.Chain == known[0].Chain:
 			known = known[1:]
-		case s.isStray(r):
+		case s.isOrphan(r):
 		default:
 			return s.reload(ctx, nil)
 		}
@@ -172,7 +172,7 @@ func (s *Session) prove(ctx context.Context) error {
 
 // proveFirst reports whether r is in the log, and follows what is before it
 // there. Its body, which may be a whole file, is not read.
-func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) {
+func (s *Session) verifyFirst(ctx context.Context, r *core.Record) (bool, error) {
 	there, err := s.ss.cfg.Log.LinkAt(ctx, s.id, r.Pos)
 	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {
 		return false, nil
@@ -180,15 +180,15 @@ func (s *Session) proveFirst(ctx context.Context, r *core.Record) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	err = s.ss.linked(ctx, s.id, r)
+	err = s.ss.checkFollows(ctx, s.id, r)
 	if errors.Is(err, core.ErrOrphan) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (s *Session) isStray(r *core.Record) bool {
-	return slices.ContainsFunc(s.strays, func(stray *core.Record) bool {
-		return stray.Pos == r.Pos && stray.Chain == r.Chain
+func (s *Session) isOrphan(r *core.Record) bool {
+	return slices.ContainsFunc(s.orphans, func(orphan *core.Record) bool {
+		return orphan.Pos == r.Pos && orphan.Chain == r.Chain
 	})
 }

@@ -37,7 +37,7 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 		if err := st.CheckWritable(); err != nil {
 			return nil, err
 		}
-		if err := onMain(st, q.Head); err != nil {
+		if err := checkHeadAllowed(st, q.Head); err != nil {
 			return nil, err
 		}
 		holder := holderOf(st, q.Head)
@@ -119,7 +119,7 @@ func (s *Session) MoveNoted(ctx context.Context, head, writer string, m core.Mov
 				return nil, fmt.Errorf("entry %.64q of session %s: %w", id, s.id, core.ErrNotFound)
 			}
 		}
-		if err := onMain(st, head); err != nil {
+		if err := checkHeadAllowed(st, head); err != nil {
 			return nil, err
 		}
 		stands := st.Heads[head] != nil && st.Heads[head].Leaf == leaf
@@ -176,7 +176,7 @@ func (s *Session) noticeIf(ctx context.Context, kind core.Kind, head, writer str
 	// Whether it is done already is asked of a fresh state only.
 	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
 		if !fresh {
-			return nil, errNotFresh
+			return nil, errNeedsFresh
 		}
 		if done(st) {
 			return nil, nil
@@ -210,31 +210,4 @@ func mayNotice(st *core.State, kind core.Kind) error {
 		}
 	}
 	return err
-}
-
-// write is commit for one that waits for its turn. done, where there is one,
-// sees the state right after.
-func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
-	defer cancel()
-	soon, cancel := s.ss.soon(ctx)
-	defer cancel()
-	if err := s.lock(soon); err != nil {
-		return err
-	}
-	defer s.unlock()
-	if err := s.commit(ctx, soon, build); err != nil {
-		return err
-	}
-	if done != nil {
-		return done(s.st)
-	}
-	return nil
-}
-
-func (s *Session) writerOr(writer string) string {
-	if writer != "" {
-		return writer
-	}
-	return s.writer
 }

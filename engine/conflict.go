@@ -6,56 +6,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
-
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
 )
 
 // rebaseTries is how often lines are put behind a head that goes on moving.
-const rebaseTries = 20
-
-// Append stores lines and returns when they are durable. A line's absent id,
-// parent and time are filled in: the parent is the head's leaf, or the line
-// before. Lines that are there already with the same bytes are not stored
-// again. On error nothing was stored, but for core.ErrUncertain. The errors are
-// those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
-// ErrFull.
-//
-// Where another writer came first, a.OnConflict decides. A *core.FencedError or
-// *core.ConflictError has the lines as they were given, and what came in between.
-func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error) {
-	defer s.ss.cfg.Observer.appended(time.Now(), &rec, &err)
-	ctx, end := s.span(ctx, "append", attribute.Int("sess.lines", len(a.Lines)))
-	defer end(&err)
-	a, err = s.ready(a)
-	if err != nil {
-		return Receipt{}, err
-	}
-	rec, err = s.store(ctx, a)
-	if err == nil {
-		rec.Head = s.landed(a, rec)
-		return rec, nil
-	}
-	if !cameFirst(err) {
-		return Receipt{}, err
-	}
-	switch a.OnConflict {
-	case session.Rebase:
-		rec, err = s.rebase(ctx, a, err)
-	case session.Branch:
-		rec, err = s.branchOff(ctx, a, err)
-	}
-	if err != nil {
-		return Receipt{}, s.explained(ctx, a, err)
-	}
-	return rec, nil
-}
+const maxRebases = 20
 
 // ready fills in what an append needs to be tried in several ways.
-func (s *Session) ready(a Append) (Append, error) {
+func (s *Session) withBranch(a Append) (Append, error) {
 	a.Head = headOr(a.Head)
 	if _, err := session.ParseOnConflict(string(a.OnConflict)); err != nil {
 		return a, err
@@ -109,7 +69,7 @@ func (s *Session) idOf(a Append, i int) string {
 }
 
 // cameFirst reports whether err is about another writer.
-func cameFirst(err error) bool {
+func isConflict(err error) bool {
 	_, fenced := errors.AsType[*core.FencedError](err)
 	_, moved := errors.AsType[*core.ConflictError](err)
 	return fenced || moved
@@ -117,7 +77,7 @@ func cameFirst(err error) bool {
 
 // landed is the head that stored lines are on: the one asked for, or its branch
 // where an earlier try had to make that.
-func (s *Session) landed(a Append, rec Receipt) string {
+func (s *Session) headOf(a Append, rec Receipt) string {
 	if a.OnConflict != session.Branch || rec.Stored > 0 || len(rec.IDs) == 0 {
 		return a.Head
 	}
@@ -155,11 +115,11 @@ func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, err
 	if errors.Is(why, core.ErrFenced) {
 		return Receipt{}, why
 	}
-	stood, err := s.stoodAt(ctx, a, why)
+	seenLeaf, err := s.leafLastSeen(ctx, a, why)
 	if err != nil {
 		return Receipt{}, why
 	}
-	for range rebaseTries {
+	for range maxRebases {
 		b := a
 		var leaf core.Leaf
 		_ = s.View(func(st *core.State) error {
@@ -167,9 +127,9 @@ func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, err
 			leaf, b.After = st.Leaf(a.Head), &at
 			return nil
 		})
-		b.Lines = rebased(s.dialect(), a.Lines, stood, leaf)
+		b.Lines = withParent(s.dialect(), a.Lines, seenLeaf, leaf)
 		var rec Receipt
-		if rec, why = s.store(ctx, b); !errors.Is(why, core.ErrConflict) || !cameFirst(why) {
+		if rec, why = s.enqueueAndWait(ctx, b); !errors.Is(why, core.ErrConflict) || !isConflict(why) {
 			rec.Head = a.Head
 			return rec, why
 		}
@@ -177,10 +137,10 @@ func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, err
 	return Receipt{}, why
 }
 
-// rebased returns lines whose parent stood is leaf instead.
-func rebased(d core.Dialect, lines [][]byte, stood, leaf core.Leaf) [][]byte {
-	id, named := stood.ID()
-	if !named && !stood.IsNone() || leaf.IsDefault() {
+// rebased returns lines whose parent seenLeaf is leaf instead.
+func withParent(d core.Dialect, lines [][]byte, seenLeaf, leaf core.Leaf) [][]byte {
+	id, named := seenLeaf.ID()
+	if !named && !seenLeaf.IsNone() || leaf.IsDefault() {
 		return lines
 	}
 	out := make([][]byte, len(lines))
@@ -195,18 +155,18 @@ func rebased(d core.Dialect, lines [][]byte, stood, leaf core.Leaf) [][]byte {
 
 // branchOff puts a's lines on the head a.Branch, made by the same record. It
 // returns why, where that cannot be.
-func (s *Session) branchOff(ctx context.Context, a Append, why error) (Receipt, error) {
+func (s *Session) branch(ctx context.Context, a Append, why error) (Receipt, error) {
 	if s.dialect().Linear() {
 		return Receipt{}, why
 	}
-	stood, err := s.stoodAt(ctx, a, why)
+	seenLeaf, err := s.leafLastSeen(ctx, a, why)
 	if err != nil {
 		return Receipt{}, why
 	}
 	b := a
-	b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Branch, "", nil, "", "", &stood
-	rec, err := s.store(ctx, b)
-	if errors.Is(err, errTaken) {
+	b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Branch, "", nil, "", "", &seenLeaf
+	rec, err := s.enqueueAndWait(ctx, b)
+	if errors.Is(err, errHeadExists) {
 		return rec, fmt.Errorf("%w; branch to another head, %q is there already", why, a.Branch)
 	}
 	rec.Head = a.Branch
@@ -214,12 +174,12 @@ func (s *Session) branchOff(ctx context.Context, a Append, why error) (Receipt, 
 }
 
 // notThere returns errTaken where q makes a head that is there.
-func (q *request) notThere(st *core.State) error {
+func (q *request) checkNewHead(st *core.State) error {
 	if q.from != nil && st.Heads[q.Head] != nil {
-		return errTaken
+		return errHeadExists
 	}
 	return nil
 }
 
 // errTaken is a branch whose name is another's.
-var errTaken = fmt.Errorf("a head of that name is there: %w", core.ErrConflict)
+var errHeadExists = fmt.Errorf("a head of that name is there: %w", core.ErrConflict)

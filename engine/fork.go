@@ -45,7 +45,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 		if leaf.IsDefault() || f.Whole {
 			leaf = st.Leaf(core.MainHead)
 		}
-		if b, err = ss.birth(st, f, leaf); err != nil {
+		if b, err = ss.copyOf(st, f, leaf); err != nil {
 			return fmt.Errorf("fork session %s: %w", src.id, err)
 		}
 		return nil
@@ -67,7 +67,7 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 }
 
 // birth is the session that f makes of st.
-func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b CreateRequest, err error) {
+func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequest, err error) {
 	es := st.Entries
 	switch {
 	case f.Whole:
@@ -84,7 +84,7 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b CreateReque
 	if cwd == "" {
 		cwd = st.Header.CWD
 	}
-	origin, parent := f.descent(st, leaf)
+	origin, parent := f.lineage(st, leaf)
 	head, err := st.Dialect.Header(st.Dialect.NewHeader(core.HeaderFields{
 		ID: string(f.ID), Time: now.Format("2006-01-02T15:04:05.000Z"), CWD: cwd, Parent: parent,
 	}))
@@ -102,4 +102,39 @@ func (ss *Sessions) birth(st *core.State, f Fork, leaf core.Leaf) (b CreateReque
 		Header:  head,
 		Entries: es,
 	}, nil
+}
+
+// checkKind settles how a fork tells of its source. Where ctx says that lineage
+// is not recorded, it does not.
+func (f *Fork) checkKind(ctx context.Context) error {
+	switch f.Kind {
+	case "":
+		f.Kind = lineage.Fork
+		if f.Branched {
+			f.Kind = lineage.Branch
+		}
+	case lineage.Fork, lineage.Branch, lineage.Detach:
+	default:
+		return fmt.Errorf("kind %.64q: a fork is %q, %q or %q: %w", f.Kind, lineage.Fork, lineage.Branch, lineage.Detach, core.ErrInvalid)
+	}
+	if !lineage.IsRecording(ctx) {
+		f.Kind = lineage.Detach
+	}
+	return nil
+}
+
+// descent is what the log records of a fork at leaf of st, and the parent that
+// its header names.
+func (f *Fork) lineage(st *core.State, leaf core.Leaf) (o core.Origin, parent string) {
+	if f.Kind == lineage.Detach {
+		return core.Origin{Kind: string(lineage.Detach)}, ""
+	}
+	return core.Origin{Parents: []core.Lineage{lineageAt(st, leaf, f.Kind)}}, st.Header.ID
+}
+
+// descendsFrom names the place in st where leaf is.
+func lineageAt(st *core.State, leaf core.Leaf, kind lineage.Kind) core.Lineage {
+	l := core.Lineage{Session: st.ID, Cursor: st.Cursor(), Kind: string(kind)}
+	l.Entry, _ = leaf.ID()
+	return l
 }

@@ -34,24 +34,24 @@ type ImportOptions struct {
 }
 
 // holds returns a *core.ConflictError where the session is not as After has it.
-func (how *ImportOptions) holds(st *core.State) error {
+func (opts *ImportOptions) checkAfter(st *core.State) error {
 	switch {
-	case how.After == nil:
+	case opts.After == nil:
 		return nil
-	case how.Head != "":
-		return st.CheckUnmoved(how.Head, *how.After)
+	case opts.Head != "":
+		return st.CheckUnmoved(opts.Head, *opts.After)
 	}
-	return st.CheckUnchanged(*how.After)
+	return st.CheckUnchanged(*opts.After)
 }
 
 // again reports whether an import that was refused with err is to be compared with
 // the session anew: another record came between, and that one may.
-func (how *ImportOptions) again(err error) bool {
-	if how.After == nil {
+func (opts *ImportOptions) isRetryable(err error) bool {
+	if opts.After == nil {
 		return true
 	}
 	c, ok := errors.AsType[*core.ConflictError](err)
-	return ok && how.Head != "" && c.Head == "" && *how.After != (core.Cursor{})
+	return ok && opts.Head != "" && c.Head == "" && *opts.After != (core.Cursor{})
 }
 
 // Import brings a session file into the log: the whole file in one record where
@@ -62,8 +62,8 @@ func (how *ImportOptions) again(err error) bool {
 // went on otherwise, or another holds main, how decides: a *core.ConflictError
 // or *core.FencedError says who wrote what. A *core.ConflictError without a head
 // says that the session is not where how has it.
-func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, how ImportOptions) (Imported, error) {
-	if err := how.check(); err != nil {
+func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, opts ImportOptions) (Imported, error) {
+	if err := opts.check(); err != nil {
 		return Imported{}, err
 	}
 	id := core.SessionIDFor(f.Dialect, f.Header.ID)
@@ -75,20 +75,20 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 	file := *f
 	file.Entries = kept
 	// Somebody else may make the session, or write to it, at the same time.
-	for range importTries {
+	for range maxImports {
 		var res Imported
 		s, err := ss.Open(ctx, id)
 		switch {
 		case err == nil:
-			res, err = ss.importInto(ctx, s, &file, raw, how)
-		case errors.Is(err, core.ErrNotFound) && how.After != nil && *how.After != (core.Cursor{}):
-			return Imported{}, &core.ConflictError{Session: id, Want: *how.After}
+			res, err = ss.importInto(ctx, s, &file, raw, opts)
+		case errors.Is(err, core.ErrNotFound) && opts.After != nil && *opts.After != (core.Cursor{}):
+			return Imported{}, &core.ConflictError{Session: id, Want: *opts.After}
 		case errors.Is(err, core.ErrNotFound):
 			res, err = ss.importNew(ctx, id, &file, raw, who)
 		}
 		_, contradicts := errors.AsType[*core.LineError](err)
-		_, parted := errors.AsType[*partedError](err)
-		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !parted && how.again(err) {
+		_, hasDiverged := errors.AsType[*divergedError](err)
+		if errors.Is(err, core.ErrExists) || errors.Is(err, core.ErrConflict) && !contradicts && !hasDiverged && opts.isRetryable(err) {
 			continue
 		}
 		res.Blobs = blobs
@@ -113,7 +113,7 @@ func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.Fi
 
 // importTries is how often an import compares its file with the session anew
 // because another record came between.
-const importTries = 10
+const maxImports = 10
 
 func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.File, raw []byte, who core.Origin) (Imported, error) {
 	who.Dialect, who.Version, who.Entries, who.Skipped = f.Dialect, f.Version, len(f.Entries), f.Skipped
@@ -131,13 +131,13 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 	return Imported{Session: s, Created: true, Entries: len(f.Entries)}, nil
 }
 
-func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, how ImportOptions) (Imported, error) {
+func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, raw []byte, opts ImportOptions) (Imported, error) {
 	var fresh []core.Entry
 	var seen core.Cursor
-	var parted bool
+	var hasDiverged bool
 	var original core.Digest
-	a := Append{Head: core.MainHead, Loose: true, Writer: how.Writer, After: &seen, kept: true}
-	a.Exact = how.After != nil
+	a := Append{Head: core.MainHead, Loose: true, Writer: opts.Writer, After: &seen, kept: true}
+	a.Exact = opts.After != nil
 	err := s.View(func(st *core.State) (err error) {
 		if err := st.CheckWritable(); err != nil {
 			return err
@@ -147,14 +147,14 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return nil
 		}
 		// Before what is wrong with its lines: it is asked of another state.
-		if moved := how.holds(st); moved != nil {
+		if moved := opts.checkAfter(st); moved != nil {
 			return moved
 		}
 		if err != nil {
 			return err
 		}
-		a.Head, a.Writer = headFor(st, f, fresh, how.Writer)
-		parted = wentOn(st, a.Head, f)
+		a.Head, a.Writer = headFor(st, f, fresh, opts.Writer)
+		hasDiverged = diverged(st, a.Head, f)
 		return nil
 	})
 	if err != nil {
@@ -172,16 +172,16 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	for i := range fresh {
 		a.Lines = append(a.Lines, fresh[i].Line)
 	}
-	branch := how.OnConflict == session.Branch && !s.dialect().Linear()
-	if parted && !branch {
-		return Imported{}, s.partedFrom(ctx, f, a)
+	branch := opts.OnConflict == session.Branch && !s.dialect().Linear()
+	if hasDiverged && !branch {
+		return Imported{}, s.divergedSince(ctx, f, a)
 	}
 	var rec Receipt
-	if !parted {
-		rec, err = s.store(ctx, a)
+	if !hasDiverged {
+		rec, err = s.enqueueAndWait(ctx, a)
 	}
-	if _, fenced := errors.AsType[*core.FencedError](err); parted || fenced && branch {
-		a, rec, err = s.branchFile(ctx, a, fresh, how)
+	if _, fenced := errors.AsType[*core.FencedError](err); hasDiverged || fenced && branch {
+		a, rec, err = s.importToBranch(ctx, a, fresh, opts)
 	}
 	out := Imported{Session: s, Entries: rec.Stored}
 	if a.Head != core.MainHead {

@@ -12,14 +12,14 @@ import (
 // An Inspection is what the records of a session are worth, each read and held
 // to the one before it.
 type Inspection struct {
-	Records  int          // that are there
-	Redone   int          // of them, stored a second time because the log had lost them
-	Restored int          // of them, put there from a backup
-	Orphans   []Fault      // records that follow no other
-	Faults   []Fault      // what is missing or cannot be read, in the order it was met
-	Backfilled     []Fault      // records that the copy of the log that was read lacks, and another has
-	State    *core.State  // as a reader gets it; nil where none can
-	Last     *core.Record // without its body, where that is spilled
+	Records    int          // that are there
+	Redone     int          // of them, stored a second time because the log had lost them
+	Restored   int          // of them, put there from a backup
+	Orphans    []Fault      // records that follow no other
+	Faults     []Fault      // what is missing or cannot be read, in the order it was met
+	Backfilled []Fault      // records that the copy of the log that was read lacks, and another has
+	State      *core.State  // as a reader gets it; nil where none can
+	Last       *core.Record // without its body, where that is spilled
 	// Latest is the manifest of the last checkpoint, nil where there is none.
 	// Plain is the canonical JSONL that the records come to where it stands; nil
 	// where those before it are dropped, or harmed.
@@ -40,8 +40,8 @@ type FaultKind string
 
 // The kinds of damage to records.
 const (
-	Orphan      FaultKind = "stray"  // a record whose writer knew a past that the log has lost
-	Gap       FaultKind = "hole"   // records are missing
+	Orphan     FaultKind = "stray"  // a record whose writer knew a past that the log has lost
+	Gap        FaultKind = "hole"   // records are missing
 	Unreadable FaultKind = "record" // a message is no record
 	BodyGone   FaultKind = "body"   // a record's body, kept as a blob, is gone or other bytes
 	Copy       FaultKind = "copy"   // one server's copy of the log lacks a record that another has
@@ -83,7 +83,7 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 
 // isDamage tells what is wrong with a session from what is wrong with the log.
 func isDamage(err error) bool {
-	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrOrphan, errHole} {
+	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrOrphan, errMissingRecord} {
 		if errors.Is(err, damage) {
 			return true
 		}
@@ -163,10 +163,10 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	if in.v == nil {
 		return in.begin(ctx, r)
 	}
-	strays := len(in.v.strays)
+	strays := len(in.v.orphans)
 	err := in.v.read(r)
 	switch {
-	case errors.Is(err, errHole):
+	case errors.Is(err, errMissingRecord):
 		in.Faults = append(in.Faults, Fault{Gap, r.Pos, r.Seq, err})
 		in.v = nil
 		return in.begin(ctx, r)
@@ -174,7 +174,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.Faults = append(in.Faults, Fault{Unreadable, r.Pos, r.Seq, err})
 		in.v = nil
 		return nil
-	case len(in.v.strays) > strays:
+	case len(in.v.orphans) > strays:
 		in.Orphans = append(in.Orphans, Fault{Orphan, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrOrphan)})
 		return nil
 	}
@@ -194,7 +194,7 @@ func (in *inspector) begin(ctx context.Context, r *core.Record) error {
 		return nil // a snapshot that cannot be used is named by whoever looks at snapshots
 	}
 	if r.Kind == core.KindCheckpoint { // what it covers ends before records that were read by now
-		if err := in.ss.readOn(ctx, &v, r, v.read); err != nil {
+		if err := in.ss.readAfter(ctx, &v, r, v.read); err != nil {
 			if isDamage(err) {
 				return nil
 			}

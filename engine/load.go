@@ -15,13 +15,13 @@ import (
 // loadTries is how often a load starts over when what a base names is not
 // there, or not what it should be: a checkpoint, a purge or a loss may have come
 // between.
-const loadTries = 3
+const maxLoads = 3
 
 // load reads a session from the leader's last record's base up to that record.
 func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	var err error
 	inPart := false
-	for range loadTries {
+	for range maxLoads {
 		var last *core.Record
 		if last, err = ss.lastOf(ctx, id); err != nil {
 			return view{}, err
@@ -32,7 +32,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		inPart = last.Base == 0 && last.Kind != core.KindOpen && last.Kind != core.KindCheckpoint // see Restore
 		var v view
 		if v, err = ss.loadUpTo(ctx, id, last); err == nil {
-			ss.lost.note(ss.cfg.Logger, &v)
+			ss.lost.noteOrphans(ss.cfg.Logger, &v)
 			return v, nil
 		}
 		if !isDamage(err) {
@@ -53,7 +53,7 @@ func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record
 	defer cancel()
 	for {
 		last, err := ss.cfg.Log.LastLink(ctx, id)
-		if !errors.Is(err, core.ErrNotFound) || !ss.isAnywhere(ctx, id) {
+		if !errors.Is(err, core.ErrNotFound) || !ss.existsOnAnyReplica(ctx, id) {
 			return last, err
 		}
 		if retry.Pause(ctx) != nil {
@@ -64,7 +64,7 @@ func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record
 
 // isAnywhere reports whether a server that happens to be asked has a record of the
 // session.
-func (ss *Sessions) isAnywhere(ctx context.Context, id core.SessionID) bool {
+func (ss *Sessions) existsOnAnyReplica(ctx context.Context, id core.SessionID) bool {
 	for range 2 {
 		for _, err := range ss.cfg.Log.Read(ctx, id, 0, math.MaxInt64) {
 			return err == nil || !errors.Is(err, core.ErrUnavailable)
@@ -91,7 +91,7 @@ func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.
 	if ctx.Err() != nil {
 		return view{}, err
 	}
-	v, ok := ss.loadOlder(ctx, id, last)
+	v, ok := ss.loadFromOlderBase(ctx, id, last)
 	if !ok {
 		return view{}, err
 	}
@@ -119,7 +119,7 @@ func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Re
 // loadOlder loads the session from the youngest base that can still be used,
 // found by reading its subject from the beginning. Nothing is lost while the
 // records behind an older snapshot, or all of them, are still there.
-func (ss *Sessions) loadOlder(ctx context.Context, id core.SessionID, last *core.Record) (view, bool) {
+func (ss *Sessions) loadFromOlderBase(ctx context.Context, id core.SessionID, last *core.Record) (view, bool) {
 	var bases []*core.Record
 	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
 		if err != nil {
@@ -143,7 +143,7 @@ func (ss *Sessions) loadFrom(ctx context.Context, id core.SessionID, base, last 
 	if err != nil {
 		return view{}, err
 	}
-	return v, ss.readOn(ctx, &v, last, v.read)
+	return v, ss.readAfter(ctx, &v, last, v.read)
 }
 
 // loadBase returns the session that base stands for.
@@ -153,28 +153,28 @@ func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.
 		v := view{st: core.NewState(ss.cfg.Log.Name(), id, ss.cfg.Dialects)}
 		return v, v.fold(base)
 	case core.KindCheckpoint:
-		if err := ss.linked(ctx, id, base); err != nil {
+		if err := ss.checkFollows(ctx, id, base); err != nil {
 			return view{}, err
 		}
 		st, m, err := ss.loadCheckpoint(ctx, id, base)
 		if err != nil {
 			return view{}, err
 		}
-		return view{st: st, end: mark{st.Pos, st.Chain}, begun: m}, nil
+		return view{st: st, end: mark{st.Pos, st.Chain}, base: m}, nil
 	}
 	return view{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
 }
 
 // mostStrays is how many strays may lie before a checkpoint that is none.
-const mostStrays = 1000
+const maxOrphans = 1000
 
-// linked returns an error that is core.ErrOrphan when r is a stray: what a
+// linked returns an error that is core.ErrOrphan when r is a orphan: what a
 // checkpoint names is then not what the log holds. A record follows the one before
 // it, but for strays. Where that was purged, whoever did so has proved it.
-func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Record) error {
+func (ss *Sessions) checkFollows(ctx context.Context, id core.SessionID, r *core.Record) error {
 	at := r.After
-	for range mostStrays {
-		before, err := ss.before(ctx, r, id, at)
+	for range maxOrphans {
+		before, err := ss.predecessor(ctx, r, id, at)
 		if err != nil || before == nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (ss *Sessions) linked(ctx context.Context, id core.SessionID, r *core.Recor
 		}
 		at = before.After
 	}
-	return fmt.Errorf("%s record %d, at %d, is a stray: %w", r.Kind, r.Seq, r.Pos, core.ErrOrphan)
+	return fmt.Errorf("%s record %d, at %d, is a orphan: %w", r.Kind, r.Seq, r.Pos, core.ErrOrphan)
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {
@@ -213,7 +213,7 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 
 // readOn hands apply the records behind v up to last. A copy that lags is asked
 // again until ctx ends.
-func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
+func (ss *Sessions) readAfter(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
 	id := v.st.ID
 	for idle := 0; v.end.pos < last.Pos; {
 		before := v.end.pos
@@ -234,4 +234,11 @@ func (ss *Sessions) readOn(ctx context.Context, v *view, last *core.Record, appl
 		}
 	}
 	return nil
+}
+
+// Has returns nil where the log has a record of the session, in the trash or
+// erased as it may be, and core.ErrNotFound where it has none.
+func (ss *Sessions) Has(ctx context.Context, id core.SessionID) error {
+	_, err := ss.lastOf(ctx, id)
+	return err
 }

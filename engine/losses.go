@@ -11,9 +11,9 @@ import (
 // Each is a fault of the servers or their disks that the operator should know
 // of.
 type Losses struct {
-	Redone  uint64 `json:"redone"`  // records that were stored a second time
-	Rescued uint64 `json:"rescued"` // lines that were put on a head of their own
-	Backfilled    uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
+	Redone     uint64 `json:"redone"`  // records that were stored a second time
+	Rescued    uint64 `json:"rescued"` // lines that were put on a head of their own
+	Backfilled uint64 `json:"lent"`    // times a record came from the leader, because the copy that was read lacks it
 	// Owed is how many lines sessions in the trash lack. This node alone knows
 	// them, until it ends; a session gets them when it is taken out of the trash.
 	Pending int64 `json:"owed"`
@@ -21,12 +21,12 @@ type Losses struct {
 
 // Losses returns what was found lost and put back so far.
 func (ss *Sessions) Losses() Losses {
-	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.owed.Load(), Backfilled: ss.cfg.Log.Backfilled()}
+	return Losses{Redone: ss.lost.redone.Load(), Rescued: ss.lost.rescued.Load(), Pending: ss.lost.pending.Load(), Backfilled: ss.cfg.Log.Backfilled()}
 }
 
 type losses struct {
 	redone, rescued atomic.Uint64
-	owed            atomic.Int64
+	pending         atomic.Int64
 }
 
 func (l *losses) count(logger *slog.Logger, id core.SessionID, redone, rescued int) {
@@ -43,9 +43,9 @@ func (l *losses) count(logger *slog.Logger, id core.SessionID, redone, rescued i
 }
 
 // note says that strays were met.
-func (l *losses) note(logger *slog.Logger, v *view) {
-	if len(v.strays) > 0 {
+func (l *losses) noteOrphans(logger *slog.Logger, v *view) {
+	if len(v.orphans) > 0 {
 		logger.Warn("the log holds records that do not follow the others: their writers knew what it has lost",
-			"session", v.st.ID, "records", len(v.strays), "first", v.strays[0].Pos)
+			"session", v.st.ID, "records", len(v.orphans), "first", v.orphans[0].Pos)
 	}
 }

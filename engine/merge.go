@@ -41,7 +41,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	}
 	d := first.dialect
 	if d.Name() != second.dialect.Name() {
-		return nil, &mixedError{a.id, d.Name(), b.id, second.dialect.Name()}
+		return nil, &dialectMismatchError{a.id, d.Name(), b.id, second.dialect.Name()}
 	}
 	es, err := convert.Merge(d, first.Side, second.Side, string(m.ID))
 	if err != nil {
@@ -87,23 +87,23 @@ func partOf(s *Session, head string) (p part, err error) {
 			return fmt.Errorf("session %s has no head %.64q: %w", st.ID, head, core.ErrNotFound)
 		}
 		leaf := st.Leaf(head)
-		p = part{convert.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, descendsFrom(st, leaf, lineage.Merge)}
+		p = part{convert.Side{Entries: st.Entries, Leaf: leaf}, st.Dialect, st.Header, lineageAt(st, leaf, lineage.Merge)}
 		return nil
 	})
 	return p, err
 }
 
 // mixedError: sessions of two dialects cannot be one.
-type mixedError struct {
+type dialectMismatchError struct {
 	a        core.SessionID
 	dialectA string
 	b        core.SessionID
 	dialectB string
 }
 
-func (e *mixedError) Error() string {
+func (e *dialectMismatchError) Error() string {
 	return fmt.Sprintf("session %s is %s's and session %s is %s's, a session has one dialect; convert one first with: sessctl export %s --as %s --out FILE, then sessctl import FILE",
 		e.a, e.dialectA, e.b, e.dialectB, e.b, e.dialectA)
 }
 
-func (*mixedError) Unwrap() error { return core.ErrInvalid }
+func (*dialectMismatchError) Unwrap() error { return core.ErrInvalid }

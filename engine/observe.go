@@ -33,7 +33,7 @@ func (o Observer) claimed(former **core.Claim, err *error) {
 	}
 }
 
-func (o Observer) passed() {
+func (o Observer) lostRace() {
 	if o.LostRace != nil {
 		o.LostRace()
 	}

@@ -81,7 +81,7 @@ func (s *Session) Redact(ctx context.Context, r Redaction) error {
 	}
 	return s.write(ctx, func(st *core.State, fresh bool) (*core.Record, error) {
 		if !fresh {
-			return nil, errNotFresh
+			return nil, errNeedsFresh
 		}
 		if err := errors.Join(st.CheckRemovable(), st.CheckWritable()); err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
 		line, err := core.Redact(old.Line, r.Text)
 		var e core.Entry
 		if err == nil {
-			e, err = checked(st.Dialect, line, false)
+			e, err = checkLine(st.Dialect, line, false)
 		}
 		if err == nil && (e.ID != old.ID || e.Parent != old.Parent || e.Type != old.Type || e.Time != old.Time || e.Aside != old.Aside) {
 			err = fmt.Errorf("it would not be the same entry any more: %w", core.ErrInvalid)

@@ -69,22 +69,22 @@ type Relation string
 
 // How a session can stand to a past of it.
 const (
-	Absent Relation = "absent" // the log has nothing of it
-	Same   Relation = "same"   // both end with the same record
-	Behind Relation = "behind" // the log ends with a record of the past, which goes on
-	Ahead  Relation = "ahead"  // the past ends with a record of the log, which goes on
-	Diverged  Relation = "apart"  // each goes on from a common record, or from none, in its own way
-	TooShort  Relation = "short"  // the log ends before the records of the past begin
-	Erased Relation = "erased" // the log has erased it
+	Absent   Relation = "absent" // the log has nothing of it
+	Same     Relation = "same"   // both end with the same record
+	Behind   Relation = "behind" // the log ends with a record of the past, which goes on
+	Ahead    Relation = "ahead"  // the past ends with a record of the log, which goes on
+	Diverged Relation = "apart"  // each goes on from a common record, or from none, in its own way
+	TooShort Relation = "short"  // the log ends before the records of the past begin
+	Erased   Relation = "erased" // the log has erased it
 )
 
 // A Comparison is how a session in the log stands to a Past of it.
 type Comparison struct {
-	Relation Relation    `json:"standing"`
-	Log      core.Cursor `json:"log"`    // where the session ends in the log
-	History     core.Cursor `json:"past"`   // where the past ends
-	Shared   core.Cursor `json:"shared"` // the last record of both, zero where none is known
-	MissingRecords    int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
+	Relation       Relation    `json:"standing"`
+	Log            core.Cursor `json:"log"`    // where the session ends in the log
+	History        core.Cursor `json:"past"`   // where the past ends
+	Shared         core.Cursor `json:"shared"` // the last record of both, zero where none is known
+	MissingRecords int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
 
 	last *core.Record // of the log
 }
@@ -229,7 +229,7 @@ func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, 
 			return now, stored, err
 		}
 		if c.Relation == "" {
-			c = now // how it stood before
+			c = now // how it seenLeaf before
 		}
 		if now.Relation != Absent && now.Relation != Behind {
 			return c, stored, now.Err(id)
@@ -260,7 +260,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Compar
 		case core.KindOpen, core.KindErase:
 			again.Base = 0
 		case core.KindCheckpoint:
-			if again.Base, err = ss.covered(ctx, id, r, placed, c.last); err != nil {
+			if again.Base, err = ss.coveredPos(ctx, id, r, placed, c.last); err != nil {
 				return stored, err
 			}
 		}
@@ -282,7 +282,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Compar
 
 // covered returns where the last record lies that a checkpoint's snapshot covers:
 // 0 where the log has none up to it.
-func (ss *Sessions) covered(ctx context.Context, id core.SessionID, r *core.Record, placed map[uint64]core.Pos, last *core.Record) (core.Pos, error) {
+func (ss *Sessions) coveredPos(ctx context.Context, id core.SessionID, r *core.Record, placed map[uint64]core.Pos, last *core.Record) (core.Pos, error) {
 	m, err := core.ReadManifest(r)
 	if err != nil {
 		return 0, err

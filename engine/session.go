@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/internal/retry"
@@ -20,25 +19,25 @@ type Session struct {
 	id     core.SessionID
 	writer string // of appends that speak from no claim
 
-	turn chan struct{} // held by whoever writes or catches up: one record in flight
-	mu   sync.RWMutex  // guards what st points to, held for writing in fold alone
-	view               // st may be read under mu, the rest by whoever has the turn
-	gen  atomic.Uint64 // how often st was loaded anew
-	size atomic.Int64  // bytes of st, roughly
+	writeLock chan struct{} // held by whoever writes or catches up: one record in flight
+	mu        sync.RWMutex  // guards what st points to, held for writing in fold alone
+	view                    // st may be read under mu, the rest by whoever has the turn
+	gen       atomic.Uint64 // how often st was loaded anew
+	size      atomic.Int64  // bytes of st, roughly
 
 	// Of the record in flight: its chain, and whether it was met in the log.
 	// Guarded by turn.
-	sent core.Chain
-	met  bool
+	sent  core.Chain
+	found bool
 	// owing are lines that the log lost and that the session takes only once it
 	// is out of the trash. Guarded by turn.
-	owing []core.Entry
-	owes  atomic.Bool // there are such lines
+	pendingLines []core.Entry
+	hasPending   atomic.Bool // there are such lines
 
 	qmu      sync.Mutex // guards what follows, and is held across no wait
 	queue    []*request
 	serving  bool
-	courtesy courtesy
+	fairness fairness
 
 	barriers rounds // of strict reads
 }
@@ -69,14 +68,14 @@ func (s *Session) View(f func(*core.State) error) error {
 
 func (s *Session) lock(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("session %s is busy: %w: %w", s.id, ctx.Err(), core.ErrUnavailable)
 	}
 }
 
-func (s *Session) unlock() { <-s.turn }
+func (s *Session) unlock() { <-s.writeLock }
 
 // fold takes r into the state.
 func (s *Session) fold(r *core.Record) error {
@@ -85,7 +84,7 @@ func (s *Session) fold(r *core.Record) error {
 	if err := s.view.fold(r); err != nil {
 		return err
 	}
-	s.met = s.met || r.Chain == s.sent
+	s.found = s.found || r.Chain == s.sent
 	s.size.Add(int64(len(r.Body)) + recordOverhead + int64(r.Count)*entryOverhead)
 	return nil
 }
@@ -105,9 +104,9 @@ func (s *Session) measure() {
 	for i := range s.st.Entries {
 		lines += int64(len(s.st.Entries[i].Line))
 	}
-	read := s.mem.size
-	if s.begun != nil {
-		read += s.begun.Size
+	read := s.recent.size
+	if s.base != nil {
+		read += s.base.Size
 	}
 	for i := range s.st.Snapshot.Parts {
 		read += int64(len(s.st.Snapshot.Parts[i].Inline)) + entryOverhead
@@ -118,14 +117,14 @@ func (s *Session) measure() {
 // catchUp folds what the leader has beyond the state. The turn is held. Where
 // the log does not go on from what the state knows, the session is loaded anew.
 func (s *Session) catchUp(ctx context.Context) error {
-	err := s.readUp(ctx)
-	if err != nil || len(s.owing) == 0 || s.st.CheckWritable() != nil {
+	err := s.readNew(ctx)
+	if err != nil || len(s.pendingLines) == 0 || s.st.CheckWritable() != nil {
 		return err
 	}
 	return s.reload(ctx, nil)
 }
 
-func (s *Session) readUp(ctx context.Context) error {
+func (s *Session) readNew(ctx context.Context) error {
 	last, err := s.last(ctx)
 	switch {
 	case errors.Is(err, core.ErrLost):
@@ -134,10 +133,10 @@ func (s *Session) readUp(ctx context.Context) error {
 		return err
 	case last.Pos == s.end.pos && last.Chain == s.end.chain:
 		return nil
-	case s.follows(last):
+	case s.isNext(last):
 		return s.fold(last)
 	case last.Pos > s.end.pos:
-		err := s.ss.readOn(ctx, &s.view, last, s.fold)
+		err := s.ss.readAfter(ctx, &s.view, last, s.fold)
 		if !errors.Is(err, core.ErrOrphan) {
 			return err
 		}
@@ -147,13 +146,13 @@ func (s *Session) readUp(ctx context.Context) error {
 
 // follows reports whether r, with its body, is the one record that the state
 // lacks: then there is nothing more to read.
-func (s *Session) follows(r *core.Record) bool {
+func (s *Session) isNext(r *core.Record) bool {
 	return r.After == s.end.pos && s.end.chain == s.st.Chain && r.Seq == s.st.Seq+1 && s.st.Chain.Next(r) == r.Chain
 }
 
 // lostTries is how often a log must say that it has nothing of a session that
 // it had.
-const lostTries = 5
+const maxLostReads = 5
 
 // last returns the log's last record. An answer that is behind what the log
 // still holds was stale: a leader that was cut off gave it. It is asked again.
@@ -162,7 +161,7 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 		last, err := s.ss.cfg.Log.LastLink(ctx, s.id)
 		if errors.Is(err, core.ErrNotFound) {
 			// A session never becomes empty; a server may fail to read, though.
-			if try < lostTries && retry.Pause(ctx) == nil {
+			if try < maxLostReads && retry.Pause(ctx) == nil {
 				continue
 			}
 			return nil, fmt.Errorf("session %s had record %d, the log has none of it: %w", s.id, s.st.Seq, core.ErrLost)
@@ -189,142 +188,15 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 func (s *Session) reload(ctx context.Context, gone error) error {
 	s.ss.cfg.Logger.Info("the log does not go on from what this node knew of the session; loading it anew",
 		"session", s.id, "known", s.st.Cursor())
-	v, err := s.putBack(ctx, gone)
+	v, err := s.reinstate(ctx, gone)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view = v
-	s.met = s.met || v.mem.has(s.sent)
+	s.found = s.found || v.recent.has(s.sent)
 	s.gen.Add(1)
 	s.measure()
 	return nil
-}
-
-// commit stores the record that build makes of the state, and folds it. build
-// returns no record when there is nothing to store. Its error counts once the
-// state is as fresh as the leader's; fresh tells it so. It must find out from
-// the state alone when its work is done: it is called again whenever another
-// record came between, or when only reading can tell what became of its own.
-// What cannot have been stored is given up when soon ends, which is before ctx.
-func (s *Session) commit(ctx, soon context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
-	fresh := false
-	for {
-		r, err := build(s.st, fresh)
-		if err == nil && r == nil {
-			return nil
-		}
-		if err != nil && fresh {
-			if err := s.refuse(soon, err); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			if err := s.catchUp(soon); err != nil {
-				return err
-			}
-			fresh = true
-			continue
-		}
-		s.link(r)
-		stored, err := s.put(ctx, soon, r)
-		if err != nil || stored {
-			return err
-		}
-		fresh = true // put has caught up
-	}
-}
-
-// refuse returns the refusal if it stands, and nil where the state was not as
-// fresh as it seemed. A leader that was cut off knows holders who are none any
-// more, and lacks lines that are there: who asks again because an answer was lost
-// must not be refused on its word. So a proof is asked for, where the log gives
-// any and has room for it.
-func (s *Session) refuse(ctx context.Context, refusal error) error {
-	if !needsProof(refusal) {
-		return refusal
-	}
-	for {
-		err := s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos)
-		switch {
-		case err == nil, errors.Is(err, core.ErrFull):
-			return refusal
-		case retry.Pause(ctx) != nil:
-			return fmt.Errorf("%v, says a server that may be cut off: %w", refusal, core.ErrUnavailable)
-		case errors.Is(err, core.ErrConflict):
-			return nil
-		case !errors.Is(err, core.ErrUnavailable):
-			return err
-		}
-	}
-}
-
-// needsProof reports whether a refusal is for what others are said to have done,
-// and might not be so. An id that is taken stays taken.
-func needsProof(refusal error) bool {
-	if _, ok := errors.AsType[*core.LineError](refusal); ok {
-		return false
-	}
-	return errors.Is(refusal, core.ErrFenced) || errors.Is(refusal, core.ErrConflict)
-}
-
-// link makes r the record behind the state's last.
-func (s *Session) link(r *core.Record) {
-	r.Seq = s.st.Seq + 1
-	if r.Kind != core.KindCheckpoint {
-		r.Base = s.st.Base
-	}
-	if r.Kind != core.KindClaim {
-		r.Epoch = s.st.Epoch
-	}
-	r.Chain = s.st.Chain.Next(r)
-}
-
-// put stores r behind the state's last record and folds it. It returns false
-// when another record came first; the state holds that one then.
-func (s *Session) put(ctx, soon context.Context, r *core.Record) (stored bool, err error) {
-	s.sent, s.met = r.Chain, false
-	doubt := false // an earlier try may have been stored
-	for {
-		before, seq, began := s.end, s.st.Seq, time.Now()
-		pos, err := s.ss.cfg.Log.Append(soon, s.id, s.end.pos, r)
-		switch {
-		case err == nil:
-			s.noteStored(began)
-			r.Pos, r.After = pos, s.end.pos
-			return true, s.fold(r)
-		case errors.Is(err, core.ErrConflict):
-			if cerr := s.catchUp(soon); cerr != nil {
-				return false, s.outcome(r, cerr, doubt)
-			}
-			if s.met {
-				return true, nil // an earlier try, whose answer was lost; others may be behind it
-			}
-			if s.end != before {
-				// One checkpoint is no writer, and waits for nothing.
-				s.notePassed(s.st.Seq != seq+1 || s.st.Base != s.end.pos)
-				return false, nil
-			}
-			// The server refused for a record that is not there: its own read
-			// failed. The same again.
-		case errors.Is(err, core.ErrUncertain):
-			doubt, soon = true, ctx
-		case doubt && errors.Is(err, core.ErrUnavailable):
-			// This try was not stored. An earlier one may be.
-		default:
-			return false, s.outcome(r, err, doubt)
-		}
-		if retry.Pause(soon) != nil {
-			return false, s.outcome(r, fmt.Errorf("%v: %w", err, core.ErrUnavailable), doubt)
-		}
-	}
-}
-
-// outcome is what to say of r when err is in the way of storing it.
-func (s *Session) outcome(r *core.Record, err error, doubt bool) error {
-	if !doubt {
-		return err
-	}
-	return fmt.Errorf("%s record %d of session %s: %v; the same again tells: %w", r.Kind, r.Seq, s.id, err, core.ErrUncertain)
 }

@@ -56,21 +56,21 @@ type Config struct {
 	FlushEvery time.Duration
 	// Concurrency is how many sessions Truncate sees to at a time. Default 8; 1 for a
 	// simulation that is to play the same again.
-	Concurrency   int
-	Observer Observer         // told what becomes of writes; optional
-	Tracer   trace.Tracer     // makes spans of appends; default none
-	Now      func() time.Time // default time.Now
-	NewID    func() string    // default a new ULID
-	Logger   *slog.Logger     // default slog.Default()
+	Concurrency int
+	Observer    Observer         // told what becomes of writes; optional
+	Tracer      trace.Tracer     // makes spans of appends; default none
+	Now         func() time.Time // default time.Now
+	NewID       func() string    // default a new ULID
+	Logger      *slog.Logger     // default slog.Default()
 }
 
 // Sessions opens and makes the sessions of one log. It keeps none of them: see
 // materializer.Cache.
 type Sessions struct {
-	cfg    Config
-	lost   losses
-	queue  line  // of all sessions' appends
-	atOnce int64 // bytes of the sessions that Truncate sees to at a time
+	cfg           Config
+	lost          losses
+	limit         queueLimit // of all sessions' appends
+	truncateBytes int64      // bytes of the sessions that Truncate sees to at a time
 }
 
 // NewSessions returns the sessions of cfg.Log.
@@ -82,7 +82,7 @@ func NewSessions(cfg Config) *Sessions {
 		cfg.RetryTimeout = 12 * time.Second
 	}
 	if cfg.Concurrency == 0 {
-		cfg.Concurrency = vacateAtOnce
+		cfg.Concurrency = defaultConcurrency
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -94,7 +94,7 @@ func NewSessions(cfg Config) *Sessions {
 		cfg.Logger = slog.Default()
 	}
 	cfg.Tracer = spans.Or(cfg.Tracer)
-	return &Sessions{cfg: cfg, atOnce: vacateBytes}
+	return &Sessions{cfg: cfg, truncateBytes: defaultTruncateBytes}
 }
 
 // Open loads a session as its log's leader has it. core.ErrNotFound when there
@@ -168,27 +168,27 @@ func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, erro
 	st.Pos, st.Base, r.Pos = pos, pos, pos
 	lineage.Note(ctx, b.ID)
 	v := view{st: st}
-	v.mem.add(r)
-	v.pass(r)
+	v.recent.add(r)
+	v.setEnd(r)
 	return ss.session(v), nil
 }
 
 // putFirst stores a session's first record.
 func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Record) (core.Pos, error) {
-	soon, cancel := ss.soon(ctx)
+	retryCtx, cancel := ss.retryContext(ctx)
 	defer cancel()
-	doubt := false // an earlier try may have been stored
+	uncertain := false // an earlier try may have been stored
 	for {
-		if doubt {
-			soon = ctx
+		if uncertain {
+			retryCtx = ctx
 		}
-		pos, err := ss.cfg.Log.Append(soon, id, 0, r)
+		pos, err := ss.cfg.Log.Append(retryCtx, id, 0, r)
 		switch {
 		case err == nil:
 			return pos, nil
 		case errors.Is(err, core.ErrConflict):
 			var there *core.Record
-			if there, err = ss.first(soon, id); err == nil && there.Chain == r.Chain {
+			if there, err = ss.firstRecord(retryCtx, id); err == nil && there.Chain == r.Chain {
 				return there.Pos, nil
 			}
 			if err == nil {
@@ -196,13 +196,13 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 			}
 			// Where nothing is there, the server could not read its own last record.
 		case errors.Is(err, core.ErrUncertain):
-			doubt = true
+			uncertain = true
 		}
-		again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound) || doubt && errors.Is(err, core.ErrUnavailable)
+		again := errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrNotFound) || uncertain && errors.Is(err, core.ErrUnavailable)
 		if again && retry.Pause(ctx) == nil {
 			continue
 		}
-		if doubt {
+		if uncertain {
 			return 0, fmt.Errorf("make session %s: %v; whether it is there only reading tells: %w", id, err, core.ErrUncertain)
 		}
 		return 0, fmt.Errorf("make session %s: %w", id, err)
@@ -210,7 +210,7 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 }
 
 // first returns the first record of a session that is still there.
-func (ss *Sessions) first(ctx context.Context, id core.SessionID) (*core.Record, error) {
+func (ss *Sessions) firstRecord(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
 	if err != nil {
 		return nil, err
@@ -267,12 +267,27 @@ func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
 
 func (ss *Sessions) session(v view) *Session {
 	s := &Session{
-		ss:     ss,
-		id:     v.st.ID,
-		view:   v,
-		turn:   make(chan struct{}, 1),
-		writer: ss.cfg.NewID(),
+		ss:        ss,
+		id:        v.st.ID,
+		view:      v,
+		writeLock: make(chan struct{}, 1),
+		writer:    ss.cfg.NewID(),
 	}
 	s.measure()
 	return s
+}
+
+// WithLog returns sessions that are those of ss over another log, and with other
+// blobs: what is done to them is done there. Nobody observes it.
+func (ss *Sessions) WithLog(log Log, blobs core.Blobs) *Sessions {
+	cfg := ss.cfg
+	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
+	return NewSessions(cfg)
+}
+
+// WithSnapshots returns sessions that are those of ss and have their snapshots from elsewhere.
+func (ss *Sessions) WithSnapshots(snapshots Snapshots) *Sessions {
+	cfg := ss.cfg
+	cfg.Snapshots = snapshots
+	return NewSessions(cfg)
 }

@@ -40,7 +40,7 @@ type TailFrom struct {
 func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
 	l := ss.cfg.Log
 	var err error
-	for range loadTries { // a new base and a purge may come between
+	for range maxLoads { // a new base and a purge may come between
 		var last *core.Record
 		if last, err = ss.lastOf(ctx, id); err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func tailTo(ctx context.Context, l Log, id core.SessionID, last *core.Record, fr
 		}
 		t.Covered = t.Seq
 		if from.After.Seq >= base.Seq {
-			at, err := findBehind(ctx, l, id, begin, t.Seq, last, from.After)
+			at, err := findAfter(ctx, l, id, begin, t.Seq, last, from.After)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +126,7 @@ func beforeBase(base *core.Record) (mark, uint64, error) {
 
 // findBehind returns the record that want names among those behind after, whose
 // seq is seq; none where it is none of them.
-func findBehind(ctx context.Context, l Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
+func findAfter(ctx context.Context, l Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
 	if core.CursorOf(last.Seq, last.Chain) == want {
 		return mark{last.Pos, last.Chain}, nil
 	}

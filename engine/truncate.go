@@ -46,7 +46,7 @@ func (e *BlockedError) Unwrap() error { return e.Err }
 func (ss *Sessions) Truncate(ctx context.Context, l ShardLog, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
 	flushed := ss.cfg.FlushEvery == 0
 	for {
-		wrote, err := ss.vacateAll(ctx, l, shard, upTo, checkpoint)
+		wrote, err := ss.checkpointAll(ctx, l, shard, upTo, checkpoint)
 		if err != nil {
 			return fmt.Errorf("records of shard %d up to %d stay: %w", shard, upTo, err)
 		}
@@ -63,7 +63,7 @@ func (ss *Sessions) Truncate(ctx context.Context, l ShardLog, shard int, upTo co
 // raise stores the erase record of a session once more where it lies in the
 // prefix: who erased it, when and why is told for ever, and its id is never used
 // again.
-func (ss *Sessions) raise(ctx context.Context, id core.SessionID, upTo core.Pos) (wrote bool, err error) {
+func (ss *Sessions) copyErase(ctx context.Context, id core.SessionID, upTo core.Pos) (wrote bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
 	defer cancel()
 	for {
@@ -76,7 +76,7 @@ func (ss *Sessions) raise(ctx context.Context, id core.SessionID, upTo core.Pos)
 		case last.Pos > upTo:
 			return wrote, nil
 		}
-		if err := ss.linked(ctx, id, last); err != nil {
+		if err := ss.checkFollows(ctx, id, last); err != nil {
 			return false, err
 		}
 		r := &core.Record{

@@ -24,8 +24,8 @@ type rule struct {
 
 var rules = []rule{
 	{
-		"P1", "an append is acknowledged before it is stored", "engine/session.go",
-		"case errors.Is(err, core.ErrUncertain):\n\t\t\tdoubt, soon = true, ctx\n",
+		"P1", "an append is acknowledged before it is stored", "engine/commit.go",
+		"case errors.Is(err, core.ErrUncertain):\n\t\t\tuncertain, retryCtx = true, ctx\n",
 		"case errors.Is(err, core.ErrUncertain):\n\t\t\treturn true, nil\n",
 		"",
 	},
@@ -50,18 +50,18 @@ var rules = []rule{
 		"engine TestAppendThatWasStoredIsNoFence",
 	},
 	{
-		"P5", "nothing is put back", "engine/redo.go",
-		"func (s *Session) owed(v *view) (*core.Record, error) {\n", "func (s *Session) owed(v *view) (*core.Record, error) {\n\tif true {\n\t\treturn nil, nil\n\t}\n",
+		"P5", "nothing is put back", "engine/repair.go",
+		"func (s *Session) nextMissing(v *view) (*core.Record, error) {\n", "func (s *Session) nextMissing(v *view) (*core.Record, error) {\n\tif true {\n\t\treturn nil, nil\n\t}\n",
 		"",
 	},
 	{
-		"P5", "lines are not rescued where somebody went on", "engine/redo.go",
+		"P5", "lines are not rescued where somebody went on", "engine/repair.go",
 		"if len(missing) == 0 || v.st.Seq == 0 {", "if true {",
 		"",
 	},
 	{
-		"P5", "strays are not adopted", "engine/stray.go",
-		"if stray.Kind != core.KindAppend {", "if true {",
+		"P5", "strays are not adopted", "engine/orphan.go",
+		"if orphan.Kind != core.KindAppend {", "if true {",
 		"",
 	},
 	{
@@ -75,13 +75,13 @@ var rules = []rule{
 		"engine TestAStrayCheckpointIsNobodysBase",
 	},
 	{
-		"P1", "what an old leader lacks counts as dropped", "engine/dropped.go",
+		"P1", "what an old leader lacks counts as dropped", "engine/predecessor.go",
 		"first > at", "first+at > at",
 		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
 	},
 	{
-		"P1", "a prefix is dropped that sessions need", "engine/vacate.go",
-		"if err != nil || s.from > upTo {", "if true {",
+		"P1", "a prefix is dropped that sessions need", "engine/checkpointall.go",
+		"if err != nil || s.needsFrom > upTo {", "if true {",
 		"",
 	},
 	{

@@ -9,25 +9,25 @@ import (
 
 func TestTheQueuesOfAllSessionsAreBoundedTogether(t *testing.T) {
 	t.Parallel()
-	var l line
+	var l queueLimit
 	for range maxAppends {
-		if err := l.enter(1); err != nil {
+		if err := l.acquire(1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.enter(1); !errors.Is(err, core.ErrUnavailable) {
+	if err := l.acquire(1); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("one more: %v", err)
 	}
 	for range maxAppends {
-		l.leave(1)
+		l.release(1)
 	}
-	if err := l.enter(maxAppendBytes + 1); err != nil {
+	if err := l.acquire(maxAppendBytes + 1); err != nil {
 		t.Errorf("one that is large: %v", err)
 	}
-	if err := l.enter(1); !errors.Is(err, core.ErrUnavailable) {
+	if err := l.acquire(1); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("another beside it: %v", err)
 	}
-	l.leave(maxAppendBytes + 1)
+	l.release(maxAppendBytes + 1)
 	if l.appends != 0 || l.bytes != 0 || l.refused != 2 {
 		t.Errorf("in the end: %d appends, %d bytes, %d refused", l.appends, l.bytes, l.refused)
 	}

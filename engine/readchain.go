@@ -36,7 +36,7 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 	links func(*T) (core.Record, core.Digest, error),
 ) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		before, err := placeOf(ctx, l, id, after, have)
+		before, err := recordAt(ctx, l, id, after, have)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -49,7 +49,7 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 				r, sum, err = links(t)
 			}
 			if err == nil && before == nil && after != 0 { // it was lost, and may be another's by now
-				if before, err = placeOf(ctx, l, id, after, have); before != nil {
+				if before, err = recordAt(ctx, l, id, after, have); before != nil {
 					end = before
 				}
 			}
@@ -61,7 +61,7 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 				before, end = &r, &r
 			case before == nil:
 				t, err = nil, fmt.Errorf("session %s: the records between %d and %d are no longer in the log: %w", id, after, r.Pos, core.ErrLost)
-			case isBehind(ctx, l, id, end, &r):
+			case followsOrphan(ctx, l, id, end, &r):
 				end = &r
 				continue
 			default:
@@ -76,7 +76,7 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 
 // placeOf returns the record at a follower's place, or nil where there is none.
 // core.ErrLost when it is another than the one that the follower was given.
-func placeOf(ctx context.Context, l Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
+func recordAt(ctx context.Context, l Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
 	r, err := l.LinkAt(ctx, id, at)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil
@@ -88,7 +88,7 @@ func placeOf(ctx context.Context, l Log, id core.SessionID, at core.Pos, have co
 }
 
 // isBehind reports whether r was stored behind end, and end is still there.
-func isBehind(ctx context.Context, l Log, id core.SessionID, end, r *core.Record) bool {
+func followsOrphan(ctx context.Context, l Log, id core.SessionID, end, r *core.Record) bool {
 	if r.After != end.Pos {
 		return false
 	}

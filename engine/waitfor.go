@@ -21,7 +21,7 @@ func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	if err := s.Refresh(ctx); err != nil {
 		return err
 	}
-	if there, err := s.holds(ctx, c); there || err != nil {
+	if there, err := s.hasRecord(ctx, c); there || err != nil {
 		return err
 	}
 	err := s.RefreshStrict(ctx)
@@ -31,10 +31,10 @@ func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	if err != nil {
 		return fmt.Errorf("session %s has no record %s yet: %w", s.id, c, err)
 	}
-	if there, err := s.holds(ctx, c); there || err != nil {
+	if there, err := s.hasRecord(ctx, c); there || err != nil {
 		return err
 	}
-	return s.lostAt(c)
+	return s.lostError(c)
 }
 
 // Position is Reach that tells where in the log that record lies. core.ErrLost
@@ -44,12 +44,12 @@ func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error)
 		return 0, err
 	}
 	s.mu.RLock()
-	end, known := s.end.pos, s.mem.at(c.Seq)
+	end, known := s.end.pos, s.recent.at(c.Seq)
 	s.mu.RUnlock()
 	if known != nil {
 		return known.Pos, nil
 	}
-	pos, err := s.find(ctx, c, end)
+	pos, err := s.locate(ctx, c, end)
 	if err == nil && pos == 0 {
 		return 0, fmt.Errorf("record %s of session %s was dropped with others before it; read the session anew: %w", c, s.id, core.ErrLost)
 	}
@@ -58,9 +58,9 @@ func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error)
 
 // holds reports whether the session has the record that c names, false where it
 // ends before it. core.ErrLost when it has another one there.
-func (s *Session) holds(ctx context.Context, c core.Cursor) (bool, error) {
+func (s *Session) hasRecord(ctx context.Context, c core.Cursor) (bool, error) {
 	s.mu.RLock()
-	have, end, known := s.st.Cursor(), s.end.pos, s.mem.at(c.Seq)
+	have, end, known := s.st.Cursor(), s.end.pos, s.recent.at(c.Seq)
 	s.mu.RUnlock()
 	switch {
 	case have == c:
@@ -68,19 +68,19 @@ func (s *Session) holds(ctx context.Context, c core.Cursor) (bool, error) {
 	case have.Seq < c.Seq:
 		return false, nil
 	case have.Seq == c.Seq:
-		return false, s.lostAt(c)
+		return false, s.lostError(c)
 	}
 	if known != nil {
 		if core.CursorOf(known.Seq, known.Chain) != c {
-			return false, s.lostAt(c)
+			return false, s.lostError(c)
 		}
 		return true, nil
 	}
-	_, err := s.find(ctx, c, end)
+	_, err := s.locate(ctx, c, end)
 	return err == nil, err
 }
 
-func (s *Session) lostAt(c core.Cursor) error {
+func (s *Session) lostError(c core.Cursor) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return fmt.Errorf("session %s is at %s and has no record %s: %w", s.id, s.st.Cursor(), c, core.ErrLost)
@@ -89,7 +89,7 @@ func (s *Session) lostAt(c core.Cursor) error {
 // find returns where the record lies that c names, which is none of the latest.
 // Where it was dropped with all before it, whoever did so has proved what came
 // of it: that is 0, from where reading begins at what is left.
-func (s *Session) find(ctx context.Context, c core.Cursor, end core.Pos) (core.Pos, error) {
+func (s *Session) locate(ctx context.Context, c core.Cursor, end core.Pos) (core.Pos, error) {
 	log := s.ss.cfg.Log
 	for r, err := range Chained(ctx, log, s.id, 0, core.Cursor{}, ReadTo(ctx, log, s.id, 0, end)) {
 		switch {
@@ -104,5 +104,5 @@ func (s *Session) find(ctx context.Context, c core.Cursor, end core.Pos) (core.P
 		}
 		break
 	}
-	return 0, s.lostAt(c)
+	return 0, s.lostError(c)
 }

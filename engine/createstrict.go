@@ -28,7 +28,7 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 	if n.ID != want {
 		return nil, fmt.Errorf("the header names session %q, whose id is %s, not %s: %w", clipped(h.ID), want, n.ID, core.ErrInvalid)
 	}
-	es, err := admitted(d, ss.cfg.Dialects, n)
+	es, err := admitAll(d, ss.cfg.Dialects, n)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +50,10 @@ func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, 
 
 // admitted returns the entries of a new session. It applies the rules of an append
 // to an empty session.
-func admitted(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
+func admitAll(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, error) {
 	es := make([]core.Entry, len(n.Lines))
 	for i, line := range n.Lines {
-		e, err := checked(d, line, false)
+		e, err := checkLine(d, line, false)
 		if err != nil {
 			return nil, &core.LineError{Line: i + 1, ID: e.ID, Err: err}
 		}

@@ -8,27 +8,27 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A file and its session in the log may have parted: an agent went on with the
+// A file and its session in the log may have hasDiverged: an agent went on with the
 // file, and somebody else with the session. Both are kept, on heads of their own,
 // if the importer says so.
 
-func (how ImportOptions) check() error {
-	switch o := how.OnConflict; {
+func (opts ImportOptions) check() error {
+	switch o := opts.OnConflict; {
 	case o != "" && o != session.Fail && o != session.Branch:
 		return fmt.Errorf("on conflict %.64q: a file's lines stay behind each other, say fail or branch: %w", o, core.ErrInvalid)
-	case how.Branch == "":
+	case opts.Branch == "":
 		return nil
 	case o != session.Branch:
-		return fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", how.Branch, core.ErrInvalid)
-	case how.Branch == core.MainHead:
+		return fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", opts.Branch, core.ErrInvalid)
+	case opts.Branch == core.MainHead:
 		return fmt.Errorf("the branch of a file cannot be called %s: %w", core.MainHead, core.ErrInvalid)
 	}
-	return core.CheckHead(how.Branch)
+	return core.CheckHead(opts.Branch)
 }
 
 // wentOn reports whether head stands behind entries that f lacks and that are
 // more than labels and names, which are given to sessions from outside.
-func wentOn(st *core.State, head string, f *core.File) bool {
+func diverged(st *core.State, head string, f *core.File) bool {
 	has := map[string]bool{}
 	for i := range f.Entries {
 		has[f.Entries[i].ID] = true
@@ -94,7 +94,7 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 			return name, writer
 		}
 	}
-	if own != "" && !wentOn(st, own, f) {
+	if own != "" && !diverged(st, own, f) {
 		return own, writer
 	}
 	return core.MainHead, writer
@@ -102,17 +102,17 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 
 // branchFile puts the lines of a, which are those of fresh, on a head of their
 // own.
-func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, how ImportOptions) (Append, Receipt, error) {
+func (s *Session) importToBranch(ctx context.Context, a Append, fresh []core.Entry, opts ImportOptions) (Append, Receipt, error) {
 	from := parentOf(fresh)
 	b := a
-	b.Head, b.Writer, b.from = how.Branch, "", &from
-	if how.After == nil {
+	b.Head, b.Writer, b.from = opts.Branch, "", &from
+	if opts.After == nil {
 		b.After = nil
 	}
 	if b.Head == "" {
 		b.Head = s.branchName(a)
 	}
-	rec, err := s.store(ctx, b)
+	rec, err := s.enqueueAndWait(ctx, b)
 	if err != nil {
 		return b, rec, fmt.Errorf("head %q: %w", b.Head, err)
 	}
@@ -121,19 +121,19 @@ func (s *Session) branchFile(ctx context.Context, a Append, fresh []core.Entry, 
 
 // A partedError is a *core.ConflictError of a file and not of a moment: to look
 // again will not help.
-type partedError struct{ *core.ConflictError }
+type divergedError struct{ *core.ConflictError }
 
-func (e *partedError) Error() string {
+func (e *divergedError) Error() string {
 	return "the session went on otherwise than the file: " + e.ConflictError.Error()
 }
 
-func (e *partedError) Unwrap() error { return e.ConflictError }
+func (e *divergedError) Unwrap() error { return e.ConflictError }
 
-// partedFrom says who wrote what since the head stood at an entry that f has.
-func (s *Session) partedFrom(ctx context.Context, f *core.File, a Append) error {
+// partedFrom says who wrote what since the head seenLeaf at an entry that f has.
+func (s *Session) divergedSince(ctx context.Context, f *core.File, a Append) error {
 	var want core.Cursor
 	err := s.replay(ctx, func(st *core.State) {
-		if want == (core.Cursor{}) || !wentOn(st, a.Head, f) {
+		if want == (core.Cursor{}) || !diverged(st, a.Head, f) {
 			want = st.Cursor()
 		}
 	})
@@ -147,5 +147,5 @@ func (s *Session) partedFrom(ctx context.Context, f *core.File, a Append) error 
 	})
 	moved.Lines = a.Lines
 	moved.Since, moved.More = s.since(ctx, a.Head, want.Seq)
-	return &partedError{moved}
+	return &divergedError{moved}
 }

@@ -8,7 +8,7 @@ import (
 
 // onMain returns ErrInvalid where head is another than main and the session is
 // one chain of entries.
-func onMain(st *core.State, head string) error {
+func checkHeadAllowed(st *core.State, head string) error {
 	if head == core.MainHead || st.Dialect == nil || !st.Dialect.Linear() {
 		return nil
 	}
@@ -22,17 +22,17 @@ func chainError(st *core.State) error {
 }
 
 // places are where the entries of a linear session stand, for core.Fields.
-type places struct {
+type positions struct {
 	next int // of an entry that is not there yet; 0 where the session is a tree
 	byID map[string]int
 }
 
 // newPlaces counts the entries of st and those that are about to follow them.
-func newPlaces(st *core.State, pending []core.Entry) *places {
+func newPositions(st *core.State, pending []core.Entry) *positions {
 	if !st.Dialect.Linear() {
-		return &places{}
+		return &positions{}
 	}
-	p := &places{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
+	p := &positions{next: 1, byID: make(map[string]int, len(st.Entries)+len(pending))}
 	for _, es := range [][]core.Entry{st.Entries, pending} {
 		for _, e := range es {
 			p.put(e)
@@ -43,7 +43,7 @@ func newPlaces(st *core.State, pending []core.Entry) *places {
 
 // of is the place of the entry called id, where that is there, else of the
 // next.
-func (p *places) of(id string) int {
+func (p *positions) of(id string) int {
 	if place, ok := p.byID[id]; ok && id != "" {
 		return place
 	}
@@ -51,13 +51,13 @@ func (p *places) of(id string) int {
 }
 
 // add notes an entry of the request that is being made, unless it is there.
-func (p *places) add(e core.Entry) {
+func (p *positions) add(e core.Entry) {
 	if _, ok := p.byID[e.ID]; !ok && p.next > 0 {
 		p.put(e)
 	}
 }
 
-func (p *places) put(e core.Entry) {
+func (p *positions) put(e core.Entry) {
 	p.byID[e.ID] = p.next
 	if !e.Aside {
 		p.next++

@@ -5,13 +5,13 @@ import "time"
 const (
 	// aloneFor is how long a session's line writes without a gap before it makes
 	// one, in case that somebody else waits for one.
-	aloneFor = 2 * time.Second
+	maxBurst = 2 * time.Second
 	// sharedFor is how long a session counts as written by others, too, once a
 	// record of theirs came before one from here.
-	sharedFor = 10 * time.Second
+	contendedFor = 10 * time.Second
 	// A gap is at least so long, and at most.
-	leastGap = 50 * time.Millisecond
-	mostGap  = time.Second
+	minGap = 50 * time.Millisecond
+	maxGap = time.Second
 )
 
 // A courtesy is what keeps the line of one node from having a session to itself.
@@ -21,55 +21,55 @@ const (
 // given up. So a line leaves a gap behind a record in which others can read and
 // send theirs: each time where it knows of others, and every two seconds where it
 // does not, for one who never gets in is not to be seen from here.
-type courtesy struct {
-	began  time.Time     // of the first record without a gap before it
-	stored time.Time     // when the last record from here was
-	took   time.Duration // to store that one
-	passed time.Time     // when another's record came before one from here
+type fairness struct {
+	busySince time.Time     // of the first record without a gap before it
+	stored    time.Time     // when the last record from here was
+	took      time.Duration // to store that one
+	lostRace  time.Time     // when another's record came before one from here
 }
 
 // rest returns how long the next record must wait for the sake of others.
-func (c *courtesy) rest(now time.Time) time.Duration {
-	left := c.stored.Add(c.gap()).Sub(now)
-	if left > 0 && now.Sub(c.began) < aloneFor && now.Sub(c.passed) >= sharedFor {
+func (c *fairness) wait(now time.Time) time.Duration {
+	left := c.stored.Add(c.writeGap()).Sub(now)
+	if left > 0 && now.Sub(c.busySince) < maxBurst && now.Sub(c.lostRace) >= contendedFor {
 		return 0
 	}
-	c.began = now
+	c.busySince = now
 	return max(left, 0)
 }
 
 // gap is the time that others need: one more try that fails, a reading, and a try
 // that does not, each of which is quicker than to store a record.
-func (c *courtesy) gap() time.Duration {
-	return min(leastGap+2*c.took, mostGap)
+func (c *fairness) writeGap() time.Duration {
+	return min(minGap+2*c.took, maxGap)
 }
 
 // letOthers waits where it is the turn of other nodes. Nothing is held meanwhile.
-func (s *Session) letOthers() {
+func (s *Session) yield() {
 	s.qmu.Lock()
 	var left time.Duration
 	if len(s.queue) > 0 {
-		left = s.courtesy.rest(time.Now())
+		left = s.fairness.wait(time.Now())
 	}
 	s.qmu.Unlock()
 	time.Sleep(left)
 }
 
 // noteStored notes that a record from here was stored, which was sent at began.
-func (s *Session) noteStored(began time.Time) {
+func (s *Session) recordStored(began time.Time) {
 	s.qmu.Lock()
 	defer s.qmu.Unlock()
-	s.courtesy.stored = time.Now()
-	s.courtesy.took = s.courtesy.stored.Sub(began)
+	s.fairness.stored = time.Now()
+	s.fairness.took = s.fairness.stored.Sub(began)
 }
 
 // notePassed notes that a record of others came before one from here, and whether
 // it may be one of many.
-func (s *Session) notePassed(many bool) {
+func (s *Session) recordLostRace(many bool) {
 	if many {
 		s.qmu.Lock()
-		s.courtesy.passed = time.Now()
+		s.fairness.lostRace = time.Now()
 		s.qmu.Unlock()
 	}
-	s.ss.cfg.Observer.passed()
+	s.ss.cfg.Observer.lostRace()
 }

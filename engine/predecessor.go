@@ -12,7 +12,7 @@ import (
 // before returns the record at at, which lies before r, or nil where it was
 // dropped with a prefix. That it was is not taken from an answer alone: a leader
 // that was cut off lacks what it never had, and says the same of it.
-func (ss *Sessions) before(ctx context.Context, r *core.Record, id core.SessionID, at core.Pos) (*core.Record, error) {
+func (ss *Sessions) predecessor(ctx context.Context, r *core.Record, id core.SessionID, at core.Pos) (*core.Record, error) {
 	log := ss.cfg.Log
 	for try := 1; ; try++ {
 		before, err := log.LinkAt(ctx, id, at)
@@ -26,7 +26,7 @@ func (ss *Sessions) before(ctx context.Context, r *core.Record, id core.SessionI
 		switch {
 		case err == nil && first > at:
 			return nil, nil
-		case try < lostTries && retry.Pause(ctx) == nil:
+		case try < maxLostReads && retry.Pause(ctx) == nil:
 		case err == nil && last >= r.Pos: // it is missing for another reason
 			return nil, nil
 		default:

@@ -20,7 +20,7 @@ import (
 // unchanged; others that know them may do the same. Where somebody has gone on
 // meanwhile, the lines that are missing go to a head of their own. The returned
 // view has all of it. gone is why the log has nothing of the session, or nil.
-func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
+func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 	redone, rescued := 0, 0
 	for {
 		v, err := s.ss.load(ctx, s.id)
@@ -32,7 +32,7 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 		}
 		again := false
 		for !again {
-			r, err := s.owed(&v)
+			r, err := s.nextMissing(&v)
 			if err != nil {
 				return view{}, err
 			}
@@ -43,7 +43,7 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 				s.ss.lost.count(s.ss.cfg.Logger, s.id, redone, rescued)
 				return v, nil
 			}
-			stored, err := s.restore(ctx, &v, r)
+			stored, err := s.storeAgain(ctx, &v, r)
 			if err != nil {
 				return view{}, err
 			}
@@ -63,8 +63,8 @@ func (s *Session) putBack(ctx context.Context, gone error) (view, error) {
 
 // restore stores r behind v and folds it. It returns false where only reading
 // anew can tell what became of it, or another record came first.
-func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
-	s.ss.revive(ctx, s.id, r.Body)
+func (s *Session) storeAgain(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
+	s.ss.renewBlobs(ctx, s.id, r.Body)
 	pos, err := s.ss.cfg.Log.Append(core.WithReserve(ctx), s.id, v.end.pos, r)
 	if errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain) {
 		return false, nil
@@ -78,24 +78,24 @@ func (s *Session) restore(ctx context.Context, v *view, r *core.Record) (stored 
 
 // owed returns the next record that v needs to have all that is known of the
 // session, or nil.
-func (s *Session) owed(v *view) (*core.Record, error) {
+func (s *Session) nextMissing(v *view) (*core.Record, error) {
 	switch {
 	case v.st.Seq == s.st.Seq && v.st.Chain == s.st.Chain:
-		return s.rescue(v, s.owing)
+		return s.rescue(v, s.pendingLines)
 	case v.st.Erased != nil, s.st.Erased != nil && v.st.Seq >= s.st.Seq:
 		return nil, nil
 	}
-	if known := v.mem.at(s.st.Seq); known != nil && known.Chain == s.st.Chain {
-		return s.rescue(v, s.owing)
+	if known := v.recent.at(s.st.Seq); known != nil && known.Chain == s.st.Chain {
+		return s.rescue(v, s.pendingLines)
 	}
-	if next := s.mem.at(v.st.Seq + 1); next != nil && v.st.Follows(next) && v.end.pos == v.st.Pos {
-		return redo(v, next), nil
+	if next := s.recent.at(v.st.Seq + 1); next != nil && v.st.Follows(next) && v.end.pos == v.st.Pos {
+		return reinstated(v, next), nil
 	}
-	return s.rescue(v, slices.Concat(s.st.Entries, lacking(s.st, s.owing)))
+	return s.rescue(v, slices.Concat(s.st.Entries, missingFrom(s.st, s.pendingLines)))
 }
 
 // redo returns r as it is stored a second time, behind v.
-func redo(v *view, r *core.Record) *core.Record {
+func reinstated(v *view, r *core.Record) *core.Record {
 	again := *r
 	again.Redo, again.Restored = true, false
 	switch r.Kind {
@@ -107,7 +107,7 @@ func redo(v *view, r *core.Record) *core.Record {
 		if err != nil {
 			break // it was read before
 		}
-		if covered := v.mem.at(m.Seq); covered != nil {
+		if covered := v.recent.at(m.Seq); covered != nil {
 			again.Base = covered.Pos
 		}
 	default:
@@ -120,19 +120,19 @@ func redo(v *view, r *core.Record) *core.Record {
 // It is nil where none is missing. Lines that a session in the trash lacks are
 // kept until it is out.
 func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
-	missing := lacking(v.st, es)
+	missing := missingFrom(v.st, es)
 	if len(missing) == 0 || v.st.Seq == 0 {
-		s.owe(nil)
+		s.setPending(nil)
 		return nil, nil
 	}
 	if err := v.st.CheckWritable(); err != nil {
-		s.owe(missing)
+		s.setPending(missing)
 		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them: sessctl rm --undo "+string(s.id),
 			"session", s.id, "lines", len(missing), "err", err)
 		return nil, nil
 	}
 	r := &core.Record{
-		Kind: core.KindAppend, Head: s.strayHead(v.st, s.lastWriter()), Writer: s.writer,
+		Kind: core.KindAppend, Head: s.orphanHead(v.st, s.lastWriter()), Writer: s.writer,
 		Count: len(missing), Body: core.LinesBody(missing),
 		Seq: v.st.Seq + 1, Base: v.st.Base, Epoch: v.st.Epoch,
 	}
@@ -141,18 +141,18 @@ func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 }
 
 // owe notes the lines that the session is to get once it takes lines again.
-func (s *Session) owe(es []core.Entry) {
-	s.ss.lost.owed.Add(int64(len(es) - len(s.owing)))
-	s.owing = es
-	s.owes.Store(len(es) > 0)
+func (s *Session) setPending(es []core.Entry) {
+	s.ss.lost.pending.Add(int64(len(es) - len(s.pendingLines)))
+	s.pendingLines = es
+	s.hasPending.Store(len(es) > 0)
 }
 
 // HasPendingRepair reports whether the session in memory has lines that the log lost and that
 // it takes only once it is out of the trash: whoever forgets it, loses them.
-func (s *Session) HasPendingRepair() bool { return s.owes.Load() }
+func (s *Session) HasPendingRepair() bool { return s.hasPending.Load() }
 
 // lacking returns those of es that st has not.
-func lacking(st *core.State, es []core.Entry) []core.Entry {
+func missingFrom(st *core.State, es []core.Entry) []core.Entry {
 	var missing []core.Entry
 	var nameless map[string]bool // lines of st without an id
 	for _, e := range es {
@@ -179,8 +179,8 @@ func lacking(st *core.State, es []core.Entry) []core.Entry {
 
 // lastWriter is who wrote the last lines in memory.
 func (s *Session) lastWriter() string {
-	for i := len(s.mem.records) - 1; i >= 0; i-- {
-		if r := s.mem.records[i]; r.Kind == core.KindAppend {
+	for i := len(s.recent.records) - 1; i >= 0; i-- {
+		if r := s.recent.records[i]; r.Kind == core.KindAppend {
 			return r.Writer
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Session) lastWriter() string {
 
 // strayHead is the head for the lines of a writer that the log lost, or that
 // are strays: one that nobody holds.
-func (s *Session) strayHead(st *core.State, writer string) string {
+func (s *Session) orphanHead(st *core.State, writer string) string {
 	name := "stray-" + writer
 	if core.CheckHead(name) != nil {
 		name = "stray-" + s.writer
@@ -205,5 +205,5 @@ func (s *Session) strayHead(st *core.State, writer string) string {
 func (s *Session) RecentRecords() []*core.Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.Clone(s.mem.records)
+	return slices.Clone(s.recent.records)
 }

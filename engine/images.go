@@ -44,7 +44,7 @@ func (ss *Sessions) renewLines(ctx context.Context, began time.Time, lines [][]b
 // revive has the images that a body names be young, as far as they are still
 // there: a record that the log had lost is about to name them again, and while it
 // was lost nobody did. What is gone is no reason to lose the lines, too.
-func (ss *Sessions) revive(ctx context.Context, id core.SessionID, body []byte) {
+func (ss *Sessions) renewBlobs(ctx context.Context, id core.SessionID, body []byte) {
 	for d := range BlobRefs(body) {
 		b, err := ss.cfg.Blobs.Get(ctx, d)
 		if err == nil {

@@ -19,7 +19,7 @@ import (
 //
 // Callers that wait at the same time share a barrier.
 func (s *Session) RefreshStrict(ctx context.Context) error {
-	r := s.barriers.join(s.proveOnce)
+	r := s.barriers.join(s.proveUntilDone)
 	defer s.barriers.leave(r)
 	select {
 	case <-r.done:
@@ -31,9 +31,9 @@ func (s *Session) RefreshStrict(ctx context.Context) error {
 
 // proveOnce catches up and proves, again and again until it has, or until ctx
 // ends. It lets others have their turn between tries.
-func (s *Session) proveOnce(ctx context.Context) error {
+func (s *Session) proveUntilDone(ctx context.Context) error {
 	for {
-		err := s.proveEnd(ctx)
+		err := s.proveLast(ctx)
 		again := errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUnavailable)
 		if !again || retry.Pause(ctx) != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *Session) proveOnce(ctx context.Context) error {
 }
 
 // proveEnd holds the turn, so that no append of this node comes between.
-func (s *Session) proveEnd(ctx context.Context) error {
+func (s *Session) proveLast(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}

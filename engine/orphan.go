@@ -11,7 +11,7 @@ import (
 func (s *Session) Orphans() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.strays)
+	return len(s.orphans)
 }
 
 // RecoverOrphans stores the lines of strays that the session lacks, each writer's on a
@@ -20,12 +20,12 @@ func (s *Session) RecoverOrphans(ctx context.Context) error {
 	for more := true; more; {
 		if err := s.write(ctx, func(st *core.State, fresh bool) (r *core.Record, err error) {
 			if !fresh {
-				return nil, errNotFresh
+				return nil, errNeedsFresh
 			}
 			if err := st.CheckWritable(); err != nil {
 				return nil, err
 			}
-			r = s.nextAdoption(st)
+			r = s.nextRecovery(st)
 			more = r != nil
 			return r, nil
 		}, nil); err != nil {
@@ -35,42 +35,42 @@ func (s *Session) RecoverOrphans(ctx context.Context) error {
 	return nil
 }
 
-// nextAdoption returns the append of what st lacks of the first stray of which
+// nextAdoption returns the append of what st lacks of the first orphan of which
 // it lacks something, or nil.
-func (s *Session) nextAdoption(st *core.State) *core.Record {
-	for _, stray := range s.strays {
-		if r := s.adoption(st, stray); r != nil {
+func (s *Session) nextRecovery(st *core.State) *core.Record {
+	for _, orphan := range s.orphans {
+		if r := s.recovery(st, orphan); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-// adoption returns the append of what st lacks of a stray's lines, or nil.
-func (s *Session) adoption(st *core.State, stray *core.Record) *core.Record {
-	if stray.Kind != core.KindAppend {
+// adoption returns the append of what st lacks of a orphan's lines, or nil.
+func (s *Session) recovery(st *core.State, orphan *core.Record) *core.Record {
+	if orphan.Kind != core.KindAppend {
 		return nil
 	}
-	es, err := core.BodyEntries(st.Dialect, stray.Body)
+	es, err := core.BodyEntries(st.Dialect, orphan.Body)
 	if err != nil {
 		return nil // no writer of this session made it
 	}
-	missing := lacking(st, es)
+	missing := missingFrom(st, es)
 	if len(missing) == 0 {
 		return nil
 	}
 	s.ss.lost.count(s.ss.cfg.Logger, s.id, 0, len(missing))
 	return &core.Record{
-		Kind: core.KindAppend, Head: s.strayHead(st, stray.Writer), Writer: s.writer,
+		Kind: core.KindAppend, Head: s.orphanHead(st, orphan.Writer), Writer: s.writer,
 		Count: len(missing), Body: core.LinesBody(missing),
 	}
 }
 
 // covered forgets the strays up to at, which a checkpoint covers.
-func (s *Session) covered(at core.Pos) {
+func (s *Session) forgetOrphans(at core.Pos) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.strays) > 0 && s.strays[0].Pos <= at {
-		s.strays = s.strays[1:]
+	for len(s.orphans) > 0 && s.orphans[0].Pos <= at {
+		s.orphans = s.orphans[1:]
 	}
 }

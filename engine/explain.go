@@ -12,16 +12,16 @@ import (
 
 const (
 	// explainTime bounds how long it is found out what came in between.
-	explainTime = 3 * time.Second
+	explainTimeout = 3 * time.Second
 	// window is how far back in the stream it is looked at first, and windowGrows
 	// by how much further when that was not far enough.
-	window      = 256
-	windowGrows = 16
+	firstWindow  = 256
+	windowFactor = 16
 )
 
 // explained adds to err, which says that another came first and is nobody
 // else's, a's lines and what happened since a's writer saw the head last.
-func (s *Session) explained(ctx context.Context, a Append, err error) error {
+func (s *Session) withChanges(ctx context.Context, a Append, err error) error {
 	fenced, isFenced := errors.AsType[*core.FencedError](err)
 	moved, isMoved := errors.AsType[*core.ConflictError](err)
 	var seen uint64
@@ -50,7 +50,7 @@ func (s *Session) explained(ctx context.Context, a Append, err error) error {
 // since is what happened to head behind record seq: the first of it, and how
 // many records the session has behind those. Nothing where it cannot be told.
 func (s *Session) since(ctx context.Context, head string, seq uint64) (found []core.Change, more int) {
-	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	var last uint64
 	var end core.Pos
@@ -64,7 +64,7 @@ func (s *Session) since(ctx context.Context, head string, seq uint64) (found []c
 		}
 		return nil
 	})
-	for back := core.Pos(window); ; back *= windowGrows {
+	for back := core.Pos(firstWindow); ; back *= windowFactor {
 		from := end - min(back, end)
 		found, more = nil, 0
 		first := true
@@ -80,7 +80,7 @@ func (s *Session) since(ctx context.Context, head string, seq uint64) (found []c
 				return found, int(last - r.Seq + 1)
 			}
 			if r.Seq > seq && r.Head == head {
-				found = s.noted(found, r, &claims)
+				found = s.withChange(found, r, &claims)
 			}
 		}
 		if !first || from == 0 {
@@ -90,7 +90,7 @@ func (s *Session) since(ctx context.Context, head string, seq uint64) (found []c
 }
 
 // noted adds what r says of its head.
-func (s *Session) noted(found []core.Change, r *core.Record, claims *[]*core.Claim) []core.Change {
+func (s *Session) withChange(found []core.Change, r *core.Record, claims *[]*core.Claim) []core.Change {
 	c := core.Change{Cursor: core.CursorOf(r.Seq, r.Chain), Kind: r.Kind, Writer: r.Writer, Time: r.Time, Count: r.Count}
 	switch r.Kind {
 	case core.KindAppend:
@@ -120,34 +120,34 @@ func (s *Session) noted(found []core.Change, r *core.Record, claims *[]*core.Cla
 	return append(found, c)
 }
 
-// stoodAt is where a's head stood when its writer saw it last: at a.After, or
+// stoodAt is where a's head seenLeaf when its writer saw it last: at a.After, or
 // else when the claim that a speaks from ended, or another's began that keeps it
 // out. why is the error that says so.
-func (s *Session) stoodAt(ctx context.Context, a Append, why error) (core.Leaf, error) {
+func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.Leaf, error) {
 	var holder *core.Claim
 	if e, ok := errors.AsType[*core.FencedError](why); ok {
 		holder = e.Holder
 	}
-	var stood core.Leaf
+	var seenLeaf core.Leaf
 	found := false
 	err := s.replay(ctx, func(st *core.State) {
 		switch {
 		case a.After != nil:
 			if st.Cursor() == *a.After {
-				stood, found = st.Leaf(a.Head), true
+				seenLeaf, found = st.Leaf(a.Head), true
 			}
 		case a.Writer != "":
 			if c := holderOf(st, a.Head); c != nil && c.Writer == a.Writer {
-				stood, found = st.Leaf(a.Head), true
+				seenLeaf, found = st.Leaf(a.Head), true
 			}
 		case holder != nil && st.Seq < holder.Seq:
-			stood, found = st.Leaf(a.Head), true
+			seenLeaf, found = st.Leaf(a.Head), true
 		}
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("where head %q of session %s stood is not in the log any more: %w", a.Head, s.id, core.ErrLost)
+		err = fmt.Errorf("where head %q of session %s seenLeaf is not in the log any more: %w", a.Head, s.id, core.ErrLost)
 	}
-	return stood, err
+	return seenLeaf, err
 }
 
 // replay calls see with the session's state after each record, from the oldest
@@ -170,7 +170,7 @@ func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
 			return err
 		}
 		see(v.st)
-		return s.ss.readOn(ctx, &v, last, func(r *core.Record) error {
+		return s.ss.readAfter(ctx, &v, last, func(r *core.Record) error {
 			err := v.read(r)
 			see(v.st)
 			return err
