@@ -16,8 +16,8 @@ type RowChange struct {
 	Mark Mark `json:"mark"` // to go on from
 }
 
-// A Demand says what an answer about a session must contain.
-type Demand struct {
+// ReadOptions say what an answer about a session must contain.
+type ReadOptions struct {
 	// Seen is a cursor that was acknowledged: the answer has that record, or it
 	// is core.ErrUnavailable; core.ErrLost where the log has no such record.
 	Seen core.Cursor

@@ -18,9 +18,9 @@ type Client struct {
 	Token string
 	HTTP  *http.Client
 
-	demand api.Demand // of reads
-	dry    bool       // see DryRun
-	nodes  *nodes     // to ask in turn; nil for the one at Base
+	readOptions api.ReadOptions // of reads
+	dry         bool            // see DryRun
+	nodes       *nodes          // to ask in turn; nil for the one at Base
 }
 
 // Session returns the calls about one session.
@@ -47,11 +47,11 @@ func ClientOf(urls []string, token string) *Client {
 	return c
 }
 
-// Demanding returns a client like c whose reads of sessions are answered as d
+// WithReadOptions returns a client like c whose reads of sessions are answered as d
 // demands. Listings and writes are as before.
-func (c *Client) Demanding(d api.Demand) *Client {
+func (c *Client) WithReadOptions(d api.ReadOptions) *Client {
 	asking := *c
-	asking.demand = d
+	asking.readOptions = d
 	return &asking
 }
 

@@ -88,12 +88,12 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 // sendTo sends a request to the node at base. An answer that is none of success
 // is an error.
 func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
-	if method == http.MethodGet && c.demand != (api.Demand{}) && strings.HasPrefix(path, "/v1/sessions/") {
+	if method == http.MethodGet && c.readOptions != (api.ReadOptions{}) && strings.HasPrefix(path, "/v1/sessions/") {
 		q = maps.Clone(q)
 		if q == nil {
 			q = url.Values{}
 		}
-		setDemand(q, c.demand)
+		setReadOptions(q, c.readOptions)
 	}
 	dry := c.dry && method != http.MethodGet
 	if dry {
@@ -169,8 +169,8 @@ func headIf(h http.Header, k, v string) {
 	}
 }
 
-// setDemand adds to q what d asks for.
-func setDemand(q url.Values, d api.Demand) {
+// setReadOptions adds to q what d asks for.
+func setReadOptions(q url.Values, d api.ReadOptions) {
 	if d.Seen != (core.Cursor{}) {
 		q.Set("seen", d.Seen.String())
 	}

@@ -62,7 +62,7 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 		return engine.Receipt{}, err
 	}
 	// What is in memory will do: the append itself finds out where the log is.
-	ctx, cancel := context.WithTimeout(r.Context(), openWait)
+	ctx, cancel := context.WithTimeout(r.Context(), openTimeout)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
 	if err != nil {

@@ -52,7 +52,7 @@ type act struct {
 	notice  api.Notice
 }
 
-func (s *Server) record(ctx context.Context, a act, outcome, detail string) error {
+func (s *Server) writeAudit(ctx context.Context, a act, outcome, detail string) error {
 	if s.cfg.Audit == nil {
 		return errNoAudit
 	}
@@ -62,29 +62,29 @@ func (s *Server) record(ctx context.Context, a act, outcome, detail string) erro
 	})
 }
 
-// auditWait is how long the record of what was done may take, whether its caller
+// auditTimeout is how long the record of what was done may take, whether its caller
 // waits or not.
-const auditWait = 15 * time.Second
+const auditTimeout = 15 * time.Second
 
 // audited does what cannot be undone: nothing is done before a record says that
 // it is about to be, and another says how it went. do returns what the record is
 // to say of it.
 func (s *Server) audited(ctx context.Context, a act, do func(context.Context) (detail string, err error)) error {
-	if err := s.record(ctx, a, stream.AuditBegun, ""); err != nil {
+	if err := s.writeAudit(ctx, a, stream.AuditBegun, ""); err != nil {
 		return err
 	}
 	detail, err := do(ctx)
-	s.noteEnd(ctx, a, detail, err)
+	s.auditOutcome(ctx, a, detail, err)
 	return err
 }
 
 // noted does what can be undone, and records it afterwards. The session's own
 // record says the same: that this one could not be written is no reason to
 // refuse.
-func (s *Server) noted(ctx context.Context, a act, do func(context.Context) error) error {
+func (s *Server) auditAfter(ctx context.Context, a act, do func(context.Context) error) error {
 	err := do(ctx)
 	if s.cfg.Audit != nil {
-		s.noteEnd(ctx, a, "", err)
+		s.auditOutcome(ctx, a, "", err)
 	}
 	return err
 }
@@ -92,22 +92,22 @@ func (s *Server) noted(ctx context.Context, a act, do func(context.Context) erro
 // recorded answers with h, which mends or makes anew, and records it under the
 // call's name in the table of rights. The other acts of operators are recorded
 // where they are done.
-func (s *Server) recorded(h handler) handler {
+func (s *Server) auditing(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		return s.noted(r.Context(), actOf(r), func(context.Context) error { return h(w, r) })
+		return s.auditAfter(r.Context(), s.actOf(r), func(context.Context) error { return h(w, r) })
 	}
 }
 
 // actOf is what a request is in the audit records, without who asks.
-func actOf(r *http.Request) act {
-	a := act{name: rights[r.Pattern].act}
+func (s *Server) actOf(r *http.Request) act {
+	a := act{name: s.routeOf(r).act}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
 		a.session = id
 	}
 	return a
 }
 
-func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
+func (s *Server) auditOutcome(ctx context.Context, a act, detail string, err error) {
 	outcome := stream.AuditDone
 	switch {
 	case isRefusal(err):
@@ -115,9 +115,9 @@ func (s *Server) noteEnd(ctx context.Context, a act, detail string, err error) {
 	case err != nil:
 		outcome, detail = stream.AuditFailed, err.Error()
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditWait)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()
-	if err := s.record(last, a, outcome, detail); err != nil {
+	if err := s.writeAudit(last, a, outcome, detail); err != nil {
 		s.cfg.Logger.Error("what was done is not in the audit records", "act", a.name, "session", a.session,
 			"by", a.notice.By, "outcome", outcome, "err", err)
 	}
@@ -133,11 +133,11 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// noteRefusal records that an act was refused before anything was done, and
+// auditRefusal records that an act was refused before anything was done, and
 // returns err. A session that is not there is no act.
-func (s *Server) noteRefusal(ctx context.Context, a act, err error) error {
+func (s *Server) auditRefusal(ctx context.Context, a act, err error) error {
 	if s.cfg.Audit != nil && (isRefusal(err) || errors.Is(err, core.ErrCorrupt)) {
-		s.noteEnd(ctx, a, "", err)
+		s.auditOutcome(ctx, a, "", err)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func TestEveryCallForAdminsThatChangesSomethingIsAnAct(t *testing.T) {
 	acts := server.Acts()
 	for _, pattern := range server.AdminPatterns() {
 		if (acts[pattern] == "") != slices.Contains(onlyAsks, pattern) {
-			t.Errorf("%s is the act %q in rights.go; a call that changes nothing belongs into onlyAsks", pattern, acts[pattern])
+			t.Errorf("%s is the act %q in routes.go; a call that changes nothing belongs into onlyAsks", pattern, acts[pattern])
 		}
 	}
 }
@@ -56,7 +56,7 @@ func withCollector(t *testing.T) nodeOption {
 func TestEveryActLeavesARecord(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withCollector(t))
-	n.Server.PauseOfRestores(time.Millisecond)
+	n.Server.SetRestorePause(time.Millisecond)
 	const id = "session-of-acts"
 	if _, err := n.Create(t.Context(), api.Create{ID: id}); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEveryActLeavesARecord(t *testing.T) {
 	} {
 		name, ok := acts[do.pattern]
 		if !ok {
-			t.Errorf("%s is no act in rights.go", do.pattern)
+			t.Errorf("%s is no act in routes.go", do.pattern)
 			continue
 		}
 		delete(acts, do.pattern)

@@ -59,13 +59,13 @@ func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sendRecords(r, out, id, t); err != nil {
 		if sent.n > 0 {
 			s.logger(w).Warn("records broke off", "session", id, "err", err)
-			return errBroken
+			return errAborted
 		}
 		w.Header().Del("Content-Type")
 		return err
 	}
 	if out.Flush() != nil {
-		return errBroken
+		return errAborted
 	}
 	return nil
 }

@@ -91,12 +91,12 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {
 	body, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d))
 	if err != nil {
-		return s.noBlob(d, err)
+		return s.blobError(d, err)
 	}
 	defer body.Close()
 	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
 	if err != nil {
-		return s.noBlob(d, err)
+		return s.blobError(d, err)
 	}
 	if notModified(w, r, d.String()) {
 		return nil
@@ -107,7 +107,7 @@ func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest
 	h.Set("X-Content-Type-Options", "nosniff")
 	if _, err := io.Copy(w, body); err != nil {
 		s.logger(w).Warn("blob broke off", "blob", d, "err", err)
-		return errBroken
+		return errAborted
 	}
 	return nil
 }
@@ -127,17 +127,17 @@ func (s *Server) blobInfo(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		return s.noBlob(d, err)
+		return s.blobError(d, err)
 	}
 	return answer(w, http.StatusOK, api.BlobStat{
 		BlobInfo: api.BlobInfo{Digest: d, Size: info.Size, Modified: info.Modified},
 		Cached:   s.cfg.Blobs.Has(blobstore.Ref(d)),
-		Sessions: s.naming(r.Context(), d),
+		Sessions: s.sessionsWithBlob(r.Context(), d),
 	})
 }
 
 // naming returns the sessions in memory that name d, sorted.
-func (s *Server) naming(ctx context.Context, d core.Digest) []core.SessionID {
+func (s *Server) sessionsWithBlob(ctx context.Context, d core.Digest) []core.SessionID {
 	ids := []core.SessionID{}
 	for _, open := range s.cfg.Cache.Sessions() {
 		if ctx.Err() != nil {
@@ -154,8 +154,8 @@ func (s *Server) naming(ctx context.Context, d core.Digest) []core.SessionID {
 	return ids
 }
 
-// noBlob is why the blob d cannot be had.
-func (s *Server) noBlob(d core.Digest, err error) error {
+// blobError is why the blob d cannot be had.
+func (s *Server) blobError(d core.Digest, err error) error {
 	if errors.Is(err, blobstore.ErrNotFound) {
 		return fmt.Errorf("blob %s: %w", d, core.ErrNotFound)
 	}
@@ -168,7 +168,7 @@ func (s *Server) verifyBlob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rep, err := s.lookAtBlob(r.Context(), d)
+	rep, err := s.checkBlob(r.Context(), d)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Server) repairBlob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rep, err := s.lookAtBlob(r.Context(), d)
+	rep, err := s.checkBlob(r.Context(), d)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *Server) repairBlob(w http.ResponseWriter, r *http.Request) error {
 			return materializer.BlobError(err)
 		}
 		was := rep.Detail
-		if rep, err = s.lookAtBlob(r.Context(), d); err != nil {
+		if rep, err = s.checkBlob(r.Context(), d); err != nil {
 			return err
 		}
 		if rep.Mended = rep.State == api.BlobSound; rep.Mended {
@@ -201,7 +201,7 @@ func (s *Server) repairBlob(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, rep)
 }
 
-func (s *Server) lookAtBlob(ctx context.Context, d core.Digest) (api.BlobReport, error) {
+func (s *Server) checkBlob(ctx context.Context, d core.Digest) (api.BlobReport, error) {
 	rep := api.BlobReport{Digest: d, State: api.BlobSound}
 	err := s.cfg.Blobs.Check(ctx, blobstore.Ref(d))
 	switch {
@@ -219,8 +219,8 @@ func (s *Server) lookAtBlob(ctx context.Context, d core.Digest) (api.BlobReport,
 	return rep, nil
 }
 
-// mostGone bounds GCRequest.Gone.
-const mostGone = 100
+// maxGone bounds GCRequest.Gone.
+const maxGone = 100
 
 // collect looks for blobs that no session names. It reads every session.
 func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
@@ -234,8 +234,8 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 	if err := checkText(q.By, q.Host, q.Why); err != nil {
 		return err
 	}
-	if len(q.Gone) > mostGone {
-		return fmt.Errorf("%d logs are said to be gone, %d are allowed in one request: %w", len(q.Gone), mostGone, core.ErrInvalid)
+	if len(q.Gone) > maxGone {
+		return fmt.Errorf("%d logs are said to be gone, %d are allowed in one request: %w", len(q.Gone), maxGone, core.ErrInvalid)
 	}
 	if len(q.Gone) > 0 && q.Apply && q.Why == "" {
 		return fmt.Errorf("there is no why; say how it is known that the log is gone: %w", core.ErrInvalid)
@@ -247,17 +247,17 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("grace %q is no time such as 48h: %w", q.Grace, core.ErrInvalid)
 		}
 	}
-	report, err := s.collectNow(r.Context(), run)
+	report, err := s.collectAudited(r.Context(), run)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, report)
 }
 
-// collectNow runs the collector, and records how that went where anything was
+// collectAudited runs the collector, and records how that went where anything was
 // done or was to be. That something is about to be deleted is recorded by whoever
 // keeps the collector's own records.
-func (s *Server) collectNow(ctx context.Context, q gc.Request) (*api.GCReport, error) {
+func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*api.GCReport, error) {
 	report, err := s.cfg.Collector.Run(ctx, q)
 	if !q.Apply || s.cfg.Audit == nil {
 		return report, err
@@ -271,13 +271,13 @@ func (s *Server) collectNow(ctx context.Context, q gc.Request) (*api.GCReport, e
 			report.Run, report.Deleted.Blobs, report.Deleted.Bytes, report.Moved.Blobs, report.PutBack.Blobs)
 	}
 	if err != nil || len(q.Gone) > 0 || report.Deleted.Blobs+report.Moved.Blobs+report.PutBack.Blobs > 0 {
-		s.noteEnd(ctx, act{"gc", "", api.Notice{By: q.By, Host: q.Host, Why: q.Why}}, detail, err)
+		s.auditOutcome(ctx, act{"gc", "", api.Notice{By: q.By, Host: q.Host, Why: q.Why}}, detail, err)
 	}
 	return report, err
 }
 
 // CollectBlobs collects blobs on behalf of the node itself.
 func (s *Server) CollectBlobs(ctx context.Context) error {
-	_, err := s.collectNow(ctx, gc.Request{Apply: true, By: "sessnode", Host: s.cfg.Node, Why: "blobs.collect is set"})
+	_, err := s.collectAudited(ctx, gc.Request{Apply: true, By: "sessnode", Host: s.cfg.Node, Why: "blobs.collect is set"})
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// bodyWait is how long a sender may let the next bytes of a body wait.
-const bodyWait = 30 * time.Second
+// bodyTimeout is how long a sender may let the next bytes of a body wait.
+const bodyTimeout = 30 * time.Second
 
 // readBody returns the request's body. The caller calls release when it is done
 // with it. Memory is taken as bytes arrive: what a sender announces costs
@@ -36,11 +36,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			// Doubled, up to a little over what is allowed: the last read finds
 			// out whether there is more.
 			more := min(max(int64(cap(b)), 64<<10), most+4096-int64(cap(b)))
-			gate := s.gates.small
+			limiter := s.limiters.small
 			if int64(cap(b))+more > smallBody {
-				gate = s.gates.large
+				limiter = s.limiters.large
 			}
-			free, err := gate.take(r.Context(), more)
+			free, err := limiter.acquire(r.Context(), more)
 			if err != nil {
 				release()
 				return nil, nil, err
@@ -48,7 +48,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			held = append(held, free)
 			b = append(make([]byte, 0, int64(cap(b))+more), b...)
 		}
-		if err := rc.SetReadDeadline(time.Now().Add(bodyWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			release()
 			return nil, nil, err
 		}
@@ -75,20 +75,20 @@ func bodyError(n int, err error) error {
 	return fmt.Errorf("the body broke off after %d bytes: %v: %w", n, err, core.ErrInvalid)
 }
 
-// fetchTime is how long a large body may take to come from the blob store.
-const fetchTime = time.Minute
+// fetchTimeout is how long a large body may take to come from the blob store.
+const fetchTimeout = time.Minute
 
 // bodies holds the bodies of records that are on their way to followers, each
 // once however many wait for it: followers that take nothing cost the node the
 // records they stand at, not that times their number.
-type bodies struct {
-	large *gate
+type sharedBodies struct {
+	large *limiter
 	mu    sync.Mutex
-	held  map[core.Chain]*held
+	held  map[core.Chain]*sharedBody
 }
 
 // A held body is being fetched until ready is closed.
-type held struct {
+type sharedBody struct {
 	users   int
 	ready   chan struct{}
 	body    []byte
@@ -96,11 +96,13 @@ type held struct {
 	release func()
 }
 
-func newBodies(large *gate) *bodies { return &bodies{large: large, held: map[core.Chain]*held{}} }
+func newSharedBodies(large *limiter) *sharedBodies {
+	return &sharedBodies{large: large, held: map[core.Chain]*sharedBody{}}
+}
 
 // take returns the body of z, which the caller may not change and gives back by
 // calling release. core.ErrUnavailable when there is no room for it.
-func (b *bodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
+func (b *sharedBodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
 	if z.Packed.Weight() < smallBody {
 		body, err = z.Body(ctx)
 		return body, func() {}, err
@@ -108,13 +110,13 @@ func (b *bodies) take(ctx context.Context, z *core.Lazy) (body []byte, release f
 	b.mu.Lock()
 	h := b.held[z.Chain]
 	if h == nil {
-		h = &held{ready: make(chan struct{})}
+		h = &sharedBody{ready: make(chan struct{})}
 		b.held[z.Chain] = h
 		go b.fetch(context.WithoutCancel(ctx), z, h)
 	}
 	h.users++
 	b.mu.Unlock()
-	release = func() { b.give(z.Chain, h) }
+	release = func() { b.release(z.Chain, h) }
 	select {
 	case <-h.ready:
 	case <-ctx.Done():
@@ -129,11 +131,11 @@ func (b *bodies) take(ctx context.Context, z *core.Lazy) (body []byte, release f
 }
 
 // fetch goes on when who asked first has gone: others may wait for it.
-func (b *bodies) fetch(ctx context.Context, z *core.Lazy, h *held) {
+func (b *sharedBodies) fetch(ctx context.Context, z *core.Lazy, h *sharedBody) {
 	defer close(h.ready)
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	free, err := b.large.take(ctx, z.Packed.Weight())
+	free, err := b.large.acquire(ctx, z.Packed.Weight())
 	if err != nil {
 		h.err = err
 		return
@@ -143,7 +145,7 @@ func (b *bodies) fetch(ctx context.Context, z *core.Lazy, h *held) {
 }
 
 // give ends one use of h.
-func (b *bodies) give(key core.Chain, h *held) {
+func (b *sharedBodies) release(key core.Chain, h *sharedBody) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h.users--; h.users > 0 {

@@ -23,27 +23,27 @@ type caller struct {
 }
 
 // anybody is who asks a node that asks nobody for a token.
-var anybody = caller{Grant: access.Grant{Scope: access.Admin}}
+var unauthenticated = caller{Grant: access.Grant{Scope: access.Admin}}
 
-// openToAll reports whether nobody is asked who they are.
-func (s *Server) openToAll() bool { return s.cfg.Token == "" && !s.cfg.Closed }
+// requiresNoToken reports whether nobody is asked who they are.
+func (s *Server) requiresNoToken() bool { return s.cfg.Token == "" && !s.cfg.Closed }
 
 // authenticate finds out who a request is from. Whoever it is not told of hears
 // no more than that.
 func (s *Server) authenticate(r *http.Request) (caller, error) {
-	if isInside(r.Context()) {
-		return inside, nil
+	if isInproc(r.Context()) {
+		return inprocCaller, nil
 	}
-	if s.openToAll() {
-		return anybody, nil
+	if s.requiresNoToken() {
+		return unauthenticated, nil
 	}
-	shown := certificateOf(r)
+	shown := clientCertificate(r)
 	if s.cfg.NeedCertificate && shown == nil {
 		return caller{}, fmt.Errorf("this node asks for a client certificate: %w", api.ErrUnauthorized)
 	}
-	bearer, ok := bearerOf(r)
+	bearer, ok := bearerToken(r)
 	if !ok {
-		return s.bySubject(shown)
+		return s.authenticateSubject(shown)
 	}
 	if s.cfg.Token != "" && access.Same(bearer, s.cfg.Token) {
 		return caller{Grant: access.Grant{Scope: access.Admin}, name: "the node's token"}, nil
@@ -70,19 +70,19 @@ type Subject struct {
 	access.Grant
 }
 
-func (s Subject) fits(name string) bool {
+func (s Subject) matches(name string) bool {
 	if begin, ok := strings.CutSuffix(s.Name, "*"); ok {
 		return begin != "" && strings.HasPrefix(name, begin)
 	}
 	return name != "" && name == s.Name
 }
 
-// bySubject is who shows a certificate and no token.
-func (s *Server) bySubject(shown *x509.Certificate) (caller, error) {
+// authenticateSubject is who shows a certificate and no token.
+func (s *Server) authenticateSubject(shown *x509.Certificate) (caller, error) {
 	if shown != nil {
 		name := shown.Subject.CommonName
 		for _, sub := range s.cfg.Subjects {
-			if sub.fits(name) {
+			if sub.matches(name) {
 				return caller{Grant: sub.Grant, name: "certificate " + clip(name, 128)}, nil
 			}
 		}
@@ -90,37 +90,36 @@ func (s *Server) bySubject(shown *x509.Certificate) (caller, error) {
 	return caller{}, fmt.Errorf("this node asks for a token: %w", api.ErrUnauthorized)
 }
 
-// certificateOf is what the caller showed and the listener has verified, or nil.
-func certificateOf(r *http.Request) *x509.Certificate {
+// clientCertificate is what the caller showed and the listener has verified, or nil.
+func clientCertificate(r *http.Request) *x509.Certificate {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil
 	}
 	return r.TLS.VerifiedChains[0][0]
 }
 
-// bearerOf is the token that a request carries.
-func bearerOf(r *http.Request) (string, bool) {
+// bearerToken is the token that a request carries.
+func bearerToken(r *http.Request) (string, bool) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
 }
 
 // may returns errForbidden unless c may make a call, about the session called id
 // where its path names one. Whether there is such a session does not count.
-func (c caller) may(pattern, id string) error {
-	right := rightOf(pattern)
-	if !c.Scope.Includes(right.scope) {
-		return fmt.Errorf("%s is for scope %s, this token has %s: %w", pattern, right.scope, c.Scope, api.ErrForbidden)
+func (c caller) may(rt *route, id string) error {
+	if !c.Scope.Includes(rt.scope) {
+		return fmt.Errorf("%s is for scope %s, this token has %s: %w", rt.pattern, rt.scope, c.Scope, api.ErrForbidden)
 	}
 	if c.Prefix == "" {
 		return nil
 	}
-	switch right.about {
+	switch rt.about {
 	case inPath:
-		return c.reaches(core.SessionID(id))
+		return c.mayUse(core.SessionID(id))
 	case within, nowhere:
 		return nil
 	}
-	return fmt.Errorf("%s is about the whole log, this token is for sessions %s… alone: %w", pattern, c.Prefix, api.ErrForbidden)
+	return fmt.Errorf("%s is about the whole log, this token is for sessions %s… alone: %w", rt.pattern, c.Prefix, api.ErrForbidden)
 }
 
 // body is how many bytes a request of c may have, where any may have most.
@@ -132,7 +131,7 @@ func (c caller) body(most int64) int64 {
 }
 
 // reaches returns errForbidden unless c may do something to the session.
-func (c caller) reaches(id core.SessionID) error {
+func (c caller) mayUse(id core.SessionID) error {
 	if c.Reaches(string(id)) {
 		return nil
 	}
@@ -141,20 +140,20 @@ func (c caller) reaches(id core.SessionID) error {
 
 // makes is reaches for a session to be made. Without an id the node makes one,
 // which begins like no other.
-func (c caller) makes(id core.SessionID) error {
+func (c caller) mayCreate(id core.SessionID) error {
 	if id == "" && c.Prefix != "" {
 		return fmt.Errorf("no id is named for the new session, this token is for ids that begin with %s; name one: %w", c.Prefix, api.ErrForbidden)
 	}
-	return c.reaches(id)
+	return c.mayUse(id)
 }
 
-// asksWithin is reaches for a question about one session, or about all where none
+// mayQuery is reaches for a question about one session, or about all where none
 // is named.
-func (c caller) asksWithin(id core.SessionID) error {
+func (c caller) mayQuery(id core.SessionID) error {
 	if id == "" && c.Prefix != "" {
 		return fmt.Errorf("no session is named, this token is for sessions %s… alone; name one with session=: %w", c.Prefix, api.ErrForbidden)
 	}
-	return c.reaches(id)
+	return c.mayUse(id)
 }
 
 type callerKey struct{}
@@ -169,15 +168,15 @@ func callerOf(ctx context.Context) caller {
 	if c, ok := ctx.Value(callerKey{}).(caller); ok {
 		return c
 	}
-	return anybody
+	return unauthenticated
 }
 
-// whileGood is the request's context, which ends soon after its caller may not
+// whileAuthorized is the request's context, which ends soon after its caller may not
 // make the call any more: a stream of events would outlive its token by days.
-func (s *Server) whileGood(r *http.Request) (context.Context, context.CancelFunc) {
+func (s *Server) whileAuthorized(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {
-		tick := time.NewTicker(recheck)
+		tick := time.NewTicker(recheckInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -187,7 +186,7 @@ func (s *Server) whileGood(r *http.Request) (context.Context, context.CancelFunc
 			}
 			who, err := s.authenticate(r)
 			if err == nil {
-				err = who.may(r.Pattern, r.PathValue("id"))
+				err = who.may(s.routeOf(r), r.PathValue("id"))
 			}
 			if errors.Is(err, api.ErrUnauthorized) || errors.Is(err, api.ErrForbidden) {
 				cancel()

@@ -46,7 +46,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	out := &eventWriter{w: w, rc: http.NewResponseController(w)}
 	if err := out.write("id: " + string(after) + "\n\n"); err != nil {
-		return errBroken
+		return errAborted
 	}
 	defer out.keepAlive(ctx, cancel)()
 	return s.sendChanges(ctx, out, f, cs, end, changed)
@@ -62,7 +62,7 @@ func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Fi
 				continue // that it changed is told with its id
 			}
 			if err := out.change(c); err != nil {
-				return errBroken
+				return errAborted
 			}
 		}
 		if len(cs) < changePage {
@@ -99,18 +99,18 @@ func (e *eventWriter) change(c catalog.Change) error {
 // keepAlive sends signs of life until the returned function is called. When
 // that returns, nothing writes any more.
 func (e *eventWriter) keepAlive(ctx context.Context, cancel context.CancelFunc) (stop func()) {
-	beating := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(beating)
-		e.beat(ctx, cancel)
+		defer close(done)
+		e.sendKeepAlives(ctx, cancel)
 	}()
 	return func() {
 		cancel()
 		select {
-		case <-beating:
+		case <-done:
 		case <-time.After(time.Second): // it is stuck in a follower that takes nothing
 			_ = e.rc.SetWriteDeadline(time.Now())
-			<-beating
+			<-done
 		}
 	}
 }

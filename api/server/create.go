@@ -44,8 +44,8 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	if len(lines) == 0 {
 		return fmt.Errorf("the body is empty; it begins with the session's header: %w", core.ErrInvalid)
 	}
-	n := session.New{Dialect: orPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
-	if err := s.makesWhole(r.Context(), n); err != nil {
+	n := session.New{Dialect: dialectOrPi(q.Get("dialect")), Header: lines[0], Lines: lines[1:], By: q.Get("by"), Key: keyOf(r)}
+	if err := s.mayCreateFrom(r.Context(), n); err != nil {
 		return err
 	}
 	sess, err := s.cfg.Sessions.CreateStrict(r.Context(), n)
@@ -59,9 +59,9 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-// makesWhole returns errForbidden unless the caller may make the session that a
+// mayCreateFrom returns errForbidden unless the caller may make the session that a
 // header is of. A header that cannot be read is left to who makes the session.
-func (s *Server) makesWhole(ctx context.Context, n session.New) error {
+func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
 		return nil
@@ -74,10 +74,10 @@ func (s *Server) makesWhole(ctx context.Context, n session.New) error {
 	if err != nil {
 		return err
 	}
-	return c.makes(core.SessionIDFor(n.Dialect, h.ID))
+	return c.mayCreate(core.SessionIDFor(n.Dialect, h.ID))
 }
 
-func orPi(dialect string) string {
+func dialectOrPi(dialect string) string {
 	if dialect == "" {
 		return "pi"
 	}
@@ -109,12 +109,12 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	q.ID = cmp.Or(q.ID, key, string(core.NewSessionID(ulid.Make())))
 	id, err := core.ParseSessionID(q.ID)
 	if err == nil {
-		err = callerOf(r.Context()).makes(id)
+		err = callerOf(r.Context()).mayCreate(id)
 	}
 	if err != nil {
 		return err
 	}
-	q.Dialect = orPi(q.Dialect)
+	q.Dialect = dialectOrPi(q.Dialect)
 	d, err := dialect.Named(q.Dialect)
 	if err != nil {
 		return err

@@ -41,18 +41,18 @@ func TestReadsAnswerToTheirDemands(t *testing.T) {
 		},
 	}
 	for name, read := range reads {
-		for _, d := range []api.Demand{{Strict: true}, {Seen: made.Cursor}, {Seen: done.Cursor}, {Seen: done.Cursor, Strict: true}} {
-			if err := read(n.Demanding(d)); err != nil {
+		for _, d := range []api.ReadOptions{{Strict: true}, {Seen: made.Cursor}, {Seen: done.Cursor}, {Seen: done.Cursor, Strict: true}} {
+			if err := read(n.WithReadOptions(d)); err != nil {
 				t.Errorf("%s, %+v: %v", name, d, err)
 			}
 		}
 		for _, c := range []core.Cursor{forged, ahead} {
-			if err := read(n.Demanding(api.Demand{Seen: c})); !errors.Is(err, core.ErrLost) {
+			if err := read(n.WithReadOptions(api.ReadOptions{Seen: c})); !errors.Is(err, core.ErrLost) {
 				t.Errorf("%s, %s, which the log has not: %v", name, c, err)
 			}
 		}
 	}
-	if _, err := n.Demanding(api.Demand{Strict: true}).Info(t.Context(), "nobody-here"); !errors.Is(err, core.ErrNotFound) {
+	if _, err := n.WithReadOptions(api.ReadOptions{Strict: true}).Info(t.Context(), "nobody-here"); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("a session that is not there: %v", err)
 	}
 	for _, query := range []string{"seen=x", "seen=1-xyz", "strict=perhaps"} {

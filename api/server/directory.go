@@ -33,7 +33,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	f.After = q.Get("after")
 	if id, err := core.ParseSessionID(f.After); err == nil { // where it stands tells that it is there
-		if err := callerOf(r.Context()).reaches(id); err != nil {
+		if err := callerOf(r.Context()).mayUse(id); err != nil {
 			return err
 		}
 	}
@@ -191,14 +191,14 @@ const (
 	maxPage     = 10_000
 )
 
-// listWait is how long a listing waits for the directory to have all that was
+// listTimeout is how long a listing waits for the directory to have all that was
 // stored before it was asked for.
-const listWait = 2 * time.Second
+const listTimeout = 2 * time.Second
 
-// catchUp has the directory take in what was stored before, as far as listWait
+// catchUp has the directory take in what was stored before, as far as listTimeout
 // allows, and reports whether it has.
 func (s *Server) catchUp(ctx context.Context) bool {
-	last, cancel := context.WithTimeout(ctx, listWait)
+	last, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	err := s.cfg.Materializer.CatchUp(last)
 	if err != nil && ctx.Err() == nil {
@@ -242,7 +242,7 @@ const (
 func (s *Server) prompts(w http.ResponseWriter, r *http.Request) error {
 	q, err := promptQuery(r.URL.Query())
 	if err == nil {
-		err = callerOf(r.Context()).asksWithin(q.Session)
+		err = callerOf(r.Context()).mayQuery(q.Session)
 	}
 	if err != nil {
 		return err

@@ -20,45 +20,21 @@ import (
 // memory until the answer is written. So it is refused for what the call would be
 // refused for, and is answered as that would be.
 
-// dryRuns are the calls that have one: those that write to sessions and nowhere
-// else. Others that change something have a call that only asks, or ask by default.
-var dryRuns = map[string]bool{
-	"POST /v1/sessions":                          true,
-	"POST /v1/import":                            true,
-	"POST /v1/sessions/{id}/fork":                true,
-	"POST /v1/sessions/{id}/merge":               true,
-	"POST /v1/sessions/{id}/entries":             true,
-	"PATCH /v1/sessions/{id}/entries/{entry}":    true,
-	"PUT /v1/sessions/{id}/entries/{entry}/meta": true,
-	"POST /v1/sessions/{id}/reactions":           true,
-	"POST /v1/sessions/{id}/branch":              true,
-	"POST /v1/sessions/{id}/labels":              true,
-	"POST /v1/sessions/{id}/name":                true,
-	"PUT /v1/sessions/{id}/heads/{head}":         true,
-	"POST /v1/sessions/{id}/claims":              true,
-	"DELETE /v1/sessions/{id}/claims/{name}":     true,
-	"POST /v1/sessions/{id}/close":               true,
-	"POST /v1/sessions/{id}/delete":              true,
-	"POST /v1/sessions/{id}/undelete":            true,
-	"POST /v1/sessions/{id}/hold":                true,
-	"POST /v1/sessions/{id}/unhold":              true,
-}
-
-// orDry answers with h, or with a dry run of the same call where that is asked for.
-func (s *Server) orDry(pattern string, h handler) handler {
+// withDryRun answers with h, or with a dry run of rt if the request asks for one.
+func (s *Server) withDryRun(rt *route, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		asked, there := r.Header.Get(api.HeaderDryRun), len(r.Header.Values(api.HeaderDryRun)) > 0
-		if !there || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		values := r.Header.Values(api.HeaderDryRun)
+		if len(values) == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
 			return h(w, r)
 		}
-		if asked != "true" {
-			return fmt.Errorf("%s %.40q: send true, or leave it out: %w", api.HeaderDryRun, asked, core.ErrInvalid)
+		if values[0] != "true" {
+			return fmt.Errorf("%s %.40q: send true, or omit the header: %w", api.HeaderDryRun, values[0], core.ErrInvalid)
 		}
-		if !dryRuns[pattern] {
-			return fmt.Errorf("%s has no dry run, and nothing was done: %w", pattern, core.ErrInvalid)
+		if !rt.has(hasDryRun) {
+			return fmt.Errorf("%s has no dry run; nothing was done: %w", rt.pattern, core.ErrInvalid)
 		}
 		w.Header().Set(api.HeaderDryRun, "true")
-		return one(s.gates.dry, s.shadow().routes()[pattern])(w, r)
+		return limited(s.limiters.dry, s.dryServer().handlerOf(rt))(w, r)
 	}
 }
 
@@ -67,7 +43,7 @@ const dryMemory = 64 << 20
 
 // shadow is s for one dry run: it reads what is there, and what it writes is gone
 // with it. It leaves no audit records.
-func (s *Server) shadow() *Server {
+func (s *Server) dryServer() *Server {
 	dry := *s
 	dry.cfg.Sessions = s.cfg.Sessions.WithLog(
 		&dryLog{Log: s.cfg.Log, kept: map[core.SessionID][]*core.Record{}},
@@ -196,8 +172,8 @@ func (bs *dryBlobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 // carried out. So the client asks for a dry run by a path of its own, which such a
 // node does not have.
 
-// dryByPath has a call below DryRunPrefix be a dry run of the call that it names.
-func dryByPath(h http.Handler) http.Handler {
+// dryRunByPath has a call below DryRunPrefix be a dry run of the call that it names.
+func dryRunByPath(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, api.DryRunPrefix) {
 			h.ServeHTTP(w, r)

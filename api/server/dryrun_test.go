@@ -137,7 +137,7 @@ func TestADryRunIsRefusedAsTheCallWouldBe(t *testing.T) {
 		t.Errorf("a session that is there: %+v", d)
 	}
 	_, err = dry.Checkpoint(t.Context(), "session-one")
-	if d := detail(t, err); d.Code != "invalid" || !strings.Contains(d.Detail, "has no dry run, and nothing was done") {
+	if d := detail(t, err); d.Code != "invalid" || !strings.Contains(d.Detail, "has no dry run; nothing was done") {
 		t.Errorf("a call that has no dry run: %+v", d)
 	}
 	if res, body := n.request(t, http.MethodPost, "/v1/sessions", `{}`, api.HeaderDryRun, "yes"); res.StatusCode != 400 {

@@ -20,9 +20,9 @@ import (
 
 const (
 	// heartbeat is how often a silent stream of events says that it lives.
-	heartbeat = 10 * time.Second
-	// writeWait is how long a follower may take to accept one event.
-	writeWait = time.Minute
+	keepAliveInterval = 10 * time.Second
+	// writeTimeout is how long a follower may take to accept one event.
+	writeTimeout = time.Minute
 )
 
 // events sends the session's records behind a cursor as server-sent events,
@@ -50,7 +50,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	out := &eventWriter{w: w, rc: http.NewResponseController(w)}
 	if err := out.write(": following " + string(sess.ID()) + "\n\n"); err != nil {
-		return errBroken
+		return errAborted
 	}
 	if r.URL.Query().Get("wait") == "false" {
 		return s.sendUpTo(ctx, out, sess, pos, after)
@@ -63,7 +63,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
+		if err := s.sendEvent(ctx, out, rec, eventLabel{}); err != nil {
 			if ctx.Err() != nil {
 				return nil // the follower goes on from its cursor
 			}
@@ -87,7 +87,7 @@ func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Curs
 	if c == (core.Cursor{}) {
 		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	ctx, cancel := context.WithTimeout(ctx, cursorTimeout)
 	defer cancel()
 	return sess.Position(ctx, c)
 }
@@ -101,12 +101,12 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Se
 	})
 	for rec, err := range engine.ChainedLazily(ctx, s.cfg.Log, sess.ID(), pos, after, engine.ScanTo(ctx, s.cfg.Log, sess.ID(), pos, end)) {
 		if ctx.Err() != nil {
-			return errBroken // an end would say that these were all
+			return errAborted // an end would say that these were all
 		}
 		if err != nil {
 			return out.problem(err)
 		}
-		if err := s.sendEvent(ctx, out, rec, named{}); err != nil {
+		if err := s.sendEvent(ctx, out, rec, eventLabel{}); err != nil {
 			return err
 		}
 	}
@@ -114,17 +114,17 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Se
 }
 
 // named is what an event is told as where it is one of several sessions'.
-type named struct {
+type eventLabel struct {
 	session core.SessionID
 	id      string // default the record's cursor
 }
 
 // sendEvent sends a record as a follower sees it, line by line: of a large one,
 // nothing is in memory but the body that all its followers share and one line.
-func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as named) error {
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as eventLabel) error {
 	body, release, err := s.bodies.take(ctx, z)
 	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
-		return errBroken
+		return errAborted
 	}
 	if err != nil {
 		return out.problem(err)
@@ -153,13 +153,13 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, 
 			continue
 		}
 		if _, err := s.eventLine(ctx, line); ctx.Err() != nil {
-			return errBroken
+			return errAborted
 		} else if err != nil {
 			return out.problem(err)
 		}
 	}
 	if out.event(cmp.Or(as.id, ev.Cursor.String()), ev, func(write func(...string) error) error { return s.sendLines(ctx, lines, write) }) != nil {
-		return errBroken
+		return errAborted
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...st
 // it.
 func (s *Server) sendLine(ctx context.Context, before string, line []byte, write func(...string) error) error {
 	if len(line) >= smallBody {
-		release, err := s.gates.lines.take(ctx, int64(len(line)))
+		release, err := s.limiters.lines.acquire(ctx, int64(len(line)))
 		if err != nil {
 			return err
 		}
@@ -232,10 +232,10 @@ type eventWriter struct {
 func (e *eventWriter) write(texts ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.begin(); err != nil {
+	if err := e.setDeadline(); err != nil {
 		return err
 	}
-	if err := e.put(texts...); err != nil {
+	if err := e.writeAll(texts...); err != nil {
 		return err
 	}
 	return e.rc.Flush()
@@ -250,32 +250,32 @@ func (e *eventWriter) event(id string, ev api.Event, rest func(write func(...str
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.begin(); err != nil {
+	if err := e.setDeadline(); err != nil {
 		return err
 	}
 	open := strings.TrimSuffix(string(head), "}")
-	if err := e.put(fmt.Sprintf("id: %s\nevent: %s\ndata: ", id, ev.Kind), open); err != nil {
+	if err := e.writeAll(fmt.Sprintf("id: %s\nevent: %s\ndata: ", id, ev.Kind), open); err != nil {
 		return err
 	}
-	if err := rest(e.put); err != nil {
+	if err := rest(e.writeAll); err != nil {
 		return err
 	}
-	if err := e.put("}\n\n"); err != nil {
+	if err := e.writeAll("}\n\n"); err != nil {
 		return err
 	}
 	return e.rc.Flush()
 }
 
 // begin gives the follower a time to take what comes.
-func (e *eventWriter) begin() error {
-	err := e.rc.SetWriteDeadline(time.Now().Add(writeWait))
+func (e *eventWriter) setDeadline() error {
+	err := e.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
 	return err
 }
 
-func (e *eventWriter) put(texts ...string) error {
+func (e *eventWriter) writeAll(texts ...string) error {
 	for _, text := range texts {
 		if _, err := io.WriteString(e.w, text); err != nil {
 			return err
@@ -292,8 +292,8 @@ func (e *eventWriter) problem(err error) error {
 }
 
 // beat sends signs of life until ctx ends, and gives up when nobody takes them.
-func (e *eventWriter) beat(ctx context.Context, giveUp context.CancelFunc) {
-	t := time.NewTicker(heartbeat)
+func (e *eventWriter) sendKeepAlives(ctx context.Context, giveUp context.CancelFunc) {
+	t := time.NewTicker(keepAliveInterval)
 	defer t.Stop()
 	for {
 		select {

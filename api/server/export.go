@@ -38,7 +38,7 @@ func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
 
 func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if as := r.URL.Query().Get("as"); as != "" {
-		return one(s.gates.heavy, func(w http.ResponseWriter, r *http.Request) error { return s.exportAs(w, r, as) })(w, r)
+		return limited(s.limiters.heavy, func(w http.ResponseWriter, r *http.Request) error { return s.exportAs(w, r, as) })(w, r)
 	}
 	sess, err := s.session(r)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	})
 	original := r.URL.Query().Get("original") == "true"
-	if (!original || o.Original.IsZero()) && asOfCursor(w, r) {
+	if (!original || o.Original.IsZero()) && notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	if !original {
@@ -78,7 +78,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		es, err := endingAt(st, leaf)
+		es, err := entriesEndingAt(st, leaf)
 		if err != nil {
 			return err
 		}
@@ -93,16 +93,16 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	return s.lines(w, r, lines)
 }
 
-// endingAt returns the session's entries such that an agent that reads them as
+// entriesEndingAt returns the session's entries such that an agent that reads them as
 // a file goes on at leaf. Where no order of them says it, an agent that has an
 // entry for where it stands gets one, which the log does not have.
-func endingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
+func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
 		return es, nil
 	}
@@ -155,11 +155,11 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 	for i := range es {
 		line, err := s.cfg.Sessions.Inline(r.Context(), es[i].Line)
 		if err != nil && r.Context().Err() != nil {
-			return errBroken
+			return errAborted
 		}
 		if err != nil && begun {
 			s.logger(w).Warn("export broke off", "path", r.URL.Path, "entry", es[i].ID, "err", err)
-			return errBroken
+			return errAborted
 		}
 		if err != nil {
 			return fmt.Errorf("entry %.64q: %w", es[i].ID, err)
@@ -171,7 +171,7 @@ func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) 
 		}
 		begun = true
 		if _, err := buf.WriteTo(w); err != nil {
-			return errBroken
+			return errAborted
 		}
 	}
 	return nil
@@ -190,14 +190,14 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 		return err
 	}
 	var res convert.Result
-	elsewhere := false
+	external := false
 	err = sess.View(func(st *core.State) error {
 		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err
 		}
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
-		elsewhere = st.Dialect.ImageStore() != "" && to.ImageStore() == ""
+		external = st.Dialect.ImageStore() != "" && to.ImageStore() == ""
 		res, err = convert.Convert(convert.Request{
 			From: st.Dialect, To: to, Header: st.Header, Entries: st.Entries, Leaf: leaf,
 			ID:   convert.SessionID(string(st.ID), as),
@@ -209,8 +209,8 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 		return err
 	}
 	lines := to.Layout(res.Header, res.Entries)
-	if elsewhere {
-		if err := s.bringIn(r, lines, &res.Lost); err != nil {
+	if external {
+		if err := s.inlineImages(r, lines, &res.Lost); err != nil {
 			return err
 		}
 	}
@@ -233,9 +233,9 @@ func createdAt(st *core.State) string {
 	return st.Origin.Time.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// bringIn has the images of an agent's own store, as far as they are here, be
+// inlineImages has the images of an agent's own store, as far as they are here, be
 // images of the log in lines. Those that are not here stay references.
-func (s *Server) bringIn(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
+func (s *Server) inlineImages(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
 	missing := 0
 	for i := range lines {
 		line, err := core.ImportImageRefs(lines[i].Line, func(d core.Digest) bool {

@@ -21,28 +21,28 @@ import (
 )
 
 const (
-	// feedSessions is how many sessions may be named to be followed at once.
-	feedSessions = 100
-	// feedKnown is of how many sessions a feed remembers where it is, and which
+	// maxFeedSessions is how many sessions may be named to be followed at once.
+	maxFeedSessions = 100
+	// maxFeedKnown is of how many sessions a feed remembers where it is, and which
 	// of them it sends. What it forgot it finds out again.
-	feedKnown = 10_000
-	// feedDecided is how long a session counts as one that a filter lets pass, or
+	maxFeedKnown = 10_000
+	// filterTTL is how long a session counts as one that a filter lets pass, or
 	// as none.
-	feedDecided = time.Second
-	// feedPassed is after how many records of other sessions a follower is told
+	filterTTL = time.Second
+	// positionEvery is after how many records of other sessions a follower is told
 	// how far it is: it would read them again.
-	feedPassed = 1000
+	positionEvery = 1000
 )
 
 // A feed is one follower of several sessions. Whatever it has not sent is in the
 // streams and nowhere else: it reads on when its follower has taken the last
 // event.
 type feed struct {
-	s      *Server
-	out    *eventWriter
-	places places
-	passed int    // records since the follower was told how far it is
-	mine   caller // whose sessions are told of, and no others
+	s         *Server
+	out       *eventWriter
+	positions positions
+	skipped   int    // records since the follower was told how far it is
+	caller    caller // whose sessions are told of, and no others
 
 	only   map[core.SessionID]bool // the sessions that were named; nil for none
 	filter *catalog.Filter         // nil for all sessions
@@ -53,8 +53,8 @@ type feed struct {
 type feedSession struct {
 	pos     core.Pos // of the last record that was sent, 0 for none
 	cursor  core.Cursor
-	wanted  bool // the filter lets it pass
-	decided time.Time
+	matches bool // the filter lets it pass
+	checked time.Time
 }
 
 // feed sends the records of several sessions as server-sent events: those that
@@ -67,7 +67,7 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.drain, cancel)()
-	if f.places, err = s.feedPlaces(ctx, afterText(r), f.shards()); err != nil {
+	if f.positions, err = s.parsePositions(ctx, lastEventID(r), f.shards()); err != nil {
 		if s.drain.Err() != nil {
 			return fmt.Errorf("this node is stopping: %w", core.ErrUnavailable)
 		}
@@ -76,21 +76,21 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	f.out = &eventWriter{w: w, rc: http.NewResponseController(w)}
-	if f.tellPlace() != nil {
-		return errBroken
+	if f.sendPosition() != nil {
+		return errAborted
 	}
 	defer f.out.keepAlive(ctx, cancel)()
 	err = f.run(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil // the follower goes on from its last id
-	case errors.Is(err, errBroken):
+	case errors.Is(err, errAborted):
 		return err
 	}
 	return f.out.problem(err)
 }
 
-func afterText(r *http.Request) string {
+func lastEventID(r *http.Request) string {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		return last
 	}
@@ -104,7 +104,7 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.mine = callerOf(r.Context())
+	f.caller = callerOf(r.Context())
 	asked := filter
 	asked.Within = ""
 	if !reflect.ValueOf(asked).IsZero() {
@@ -117,8 +117,8 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 	if f.filter != nil {
 		return nil, fmt.Errorf("name sessions, or say which you want, not both: %w", core.ErrInvalid)
 	}
-	if len(names) > feedSessions {
-		return nil, fmt.Errorf("%d sessions, %d may be followed at once; follow all, or those of a filter: %w", len(names), feedSessions, core.ErrInvalid)
+	if len(names) > maxFeedSessions {
+		return nil, fmt.Errorf("%d sessions, %d may be followed at once; follow all, or those of a filter: %w", len(names), maxFeedSessions, core.ErrInvalid)
 	}
 	f.only = map[core.SessionID]bool{}
 	for _, name := range names {
@@ -126,7 +126,7 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.mine.reaches(id); err != nil {
+		if err := f.caller.mayUse(id); err != nil {
 			return nil, err
 		}
 		f.only[id] = true
@@ -154,7 +154,7 @@ func (f *feed) run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	coming := make(chan stored)
-	for shard, p := range f.places {
+	for shard, p := range f.positions {
 		if p == nil {
 			continue
 		}
@@ -172,14 +172,14 @@ func (f *feed) run(ctx context.Context) error {
 			return ctx.Err()
 		})
 	}
-	places := f.places
-	f.places = append([]*place(nil), places...) // those above go on from where they began
+	started := f.positions
+	f.positions = append([]*position(nil), started...) // those above go on from where they began
 	g.Go(func() error {
 		for {
 			select {
 			case s := <-coming:
-				f.places[s.shard] = &place{s.ch.Pos, s.ch.Chain}
-				if err := f.take(ctx, s.ch); err != nil {
+				f.positions[s.shard] = &position{s.ch.Pos, s.ch.Chain}
+				if err := f.handle(ctx, s.ch); err != nil {
 					return err
 				}
 			case <-ctx.Done():
@@ -191,34 +191,34 @@ func (f *feed) run(ctx context.Context) error {
 }
 
 // take sends a record, if it is of a session that the follower wants.
-func (f *feed) take(ctx context.Context, ch stream.Change) error {
+func (f *feed) handle(ctx context.Context, ch stream.Change) error {
 	wants, err := f.wants(ctx, ch)
 	if err != nil {
 		return err
 	}
 	if wants {
-		f.passed = 0
+		f.skipped = 0
 		return f.send(ctx, ch)
 	}
 	if known := f.known[ch.Session]; known != nil { // what is not sent now is not sent later
 		known.pos, known.cursor = 0, core.Cursor{}
 	}
-	if f.passed++; f.passed < feedPassed {
+	if f.skipped++; f.skipped < positionEvery {
 		return nil
 	}
-	f.passed = 0
-	if f.tellPlace() != nil {
-		return errBroken
+	f.skipped = 0
+	if f.sendPosition() != nil {
+		return errAborted
 	}
 	return nil
 }
 
-func (f *feed) tellPlace() error { return f.out.write("id: " + f.places.String() + "\n\n") }
+func (f *feed) sendPosition() error { return f.out.write("id: " + f.positions.String() + "\n\n") }
 
 func (f *feed) session(id core.SessionID) *feedSession {
 	known := f.known[id]
 	if known == nil {
-		if len(f.known) >= feedKnown {
+		if len(f.known) >= maxFeedKnown {
 			clear(f.known)
 		}
 		known = &feedSession{}
@@ -229,7 +229,7 @@ func (f *feed) session(id core.SessionID) *feedSession {
 
 // wants reports whether the follower wants the session of a record.
 func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
-	if ch.Session == "" || !f.mine.Reaches(string(ch.Session)) {
+	if ch.Session == "" || !f.caller.Reaches(string(ch.Session)) {
 		return false, nil
 	}
 	if f.only != nil {
@@ -242,8 +242,8 @@ func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 		return false, nil
 	}
 	known := f.session(ch.Session)
-	if time.Since(known.decided) < feedDecided {
-		return known.wanted, nil
+	if time.Since(known.checked) < filterTTL {
+		return known.matches, nil
 	}
 	f.s.catchUp(ctx) // the row is to have this record in it
 	one := *f.filter
@@ -252,11 +252,11 @@ func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known.wanted, known.decided = false, time.Now()
+	known.matches, known.checked = false, time.Now()
 	for i := range page.Rows {
-		known.wanted = known.wanted || page.Rows[i].ID == ch.Session
+		known.matches = known.matches || page.Rows[i].ID == ch.Session
 	}
-	return known.wanted, nil
+	return known.matches, nil
 }
 
 // send sends the session's records up to one, from the last that was sent.
@@ -272,7 +272,7 @@ func (f *feed) send(ctx context.Context, ch stream.Change) error {
 		}
 		if errors.Is(err, core.ErrLost) || errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrCorrupt) {
 			delete(f.known, ch.Session)
-			return f.lost(ch.Session, err)
+			return f.sendLoss(ch.Session, err)
 		}
 		if err != nil {
 			return err
@@ -294,7 +294,7 @@ func (f *feed) sendUpTo(ctx context.Context, known *feedSession, ch stream.Chang
 		if err != nil {
 			return err
 		}
-		if err := f.s.sendEvent(ctx, f.out, rec, named{ch.Session, f.places.String()}); err != nil {
+		if err := f.s.sendEvent(ctx, f.out, rec, eventLabel{ch.Session, f.positions.String()}); err != nil {
 			return err
 		}
 		known.pos, known.cursor = rec.Pos, core.CursorOf(rec.Seq, rec.Chain)
@@ -303,29 +303,29 @@ func (f *feed) sendUpTo(ctx context.Context, known *feedSession, ch stream.Chang
 }
 
 // lost tells that of one session not all could be sent.
-func (f *feed) lost(id core.SessionID, err error) error {
+func (f *feed) sendLoss(id core.SessionID, err error) error {
 	data, err := marshal(api.FeedLoss{Session: id, Problem: detailOf(err)})
 	if err != nil {
 		return err
 	}
-	if f.out.write(fmt.Sprintf("id: %s\nevent: lost\ndata: %s\n\n", f.places, data)) != nil {
-		return errBroken
+	if f.out.write(fmt.Sprintf("id: %s\nevent: lost\ndata: %s\n\n", f.positions, data)) != nil {
+		return errAborted
 	}
 	return nil
 }
 
 // places say how far a follower of several sessions is: by shard, nil for one
 // that has none of them. Written as text they mean the same on every node.
-type places []*place
+type positions []*position
 
 // A place is a message of a shard, and the chain of the record that it is: zero
 // for what is none.
-type place struct {
+type position struct {
 	pos   core.Pos
 	chain core.Chain
 }
 
-func (p *place) String() string {
+func (p *position) String() string {
 	if p == nil {
 		return "-"
 	}
@@ -333,13 +333,13 @@ func (p *place) String() string {
 	if p.chain == (core.Chain{}) {
 		return at
 	}
-	return at + "." + p.chain.String()[:placeChain]
+	return at + "." + p.chain.String()[:positionChainLen]
 }
 
-// placeChain is how many characters of a chain are in a place.
-const placeChain = 12
+// positionChainLen is how many characters of a chain are in a place.
+const positionChainLen = 12
 
-func (ps places) String() string {
+func (ps positions) String() string {
 	texts := make([]string, len(ps))
 	for i, p := range ps {
 		texts[i] = p.String()
@@ -347,10 +347,10 @@ func (ps places) String() string {
 	return strings.Join(texts, "~")
 }
 
-// feedPlaces are the places that text names, checked, or those where the shards
+// parsePositions are the places that text names, checked, or those where the shards
 // end now. in says which shards count.
-func (s *Server) feedPlaces(ctx context.Context, text string, in []bool) (places, error) {
-	ps := make(places, len(in))
+func (s *Server) parsePositions(ctx context.Context, text string, in []bool) (positions, error) {
+	ps := make(positions, len(in))
 	var texts []string
 	if text != "" {
 		if texts = strings.Split(text, "~"); len(texts) != len(in) {
@@ -362,9 +362,9 @@ func (s *Server) feedPlaces(ctx context.Context, text string, in []bool) (places
 		switch {
 		case !in[shard]:
 		case texts == nil || texts[shard] == "-":
-			ps[shard], err = s.endOf(ctx, shard)
+			ps[shard], err = s.endPosition(ctx, shard)
 		default:
-			ps[shard], err = s.placeAt(ctx, shard, texts[shard])
+			ps[shard], err = s.parsePosition(ctx, shard, texts[shard])
 		}
 		if err != nil {
 			return nil, err
@@ -373,27 +373,27 @@ func (s *Server) feedPlaces(ctx context.Context, text string, in []bool) (places
 	return ps, nil
 }
 
-// endOf is where a shard ends now.
-func (s *Server) endOf(ctx context.Context, shard int) (*place, error) {
+// endPosition is where a shard ends now.
+func (s *Server) endPosition(ctx context.Context, shard int) (*position, error) {
 	st, err := s.cfg.Log.State(ctx, shard)
 	if err != nil {
 		return nil, err
 	}
-	p := &place{pos: st.Last}
+	p := &position{pos: st.Last}
 	p.chain, err = s.chainAt(ctx, shard, st.Last)
 	return p, err
 }
 
-// placeAt reads a place, and finds out whether the shard still has what lies
+// parsePosition reads a place, and finds out whether the shard still has what lies
 // behind it. core.ErrLost where it has not, or has other records there.
-func (s *Server) placeAt(ctx context.Context, shard int, text string) (*place, error) {
+func (s *Server) parsePosition(ctx context.Context, shard int, text string) (*position, error) {
 	at, chain, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseUint(at, 36, 64)
-	if err != nil || chain != "" && len(chain) != placeChain {
+	if err != nil || chain != "" && len(chain) != positionChainLen {
 		return nil, fmt.Errorf("%.80q is no place in a shard: %w", text, core.ErrInvalid)
 	}
-	p := &place{pos: core.Pos(n)}
-	wait, cancel := context.WithTimeout(ctx, seenWait)
+	p := &position{pos: core.Pos(n)}
+	wait, cancel := context.WithTimeout(ctx, cursorTimeout)
 	defer cancel()
 	for {
 		st, err := s.cfg.Log.State(wait, shard)

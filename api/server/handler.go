@@ -15,32 +15,56 @@ import (
 // Handler returns the server's handler, for use without Run.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range s.routes() {
-		h = s.orDry(pattern, h)
-		if !strings.HasSuffix(pattern, "/events") && !strings.HasSuffix(pattern, "/changes") { // which are bounded otherwise
-			h = one(s.gates.requests, paced(h))
-		} else {
-			h = s.following(h)
+	for _, rt := range s.routes {
+		switch {
+		case rt.has(public):
+			mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { _ = rt.handle(s, w, r) })
+		case rt.has(unlimited):
+			if s.cfg.Metrics != nil {
+				mux.Handle(rt.pattern, s.observed(s.serve(rt, s.handlerOf(rt))))
+			}
+		case rt.has(follower | feedFollower):
+			mux.Handle(rt.pattern, s.observed(s.serve(rt, s.following(s.withDryRun(rt, s.handlerOf(rt))))))
+		default:
+			h := limited(s.limiters.requests, withWriteDeadline(s.withDryRun(rt, s.handlerOf(rt))))
+			mux.Handle(rt.pattern, s.observed(s.serve(rt, h)))
 		}
-		mux.Handle(pattern, s.observed(s.serve(pattern, h)))
-	}
-	if s.cfg.Metrics != nil { // past all gates: it tells how they are
-		mux.Handle("GET /metrics", s.observed(s.serve("GET /metrics", s.metrics)))
-	}
-	for pattern, h := range s.open() {
-		mux.HandleFunc(pattern, h)
 	}
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forbid(w, "a page of "+r.Header.Get("Origin")+" may not write here")
 	}))
-	return identified(s.local(guard.Handler(dryByPath(s.known(mux)))))
+	return withRequestID(s.localhostOnly(guard.Handler(dryRunByPath(s.orProblem(mux)))))
+}
+
+// handlerOf returns the handler of rt with its own limit and its audit records.
+func (s *Server) handlerOf(rt *route) handler {
+	h := func(w http.ResponseWriter, r *http.Request) error { return rt.handle(s, w, r) }
+	switch {
+	case rt.has(heavy):
+		h = limited(s.limiters.heavy, h)
+	case rt.has(follower):
+		h = limited(s.limiters.followers, h)
+	case rt.has(feedFollower):
+		h = limited(s.limiters.feeds, h)
+	}
+	switch {
+	case rt.has(audited):
+		h = s.auditing(h)
+	case rt.has(restoresBlob):
+		h = s.restores.counting("blob", h)
+	case rt.has(restoresSnapshot):
+		h = s.restores.counting("snapshot", h)
+	case rt.has(restoresSession):
+		h = s.restores.counting("session", h)
+	}
+	return h
 }
 
 // local keeps web pages out of a node without a token. Loopback alone does not:
 // a browser on the same machine reaches it, under any name that resolves to it.
-func (s *Server) local(h http.Handler) http.Handler {
-	if !s.openToAll() || s.cfg.AnyHost {
+func (s *Server) localhostOnly(h http.Handler) http.Handler {
+	if !s.requiresNoToken() || s.cfg.AnyHost {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,8 +90,8 @@ func forbid(w http.ResponseWriter, why string) {
 
 // known answers with a problem document what mux has no handler for: a path
 // that is not there, or a method that the path does not take.
-func (s *Server) known(mux *http.ServeMux) http.Handler {
-	unknown := s.observed(refuse(mux))
+func (s *Server) orProblem(mux *http.ServeMux) http.Handler {
+	unknown := s.observed(unroutedHandler(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(w, r)
@@ -78,9 +102,9 @@ func (s *Server) known(mux *http.ServeMux) http.Handler {
 }
 
 // refuse says why mux has no handler for a request.
-func refuse(mux *http.ServeMux) http.Handler {
+func unroutedHandler(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked := refusal{header: http.Header{}}
+		asked := headerRecorder{header: http.Header{}}
 		mux.ServeHTTP(&asked, r)
 		allow := asked.header.Get("Allow")
 		if allow == "" {
@@ -95,54 +119,54 @@ func refuse(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// refusal takes in what the mux says to a request that it has no handler for.
-type refusal struct{ header http.Header }
+// headerRecorder takes in what the mux says to a request that it has no handler for.
+type headerRecorder struct{ header http.Header }
 
-func (r *refusal) Header() http.Header { return r.header }
+func (r *headerRecorder) Header() http.Header { return r.header }
 
-func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }
 
-func (r *refusal) WriteHeader(int) {}
+func (r *headerRecorder) WriteHeader(int) {}
 
 // A handler answers a request, or returns the error to answer with.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // serve is what every call has in common: who asks and whether they may, the size
 // of the body, the error as a problem document.
-func (s *Server) serve(pattern string, h handler) http.Handler {
+func (s *Server) serve(rt *route, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r)
 		if err == nil {
-			err = s.spending.request(who.id, who.Limits)
+			err = s.usage.countRequest(who.id, who.Limits)
 		}
 		if err == nil {
-			err = who.may(pattern, r.PathValue("id"))
+			err = who.may(rt, r.PathValue("id"))
 		}
 		if err != nil {
-			retryAfter(w, err)
-			s.noteAccess(r, who, writeProblem(w, err).Code)
+			setRetryAfter(w, err)
+			s.logAccess(r, who, writeProblem(w, err).Code)
 			return
 		}
 		r = r.WithContext(withCaller(r.Context(), who))
-		r.Body = http.MaxBytesReader(unwrapped(w), r.Body, who.body(s.cfg.MaxBody))
-		r, cancel := bounded(r)
+		r.Body = http.MaxBytesReader(unwrapResponse(w), r.Body, who.body(s.cfg.MaxBody))
+		r, cancel := withCallerTimeout(r)
 		defer cancel()
 		if err = h(w, r); err == nil {
-			s.noteAccess(r, who, "")
+			s.logAccess(r, who, "")
 			return
 		}
-		if errors.Is(err, errBroken) {
-			s.noteAccess(r, who, "broken")
+		if errors.Is(err, errAborted) {
+			s.logAccess(r, who, "broken")
 			panic(http.ErrAbortHandler) // the caller must see that the answer is not whole
 		}
-		retryAfter(w, err)
+		setRetryAfter(w, err)
 		d := writeProblem(w, err)
-		s.noteAccess(r, who, d.Code)
+		s.logAccess(r, who, d.Code)
 		if d.Status >= 500 && r.Context().Err() == nil {
-			s.cfg.Logger.Warn("request failed", append(told(r), "status", d.Status, "code", d.Code, "err", err)...)
+			s.cfg.Logger.Warn("request failed", append(requestAttrs(r), "status", d.Status, "code", d.Code, "err", err)...)
 		}
 	})
 }
 
-// errBroken is a failure after the answer has begun.
-var errBroken = errors.New("the answer broke off")
+// errAborted is a failure after the answer has begun.
+var errAborted = errors.New("the answer broke off")

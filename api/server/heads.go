@@ -199,7 +199,7 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	var line []byte
 	var done *api.Appended
 	err = sess.View(func(st *core.State) (err error) {
-		if done = doneBefore(st, r); done == nil {
+		if done = appliedBefore(st, r); done == nil {
 			line, err = branchLine(st, head, q)
 		}
 		return err
@@ -223,10 +223,10 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.Appended{IDs: []string{}, Cursor: cursorOf(sess)})
 }
 
-// doneBefore is the answer to a request whose entry is there already, nil where
+// appliedBefore is the answer to a request whose entry is there already, nil where
 // it is not. What such an entry says of the branch that was left cannot be made
 // anew: the head has moved since.
-func doneBefore(st *core.State, r *http.Request) *api.Appended {
+func appliedBefore(st *core.State, r *http.Request) *api.Appended {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
 		return nil

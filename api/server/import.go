@@ -52,7 +52,7 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	if err != nil {
 		return err
 	}
-	if err := callerOf(r.Context()).makes(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
+	if err := callerOf(r.Context()).mayCreate(core.SessionIDFor(f.Dialect, f.Header.ID)); err != nil {
 		return err
 	}
 	who := core.Origin{By: q.Get("by")}

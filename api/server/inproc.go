@@ -11,43 +11,43 @@ import (
 
 // inside is who speaks through Inside: a part of this process, that may read and
 // write as a token of that scope may.
-var inside = caller{Grant: access.Grant{Scope: access.Write}, name: "this node"}
+var inprocCaller = caller{Grant: access.Grant{Scope: access.Write}, name: "this node"}
 
-type insideKey struct{}
+type inprocKey struct{}
 
 // Inside returns a client for a part of this process, to be used with the address
 // http://localhost. It reaches this Server and no network, may read and write all
 // sessions, and needs neither token nor certificate. Its calls wait until Run
 // runs, and fail once Run has returned.
-func (s *Server) Inside() *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: s.inner.dial}}
+func (s *Server) InProcessClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: s.inproc.dial}}
 }
 
-// withInside marks what came in through Inside.
-func withInside(ctx context.Context, c net.Conn) context.Context {
-	if _, ok := c.(insideConn); ok {
-		return context.WithValue(ctx, insideKey{}, true)
+// withInproc marks what came in through Inside.
+func withInproc(ctx context.Context, c net.Conn) context.Context {
+	if _, ok := c.(inprocConn); ok {
+		return context.WithValue(ctx, inprocKey{}, true)
 	}
 	return ctx
 }
 
-func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
+func isInproc(ctx context.Context) bool { return ctx.Value(inprocKey{}) != nil }
 
-// An insideConn is the server's end of a connection within the process.
-type insideConn struct{ net.Conn }
+// An inprocConn is the server's end of a connection within the process.
+type inprocConn struct{ net.Conn }
 
-// An innerListener is a net.Listener whose connections come from dial.
-type innerListener struct {
+// An pipeListener is a net.Listener whose connections come from dial.
+type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
 }
 
-func newInnerListener() *innerListener {
-	return &innerListener{conns: make(chan net.Conn), done: make(chan struct{})}
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
-func (l *innerListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case l.conns <- there:
@@ -60,20 +60,20 @@ func (l *innerListener) dial(ctx context.Context, _, _ string) (net.Conn, error)
 }
 
 // Accept waits for a dial. It implements net.Listener.
-func (l *innerListener) Accept() (net.Conn, error) {
+func (l *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
-		return insideConn{c}, nil
+		return inprocConn{c}, nil
 	case <-l.done:
 		return nil, net.ErrClosed
 	}
 }
 
 // Close ends Accept and dial. It implements net.Listener.
-func (l *innerListener) Close() error {
+func (l *pipeListener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (l *innerListener) Addr() net.Addr { return &net.UnixAddr{Name: "inside", Net: "pipe"} }
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "inside", Net: "pipe"} }

@@ -11,10 +11,10 @@ import (
 )
 
 // noting is do, recorded as the act called name.
-func (s *Server) noting(name string, do sessionAct) sessionAct {
+func (s *Server) auditedAct(name string, do sessionAct) sessionAct {
 	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
 		a := act{name, sess.ID(), api.Notice{By: n.By, Host: n.Host, Why: n.Why}}
-		return s.noted(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
+		return s.auditAfter(ctx, a, func(ctx context.Context) error { return do(sess, ctx, n) })
 	}
 }
 
@@ -34,14 +34,14 @@ func withReason(n api.Notice) error {
 func coreNotice(n api.Notice) core.Notice { return core.Notice{By: n.By, Host: n.Host, Why: n.Why} }
 
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, s.noting("delete", (*engine.Session).Delete))
+	return s.notice(w, r, s.auditedAct("delete", (*engine.Session).Delete))
 }
 
 func (s *Server) undelete(w http.ResponseWriter, r *http.Request) error {
-	return s.notice(w, r, s.noting("undelete", (*engine.Session).Undelete))
+	return s.notice(w, r, s.auditedAct("undelete", (*engine.Session).Undelete))
 }
 
-func (s *Server) finish(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 	return s.notice(w, r, (*engine.Session).Finish)
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// gateWait is how long a request waits at a gate.
-const gateWait = 10 * time.Second
+// limiterTimeout is how long a request waits at a gate.
+const limiterTimeout = 10 * time.Second
 
 // A gate bounds how much of something a node has in hand at once. Whoever finds
 // it shut waits a little and is then refused.
-type gate struct {
-	what    string // as the refusal names it
+type limiter struct {
+	what    string // as the headerRecorder names it
 	limit   int64
 	wait    time.Duration // 0 to refuse at once
 	sem     *semaphore.Weighted
@@ -27,13 +27,13 @@ type gate struct {
 	refused atomic.Int64
 }
 
-func newGate(what string, limit int64, wait time.Duration) *gate {
-	return &gate{what: what, limit: limit, wait: wait, sem: semaphore.NewWeighted(limit)}
+func newLimiter(what string, limit int64, wait time.Duration) *limiter {
+	return &limiter{what: what, limit: limit, wait: wait, sem: semaphore.NewWeighted(limit)}
 }
 
 // take takes n, or all there is where n is more. core.ErrUnavailable when there
 // is no room. The caller calls release once.
-func (g *gate) take(ctx context.Context, n int64) (release func(), err error) {
+func (g *limiter) acquire(ctx context.Context, n int64) (release func(), err error) {
 	n = min(n, g.limit)
 	if !g.sem.TryAcquire(n) {
 		ctx, cancel := context.WithTimeout(ctx, g.wait)
@@ -50,40 +50,40 @@ func (g *gate) take(ctx context.Context, n int64) (release func(), err error) {
 	}, nil
 }
 
-func (g *gate) bound() api.Bound {
+func (g *limiter) bound() api.Bound {
 	return api.Bound{Used: g.used.Load(), Limit: g.limit, Refused: g.refused.Load()}
 }
 
 // gates are a server's bounds on what its callers can have it hold.
-type gates struct {
-	requests  *gate // that are being answered, followers not counted
-	followers *gate
-	feeds     *gate // followers of several sessions: each has the broker watch shards for it
-	small     *gate // bytes of bodies up to 1 MiB each
-	large     *gate // bytes of larger bodies, and of records on their way to followers
-	lines     *gate // bytes of large lines on their way to followers
-	heavy     *gate // answers that are built whole before they are sent
-	dry       *gate // dry runs: each loads the session for itself
+type limiters struct {
+	requests  *limiter // that are being answered, followers not counted
+	followers *limiter
+	feeds     *limiter // followers of several sessions: each has the broker watch shards for it
+	small     *limiter // bytes of bodies up to 1 MiB each
+	large     *limiter // bytes of larger bodies, and of records on their way to followers
+	lines     *limiter // bytes of large lines on their way to followers
+	heavy     *limiter // answers that are built whole before they are sent
+	dry       *limiter // dry runs: each loads the session for itself
 }
 
 // smallBody is how many bytes of a body count as small: many large bodies at
 // once do not keep small appends out.
 const smallBody = 1 << 20
 
-func newGates(maxBody int64) gates {
-	return gates{
-		requests:  newGate("requests", 1000, 0),
-		followers: newGate("followers", 1000, 0),
-		feeds:     newGate("followers of several sessions", 50, 0),
-		small:     newGate("bytes of small bodies", 128<<20, gateWait),
-		large:     newGate("bytes of large bodies", maxBody+smallBody, gateWait),
-		lines:     newGate("bytes of large lines", 128<<20, gateWait),
-		heavy:     newGate("answers being built", 32, gateWait),
-		dry:       newGate("dry runs", 4, gateWait),
+func newLimiters(maxBody int64) limiters {
+	return limiters{
+		requests:  newLimiter("requests", 1000, 0),
+		followers: newLimiter("followers", 1000, 0),
+		feeds:     newLimiter("followers of several sessions", 50, 0),
+		small:     newLimiter("bytes of small bodies", 128<<20, limiterTimeout),
+		large:     newLimiter("bytes of large bodies", maxBody+smallBody, limiterTimeout),
+		lines:     newLimiter("bytes of large lines", 128<<20, limiterTimeout),
+		heavy:     newLimiter("answers being built", 32, limiterTimeout),
+		dry:       newLimiter("dry runs", 4, limiterTimeout),
 	}
 }
 
-func (g *gates) bounds() map[string]api.Bound {
+func (g limiters) bounds() map[string]api.Bound {
 	return map[string]api.Bound{
 		"requests": g.requests.bound(), "followers": g.followers.bound(), "feeds": g.feeds.bound(),
 		"smallBytes": g.small.bound(), "largeBytes": g.large.bound(),
@@ -92,9 +92,9 @@ func (g *gates) bounds() map[string]api.Bound {
 }
 
 // one answers with h once it has a place at g.
-func one(g *gate, h handler) handler {
+func limited(g *limiter, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		release, err := g.take(r.Context(), 1)
+		release, err := g.acquire(r.Context(), 1)
 		if err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.ID = id
 	}
-	if err := callerOf(r.Context()).makes(m.ID); err != nil {
+	if err := callerOf(r.Context()).mayCreate(m.ID); err != nil {
 		return err
 	}
 	if q.With == "" {
@@ -264,7 +264,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 		}
 		f.ID = id
 	}
-	if err := callerOf(r.Context()).makes(f.ID); err != nil {
+	if err := callerOf(r.Context()).mayCreate(f.ID); err != nil {
 		return err
 	}
 	src, err := s.session(r)

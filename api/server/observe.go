@@ -21,7 +21,7 @@ import (
 )
 
 // A Seen is a request that was answered.
-type Seen struct {
+type Answered struct {
 	Route  string        // the pattern that it was answered by, such as "GET /v1/sessions/{id}"; "" for none
 	Status int           // 0 where the answer broke off
 	Took   time.Duration // until the answer was whole
@@ -29,24 +29,24 @@ type Seen struct {
 
 // IsFollower reports whether the request was to go on for as long as its caller
 // wants, so that the time it took says nothing.
-func (s Seen) IsFollower() bool {
+func (s Answered) IsFollower() bool {
 	return strings.HasSuffix(s.Route, "/events") || strings.HasSuffix(s.Route, "/changes")
 }
 
-// A witness is a response that remembers how it began.
-type witness struct {
+// A statusRecorder is a response that remembers how it began.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (w *witness) WriteHeader(status int) {
+func (w *statusRecorder) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *witness) Write(b []byte) (int, error) {
+func (w *statusRecorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
@@ -54,12 +54,12 @@ func (w *witness) Write(b []byte) (int, error) {
 }
 
 // Unwrap is for http.ResponseController.
-func (w *witness) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // unwrapped is the server's own response, which http.MaxBytesReader asks to close
 // the connection.
-func unwrapped(w http.ResponseWriter) http.ResponseWriter {
-	if seen, ok := w.(*witness); ok {
+func unwrapResponse(w http.ResponseWriter) http.ResponseWriter {
+	if seen, ok := w.(*statusRecorder); ok {
 		return seen.ResponseWriter
 	}
 	return w
@@ -67,7 +67,7 @@ func unwrapped(w http.ResponseWriter) http.ResponseWriter {
 
 // told is what a line of the log says of a request: which it is, and of which
 // session.
-func told(r *http.Request) []any {
+func requestAttrs(r *http.Request) []any {
 	args := []any{"request", RequestID(r.Context()), "method", r.Method, "path", clip(r.URL.Path, 200)}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
 		args = append(args, "session", id)
@@ -81,7 +81,7 @@ func told(r *http.Request) []any {
 // observed answers with h, tells Config.Observe of it, and logs it.
 func (s *Server) observed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen, began := &witness{ResponseWriter: w}, time.Now()
+		seen, began := &statusRecorder{ResponseWriter: w}, time.Now()
 		whole := false
 		r, end := s.traced(r)
 		defer func() {
@@ -93,10 +93,10 @@ func (s *Server) observed(h http.Handler) http.Handler {
 			end(seen.status)
 			took := time.Since(began)
 			if s.cfg.Observe != nil {
-				s.cfg.Observe(Seen{Route: r.Pattern, Status: seen.status, Took: took})
+				s.cfg.Observe(Answered{Route: r.Pattern, Status: seen.status, Took: took})
 			}
 			if s.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
-				s.cfg.Logger.Debug("request", append(told(r), "status", seen.status, "took", took.Round(time.Microsecond))...)
+				s.cfg.Logger.Debug("request", append(requestAttrs(r), "status", seen.status, "took", took.Round(time.Microsecond))...)
 			}
 		}()
 		h.ServeHTTP(seen, r)
@@ -113,13 +113,13 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 // counts it.
 func (s *Server) Bounds() map[string]api.Bound { return s.bounds() }
 
-// Ready says why this node cannot serve now, or nil, within readyWait.
+// Ready says why this node cannot serve now, or nil, within readyTimeout.
 func (s *Server) Ready(ctx context.Context) error { return s.ready(ctx) }
 
-// noteAccess logs who asked for what, and how it went: "" for well, else the code
+// logAccess logs who asked for what, and how it went: "" for well, else the code
 // of the problem. It knows the request's names and nothing of what was read or
 // written. Queries are left out: people search for what sessions say.
-func (s *Server) noteAccess(r *http.Request, who caller, code string) {
+func (s *Server) logAccess(r *http.Request, who caller, code string) {
 	if !s.cfg.Access {
 		return
 	}
@@ -146,7 +146,7 @@ func RequestID(ctx context.Context) string {
 
 // identified gives each request the name that its caller gave it, or one of its
 // own where that is none.
-func identified(h http.Handler) http.Handler {
+func withRequestID(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(HeaderRequest)
 		if !requestID.MatchString(id) {
@@ -166,7 +166,7 @@ func (s *Server) logger(w http.ResponseWriter) *slog.Logger {
 // (traceparent). end is called with the status that it was answered with, 0 where
 // the answer broke off.
 func (s *Server) traced(r *http.Request) (_ *http.Request, end func(status int)) {
-	if s.cfg.Tracer == nil || (Seen{Route: r.Pattern}).IsFollower() { // which goes on for as long as its caller wants
+	if s.cfg.Tracer == nil || (Answered{Route: r.Pattern}).IsFollower() { // which goes on for as long as its caller wants
 		return r, func(int) {}
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))

@@ -65,7 +65,7 @@ func (s *Server) joinParts(ctx context.Context, parts []core.Digest) (content []
 	if len(missing.digests) > 0 {
 		return nil, nil, missing
 	}
-	release, err = s.gates.large.take(ctx, size)
+	release, err = s.limiters.large.acquire(ctx, size)
 	if err != nil {
 		return nil, nil, err
 	}

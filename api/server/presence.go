@@ -29,7 +29,7 @@ func (s *Server) presence(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.PresenceList{Present: list})
 }
 
-func (s *Server) beat(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) announce(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Presence == nil {
 		return errNoPresence
 	}

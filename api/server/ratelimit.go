@@ -12,13 +12,13 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 )
 
-// maxSpending bounds how many callers a node counts for; whoever has not been
+// maxAccounts bounds how many callers a node counts for; whoever has not been
 // heard of lately is forgotten first, which gives nobody more than a second's
 // worth anew.
-const maxSpending = 20_000
+const maxAccounts = 20_000
 
 // A spending is what the callers of each token have of this node now.
-type spending struct {
+type tokenUsage struct {
 	now func() time.Time
 	mu  sync.Mutex
 	of  map[string]*account // by the token's id
@@ -30,30 +30,30 @@ type account struct {
 	followers int
 }
 
-// A tooMany is a request beyond a token's limits.
-type tooMany struct {
+// A rateError is a request beyond a token's limits.
+type rateError struct {
 	text  string
 	after time.Duration // until another may come
 }
 
-func (e *tooMany) Error() string { return e.text }
+func (e *rateError) Error() string { return e.text }
 
-func (e *tooMany) Unwrap() error { return api.ErrTooMany }
+func (e *rateError) Unwrap() error { return api.ErrTooMany }
 
-func newSpending() *spending {
-	return &spending{now: time.Now, of: map[string]*account{}}
+func newTokenUsage() *tokenUsage {
+	return &tokenUsage{now: time.Now, of: map[string]*account{}}
 }
 
-// request counts a request of the token called id. *tooMany where its rate has
+// request counts a request of the token called id. *rateError where its rate has
 // none left.
-func (s *spending) request(id string, l access.Limits) error {
+func (u *tokenUsage) countRequest(id string, l access.Limits) error {
 	if l.Rate == 0 {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a := s.account(id)
-	now, rate := s.now(), float64(l.Rate)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.account(id)
+	now, rate := u.now(), float64(l.Rate)
 	if a.at.IsZero() {
 		a.left = rate
 	}
@@ -61,67 +61,67 @@ func (s *spending) request(id string, l access.Limits) error {
 	a.at = now
 	if a.left < 1 {
 		wait := time.Duration((1 - a.left) / rate * float64(time.Second))
-		return &tooMany{fmt.Sprintf("this token may send %d requests a second to a node", l.Rate), wait}
+		return &rateError{fmt.Sprintf("this token may send %d requests a second to a node", l.Rate), wait}
 	}
 	a.left--
 	return nil
 }
 
 // follow counts a stream of events of the token called id, until done is called.
-// *tooMany where it has as many as it may.
-func (s *spending) follow(id string, l access.Limits) (done func(), err error) {
+// *rateError where it has as many as it may.
+func (u *tokenUsage) addFollower(id string, l access.Limits) (done func(), err error) {
 	if l.Followers == 0 {
 		return func() {}, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a := s.account(id)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.account(id)
 	if a.followers >= l.Followers {
-		return nil, &tooMany{fmt.Sprintf("this token may have %d streams of events open at a node, and has", l.Followers), time.Second}
+		return nil, &rateError{fmt.Sprintf("this token may have %d streams of events open at a node, and has", l.Followers), time.Second}
 	}
 	a.followers++
 	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		u.mu.Lock()
+		defer u.mu.Unlock()
 		a.followers--
 	}, nil
 }
 
 // account is that of the token called id; the caller holds the lock.
-func (s *spending) account(id string) *account {
-	a := s.of[id]
+func (u *tokenUsage) account(id string) *account {
+	a := u.of[id]
 	if a != nil {
 		return a
 	}
-	if len(s.of) >= maxSpending {
-		for id, old := range s.of {
-			if old.followers == 0 && s.now().Sub(old.at) > time.Second {
-				delete(s.of, id)
+	if len(u.of) >= maxAccounts {
+		for id, old := range u.of {
+			if old.followers == 0 && u.now().Sub(old.at) > time.Second {
+				delete(u.of, id)
 			}
 		}
 	}
 	a = &account{}
-	s.of[id] = a
+	u.of[id] = a
 	return a
 }
 
 // retryAfter says in whole seconds when a request may come again.
-func retryAfter(w http.ResponseWriter, err error) {
-	if e, ok := errors.AsType[*tooMany](err); ok {
+func setRetryAfter(w http.ResponseWriter, err error) {
+	if e, ok := errors.AsType[*rateError](err); ok {
 		seconds := int64((e.after + time.Second - 1) / time.Second)
 		w.Header().Set("Retry-After", strconv.FormatInt(max(seconds, 1), 10))
 	}
 }
 
-// recheck is how often it is looked whether a follower's token is still good.
-const recheck = 2 * time.Second
+// recheckInterval is how often it is looked whether a follower's token is still good.
+const recheckInterval = 2 * time.Second
 
 // following answers with h, as one of the caller's followers, until its token is
 // good no more.
 func (s *Server) following(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		who := callerOf(r.Context())
-		done, err := s.spending.follow(who.id, who.Limits)
+		done, err := s.usage.addFollower(who.id, who.Limits)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Server) following(h handler) handler {
 		if who.id == "" {
 			return h(w, r)
 		}
-		ctx, cancel := s.whileGood(r)
+		ctx, cancel := s.whileAuthorized(r)
 		defer cancel()
 		return h(w, r.WithContext(ctx))
 	}

@@ -42,15 +42,15 @@ func answerInfo(w http.ResponseWriter, sess *engine.Session, p dialect.Profile) 
 
 func infoOf(sess *engine.Session, p dialect.Profile) (info api.Info, err error) {
 	err = sess.View(func(st *core.State) error {
-		info, err = infoBy(st, p)
+		info, err = infoOfState(st, p)
 		return err
 	})
 	return info, err
 }
 
-// infoBy is what the agent of p says of the session, and what the log knows.
-func infoBy(st *core.State, p dialect.Profile) (api.Info, error) {
-	v, err := seen(st, p, st.Leaf(core.MainHead))
+// infoOfState is what the agent of p says of the session, and what the log knows.
+func infoOfState(st *core.State, p dialect.Profile) (api.Info, error) {
+	v, err := viewOf(st, p, st.Leaf(core.MainHead))
 	if err != nil {
 		return api.Info{}, err
 	}
@@ -90,7 +90,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	}
 	var tree []core.TreeNode
 	err = sess.View(func(st *core.State) error {
-		v, err := seen(st, p, st.Leaf(core.MainHead))
+		v, err := viewOf(st, p, st.Leaf(core.MainHead))
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	if tree == nil {
@@ -120,17 +120,17 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var built json.RawMessage
-	elsewhere := false
+	external := false
 	err = sess.View(func(st *core.State) error {
 		leaf, err := leafOf(st, r)
 		if err != nil {
 			return err
 		}
-		v, err := seen(st, p, leaf)
+		v, err := viewOf(st, p, leaf)
 		if err != nil {
 			return err
 		}
-		elsewhere = v.Dialect.ImageStore() != ""
+		external = v.Dialect.ImageStore() != ""
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		built, err = v.Dialect.Context(v.Entries, v.Leaf)
 		return err
@@ -139,7 +139,7 @@ func (s *Server) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	putBack := s.cfg.Sessions.Inline
-	if elsewhere {
+	if external {
 		putBack = s.cfg.Sessions.Resolve
 	}
 	out, err := putBack(r.Context(), built)
@@ -171,7 +171,7 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	return s.lines(w, r, es)
@@ -203,7 +203,7 @@ func (s *Server) digest(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	})
 	w.Header().Set(api.HeaderCursor, out.Cursor.String())
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	if most >= 0 {
@@ -240,7 +240,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set(api.HeaderCursor, head.Cursor.String())
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
@@ -265,7 +265,7 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asOfCursor(w, r) {
+	if notModifiedSinceCursor(w, r) {
 		return nil
 	}
 	return s.lines(w, r, es)
@@ -278,6 +278,6 @@ func profileOf(r *http.Request) (dialect.Profile, error) {
 }
 
 // seen returns the session of st, standing at leaf, as p reads it.
-func seen(st *core.State, p dialect.Profile, leaf core.Leaf) (dialect.Session, error) {
+func viewOf(st *core.State, p dialect.Profile, leaf core.Leaf) (dialect.Session, error) {
 	return p.View(dialect.Session{ID: st.ID, Dialect: st.Dialect, Header: st.Header, Entries: st.Entries, Leaf: leaf})
 }

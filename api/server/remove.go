@@ -42,20 +42,20 @@ func (s *Server) erase(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.eraseNow(r.Context(), id, q)
+	out, err := s.eraseAudited(r.Context(), id, q)
 	if err != nil {
 		return s.missing(id, err)
 	}
 	return answer(w, http.StatusOK, out)
 }
 
-// eraseNow erases a session, with audit records.
-func (s *Server) eraseNow(ctx context.Context, id core.SessionID, q api.EraseRequest) (out *api.Receipt, err error) {
+// eraseAudited erases a session, with audit records.
+func (s *Server) eraseAudited(ctx context.Context, id core.SessionID, q api.EraseRequest) (out *api.Receipt, err error) {
 	a, how, err := s.mayErase(ctx, id, q)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.flushAnd(removeTime))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.flushAnd(removeTimeout))
 	defer cancel()
 	err = s.audited(ctx, a, func(ctx context.Context) (string, error) {
 		if out, err = s.cfg.Remover.Erase(ctx, id, coreNotice(q.Notice), how); err != nil {
@@ -77,7 +77,7 @@ func (s *Server) mayErase(ctx context.Context, id core.SessionID, q api.EraseReq
 	if err != nil {
 		return a, how, err
 	}
-	return a, how, s.noteRefusal(ctx, a, s.cfg.Remover.May(f, how))
+	return a, how, s.auditRefusal(ctx, a, s.cfg.Remover.May(f, how))
 }
 
 func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
@@ -101,19 +101,19 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	red := engine.Redaction{IDs: q.Entries, Text: q.With, Notice: coreNotice(q.Notice)}
 	es, err := sess.Redacted(red)
 	if err != nil && !q.DryRun {
-		err = s.noteRefusal(r.Context(), act{"redact", sess.ID(), q.Notice}, err)
+		err = s.auditRefusal(r.Context(), act{"redact", sess.ID(), q.Notice}, err)
 	}
 	if err != nil {
 		return err
 	}
 	if q.DryRun {
-		would, err := s.wouldRedact(r.Context(), sess, q, es)
+		would, err := s.previewRedaction(r.Context(), sess, q, es)
 		if err != nil {
 			return err
 		}
 		return answer(w, http.StatusOK, would)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(removeTime))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(removeTimeout))
 	defer cancel()
 	var out *removal.Redacted
 	err = s.audited(ctx, act{"redact", sess.ID(), q.Notice}, func(ctx context.Context) (string, error) {
@@ -129,7 +129,7 @@ func (s *Server) redact(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.Redacted{Redacted: *out})
 }
 
-func (s *Server) wouldRedact(ctx context.Context, sess *engine.Session, q api.RedactRequest, es []core.Entry) (api.Redacted, error) {
+func (s *Server) previewRedaction(ctx context.Context, sess *engine.Session, q api.RedactRequest, es []core.Entry) (api.Redacted, error) {
 	forks, err := s.cfg.Remover.Forks(ctx, sess.ID())
 	if err != nil {
 		return api.Redacted{}, err
@@ -144,16 +144,16 @@ func (s *Server) wouldRedact(ctx context.Context, sess *engine.Session, q api.Re
 }
 
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) error {
-	return s.noticeFor(w, r, s.noting("hold", (*engine.Session).Hold), withReason)
+	return s.noticeFor(w, r, s.auditedAct("hold", (*engine.Session).Hold), withReason)
 }
 
 func (s *Server) unhold(w http.ResponseWriter, r *http.Request) error {
-	return s.noticeFor(w, r, s.noting("unhold", (*engine.Session).Unhold), withReason)
+	return s.noticeFor(w, r, s.auditedAct("unhold", (*engine.Session).Unhold), withReason)
 }
 
 // holds answers with the sessions that are held, as far as this node's rows know.
 func (s *Server) holds(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), listWait)
+	ctx, cancel := context.WithTimeout(r.Context(), listTimeout)
 	defer cancel()
 	if err := s.cfg.Materializer.CatchUp(ctx); err != nil && r.Context().Err() == nil {
 		s.cfg.Logger.Debug("listing holds while the materializer lags", "err", err)
@@ -180,9 +180,9 @@ const (
 	maxWith = 4 << 10
 	// defaultWith stands there where nothing else was asked for.
 	defaultWith = "[redacted]"
-	// removeTime bounds an erasure or a redaction, besides the time that the brokers
+	// removeTimeout bounds an erasure or a redaction, besides the time that the brokers
 	// take to flush. It goes on when its caller has gone.
-	removeTime = 10 * time.Minute
+	removeTimeout = 10 * time.Minute
 )
 
 // checkRedact checks q and fills in its defaults.

@@ -82,8 +82,8 @@ func notModified(w http.ResponseWriter, r *http.Request, version string) bool {
 	return false
 }
 
-// asOfCursor is notModified for an answer that a session's cursor tells all of.
-func asOfCursor(w http.ResponseWriter, r *http.Request) bool {
+// notModifiedSinceCursor is notModified for an answer that a session's cursor tells all of.
+func notModifiedSinceCursor(w http.ResponseWriter, r *http.Request) bool {
 	return notModified(w, r, w.Header().Get(api.HeaderCursor))
 }
 

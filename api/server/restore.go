@@ -23,9 +23,9 @@ import (
 
 // What a restore writes: blobs, the snapshot, and then the records that name them.
 
-// wantBlobs answers with those of the blobs that this node has not, or not sound.
+// missingBlobs answers with those of the blobs that this node has not, or not sound.
 // Those that it has are as good as put now: what is old is made young again.
-func (s *Server) wantBlobs(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) missingBlobs(w http.ResponseWriter, r *http.Request) error {
 	var in api.BlobWants
 	if err := readJSON(r, &in); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	release, err := s.gates.large.take(r.Context(), info.Size)
+	release, err := s.limiters.large.acquire(r.Context(), info.Size)
 	if err != nil {
 		return false, err
 	}
@@ -189,7 +189,7 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	defer release()
 	st, err := s.cfg.Sessions.Refold(r.Context(), id, in.Seq, in.Chain, records)
 	if err != nil {
-		return refused(err)
+		return senderFault(err)
 	}
 	if err := s.hasBlobs(r, st, in.Without); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 
 // refused says of records that cannot be folded that their sender is at fault:
 // nothing in the log is damaged.
-func refused(err error) error {
+func senderFault(err error) error {
 	for _, damage := range []error{core.ErrCorrupt, core.ErrOrphan, core.ErrNotFound} {
 		if errors.Is(err, damage) {
 			return fmt.Errorf("these records cannot be restored: %v: %w", err, core.ErrInvalid)
@@ -229,7 +229,7 @@ func (s *Server) readRecords(r *http.Request, b []byte) (records []*core.Record,
 		}
 		if err != nil {
 			release()
-			return nil, nil, refused(err)
+			return nil, nil, senderFault(err)
 		}
 		records = append(records, &rec.Record)
 	}
@@ -244,7 +244,7 @@ func (s *Server) fetchBody(r *http.Request, rec *recordio.Record) (release func(
 	if err != nil {
 		return nil, err
 	}
-	if release, err = s.gates.large.take(r.Context(), info.Size); err != nil {
+	if release, err = s.limiters.large.acquire(r.Context(), info.Size); err != nil {
 		return nil, err
 	}
 	rec.Body, err = s.cfg.Blobs.Get(r.Context(), blobstore.Ref(rec.Spill))
@@ -302,16 +302,16 @@ func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (r
 const restorePause = time.Minute
 
 // restores are the restores that are going on at a node.
-type restores struct {
+type restoreRuns struct {
 	server *Server
 	pause  time.Duration
 
 	mu      sync.Mutex
-	running map[string]*restoring // by caller
+	running map[string]*restoreRun // by caller
 }
 
-// A restoring is one restore.
-type restoring struct {
+// A restoreRun is one restore.
+type restoreRun struct {
 	ctx    context.Context // of its first call, without its end: who, and by which request
 	act    act
 	stored []storedParts
@@ -320,46 +320,47 @@ type restoring struct {
 	over   *time.Timer
 }
 
+// storedParts counts the parts of one kind.
 type storedParts struct {
-	one, many string
-	n         int
+	what string
+	n    int
 }
 
 // part answers with h, a call of a restore that stores one of something.
-func (rs *restores) part(one, many string, h handler) handler {
+func (rs *restoreRuns) counting(what string, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if rs.server.cfg.Audit == nil {
 			return h(w, r)
 		}
 		run := rs.begin(r)
 		err := h(w, r)
-		rs.ended(run, one, many, err)
+		rs.ended(run, what, err)
 		return err
 	}
 }
 
 // begin counts a call among those of its caller's restore. A restore goes on
 // whether it can be recorded or not: it may be what makes room for records again.
-func (rs *restores) begin(r *http.Request) *restoring {
+func (rs *restoreRuns) begin(r *http.Request) *restoreRun {
 	who := callerOf(r.Context()).name
 	run, first := rs.join(who, r)
 	if !first {
 		return run
 	}
-	ctx, cancel := context.WithTimeout(run.ctx, auditWait)
+	ctx, cancel := context.WithTimeout(run.ctx, auditTimeout)
 	defer cancel()
-	if err := rs.server.record(ctx, run.act, stream.AuditBegun, "with "+r.Method+" "+r.URL.Path); err != nil {
+	if err := rs.server.writeAudit(ctx, run.act, stream.AuditBegun, "with "+r.Method+" "+r.URL.Path); err != nil {
 		rs.server.cfg.Logger.Error("a restore that has begun is not in the audit records", "token", who, "err", err)
 	}
 	return run
 }
 
-func (rs *restores) join(who string, r *http.Request) (run *restoring, first bool) {
+func (rs *restoreRuns) join(who string, r *http.Request) (run *restoreRun, first bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	run = rs.running[who]
 	if run == nil {
-		run, first = &restoring{ctx: context.WithoutCancel(r.Context()), act: act{name: rights[r.Pattern].act}}, true
+		run, first = &restoreRun{ctx: context.WithoutCancel(r.Context()), act: act{name: rs.server.routeOf(r).act}}, true
 		rs.running[who] = run
 		run.over = time.AfterFunc(rs.pause, func() { rs.close(who, run) })
 	}
@@ -369,7 +370,7 @@ func (rs *restores) join(who string, r *http.Request) (run *restoring, first boo
 }
 
 // ended counts what a call came to.
-func (rs *restores) ended(run *restoring, one, many string, err error) {
+func (rs *restoreRuns) ended(run *restoreRun, what string, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	run.calls--
@@ -379,16 +380,16 @@ func (rs *restores) ended(run *restoring, one, many string, err error) {
 		return
 	}
 	for i := range run.stored {
-		if run.stored[i].one == one {
+		if run.stored[i].what == what {
 			run.stored[i].n++
 			return
 		}
 	}
-	run.stored = append(run.stored, storedParts{one, many, 1})
+	run.stored = append(run.stored, storedParts{what, 1})
 }
 
 // close records that a restore is over, unless it has gone on.
-func (rs *restores) close(who string, run *restoring) {
+func (rs *restoreRuns) close(who string, run *restoreRun) {
 	rs.mu.Lock()
 	if run.calls > 0 || rs.running[who] != run {
 		rs.mu.Unlock()
@@ -397,26 +398,26 @@ func (rs *restores) close(who string, run *restoring) {
 	delete(rs.running, who)
 	what := run.text()
 	rs.mu.Unlock()
-	rs.server.noteEnd(run.ctx, run.act, what, nil)
+	rs.server.auditOutcome(run.ctx, run.act, what, nil)
 }
 
 // end records of all restores what they came to so far: the node stops.
-func (rs *restores) end() {
+func (rs *restoreRuns) end() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for _, run := range rs.running {
 		run.over.Stop()
-		rs.server.noteEnd(run.ctx, run.act, run.text(), nil)
+		rs.server.auditOutcome(run.ctx, run.act, run.text(), nil)
 	}
 	clear(rs.running)
 }
 
-func (run *restoring) text() string {
+func (run *restoreRun) text() string {
 	var parts []string
 	for _, s := range run.stored {
-		what := s.many
-		if s.n == 1 {
-			what = s.one
+		what := s.what
+		if s.n != 1 {
+			what += "s"
 		}
 		parts = append(parts, fmt.Sprint(s.n, " ", what))
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// applyTime bounds the doing of a plan. What is not done by then is said; the
+// applyTimeout bounds the doing of a plan. What is not done by then is said; the
 // same plan again does the rest.
-const applyTime = time.Hour
+const applyTimeout = time.Hour
 
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
 	var p api.Policy
@@ -52,24 +52,24 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err := q.Plan.Check(s.cfg.Log.Name()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(applyTime))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.flushAnd(applyTimeout))
 	defer cancel()
-	out, err := s.applyNow(ctx, q)
+	out, err := s.applyAudited(ctx, q)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, out)
 }
 
-// applyNow does what a plan says, with an audit record that has its policy.
-func (s *Server) applyNow(ctx context.Context, q api.ApplyRequest) (*api.Applied, error) {
+// applyAudited does what a plan says, with an audit record that has its policy.
+func (s *Server) applyAudited(ctx context.Context, q api.ApplyRequest) (*api.Applied, error) {
 	out := &api.Applied{Plan: q.Plan.ID, Outcomes: []api.PlanOutcome{}}
 	policy, err := json.Marshal(q.Plan.Policy)
 	if err != nil {
 		return nil, err
 	}
 	return out, s.audited(ctx, act{"retention", "", q.Notice}, func(ctx context.Context) (string, error) {
-		s.sayErased(ctx, q)
+		s.markErased(ctx, q)
 		for _, it := range q.Plan.Items {
 			o := api.PlanOutcome{Item: it, Done: true}
 			if err := s.applyItem(ctx, q, it); err != nil {
@@ -86,7 +86,7 @@ func (s *Server) applyNow(ctx context.Context, q api.ApplyRequest) (*api.Applied
 func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it removal.Item) error {
 	n := noticeOf(q, it)
 	if it.Do == removal.ToTrash {
-		return s.noted(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
+		return s.auditAfter(ctx, act{"delete", it.Session, n}, func(ctx context.Context) error {
 			return s.cfg.Remover.Trash(ctx, it, coreNotice(n))
 		})
 	}
@@ -96,7 +96,7 @@ func (s *Server) applyItem(ctx context.Context, q api.ApplyRequest, it removal.I
 	if err := s.cfg.Remover.Unchanged(ctx, it); err != nil && !errors.Is(err, core.ErrDeleted) { // half erased
 		return err
 	}
-	_, err := s.eraseNow(ctx, it.Session, api.EraseRequest{Notice: n})
+	_, err := s.eraseAudited(ctx, it.Session, api.EraseRequest{Notice: n})
 	return err
 }
 
@@ -106,10 +106,10 @@ func noticeOf(q api.ApplyRequest, it removal.Item) api.Notice {
 	return n
 }
 
-// sayErased says of all sessions that are to be erased that they are, where the
+// markErased says of all sessions that are to be erased that they are, where the
 // brokers have to flush that before anything of them goes: so it is waited for
 // once, and not for each. What it cannot say, applyItem tells.
-func (s *Server) sayErased(ctx context.Context, q api.ApplyRequest) {
+func (s *Server) markErased(ctx context.Context, q api.ApplyRequest) {
 	if s.cfg.Sessions.FlushEvery() == 0 {
 		return
 	}
@@ -119,11 +119,11 @@ func (s *Server) sayErased(ctx context.Context, q api.ApplyRequest) {
 		}
 		n := noticeOf(q, it)
 		a := act{"erase", it.Session, n}
-		if s.record(ctx, a, stream.AuditBegun, "") != nil {
+		if s.writeAudit(ctx, a, stream.AuditBegun, "") != nil {
 			return
 		}
 		if _, err := s.cfg.Remover.Say(ctx, it.Session, coreNotice(n), removal.How{}); err != nil {
-			s.noteEnd(ctx, a, "", err)
+			s.auditOutcome(ctx, a, "", err)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (s *Server) EmptyTrash(ctx context.Context) (int, error) {
 	if err != nil || len(plan.Items) == 0 {
 		return 0, err
 	}
-	out, err := s.applyNow(ctx, api.ApplyRequest{Plan: *plan, Notice: api.Notice{By: "sessnode", Host: s.cfg.Node, Why: "trash.erase is set"}})
+	out, err := s.applyAudited(ctx, api.ApplyRequest{Plan: *plan, Notice: api.Notice{By: "sessnode", Host: s.cfg.Node, Why: "trash.erase is set"}})
 	if err != nil {
 		return 0, err
 	}

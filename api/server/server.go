@@ -62,7 +62,7 @@ type Config struct {
 	// Metrics answers GET /metrics, for who may read; nil for none. Observe is told of
 	// each request that was answered; it must not block. Optional.
 	Metrics http.Handler
-	Observe func(Seen)
+	Observe func(Answered)
 	// Tracer makes a span of each request but those of followers; default none.
 	Tracer trace.Tracer
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
@@ -80,12 +80,15 @@ type Server struct {
 	started time.Time
 	drain   context.Context // ends when the server is about to
 	stop    context.CancelFunc
-	inner   *innerListener
+	inproc  *pipeListener
 
-	gates    gates
-	bodies   *bodies
-	spending *spending
-	restores *restores
+	routes    []*route
+	byPattern map[string]*route
+
+	limiters limiters
+	bodies   *sharedBodies
+	usage    *tokenUsage
+	restores *restoreRuns
 }
 
 // New returns a Server. It listens nowhere until Run.
@@ -99,15 +102,20 @@ func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, started: time.Now(), inner: newInnerListener(), gates: newGates(cfg.MaxBody), spending: newSpending()}
-	s.bodies = newBodies(s.gates.large)
-	s.restores = &restores{server: s, pause: restorePause, running: map[string]*restoring{}}
+	s := &Server{cfg: cfg, started: time.Now(), inproc: newPipeListener(), limiters: newLimiters(cfg.MaxBody), usage: newTokenUsage()}
+	s.byPattern = map[string]*route{}
+	for _, rt := range routes() {
+		s.routes = append(s.routes, &rt)
+		s.byPattern[rt.pattern] = &rt
+	}
+	s.bodies = newSharedBodies(s.limiters.large)
+	s.restores = &restoreRuns{server: s, pause: restorePause, running: map[string]*restoreRun{}}
 	s.drain, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// drainTime is how long requests may take to finish once the server stops.
-const drainTime = 10 * time.Second
+// drainTimeout is how long requests may take to finish once the server stops.
+const drainTimeout = 10 * time.Second
 
 // Run answers on ln, and to the clients that Inside returned, until ctx ends, then
 // lets requests finish. It closes ln. The error is never nil. A Server runs once.
@@ -117,21 +125,21 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		IdleTimeout:       2 * time.Minute,
-		ConnContext:       withInside,
+		ConnContext:       withInproc,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
-	go func() { _ = srv.Serve(s.inner) }() // it ends with srv
-	defer s.inner.Close()
+	go func() { _ = srv.Serve(s.inproc) }() // it ends with srv
+	defer s.inproc.Close()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("http server on %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.stop() // followers end now, the others have drainTime
+	s.stop() // followers end now, the others have drainTimeout
 	defer s.restores.end()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	if err := srv.Shutdown(last); err != nil {
 		_ = srv.Close()

@@ -19,20 +19,20 @@ import (
 func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
 	id, err := core.ParseSessionID(name)
 	if err == nil {
-		err = callerOf(ctx).reaches(id)
+		err = callerOf(ctx).mayUse(id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWait)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	sess, err := s.cfg.Cache.Fresh(ctx, id)
 	return sess, s.missing(id, err)
 }
 
-// openWait is how long a request waits for its session: longer than a cluster
+// openTimeout is how long a request waits for its session: longer than a cluster
 // takes to elect a leader.
-const openWait = 15 * time.Second
+const openTimeout = 15 * time.Second
 
 // missing says of a session that is not there what the caller asked for.
 func (s *Server) missing(id core.SessionID, err error) error {
@@ -42,11 +42,11 @@ func (s *Server) missing(id core.SessionID, err error) error {
 	return err
 }
 
-// seenWait is how long a read waits for a cursor that its session has not
+// cursorTimeout is how long a read waits for a cursor that its session has not
 // reached yet.
-const seenWait = 5 * time.Second
+const cursorTimeout = 5 * time.Second
 
-func demandOf(r *http.Request) (d api.Demand, err error) {
+func readOptionsOf(r *http.Request) (d api.ReadOptions, err error) {
 	if r.Method != http.MethodGet {
 		return d, nil
 	}
@@ -65,11 +65,11 @@ func demandOf(r *http.Request) (d api.Demand, err error) {
 // session returns the session that the request's path names, as fresh as the
 // log's leader has it, and as the request demands.
 func (s *Server) session(r *http.Request) (*engine.Session, error) {
-	d, err := demandOf(r)
+	d, err := readOptionsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := opening(r)
+	ctx, cancel := openContext(r)
 	defer cancel()
 	open := s.named
 	if d.Strict {
@@ -83,7 +83,7 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sess, reach(ctx, sess, d.Seen)
+	return sess, waitForCursor(ctx, sess, d.Seen)
 }
 
 // strict returns the session called name as a quorum has it.
@@ -114,18 +114,18 @@ func (s *Server) strict(ctx context.Context, name string) (*engine.Session, erro
 }
 
 // reach waits a bounded time for the session to have the record that c names.
-func reach(ctx context.Context, sess *engine.Session, c core.Cursor) error {
+func waitForCursor(ctx context.Context, sess *engine.Session, c core.Cursor) error {
 	if c == (core.Cursor{}) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, seenWait)
+	ctx, cancel := context.WithTimeout(ctx, cursorTimeout)
 	defer cancel()
 	return sess.WaitFor(ctx, c)
 }
 
-// waitOf is how long the caller will wait for the answer, 0 where it does not
+// preferredWait is how long the caller will wait for the answer, 0 where it does not
 // say. What it says that is no number of seconds does not count.
-func waitOf(r *http.Request) time.Duration {
+func preferredWait(r *http.Request) time.Duration {
 	for _, header := range r.Header.Values(api.HeaderPrefer) {
 		for part := range strings.SplitSeq(header, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
@@ -140,8 +140,8 @@ func waitOf(r *http.Request) time.Duration {
 
 // bounded gives a request that writes as long as its caller will wait. A read
 // is bounded until its answer begins, see opening.
-func bounded(r *http.Request) (*http.Request, context.CancelFunc) {
-	wait := waitOf(r)
+func withCallerTimeout(r *http.Request) (*http.Request, context.CancelFunc) {
+	wait := preferredWait(r)
 	if wait == 0 || r.Method == http.MethodGet {
 		return r, func() {}
 	}
@@ -150,9 +150,9 @@ func bounded(r *http.Request) (*http.Request, context.CancelFunc) {
 }
 
 // opening bounds how long a request waits for its session.
-func opening(r *http.Request) (context.Context, context.CancelFunc) {
-	wait := openWait
-	if asked := waitOf(r); asked > 0 {
+func openContext(r *http.Request) (context.Context, context.CancelFunc) {
+	wait := openTimeout
+	if asked := preferredWait(r); asked > 0 {
 		wait = min(wait, asked-min(asked/8, 250*time.Millisecond))
 	}
 	return context.WithTimeout(r.Context(), wait)

@@ -32,7 +32,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	if _, err := io.Copy(w, object); err != nil {
 		s.cfg.Logger.Warn("snapshot broke off", "object", key, "err", err)
-		return errBroken
+		return errAborted
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key strin
 	if m == nil || m.Object != key || len(m.Parts) == 0 {
 		return absent
 	}
-	release, err := s.gates.large.take(r.Context(), 2*m.Size)
+	release, err := s.limiters.large.acquire(r.Context(), 2*m.Size)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key strin
 	w.Header().Set("Content-Type", "application/zstd")
 	w.Header().Set("Content-Length", strconv.Itoa(len(packed)))
 	if _, err := w.Write(packed); err != nil {
-		return errBroken
+		return errAborted
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.manifest(r.Context(), sess)
+	m, err := s.latestManifest(r.Context(), sess)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	m, err := s.manifest(r.Context(), sess)
+	m, err := s.latestManifest(r.Context(), sess)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 }
 
 // manifest returns the session's latest checkpoint.
-func (s *Server) manifest(ctx context.Context, sess *engine.Session) (*core.Manifest, error) {
+func (s *Server) latestManifest(ctx context.Context, sess *engine.Session) (*core.Manifest, error) {
 	var base core.Pos
 	var covered uint64
 	_ = sess.View(func(st *core.State) error {

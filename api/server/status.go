@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// readyWait is how long a readiness check may take.
-const readyWait = 3 * time.Second
+// readyTimeout is how long a readiness check may take.
+const readyTimeout = 3 * time.Second
 
 // store says why blobs and snapshots cannot be reached now, or nil. The node is
 // ready without them.
@@ -22,7 +22,7 @@ func (s *Server) store(ctx context.Context) error {
 	if s.cfg.Store == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return s.cfg.Store(ctx)
 }
@@ -54,7 +54,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	st.BlobCache = api.BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Stats()}
 	st.BlobPuts = s.cfg.Blobs.Puts()
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
-	ctx, cancel := context.WithTimeout(r.Context(), readyWait) // for all of them
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout) // for all of them
 	defer cancel()
 	work := s.cfg.Materializer.Shards()
 	for i := range s.cfg.Log.Shards() {
@@ -66,7 +66,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		if why, refuses := fullness(sh); why != "" && st.Healthy {
 			st.Healthy, st.Summary = !refuses, why
 		}
-		if why := inTheWay(work[i]); why != "" && st.Summary == "all is well" {
+		if why := truncationBlocker(work[i]); why != "" && st.Summary == "all is well" {
 			st.Summary = why
 		}
 		st.Shards = append(st.Shards, api.ShardStatus{
@@ -105,7 +105,7 @@ func fullness(sh stream.ShardState) (why string, refuses bool) {
 
 // bounds are what this node can have in hand at once.
 func (s *Server) bounds() map[string]api.Bound {
-	all := s.gates.bounds()
+	all := s.limiters.bounds()
 	w := s.cfg.Sessions.Waiting()
 	all["appends"] = api.Bound{Used: w.Appends, Limit: w.MaxAppends, Refused: w.Refused}
 	all["appendBytes"] = api.Bound{Used: w.Bytes, Limit: w.MaxBytes}
@@ -118,9 +118,10 @@ func (s *Server) bounds() map[string]api.Bound {
 
 // description answers with the OpenAPI document. It says nothing of this node, so
 // it needs no token.
-func (s *Server) description(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) description(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(api.OpenAPI()) // a client that disconnected is no error of the node
+	return nil
 }
 
 // Health is an answer of GET /readyz, where JSON is asked for.
@@ -138,18 +139,18 @@ type Check struct {
 }
 
 // healthz answers while the process does.
-func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	if !wantsJSON(r) {
 		_, _ = io.WriteString(w, "ok\n")
-		return
+		return nil
 	}
-	_ = answer(w, http.StatusOK, map[string]any{"alive": true, "uptimeSeconds": time.Since(s.started).Round(time.Millisecond).Seconds()})
+	return answer(w, http.StatusOK, map[string]any{"alive": true, "uptimeSeconds": time.Since(s.started).Round(time.Millisecond).Seconds()})
 }
 
 // readyz says whether the node can serve. Without its object store it can do most
 // of what it is there for, and all nodes lack the same store, so that it is
 // required only where the caller says so.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	h := s.health(r.Context(), r.URL.Query().Get("need") == "store")
 	status := http.StatusOK
 	if !h.Ready {
@@ -157,20 +158,20 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if wantsJSON(r) {
-		_ = answer(w, status, h)
-		return
+		return answer(w, status, h)
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, h.text())
+	return nil
 }
 
 func wantsJSON(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-// health looks at what the node needs, at most for readyWait.
+// health looks at what the node needs, at most for readyTimeout.
 func (s *Server) health(ctx context.Context, storeRequired bool) Health {
-	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	h := Health{Ready: true}
 	h.add("running", true, s.running())

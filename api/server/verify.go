@@ -63,7 +63,7 @@ func reportOf(r *verify.Report) api.Report {
 }
 
 // examine looks at all that the node sees.
-func (s *Server) examine(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 	report, err := s.cfg.Doctor.Examine(r.Context())
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Server) examine(w http.ResponseWriter, r *http.Request) error {
 }
 
 // treat is examine that mends what is safe to mend.
-func (s *Server) treat(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) doctorFix(w http.ResponseWriter, r *http.Request) error {
 	report, err := s.cfg.Doctor.Treat(r.Context())
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func (s *Server) rebuild(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// inTheWay says which session keeps a shard from being truncated, or nothing.
-func inTheWay(w materializer.ShardWork) string {
+// truncationBlocker says which session keeps a shard from being truncated, or nothing.
+func truncationBlocker(w materializer.ShardWork) string {
 	if len(w.InWay) == 0 {
 		return ""
 	}

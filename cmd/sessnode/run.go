@@ -21,7 +21,7 @@ func (n *node) run(ctx context.Context, listener net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer stopServing()
-		return followFiles(ctx, n.cfg, &client.Client{Base: "http://localhost", HTTP: n.server.Inside()}, n.logger)
+		return followFiles(ctx, n.cfg, &client.Client{Base: "http://localhost", HTTP: n.server.InProcessClient()}, n.logger)
 	})
 	g.Go(func() error {
 		defer stopWork()

@@ -115,7 +115,7 @@ func (m *Metrics) Checkpointed(took time.Duration, err error) {
 }
 
 // Request counts a request. It is for api.Config.
-func (m *Metrics) Request(seen server.Seen) {
+func (m *Metrics) Request(seen server.Answered) {
 	route := seen.Route
 	if route == "" {
 		route = "none"

@@ -34,7 +34,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 		}
 		last = done.Cursor
 		for _, n := range nodes {
-			info, err := n.Client().Demanding(api.Demand{Strict: true}).Info(ctx, id)
+			info, err := n.Client().WithReadOptions(api.ReadOptions{Strict: true}).Info(ctx, id)
 			if err != nil || info.Log.Cursor != last {
 				t.Fatalf("a strict read after %s: %s, %v", last, info.Log.Cursor, err)
 			}
@@ -53,7 +53,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 	if _, err := nodes[leader].Client().Info(short, id); err != nil {
 		t.Logf("a plain read of the remaining node: %v", err)
 	}
-	_, err := nodes[leader].Client().Demanding(api.Demand{Strict: true}).Info(short, id)
+	_, err := nodes[leader].Client().WithReadOptions(api.ReadOptions{Strict: true}).Info(short, id)
 	if answered, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(answered, core.ErrUnavailable) {
 		t.Errorf("a strict read without a quorum: %v", err)
 	}
@@ -64,7 +64,7 @@ func TestStrictReadNeedsAQuorum(t *testing.T) {
 		}
 	}
 	for {
-		info, err := nodes[leader].Client().Demanding(api.Demand{Strict: true, Seen: last}).Info(ctx, id)
+		info, err := nodes[leader].Client().WithReadOptions(api.ReadOptions{Strict: true, Seen: last}).Info(ctx, id)
 		if err == nil {
 			if info.Log.Cursor != last {
 				t.Errorf("after the pause the session is at %s, was at %s", info.Log.Cursor, last)

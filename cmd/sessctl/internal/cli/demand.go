@@ -11,7 +11,7 @@ import (
 type demandFlags struct {
 	seen   string
 	strict bool
-	api.Demand
+	api.ReadOptions
 }
 
 func (d *demandFlags) Add(cmd *cobra.Command) {
@@ -29,12 +29,12 @@ func (d *demandFlags) check() (err error) {
 
 // on returns src as it answers to d.
 func (d *demandFlags) on(src Source) (Source, error) {
-	if d.Demand == (api.Demand{}) {
+	if d.ReadOptions == (api.ReadOptions{}) {
 		return src, nil
 	}
 	if src.File != nil {
 		return src, Usagef("--seen and --strict are for sessions in the log, this is a file")
 	}
-	src.Node = src.Node.Demanding(d.Demand)
+	src.Node = src.Node.WithReadOptions(d.ReadOptions)
 	return src, nil
 }

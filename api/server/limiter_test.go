@@ -14,18 +14,18 @@ import (
 
 func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate("things", 10, 5*time.Second)
-		first, err := g.take(t.Context(), 6)
+		g := newLimiter("things", 10, 5*time.Second)
+		first, err := g.acquire(t.Context(), 6)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := g.take(t.Context(), 5); !errors.Is(err, core.ErrUnavailable) || time.Since(began) != 5*time.Second {
+		if _, err := g.acquire(t.Context(), 5); !errors.Is(err, core.ErrUnavailable) || time.Since(began) != 5*time.Second {
 			t.Errorf("more than there is room for, after %v: %v", time.Since(began), err)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			second, err := g.take(t.Context(), 1000) // all there is
+			second, err := g.acquire(t.Context(), 1000) // all there is
 			if err != nil {
 				t.Errorf("room came in time: %v", err)
 				return
@@ -40,8 +40,8 @@ func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		all, _ := g.take(t.Context(), 10)
-		if _, err := g.take(ended, 1); !errors.Is(err, core.ErrUnavailable) {
+		all, _ := g.acquire(t.Context(), 10)
+		if _, err := g.acquire(ended, 1); !errors.Is(err, core.ErrUnavailable) {
 			t.Errorf("a caller that has gone: %v", err)
 		}
 		all()

@@ -14,10 +14,10 @@ import (
 func TestATokenHasItsRateAndNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSpending()
+		s := newTokenUsage()
 		l := access.Limits{Rate: 5}
 		sent := func(id string) (n int) {
-			for s.request(id, l) == nil {
+			for s.countRequest(id, l) == nil {
 				n++
 			}
 			return n
@@ -25,8 +25,8 @@ func TestATokenHasItsRateAndNoMore(t *testing.T) {
 		if n := sent("a"); n != 5 {
 			t.Errorf("at once it sent %d", n)
 		}
-		var e *tooMany
-		if err := s.request("a", l); !errors.As(err, &e) || !errors.Is(err, api.ErrTooMany) || !errors.Is(err, core.ErrUnavailable) || e.after != 200*time.Millisecond {
+		var e *rateError
+		if err := s.countRequest("a", l); !errors.As(err, &e) || !errors.Is(err, api.ErrTooMany) || !errors.Is(err, core.ErrUnavailable) || e.after != 200*time.Millisecond {
 			t.Errorf("then: %v, again after %v", err, e.after)
 		}
 		if n := sent("b"); n != 5 {
@@ -41,7 +41,7 @@ func TestATokenHasItsRateAndNoMore(t *testing.T) {
 			t.Errorf("an hour later it sent %d", n)
 		}
 		for range 1000 {
-			if err := s.request("free", access.Limits{}); err != nil {
+			if err := s.countRequest("free", access.Limits{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,23 +50,23 @@ func TestATokenHasItsRateAndNoMore(t *testing.T) {
 
 func TestATokenHasSoManyFollowers(t *testing.T) {
 	t.Parallel()
-	s := newSpending()
+	s := newTokenUsage()
 	l := access.Limits{Followers: 2}
-	first, err := s.follow("a", l)
+	first, err := s.addFollower("a", l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.follow("a", l); err != nil {
+	if _, err := s.addFollower("a", l); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.follow("a", l); !errors.Is(err, api.ErrTooMany) {
+	if _, err := s.addFollower("a", l); !errors.Is(err, api.ErrTooMany) {
 		t.Errorf("a third: %v", err)
 	}
-	if _, err := s.follow("b", l); err != nil {
+	if _, err := s.addFollower("b", l); err != nil {
 		t.Errorf("another token's: %v", err)
 	}
 	first()
-	if _, err := s.follow("a", l); err != nil {
+	if _, err := s.addFollower("a", l); err != nil {
 		t.Errorf("when one has gone: %v", err)
 	}
 }
@@ -74,23 +74,23 @@ func TestATokenHasSoManyFollowers(t *testing.T) {
 func TestCallersThatAreNotHeardOfAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSpending()
+		s := newTokenUsage()
 		l := access.Limits{Rate: 1, Followers: 1}
-		if _, err := s.follow("stays", l); err != nil {
+		if _, err := s.addFollower("stays", l); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 3 * maxSpending {
-			if i%(maxSpending/2) == 0 {
+		for i := range 3 * maxAccounts {
+			if i%(maxAccounts/2) == 0 {
 				time.Sleep(2 * time.Second)
 			}
-			if err := s.request(string(rune(i))+"x"+time.Duration(i).String(), l); err != nil {
+			if err := s.countRequest(string(rune(i))+"x"+time.Duration(i).String(), l); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(s.of) > maxSpending {
+		if len(s.of) > maxAccounts {
 			t.Errorf("%d are remembered", len(s.of))
 		}
-		if _, err := s.follow("stays", l); !errors.Is(err, api.ErrTooMany) {
+		if _, err := s.addFollower("stays", l); !errors.Is(err, api.ErrTooMany) {
 			t.Errorf("one with a stream open was forgotten: %v", err)
 		}
 	})

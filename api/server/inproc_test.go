@@ -14,7 +14,7 @@ import (
 func TestWhoIsInsideTheProcessNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens, func(c *server.Config) { c.NeedCertificate = true })
-	in := &client.Client{Base: "http://localhost", HTTP: n.Server.Inside()}
+	in := &client.Client{Base: "http://localhost", HTTP: n.Server.InProcessClient()}
 	who, err := in.Whoami(t.Context())
 	if err != nil || who.Scope != access.Write {
 		t.Fatalf("%+v, %v", who, err)
