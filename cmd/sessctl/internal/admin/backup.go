@@ -69,7 +69,7 @@ func (a app) backup(ctx context.Context, to string, f targetFlags, anew bool) er
 	}
 	defer repo.Close()
 	by, host := a.Caller()
-	bar := a.Meter("backing up")
+	bar := a.NewProgress("backing up")
 	taker := backup.Taker{Node: node, Repo: repo.Repo, Host: host, By: by, Now: a.Now, Full: anew, Progress: bar.Step}
 	taken, err := taker.Take(ctx)
 	bar.End()

@@ -171,7 +171,7 @@ func (a app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 // verifyPages verifies the sample, a page of the listing after the other.
 func (a app) verifyPages(ctx context.Context, node *client.Client, f blobsVerifyFlags, t *blobsTally) error {
 	after := f.from.after
-	bar := a.Meter("verifying blobs")
+	bar := a.NewProgress("verifying blobs")
 	defer bar.End()
 	for {
 		bar.Step(t.Verified, 0)

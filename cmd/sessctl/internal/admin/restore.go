@@ -110,7 +110,7 @@ func (a app) restore(ctx context.Context, cmd *cobra.Command, args []string, f r
 	}
 	a.warnOfOldWriters(ctx, node, run)
 	r := backup.Restorer{Node: node, Repo: repo.Repo, Run: run, Dry: f.dry}
-	bar := a.Meter("restoring")
+	bar := a.NewProgress("restoring")
 	defer bar.End()
 	failed := 0
 	for i, s := range sessions {

@@ -76,7 +76,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 	if err != nil {
 		return err
 	}
-	bar := a.Meter("verifying")
+	bar := a.NewProgress("verifying")
 	defer bar.End()
 	var t tally
 	for i, id := range ids {

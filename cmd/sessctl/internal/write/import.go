@@ -115,9 +115,9 @@ type imported struct {
 	Deleted bool `json:"deleted,omitempty"` // the session is in the trash, or was erased: nothing was brought
 }
 
-// A brought is what became of a file: it was imported, it was there already, or
+// An importResult is what became of a file: it was imported, it was there already, or
 // err says why it was not.
-type brought struct {
+type importResult struct {
 	file    foundFile
 	done    api.Imported
 	first   glimpse
@@ -129,7 +129,7 @@ type brought struct {
 
 // importFile brings one file into the log. It prints nothing but by
 // bar, which is told what was sent of its bytes.
-func (a app) importFile(ctx context.Context, node *client.Client, file foundFile, f importFlags, bar *progress) (out brought) {
+func (a app) importFile(ctx context.Context, node *client.Client, file foundFile, f importFlags, bar *importProgress) (out importResult) {
 	out.file = file
 	if out.err = file.err; out.err != nil {
 		return out
@@ -148,7 +148,7 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 	return out
 }
 
-func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader, size int64, f importFlags, out *brought, bar *progress) error {
+func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader, size int64, f importFlags, out *importResult, bar *importProgress) error {
 	name := out.file.name
 	// The beginning of the file tells the session, and so the claim. A file that
 	// can be held in memory is read whole, and compared with the log.
@@ -202,7 +202,7 @@ const comparedUpTo = 64 << 20
 
 // compare finds out whether the log has all that data says. Then it is as if it
 // had been imported and nothing was new.
-func (b *brought) compare(ctx context.Context, node *client.Client, name string, data []byte) (there bool, err error) {
+func (b *importResult) compare(ctx context.Context, node *client.Client, name string, data []byte) (there bool, err error) {
 	f, d, err := dialect.Read(name, data)
 	if err != nil {
 		return false, nil // the node says what is wrong with it

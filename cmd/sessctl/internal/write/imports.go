@@ -54,10 +54,10 @@ func (a app) imports(ctx context.Context, cmd *cobra.Command, names []string, f 
 
 // bringAll brings files, several at a time, and yields what became of them in
 // their order.
-func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *progress) func(func(brought) bool) {
-	results := make([]chan brought, len(files))
+func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *importProgress) func(func(importResult) bool) {
+	results := make([]chan importResult, len(files))
 	for i := range results {
-		results[i] = make(chan brought, 1)
+		results[i] = make(chan importResult, 1)
 	}
 	var g errgroup.Group
 	g.SetLimit(importers)
@@ -70,7 +70,7 @@ func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFil
 					weight = headerWithin
 				}
 				if err := memory.Acquire(ctx, weight); err != nil {
-					results[i] <- brought{file: file, err: err}
+					results[i] <- importResult{file: file, err: err}
 					return nil
 				}
 				defer memory.Release(weight)
@@ -81,7 +81,7 @@ func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFil
 			})
 		}
 	}()
-	return func(yield func(brought) bool) {
+	return func(yield func(importResult) bool) {
 		for _, result := range results {
 			if !yield(<-result) {
 				return
@@ -95,19 +95,19 @@ type importRun struct {
 	a     app
 	cmd   *cobra.Command
 	quiet bool
-	bar   *progress
+	bar   *importProgress
 	stop  func() // ends the bringing of the others
 
 	made, grown, there int // files: of a new session, with new entries, without
 	deleted            int // files of sessions in the trash, and of erased ones
 	entries, skipped   int
-	failed             []brought
+	failed             []importResult
 	ended              error // why the others were not brought
 }
 
 // take takes in what became of a file, and says it. An error is one of the
 // output.
-func (r *importRun) take(out brought) error {
+func (r *importRun) take(out importResult) error {
 	switch {
 	case r.ended != nil && errors.Is(out.err, context.Canceled):
 		return nil // it was not brought for the same reason
@@ -143,13 +143,13 @@ func (r *importRun) take(out brought) error {
 			return nil // there may be thousands
 		}
 	}
-	r.bar.clear()
+	r.bar.end()
 	return r.a.sayBrought(out, r.quiet)
 }
 
 // end says how it went in all.
 func (r *importRun) end() error {
-	r.bar.clear()
+	r.bar.end()
 	if !r.quiet {
 		r.a.Notef("%s", r.summary())
 		if r.deleted > 0 {
@@ -187,7 +187,7 @@ func (r *importRun) summary() string {
 }
 
 // sayBrought prints what became of a file that was brought.
-func (a app) sayBrought(out brought, quiet bool) error {
+func (a app) sayBrought(out importResult, quiet bool) error {
 	if quiet {
 		return nil
 	}

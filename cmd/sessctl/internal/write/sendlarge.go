@@ -24,7 +24,7 @@ type outgoing struct {
 }
 
 // sendFile imports a file, in parts where it is large.
-func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
+func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *importProgress) (api.Imported, error) {
 	if f.size >= inPartsFrom {
 		return sendLarge(ctx, node, f, o, bar)
 	}
@@ -35,7 +35,7 @@ func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.Imp
 	return node.Import(ctx, counting(whole, bar.sent), f.size, o)
 }
 
-func sendLarge(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *progress) (api.Imported, error) {
+func sendLarge(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *importProgress) (api.Imported, error) {
 	large := client.LargeBytes(f.start)
 	if int64(len(f.start)) != f.size {
 		file, _, err := cli.OpenFile(f.name) // the parts are read twice, rest only once

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAMeterLeavesNothingBehind(t *testing.T) {
+func TestProgressBarIsRemoved(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
 	a := testApp(nil)
@@ -14,7 +14,7 @@ func TestAMeterLeavesNothingBehind(t *testing.T) {
 	a.Now = func() time.Time { at = at.Add(time.Second); return at }
 	a.Stdout = Screen{Writer: &out, TTY: true, Width: 60}
 	a.Stderr = Screen{Writer: &errs, TTY: true, Width: 60}
-	bar := a.Meter("importing")
+	bar := a.NewProgress("importing")
 	bar.Step(1, 4)
 	if err := a.Printf("a result"); err != nil {
 		t.Fatal(err)
@@ -26,11 +26,11 @@ func TestAMeterLeavesNothingBehind(t *testing.T) {
 	if errs.String() != want || out.String() != "a result\n" {
 		t.Errorf("%q\n%q", errs.String(), out.String())
 	}
-	if _, wrapped := a.Stdout.Writer.(*Besides); wrapped {
-		t.Error("the app did not get its screen back")
+	if err := a.Printf("more"); err != nil || errs.String() != want || out.String() != "a result\nmore\n" {
+		t.Errorf("after the end: %q\n%q, %v", errs.String(), out.String(), err)
 	}
 
-	// Where nobody watches, nothing is said.
+	// It is silent without a terminal, and for programs.
 	errs.Reset()
 	for _, quiet := range []func(*App){
 		func(a *App) { a.Stderr.TTY = false },
@@ -39,7 +39,7 @@ func TestAMeterLeavesNothingBehind(t *testing.T) {
 		b := testApp(nil)
 		b.Stderr = Screen{Writer: &errs, TTY: true}
 		quiet(b)
-		bar := b.Meter("importing")
+		bar := b.NewProgress("importing")
 		bar.Step(1, 2)
 		bar.End()
 	}
