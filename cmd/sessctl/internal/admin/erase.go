@@ -119,8 +119,8 @@ func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
 func (a app) printErasable(f client.Erasable) error {
 	g := a.NewGrid()
 	g.Row("session", string(f.Session))
-	cli.AddIf(g, "dialect", f.Dialect)
-	cli.AddIf(g, "damaged", f.Damaged)
+	g.RowIf("dialect", f.Dialect)
+	g.RowIf("damaged", f.Damaged)
 	if !f.SHA256.IsZero() {
 		g.Row("holds", fmt.Sprintf("%s, %s, %s", cli.Count(f.Entries, "entry", "entries"), cli.Bytes(f.Bytes), f.SHA256))
 		g.Row("blobs", fmt.Sprint(f.Blobs))

@@ -79,14 +79,14 @@ func (a app) shardsFor(used int) int {
 }
 
 // health is the colour of a node's state.
-func health(s api.Status) cli.Colour {
+func health(s api.Status) cli.Color {
 	switch {
 	case !s.Healthy:
-		return cli.Bad
+		return cli.Red
 	case s.Summary != allIsWell:
-		return cli.Warning
+		return cli.Yellow
 	}
-	return cli.Good
+	return cli.Green
 }
 
 // allIsWell is the summary of a node that nothing is to be said of.
@@ -124,7 +124,7 @@ func (a app) printStatus(s api.Status) error {
 	if err := g.Flush(); err != nil {
 		return err
 	}
-	return a.printShards(s.Shards, a.shardsFor(len(g.Rows)+1))
+	return a.printShards(s.Shards, a.shardsFor(g.Len()+1))
 }
 
 func (a app) printShards(shards []api.ShardStatus, most int) error {

@@ -19,7 +19,7 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 	}{{true, "state  \x1b[31mno quorum\x1b[0m\n"}, {false, "state  no quorum\n"}} {
 		var out bytes.Buffer
 		a := app{cli.New(func(string) string { return "" }, strings.NewReader(""), io.Discard, io.Discard)}
-		a.Stdout = cli.Screen{Writer: &out, TTY: true, Colour: c.colour, Width: 80, Height: 24}
+		a.Stdout = cli.Screen{Writer: &out, TTY: true, Colors: c.colour, Width: 80, Height: 24}
 		if err := a.printStatus(s); err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ type App struct {
 	ContextName string
 	Token       string
 	tls         tlsFlags
-	Format      format
+	Format      Format
 	Wide        bool // tables are not cut and have more columns
 	timeout     time.Duration
 	Demand      demandFlags // of the verbs that read
@@ -53,7 +53,7 @@ type App struct {
 
 func New(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *App {
 	errs := newScreen(stderr, env)
-	errs.Writer = &oneByOne{w: stderr} // some verbs do several things at a time
+	errs.Writer = &lockedWriter{w: stderr} // some verbs do several things at a time
 	return &App{
 		Env:     env,
 		Stdin:   stdin,

@@ -204,7 +204,7 @@ func (a *App) Show(cmd *cobra.Command, err error) int {
 	if verb != "" {
 		verb += ": "
 	}
-	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.Stderr.Paint(Bad, "sessctl:"), verb, Plain(r.Detail))
+	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.Stderr.Paint(Red, "sessctl:"), verb, Plain(r.Detail))
 	if r.Next != "" {
 		fmt.Fprintf(a.Stderr, "next: %s\n", Plain(r.Next))
 	}

@@ -94,29 +94,6 @@ func EscapeJSON(b []byte) []byte {
 	return out
 }
 
-// Columns is how many columns of a terminal s takes.
-func Columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-// Cut shortens s to n columns.
-func Cut(s string, n int) string {
-	if Columns(s) <= n {
-		return s
-	}
-	used := 0
-	for i, r := range s {
-		if used += runeColumns(r); used > n-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
 func runeColumns(r rune) int {
 	switch {
 	case r < 0x300:

@@ -108,12 +108,6 @@ func LeafText(l core.Leaf) string {
 	return "the end"
 }
 
-func AddIf(g *Grid, name, value string) {
-	if value != "" {
-		g.Row(name, value)
-	}
-}
-
 func Deref(s *string) string {
 	if s == nil {
 		return ""

@@ -97,9 +97,9 @@ func addInfo(g *cli.Grid, info core.Info, session, dialect string) {
 	if info.SessionID != session {
 		g.Row("agent's id", info.SessionID)
 	}
-	cli.AddIf(g, "name", cli.Deref(info.Name))
+	g.RowIf("name", cli.Deref(info.Name))
 	g.Row("dialect", fmt.Sprintf("%s, version %s", dialect, info.Version))
-	cli.AddIf(g, "directory", info.CWD)
+	g.RowIf("directory", info.CWD)
 	g.Row("entries", cli.Join(": ", strconv.Itoa(info.EntryCount), typesText(info.Types)))
 	g.Row("leaf", cli.OrNone(cli.Deref(info.LeafID)))
 	for _, id := range slices.Sorted(maps.Keys(info.Labels)) {
@@ -114,7 +114,7 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 		return
 	}
 	_ = core.Members(own, func(name string, v jsontext.Value) {
-		cli.AddIf(g, name, ownText(v, 0))
+		g.RowIf(name, ownText(v, 0))
 	})
 }
 
@@ -185,7 +185,7 @@ func (a app) addLog(g *cli.Grid, l api.LogInfo) {
 	if l.Checkpoint > 0 {
 		g.Row("snapshot", fmt.Sprintf("covers the first %s", cli.Count(l.Checkpoint, "record", "records")))
 	}
-	cli.AddIf(g, "usage", usageText(l.Usage))
+	g.RowIf("usage", usageText(l.Usage))
 	a.AddNotice(g, "closed", l.Closed)
 	a.AddNotice(g, "deleted", l.Deleted)
 	a.AddNotice(g, "erased", l.Erased)
