@@ -14,19 +14,19 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// Bounds of what is kept of operators' acts.
+// Limits of the audit records.
 const (
-	// auditRecords is how many the stream takes unless an operator has given it
-	// more: some 50 MiB. A bound in bytes would be set aside on the disk at once.
+	// auditRecords is the default limit of the stream, about 50 MiB. A limit in bytes
+	// would reserve that space on the disk.
 	auditRecords = 100_000
-	// auditName bounds each name in a record, auditText each of its other texts,
-	// and auditMessage the record: JSON writes some bytes as six.
+	// auditName bounds each name in a record, auditText each other text, and
+	// auditMessage the record, in which JSON may need six bytes for one.
 	auditName    = 256
 	auditText    = 4 << 10
 	auditMessage = 64 << 10
 	// auditWait bounds one try to write or to read.
 	auditWait = 10 * time.Second
-	// AuditPage is how many records one reading gives at most.
+	// AuditPage is the maximum number of records of one Read.
 	AuditPage = 1000
 )
 
@@ -55,18 +55,17 @@ type AuditRecord struct {
 	Detail  string         `json:"detail,omitempty"` // counts, names, digests
 }
 
-// An Audit is the record of what operators did to a log: a stream of its own,
-// which forgets nothing and lets nothing be taken out. Its methods may be called
-// from several goroutines.
+// An Audit stores what operators did to a log, in a separate stream from which nothing
+// can be deleted. Its methods are safe for concurrent use.
 type Audit struct {
 	js   jetstream.JetStream
 	name string
 	subj string
 }
 
-// OpenAudit opens the audit records of a log, making their stream on as many
-// replicas where it is absent. core.ErrInvalid where a stream is there that
-// would forget some.
+// OpenAudit opens the audit records of a log. It creates their stream with the given
+// number of replicas if it does not exist. Returns core.ErrInvalid if the settings of
+// an existing stream delete records.
 func OpenAudit(ctx context.Context, js jetstream.JetStream, log string, replicas int) (*Audit, error) {
 	if err := checkLogName(log); err != nil {
 		return nil, err
@@ -108,14 +107,15 @@ func (a *Audit) config(replicas int) jetstream.StreamConfig {
 func (a *Audit) check(c jetstream.StreamConfig) error {
 	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.Discard != jetstream.DiscardNew ||
 		c.MaxAge != 0 || c.MaxMsgsPerSubject > 0 || c.NoAck {
-		return fmt.Errorf("stream %s would forget records; mend its settings: %w", a.name, core.ErrInvalid)
+		return fmt.Errorf("stream %s deletes records; fix its settings: %w", a.name, core.ErrInvalid)
 	}
 	return nil
 }
 
-// Write stores r, whose N and Time it does not look at. Names are cut to 256
-// bytes, the reason and the detail to 4 KiB. core.ErrFull where there is no room for more records, core.ErrUncertain
-// where the answer was lost: a record stored twice is better than none.
+// Write stores r; the stream sets N and Time. Names are truncated to 256 bytes, the
+// reason and the detail to 4 KiB. Returns core.ErrFull if the stream has no space for
+// more records, and core.ErrUncertain if the answer was lost: write the record again,
+// since a duplicate is better than none.
 func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 	r.N, r.Time = 0, time.Time{}
 	for _, name := range []*string{&r.Act, &r.By, &r.Host, &r.Node, &r.Token, &r.Request} {
@@ -135,17 +135,15 @@ func (a *Audit) Write(ctx context.Context, r AuditRecord) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, core.ErrFull):
-			return fmt.Errorf("stream %s has no room for another audit record, so nothing is done that needs one; "+
-				"keep what is there (sessctl audit -o json) and give the stream more max_msgs: %w", a.name, core.ErrFull)
+			return fmt.Errorf("stream %s is full: save its records with sessctl audit -o json, then raise max_msgs: %w", a.name, core.ErrFull)
 		case !errors.Is(err, errBusy) || retry.Pause(ctx) != nil:
 			return fmt.Errorf("audit record of %q: %w", r.Act, err)
 		}
 	}
 }
 
-// Capacity returns how many records there are, and how many there can be; 0 for no
-// limit.
-func (a *Audit) Capacity(ctx context.Context) (used, most uint64, err error) {
+// Capacity returns the number of records and its limit, 0 for none.
+func (a *Audit) Capacity(ctx context.Context) (used, limit uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, auditWait)
 	defer cancel()
 	s, err := a.js.Stream(ctx, a.name)
@@ -156,7 +154,7 @@ func (a *Audit) Capacity(ctx context.Context) (used, most uint64, err error) {
 	return info.State.Msgs, uint64(max(info.Config.MaxMsgs, 0)), nil
 }
 
-// cutText cuts s to n bytes, between characters.
+// cutText truncates s to n bytes, between characters.
 func cutText(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n {
@@ -165,8 +163,9 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:n-len("…")], "") + "…"
 }
 
-// Read returns the records behind after that were stored at since or later,
-// oldest first, AuditPage of them at most. What is no audit record is passed by.
+// Read returns the records after number after that were stored at since or later,
+// oldest first, at most AuditPage of them. It skips messages that are not audit
+// records.
 func (a *Audit) Read(ctx context.Context, after uint64, since time.Time) ([]AuditRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, auditWait)
 	defer cancel()

@@ -28,7 +28,7 @@ func openAudit(t *testing.T) (*stream.Audit, jetstream.JetStream) {
 	return a, js
 }
 
-func TestAuditRecordsAreReadInTheOrderTheyCame(t *testing.T) {
+func TestAuditReadReturnsRecordsInOrder(t *testing.T) {
 	t.Parallel()
 	a, _ := openAudit(t)
 	for i := range 5 {
@@ -39,17 +39,17 @@ func TestAuditRecordsAreReadInTheOrderTheyCame(t *testing.T) {
 	}
 	rs, err := a.Read(t.Context(), 2, time.Time{})
 	if err != nil || len(rs) != 3 || rs[0].Why != "2" || rs[2].Why != "4" || rs[0].N != 3 || rs[0].Time.IsZero() {
-		t.Fatalf("behind record 2 there are %+v, %v", rs, err)
+		t.Fatalf("after record 2: %+v, %v", rs, err)
 	}
 	if rs, err = a.Read(t.Context(), 0, time.Now().Add(time.Hour)); err != nil || len(rs) != 0 {
-		t.Errorf("of the hour to come there are %+v, %v", rs, err)
+		t.Errorf("since an hour from now: %+v, %v", rs, err)
 	}
 	if rs, err = a.Read(t.Context(), 5, time.Time{}); err != nil || len(rs) != 0 {
-		t.Errorf("behind the end there are %+v, %v", rs, err)
+		t.Errorf("after the end: %+v, %v", rs, err)
 	}
 }
 
-func TestAuditRecordsCannotBeTakenOut(t *testing.T) {
+func TestAuditRecordsCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	a, js := openAudit(t)
 	if err := a.Write(t.Context(), stream.AuditRecord{Act: "erase", Outcome: stream.AuditDone}); err != nil {
@@ -60,14 +60,14 @@ func TestAuditRecordsCannotBeTakenOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Purge(t.Context()) == nil || s.DeleteMsg(t.Context(), 1) == nil {
-		t.Error("an audit record was taken out")
+		t.Error("an audit record was deleted")
 	}
 	if _, err := stream.OpenAudit(t.Context(), js, "main", 1); err != nil {
 		t.Errorf("opened again: %v", err)
 	}
 }
 
-func TestLongAuditTextsAreCut(t *testing.T) {
+func TestAuditWriteTruncatesLongTexts(t *testing.T) {
 	t.Parallel()
 	a, _ := openAudit(t)
 	long := strings.Repeat("é<\x01", 1<<20)
@@ -80,7 +80,7 @@ func TestLongAuditTextsAreCut(t *testing.T) {
 	}
 }
 
-func TestAFullAuditStreamSaysWhatToDo(t *testing.T) {
+func TestAuditWriteToFullStreamNamesRemedy(t *testing.T) {
 	t.Parallel()
 	a, js := openAudit(t)
 	s, err := js.Stream(t.Context(), "SESSAUDIT_main")
@@ -98,20 +98,20 @@ func TestAFullAuditStreamSaysWhatToDo(t *testing.T) {
 		}
 	}
 	if !errors.Is(err, core.ErrFull) || !strings.Contains(err.Error(), "max_msgs") {
-		t.Errorf("a full stream answers %v", err)
+		t.Errorf("write to a full stream: %v", err)
 	}
 	if rs, err := a.Read(t.Context(), 0, time.Time{}); err != nil || len(rs) == 0 {
-		t.Errorf("what was there: %d records, %v", len(rs), err)
+		t.Errorf("read of the full stream: %d records, %v", len(rs), err)
 	}
 }
 
-func TestAStreamThatForgetsIsNoAudit(t *testing.T) {
+func TestOpenAuditRejectsStreamThatDeletesRecords(t *testing.T) {
 	t.Parallel()
 	_, js := openAudit(t)
 	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "SESSAUDIT_other", Subjects: []string{"sessaudit.other"}, MaxAge: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := stream.OpenAudit(t.Context(), js, "other", 1); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("it is opened: %v", err)
+		t.Errorf("it was opened: %v", err)
 	}
 }

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// presenceKept is how long it is remembered when a process was seen last.
-	presenceKept = time.Hour
-	// presenceBytes bounds what all processes say together, presenceValue what
-	// one says. Ten thousand say some 4 MiB; every look reads it all.
+	// presenceTTL is how long the last heartbeat of a process is kept.
+	presenceTTL = time.Hour
+	// presenceBytes bounds the bucket, and presenceValue one heartbeat. Ten thousand
+	// processes use about 4 MiB, and every List reads all of it.
 	presenceBytes = 8 << 20
 	presenceValue = 32 << 10
-	// maxPresent bounds a listing.
+	// maxPresent bounds a List.
 	maxPresent = 10_000
-	// presenceWait bounds how long one look at the bucket may take.
+	// presenceWait bounds one operation on the bucket.
 	presenceWait = 3 * time.Second
 )
 
@@ -45,86 +45,85 @@ type Present struct {
 	Alive bool      `json:"alive"`          // it was heard within session.SilentAfter
 }
 
-// Presence is who is at work on a log: a key for each process in a bucket in
-// the brokers' memory. It is a hint. When it is lost nothing changes but what
-// people are told. Its methods may be called from several goroutines.
+// Presence lists the nodes and writers that use a log: one key per process in a
+// bucket in the brokers' memory. It is a hint: its loss only changes status output.
+// Its methods are safe for concurrent use.
 type Presence struct {
 	js       jetstream.JetStream
 	log      string
 	replicas int
-	me       session.Presence // of the node, with a zero ID where there is none
+	me       session.Presence // this node; without an ID, it is not listed
 
-	mu    sync.Mutex
-	kv    jetstream.KeyValue // nil until it was found
-	since time.Time          // see Since
-	place uint64             // of this node's last word in the bucket
+	mu       sync.Mutex
+	kv       jetstream.KeyValue // nil until it was opened
+	since    time.Time          // see Since
+	revision uint64             // of this node's last heartbeat as a member
 }
 
-// NewPresence returns the presence of a log, kept on as many replicas. me is
-// this node; without an ID it is not present itself. Nothing is asked of the
-// brokers yet.
+// NewPresence returns the presence of a log. replicas is that of the bucket. me is
+// this node, which is not listed if it has no ID. NewPresence does not contact the
+// brokers.
 func NewPresence(js jetstream.JetStream, log string, replicas int, me session.Presence) *Presence {
 	return &Presence{js: js, log: log, replicas: max(replicas, 1), me: me, since: me.Since}
 }
 
-// Since is when this node began to hear who is there: when it started, or found
-// that the brokers had forgotten. Of whom nothing is heard within
-// session.SilentAfter of that, nothing is known.
+// Since returns when the list of processes began to fill: when this node started, or
+// detected that the brokers had lost the bucket. The list is complete
+// session.SilentAfter later.
 func (p *Presence) Since() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.since
 }
 
-// said notes where this node's word is in the bucket. Where it is not behind the
-// one before, the bucket was made anew.
-func (p *Presence) said(place uint64) {
+// noteRevision records the revision of this node's last heartbeat as a member. If
+// revisions do not increase, the bucket was created again.
+func (p *Presence) noteRevision(revision uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if place <= p.place {
+	if revision <= p.revision {
 		p.since = time.Now()
 	}
-	p.place = place
+	p.revision = revision
 }
 
-// Run keeps this node present until ctx ends. The error is never nil.
+// Run sends this node's heartbeats until ctx ends. The error is never nil.
 func (p *Presence) Run(ctx context.Context) error {
 	tick := time.NewTicker(session.HeartbeatEvery)
 	defer tick.Stop()
 	for {
-		_ = p.beatNode(ctx) // the next one may get through
+		_ = p.beatNode(ctx) // the next one may succeed
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), presenceWait)
 			defer cancel()
-			_ = p.delete(last, nodeKey(p.me.ID)) // it will be silent soon
+			_ = p.delete(last, nodeKey(p.me.ID)) // otherwise it becomes silent soon
 			return ctx.Err()
 		}
 	}
 }
 
-// A beat is a Presence as the bucket keeps it.
-type beat struct {
+// heartbeatValue is the value of a key of the bucket.
+type heartbeatValue struct {
 	session.Presence
 	Node string `json:"node,omitempty"`
 }
 
-// Beat says that a writer is there. core.ErrInvalid when it breaks a rule of
-// session.Presence, core.ErrUnavailable when it could not be kept.
-func (p *Presence) Beat(ctx context.Context, who session.Presence) error {
-	if err := who.Check(); err != nil {
+// Beat stores the heartbeat of a writer. Returns core.ErrInvalid if it breaks a rule
+// of session.Presence, and core.ErrUnavailable if it was not stored.
+func (p *Presence) Beat(ctx context.Context, w session.Presence) error {
+	if err := w.Check(); err != nil {
 		return err
 	}
-	if now := time.Now().UTC(); who.Since.IsZero() || who.Since.After(now) {
-		who.Since = now
+	if now := time.Now().UTC(); w.Since.IsZero() || w.Since.After(now) {
+		w.Since = now
 	}
-	_, err := p.put(ctx, writerKey(who.ID), beat{who, p.me.Agent})
+	_, err := p.put(ctx, writerKey(w.ID), heartbeatValue{w, p.me.Agent})
 	return err
 }
 
-// Leave says that a writer has gone. To say so of one that is not there is no
-// error.
+// Leave removes a writer. It is not an error if the writer is not present.
 func (p *Presence) Leave(ctx context.Context, id string) error {
 	if _, err := core.ParseSessionID(id); err != nil {
 		return err
@@ -136,34 +135,34 @@ func (p *Presence) beatNode(ctx context.Context) error {
 	if p.me.ID == "" {
 		return nil
 	}
-	_, err := p.put(ctx, nodeKey(p.me.ID), beat{Presence: p.me})
+	_, err := p.put(ctx, nodeKey(p.me.ID), heartbeatValue{Presence: p.me})
 	return err
 }
 
 func nodeKey(id string) string   { return KindNode + "." + id }
 func writerKey(id string) string { return KindWriter + "." + id }
 
-// put keeps what a process says, and returns its place in the bucket.
-func (p *Presence) put(ctx context.Context, key string, b beat) (place uint64, err error) {
+// put stores a heartbeat and returns its revision.
+func (p *Presence) put(ctx context.Context, key string, b heartbeatValue) (revision uint64, err error) {
 	value, err := json.Marshal(b)
 	if err != nil {
 		return 0, err
 	}
-	err = p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
-		place, err = kv.Put(ctx, key, value)
+	err = p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
+		revision, err = kv.Put(ctx, key, value)
 		if isFull(err) && !strings.HasPrefix(key, KindWriter) {
-			if err = p.makeRoom(ctx); err == nil {
-				place, err = kv.Put(ctx, key, value)
+			if err = p.deleteWriters(ctx); err == nil {
+				revision, err = kv.Put(ctx, key, value)
 			}
 		}
 		return err
 	})
-	return place, err
+	return revision, err
 }
 
-// makeRoom forgets what writers said, so that too many of them keep no node from
-// being seen. Those that are there say it again within session.HeartbeatEvery.
-func (p *Presence) makeRoom(ctx context.Context) error {
+// deleteWriters removes the heartbeats of all writers, so that too many writers do not
+// hide a node. Present writers send the next one within session.HeartbeatEvery.
+func (p *Presence) deleteWriters(ctx context.Context) error {
 	s, err := p.js.Stream(ctx, "KV_"+p.bucketName())
 	if err != nil {
 		return err
@@ -176,18 +175,18 @@ func isFull(err error) bool { return err != nil && errors.Is(mapError(err), core
 func (p *Presence) bucketName() string { return "SESSHERE_" + p.log }
 
 func (p *Presence) delete(ctx context.Context, key string) error {
-	return p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
+	return p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) error { return kv.Delete(ctx, key) })
 }
 
-// List returns who is present or was until lately: nodes first, then writers,
-// the longest present first. core.ErrUnavailable when it cannot be told.
+// List returns the processes of the last hour: nodes first, then writers, the longest
+// present first. Returns core.ErrUnavailable if the brokers do not answer.
 func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	ctx, cancel := context.WithTimeout(ctx, presenceWait)
 	defer cancel()
-	// The brokers' clock is the one that counts; this node's own beat reads it.
+	// The brokers' clock decides; this node's own heartbeat reads it.
 	_ = p.beatNode(ctx)
 	var list []Present
-	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
+	err := p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) (err error) {
 		list, err = readPresence(ctx, kv, KindNode, KindWriter)
 		return err
 	})
@@ -215,17 +214,16 @@ func (p *Presence) List(ctx context.Context) ([]Present, error) {
 	return list, nil
 }
 
-// Skew is how far this host's clock is ahead of the brokers', as well as a beat
-// can tell: the time that one takes is counted in. core.ErrUnavailable when it
-// cannot be told.
+// Skew returns how far this host's clock is ahead of the brokers' clock, including the
+// time of one round trip. Returns core.ErrUnavailable if the brokers do not answer.
 func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
-	key := "clock." + ulid.Make().String() // no process's
+	key := "clock." + ulid.Make().String() // not the key of a process
 	var stored time.Time
-	err := p.ask(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+	err := p.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		if _, err := kv.Put(ctx, key, []byte("{}")); err != nil {
 			return err
 		}
-		defer func() { _ = kv.Delete(ctx, key) }() // else it is forgotten in an hour
+		defer func() { _ = kv.Delete(ctx, key) }() // otherwise it expires in an hour
 		e, err := kv.Get(ctx, key)
 		if err == nil {
 			stored = e.Created()
@@ -235,7 +233,7 @@ func (p *Presence) Skew(ctx context.Context) (time.Duration, error) {
 	return time.Since(stored), err
 }
 
-// readPresence reads what processes of some kinds said, once.
+// readPresence returns the last heartbeats of the processes of some kinds.
 func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) ([]Present, error) {
 	var keys []string
 	for _, kind := range kinds {
@@ -245,7 +243,7 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = w.Stop() }() // it ends with the connection anyway
+	defer func() { _ = w.Stop() }() // otherwise it ends with the connection
 	var list []Present
 	for {
 		select {
@@ -254,7 +252,7 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 				return list, nil
 			}
 			kind, _, _ := strings.Cut(e.Key(), ".")
-			var b beat
+			var b heartbeatValue
 			if json.Unmarshal(e.Value(), &b) == nil {
 				list = append(list, Present{Presence: b.Presence, Kind: kind, Node: b.Node, Seen: e.Created().UTC()})
 			}
@@ -264,9 +262,9 @@ func readPresence(ctx context.Context, kv jetstream.KeyValue, kinds ...string) (
 	}
 }
 
-// ask calls f with the bucket, made where it is not there: brokers forget it
-// when they all start anew.
-func (p *Presence) ask(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
+// withBucket calls f with the bucket. It creates the bucket if it does not exist,
+// because the brokers lose it when all of them restart.
+func (p *Presence) withBucket(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
 	ctx, cancel := context.WithTimeout(ctx, presenceWait)
 	defer cancel()
 	kv, err := p.bucket(ctx)
@@ -274,7 +272,7 @@ func (p *Presence) ask(ctx context.Context, f func(context.Context, jetstream.Ke
 		err = f(ctx, kv)
 	}
 	if err != nil && ctx.Err() == nil {
-		p.forget(kv)
+		p.closeBucket(kv)
 		if kv, err = p.bucket(ctx); err == nil {
 			err = f(ctx, kv)
 		}
@@ -294,9 +292,9 @@ func (p *Presence) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	}
 	cfg := jetstream.KeyValueConfig{
 		Bucket:       p.bucketName(),
-		Description:  "who is at work on sesslog sessions; can be deleted",
+		Description:  "active nodes and writers of a sesslog log; can be deleted",
 		Storage:      jetstream.MemoryStorage,
-		TTL:          presenceKept,
+		TTL:          presenceTTL,
 		MaxBytes:     presenceBytes,
 		MaxValueSize: presenceValue,
 		Replicas:     p.replicas,
@@ -305,7 +303,7 @@ func (p *Presence) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = p.js.CreateKeyValue(ctx, cfg)
 	}
-	if errors.Is(err, jetstream.ErrBucketExists) { // another node was first
+	if errors.Is(err, jetstream.ErrBucketExists) { // another node created it first
 		kv, err = p.js.KeyValue(ctx, cfg.Bucket)
 	}
 	if err != nil {
@@ -317,8 +315,8 @@ func (p *Presence) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, nil
 }
 
-// forget has the bucket looked up again.
-func (p *Presence) forget(kv jetstream.KeyValue) {
+// closeBucket makes the next call of bucket look it up again.
+func (p *Presence) closeBucket(kv jetstream.KeyValue) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kv == kv {
