@@ -107,7 +107,7 @@ const (
 	Erased   = engine.Erased
 )
 
-// mostWants bounds the blobs that may be asked about at once.
+// MaxWants is the maximum number of blobs in one question.
 const MaxWants = 1000
 
 // Snapshot names a snapshot.

@@ -15,8 +15,8 @@ const (
 // /v1/dry-run/ a call has it by itself.
 const HeaderDryRun = "Sess-Dry-Run"
 
-// headerPrefer is where a caller says how long it will wait: "wait=5", in whole
-// seconds, as RFC 7240 has it.
+// HeaderPrefer says how long the caller waits for the answer: "wait=5", in whole
+// seconds, as in RFC 7240.
 const HeaderPrefer = "Prefer"
 
 // Headers of requests and answers beyond HTTP's own.

@@ -63,8 +63,10 @@ var Problems = []struct {
 }
 
 var (
+	// ErrUnauthorized is returned for a request without a valid token.
 	ErrUnauthorized = errors.New("no valid token")
-	ErrForbidden    = errors.New("not allowed")
+	// ErrForbidden is returned if the caller's token does not allow the call.
+	ErrForbidden = errors.New("not allowed")
 	// ErrTooMany is a request beyond the limits of its token. Nothing was stored.
 	ErrTooMany = fmt.Errorf("beyond the limits of the token: %w", core.ErrUnavailable)
 )

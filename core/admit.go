@@ -73,7 +73,7 @@ func (s *State) hasAll(p *Proposal) bool {
 	return len(p.Entries) > 0
 }
 
-// Writable returns why nothing may be written to the session, or nil.
+// CheckWritable returns why nothing may be written to the session, or nil.
 func (s *State) CheckWritable() error {
 	switch {
 	case s.Seq == 0:
