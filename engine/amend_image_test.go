@@ -13,7 +13,7 @@ import (
 
 // What is noted about a message with an image leaves the image as it is.
 func TestNotesLeaveImagesAlone(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
 	image := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("image"), 400))
 	line := `{"type":"message","id":"m1","parent_id":null,"timestamp":2.5,"message":{"role":"user","contents":[{"type":"image","images":["data:image/png;base64,` +

@@ -24,7 +24,7 @@ func other(id, parent, text string) string {
 }
 
 func TestAmendedEntryKeepsItsPlace(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	before := state(t, s).Entries
 	at, err := s.Amend(t.Context(), amend("", other("a", "root", "new"), entry("b", "a")))
@@ -50,7 +50,7 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 }
 
 func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
 	seen := state(t, s).Cursor()
 	first := amend("", other("a", "root", "one"))
@@ -84,7 +84,7 @@ func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
 }
 
 func TestAmendRefusesWhatBreaksARule(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	for name, c := range map[string]struct {
 		line string
@@ -105,7 +105,7 @@ func TestAmendRefusesWhatBreaksARule(t *testing.T) {
 }
 
 func TestAmendSpeaksFromAClaim(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mine := claim(t, s, engine.ClaimRequest{Agent: "one"})
 	_, err := s.Amend(t.Context(), amend("", other("root", "", "x")))
@@ -126,7 +126,7 @@ func TestAmendSpeaksFromAClaim(t *testing.T) {
 // OP-16: what a channel says of a message later is written into the message,
 // also by several at once.
 func TestReactionsOfSeveralNodesAreAllKept(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := createOperator(t, ss)
 	mustAppend(t, s, "", "", `{"id":"m1","type":"message","message":{"role":"user","contents":[]},"meta":{"channel_message_id":"c1"}}`)
 	emojis := []string{"👍", "🎉", "👀", "👍"}
@@ -155,7 +155,7 @@ func TestReactionsOfSeveralNodesAreAllKept(t *testing.T) {
 // The same request again finds what it made; any other is told that there is a
 // session already.
 func TestCreationsAreKnownByTheirKey(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
 	f := engine.Fork{ID: "the-fork", Whole: true, Key: "k"}
 	first, err := ss.Fork(t.Context(), src, f)
@@ -177,7 +177,7 @@ func TestCreationsAreKnownByTheirKey(t *testing.T) {
 }
 
 func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "root"))
 	for _, leaf := range []core.Leaf{core.LeafAt("a"), core.NoLeaf, core.LeafAt("b")} {
 		if err := src.Move(t.Context(), core.MainHead, "", leaf); err != nil {
@@ -195,7 +195,7 @@ func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
 }
 
 func TestLinesWithoutAnIDGetOneOfTheAgentsShape(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1")
 	seen := map[string]bool{}
 	for range 10 {
@@ -212,7 +212,7 @@ func TestLinesWithoutAnIDGetOneOfTheAgentsShape(t *testing.T) {
 // A cache goes by what a session weighs. Lines that others took the place of stay in
 // memory with the records that they came in.
 func TestASessionWeighsWhatItKeepsInMemory(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("a", ""))
 	const size, times = 10_000, 20
 	for i := range times {

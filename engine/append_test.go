@@ -225,7 +225,7 @@ func TestLooseLinesWithoutIDsAreStoredOnce(t *testing.T) {
 
 func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, ss, b := recentRecords()
+		l, ss, b := inMemory()
 		s := create(t, ss, "session1", entry("root", ""))
 		at := state(t, s).Cursor()
 		const writers = 20
@@ -357,7 +357,7 @@ func TestABadLineFailsAlone(t *testing.T) {
 
 // These never reach the log: a record of theirs could not be read again.
 func TestLinesThatAreNoLineAreRefused(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1")
 	for _, line := range []string{"", "null", "[]", "{", "{}{}", "{\"a\":1}\n", "{\"id\":\n\"x\"}", "\n{}", "\xef\xbb\xbf{}", "{}\x00", "x"} {
 		for _, loose := range []bool{false, true} {
@@ -468,7 +468,7 @@ func TestCallerThatGoesIsUncertain(t *testing.T) {
 }
 
 func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1")
 	line := imageLine("img", strings.Repeat("QUJD", 400))
 	rec, err := appendLines(t.Context(), s, line)

@@ -19,7 +19,7 @@ import (
 //
 // Callers that wait at the same time share a barrier.
 func (s *Session) RefreshStrict(ctx context.Context) error {
-	r := s.barriers.join(s.proveUntilDone)
+	r := s.barriers.join(s.ss.workers, s.proveUntilDone)
 	defer s.barriers.leave(r)
 	select {
 	case <-r.done:
@@ -84,17 +84,22 @@ type round struct {
 
 // join makes the caller one of those who wait for the next round. Each must
 // leave.
-func (rs *rounds) join(run func(context.Context) error) *round {
+func (rs *rounds) join(w *workers, run func(context.Context) error) *round {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.next == nil {
 		rs.next = &round{done: make(chan struct{})}
-		rs.next.ctx, rs.next.cancel = context.WithCancel(context.Background())
+		rs.next.ctx, rs.next.cancel = context.WithCancel(w.ctx)
 	}
 	rs.next.waiting++
 	if !rs.running {
+		if err := w.start(func() { rs.serve(run) }); err != nil {
+			r := rs.next
+			rs.next, r.err = nil, err
+			close(r.done)
+			return r
+		}
 		rs.running = true
-		go rs.serve(run)
 	}
 	return rs.next
 }

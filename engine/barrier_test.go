@@ -145,7 +145,7 @@ func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {
 
 func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	var cursors []core.Cursor

@@ -13,7 +13,7 @@ import (
 // cannot have been stored when the first of them is given up is tried again for
 // the others, until the time that one record may take is over.
 func (s *Session) serveBatch(batch []*request) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.ss.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(s.ss.workers.ctx, s.ss.cfg.Timeout)
 	defer cancel()
 	ctx, span := s.batchSpan(ctx, batch)
 	defer span.End()

@@ -13,7 +13,7 @@ import (
 // RATH-37, RATH-39
 func TestALinearSessionIsOneChain(t *testing.T) {
 	const id = "00000000-0000-4000-8000-00000000000a"
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	d := openrath.Dialect{}
 	h, err := d.Header(d.NewHeader(core.HeaderFields{ID: id, Time: "2026-01-02T03:04:05.678Z"}))
 	if err != nil {

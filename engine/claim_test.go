@@ -13,7 +13,7 @@ import (
 )
 
 func TestFencedWriterNeverWritesAgain(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	mine := claim(t, a, engine.ClaimRequest{Agent: "a"})
 	mustAppend(t, a, core.MainHead, mine.Writer, message("a1"))
@@ -61,7 +61,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 }
 
 func TestClaimReadsFirst(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	mustAppend(t, a, core.MainHead, "", message("a1"), message("a2"))
@@ -100,7 +100,7 @@ func TestClaimIsNeverAnotherOnes(t *testing.T) {
 }
 
 func TestClaimsOnDifferentHeadsDoNotMeet(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	ca := claim(t, a, engine.ClaimRequest{})
@@ -114,7 +114,7 @@ func TestClaimsOnDifferentHeadsDoNotMeet(t *testing.T) {
 }
 
 func TestAppendToDeletedSessionIsRefused(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	if err := other.Delete(t.Context(), core.Notice{By: "somebody", Why: "a test"}); err != nil {
@@ -153,7 +153,7 @@ func force(t *testing.T, l core.Log, s *engine.Session, kind core.Kind, body str
 }
 
 func TestUnknownKindStopsWriting(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	before := draft(s)
 	force(t, l, s, "frobnicate", "\x00anything")
@@ -171,7 +171,7 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 }
 
 func TestErasedSessionIsGoneForGood(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestErasedSessionIsGoneForGood(t *testing.T) {
 }
 
 func TestFinishAndReopen(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	for range 2 { // the second finds it done
 		if err := s.Finish(t.Context(), core.Notice{By: "a", Usage: &core.Usage{Input: 5, Cost: 0.25}}); err != nil {
@@ -204,7 +204,7 @@ func TestFinishAndReopen(t *testing.T) {
 }
 
 func TestMoveMakesAHead(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	if err := s.Move(t.Context(), "side", "", core.LeafAt("root")); err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // went on with c.
 func moved(t *testing.T) (ss *engine.Sessions, s *engine.Session, seen core.Cursor) {
 	t.Helper()
-	_, ss, _ = recentRecords()
+	_, ss, _ = inMemory()
 	s = create(t, ss, "session-1", entry("a", ""), entry("b", "a"))
 	seen = state(t, s).Cursor()
 	other := open(t, ss, "session-1")
@@ -79,7 +79,7 @@ func TestAConflictSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 
 func TestAFencedAppendSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 	t.Parallel()
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
 	mine := claim(t, s, engine.ClaimRequest{Agent: "mine"})
 	other := open(t, ss, "session-1")
@@ -175,7 +175,7 @@ func TestAFencedWriterBranchesFromItsLastLine(t *testing.T) {
 	for name, released := range map[string]bool{"held by another": false, "free again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, ss, _ := recentRecords()
+			_, ss, _ := inMemory()
 			s := create(t, ss, "session-1", entry("a", ""))
 			mine := claim(t, s, engine.ClaimRequest{})
 			mustAppend(t, s, "main", mine.Writer, message("b"))
@@ -204,7 +204,7 @@ func TestAFencedWriterBranchesFromItsLastLine(t *testing.T) {
 // Whoever never had a claim branches from where the head was claimed.
 func TestAStrangerBranchesFromWhereTheHeadWasClaimed(t *testing.T) {
 	t.Parallel()
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
 	theirs := claim(t, s, engine.ClaimRequest{})
 	mustAppend(t, s, "main", theirs.Writer, message("b"))
@@ -250,7 +250,7 @@ func TestManyWritersAtOnePlace(t *testing.T) {
 	for _, how := range []session.OnConflict{session.Rebase, session.Branch} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			l, _, b := recentRecords()
+			l, _, b := inMemory()
 			create(t, node(l, b), "session-1", entry("a", ""))
 			var wg sync.WaitGroup
 			heads := make([]string, writers)

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/sesslog/sesslog/internal/retry"
+)
 
 const (
 	// aloneFor is how long a session's line writes without a gap before it makes
@@ -52,7 +56,9 @@ func (s *Session) yield() {
 		left = s.fairness.wait(time.Now())
 	}
 	s.qmu.Unlock()
-	time.Sleep(left)
+	if left > 0 {
+		_ = retry.Wait(s.ss.workers.closing, left) // a closing node does not wait
+	}
 }
 
 // noteStored notes that a record from here was stored, which was sent at began.

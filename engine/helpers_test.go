@@ -30,7 +30,7 @@ func node(l core.Log, b *streamtest.Blobs) *engine.Sessions {
 }
 
 // memory returns a log in memory and one node on it.
-func recentRecords() (*memlog.Log, *engine.Sessions, *streamtest.Blobs) {
+func inMemory() (*memlog.Log, *engine.Sessions, *streamtest.Blobs) {
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	return l, node(l, b), b
 }

@@ -36,7 +36,7 @@ func importLines(t *testing.T, ss *engine.Sessions, id string, lines ...string) 
 }
 
 func TestImportTwiceAddsNothing(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	lines := []string{entry("root", ""), imageLine("img", strings.Repeat("QUJD", 400)), `{"type":"custom"}`, `{"type":"custom"}`}
 	first, err := importLines(t, ss, "session1", lines...)
 	if err != nil || !first.Created || first.Entries != 4 || first.Blobs != 1 {
@@ -54,7 +54,7 @@ func TestImportTwiceAddsNothing(t *testing.T) {
 }
 
 func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	grown := append(old, imageLine("img", strings.Repeat("QUJD", 400)), imageLine("odd", "blob:sha256:"+strings.Repeat("a", 64)), `{"type":"custom"}`)
 	for i, c := range []struct {
@@ -79,7 +79,7 @@ func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
 }
 
 func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	if _, err := importLines(t, ss, "session1", entry("root", ""), entry("a", "root")); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
 // Hosts that import the same file at once, and the same again when it has
 // grown, make one session in which each line is once.
 func TestImportsAtTheSameTimeMeet(t *testing.T) {
-	l, _, b := recentRecords()
+	l, _, b := inMemory()
 	old := []string{entry("root", ""), `{"type":"custom"}`}
 	for _, lines := range [][]string{old, append(old, `{"type":"custom","n":1}`, entry("a", "root"))} {
 		var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func TestImportsAtTheSameTimeMeet(t *testing.T) {
 }
 
 func TestFileWithBadLinesIsKeptAsItWas(t *testing.T) {
-	_, ss, b := recentRecords()
+	_, ss, b := inMemory()
 	lines := []string{entry("root", ""), "not json", entry("a", "root")}
 	res, err := importLines(t, ss, "session1", lines...)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestFileWithBadLinesIsKeptAsItWas(t *testing.T) {
 }
 
 func TestForkCopiesThePath(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"), entry("c", "a"))
 	f, err := ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork", At: core.LeafAt("b"), By: "me"})
 	if err != nil {
@@ -153,7 +153,7 @@ func TestForkCopiesThePath(t *testing.T) {
 // Where a file and its session both went on, nothing of either is lost, main
 // stays with who wrote to it, and the importer decides.
 func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 
 // Labels and names that were given in the log do not keep a file from going on.
 func TestALabelKeepsNoFileFromGoingOn(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
 	if err != nil {
@@ -224,7 +224,7 @@ func TestALabelKeepsNoFileFromGoingOn(t *testing.T) {
 }
 
 func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
 	if err != nil {
@@ -264,7 +264,7 @@ func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
 		{"by the claim", "side", "side1"},
 		{"by the claim, from elsewhere", "side", "root"},
 	} {
-		_, ss, _ := recentRecords()
+		_, ss, _ := inMemory()
 		lines := []string{entry("root", ""), entry("a", "root"), entry("side1", "root")}
 		s := create(t, ss, "session1", lines[:2]...)
 		mustAppend(t, s, "side", "", lines[2])
@@ -287,7 +287,7 @@ func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
 // A file that was gone on with in another directory is the same session's. The
 // log keeps the header that it has.
 func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	lines := []string{entry("root", "")}
 	if _, err := importLines(t, ss, "session1", lines...); err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 // An import that says where the session must be is taken there and nowhere else,
 // whichever way it would go.
 func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
 	bring := func(after core.Cursor, on session.OnConflict, lines ...string) error {
 		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportOptions{After: &after, OnConflict: on})
@@ -351,7 +351,7 @@ func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
 
 // With a head it is that one that must not have moved.
 func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "a")
 	bring := func(after core.Cursor, lines ...string) error {
 		_, err := ss.Import(t.Context(), file(t, "session1", lines...), raw("session1", lines...), core.Origin{}, engine.ImportOptions{After: &after, Head: core.MainHead})

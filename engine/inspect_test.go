@@ -43,7 +43,7 @@ func inspect(t *testing.T, ss *engine.Sessions, id core.SessionID) *engine.Inspe
 
 func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id, s, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 	in := inspect(t, node(l, b), id)
@@ -61,7 +61,7 @@ func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
 
 func TestInspectionNamesAHole(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))

@@ -17,7 +17,7 @@ import (
 )
 
 func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	d := draft(s)
@@ -47,7 +47,7 @@ func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
 }
 
 func TestLoadFromCheckpointEqualsLoadFromFirst(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), `{"type":"custom"}`, entry("a", "root"))
 	for i := range 12 {
 		mustAppend(t, s, core.MainHead, "", message(fmt.Sprintf("m%d", i)))
@@ -70,7 +70,7 @@ func TestLoadFromCheckpointEqualsLoadFromFirst(t *testing.T) {
 }
 
 func TestMissingSnapshotFallsBackToRecords(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	checkpoint(t, s, b)
 	mustAppend(t, s, core.MainHead, "", message("a"))
@@ -110,7 +110,7 @@ func (c cutLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Po
 }
 
 func TestWriterThatMissedATruncationLoadsAnew(t *testing.T) {
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	cut := &cutLog{l, 1}
@@ -144,7 +144,7 @@ func TestStaleAnswersDoNotTakeBackWhatWasRead(t *testing.T) {
 
 // What a reader took from a View stays as it was while others write.
 func TestLinesOutliveTheirView(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	done := make(chan struct{})
 	go func() {

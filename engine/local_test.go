@@ -89,7 +89,7 @@ func (f *finder) Find(ctx context.Context, q session.Query) (found []session.Fou
 // A line that an agent would not read is refused when it is appended, and kept
 // when it comes in a file: OP-10.
 func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
 	for line, want := range map[string]error{
 		`{"type":"thinking_level_change","thinking_level":"high"}`:      nil,
@@ -109,7 +109,7 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 // OP-22: an Operator session stands where its leaf entry points, and the next
 // line of the same append hangs there.
 func TestLineBehindALeafEntryHangsWhereItPoints(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
 	first := mustAppend(t, s, "", "", operatorMessage, operatorMessage)
 	rec := mustAppend(t, s, "", "", `{"type":"leaf","target_id":"`+first.IDs[0]+`"}`, operatorMessage)

@@ -22,7 +22,7 @@ func answer(id, parent string, input int) string {
 
 // FLEET-21
 func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	a := create(t, ss, "session-a", entry("a1", ""), answer("a2", "a1", 10))
 	b := create(t, ss, "session-b", entry("b1", ""), answer("b2", "b1", 5))
 	m, err := ss.Merge(t.Context(), a, b, engine.Merge{ID: "the-merge", By: "me"})
@@ -50,7 +50,7 @@ func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
 
 // FLEET-21
 func TestMergeOfTwoHeadsOfOneSession(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session-a", entry("r", ""), entry("a", "r"))
 	if err := s.Move(t.Context(), "side", "", core.LeafAt("r")); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestMergeOfTwoHeadsOfOneSession(t *testing.T) {
 }
 
 func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	a := create(t, ss, "session-a", entry("a", ""))
 	d := dialect.All()["operator"]
 	h, err := d.Header([]byte(`{"type":"session","version":3,"id":"session-o","timestamp":1.5,"cwd":"/w"}`))
@@ -91,7 +91,7 @@ func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
 
 // RATH-09, RATH-10: a fork names where it is from, a detached copy does not.
 func TestForksOfEachKind(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	src := create(t, ss, "session-a", entry("r", ""), entry("a", "r"))
 	for kind, want := range map[lineage.Kind]lineage.Stamp{
 		"":             {Kind: lineage.Fork, Parents: []lineage.Parent{{Session: "session-a", Kind: lineage.Fork, Entry: "a"}}},
@@ -115,7 +115,7 @@ func TestForksOfEachKind(t *testing.T) {
 // order; where recording is off they are made without a word of their origin.
 // The log itself is the registry: each is found there by its id.
 func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	src := create(t, ss, "session-a", entry("r", ""))
 	var j lineage.Journal
 	scope := lineage.Track(t.Context(), &j)

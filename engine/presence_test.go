@@ -224,7 +224,7 @@ func TestASessionThatIsOpenIsPresentUntilItIsClosed(t *testing.T) {
 // Only from whom one looked at is a head taken over.
 func TestATakeOverFromOneLeavesAnotherAlone(t *testing.T) {
 	t.Parallel()
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1")
 	a := claim(t, s, engine.ClaimRequest{Agent: "a"})
 	b := claim(t, s, engine.ClaimRequest{Agent: "b", TakeOver: true, From: a.Writer})

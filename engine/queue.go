@@ -40,11 +40,13 @@ func (s *Session) enqueue(q *request) error {
 	if len(s.queue) >= maxWaiting {
 		return fmt.Errorf("session %s has %d appends waiting, try again: %w", s.id, len(s.queue), core.ErrUnavailable)
 	}
-	s.queue = append(s.queue, q)
 	if !s.serving {
+		if err := s.ss.workers.start(s.serve); err != nil {
+			return fmt.Errorf("append to session %s: %w", s.id, err)
+		}
 		s.serving = true
-		go s.serve()
 	}
+	s.queue = append(s.queue, q)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (l *lagging) Read(ctx context.Context, id core.SessionID, after, upTo core.
 
 func TestAReplicaThatLagsHidesNothing(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1")
 	var cursors []core.Cursor
 	for i := range 5 {

@@ -84,7 +84,7 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := dialect.All()[name]
-			_, ss, _ := recentRecords()
+			_, ss, _ := inMemory()
 			h, err := d.Header(d.NewHeader(core.HeaderFields{ID: "session-1", Time: "2026-01-02T03:04:05.678Z", CWD: "/w"}))
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 
 func TestWhatIsHeldOrGoneIsNotRedacted(t *testing.T) {
 	t.Parallel()
-	_, ss, _ := recentRecords()
+	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
 	q := engine.Redaction{IDs: []string{"a"}, Text: "gone", Notice: core.Notice{By: "bo"}}
 	if err := s.Hold(t.Context(), core.Notice{By: "ada", Why: "a lawsuit"}); err != nil {

@@ -34,7 +34,7 @@ func TestALostTailIsPutBackByWhoeverKnowsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, ss, b := recentRecords()
+			l, ss, b := inMemory()
 			id := logtest.NewID()
 			s := create(t, ss, id, entry("a", ""))
 			mine := claim(t, s, engine.ClaimRequest{Agent: "me"})
@@ -66,7 +66,7 @@ func TestALostTailIsPutBackByWhoeverKnowsIt(t *testing.T) {
 
 func TestALogThatLostEverythingGetsItBack(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))
@@ -77,7 +77,7 @@ func TestALogThatLostEverythingGetsItBack(t *testing.T) {
 
 func TestSeveralThatKnowALostTailPutItBackOnce(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	other := open(t, node(l, b), id)
@@ -105,7 +105,7 @@ func TestSeveralThatKnowALostTailPutItBackOnce(t *testing.T) {
 
 func TestLinesThatTheLogLostGoToAHeadOfTheirOwnWhereSomebodyWentOn(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mine := claim(t, s, engine.ClaimRequest{Agent: "me"})
@@ -134,7 +134,7 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, ss, b := recentRecords()
+			l, ss, b := inMemory()
 			id := logtest.NewID()
 			s := create(t, ss, id, entry("a", ""))
 			mustAppend(t, s, core.MainHead, "", message("b"))
@@ -177,7 +177,7 @@ func stray(t *testing.T, l *memlog.Log, ss *engine.Sessions, b *streamtest.Blobs
 
 func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id, s, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 
@@ -204,7 +204,7 @@ func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 
 func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id, s, _ := stray(t, l, ss, b)
 	mustAppend(t, s, core.MainHead, "", message("h")) // behind its stray: nobody has told it
 	checkpoint(t, s, b)
@@ -220,7 +220,7 @@ func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
 
 func TestAStrayCheckpointIsNobodysBase(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))
@@ -264,7 +264,7 @@ func (l *between) Append(ctx context.Context, id core.SessionID, after core.Pos,
 
 func TestAHoleIsNamedAndNothingIsGuessed(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))
@@ -296,7 +296,7 @@ func (l *hole) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos
 
 func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id, _, other := stray(t, l, ss, b)
 	mustAppend(t, other, core.MainHead, "", message("f"))
 	last, err := l.Last(t.Context(), id)
@@ -330,7 +330,7 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 // after the log had lost the one it was given.
 func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))

@@ -21,19 +21,19 @@ func pastFrom(rs []*core.Record, n int) (engine.History, []*core.Record) {
 
 func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 	t.Parallel()
-	l, ss, _ := recentRecords()
+	l, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	for _, id := range []string{"a", "b", "c"} {
 		mustAppend(t, s, core.MainHead, "", message(id))
 	}
 	rs := records(t, l, "session1")
-	_, elsewhere, _ := recentRecords()
+	_, elsewhere, _ := inMemory()
 	other := create(t, elsewhere, "session1", entry("root", ""))
 	mustAppend(t, other, core.MainHead, "", message("x"))
 
 	// A log of its own for each: it has the first n of the records.
 	with := func(n int) *engine.Sessions {
-		_, to, _ := recentRecords()
+		_, to, _ := inMemory()
 		if n > 0 {
 			if _, stored, err := to.Restore(t.Context(), "session1", 0, core.Chain{}, rs[:n]); err != nil || stored != n {
 				t.Fatalf("%d of %d stored: %v", stored, n, err)
@@ -80,7 +80,7 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 // already and however often it is asked for.
 func TestARestoredSessionIsTheSameRecords(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	mustAppend(t, s, core.MainHead, "", message("b"))
@@ -133,7 +133,7 @@ func TestARestoredSessionIsTheSameRecords(t *testing.T) {
 // Nothing is stored of what cannot be the session.
 func TestAPastThatDoesNotFoldIsNoSession(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	checkpoint(t, s, b)
@@ -171,6 +171,6 @@ type newPlace struct {
 
 // newLogWith returns a new log beside the snapshots and blobs of b.
 func newLogWith(b *streamtest.Blobs) newPlace {
-	l, _, _ := recentRecords()
+	l, _, _ := inMemory()
 	return newPlace{l, node(l, b)}
 }

@@ -68,6 +68,7 @@ type Config struct {
 // materializer.Cache.
 type Sessions struct {
 	cfg           Config
+	workers       *workers
 	lost          losses
 	limit         queueLimit // of all sessions' appends
 	truncateBytes int64      // bytes of the sessions that Truncate sees to at a time
@@ -94,7 +95,7 @@ func NewSessions(cfg Config) *Sessions {
 		cfg.Logger = slog.Default()
 	}
 	cfg.Tracer = spans.Or(cfg.Tracer)
-	return &Sessions{cfg: cfg, truncateBytes: defaultTruncateBytes}
+	return &Sessions{cfg: cfg, truncateBytes: defaultTruncateBytes, workers: newWorkers()}
 }
 
 // Open loads a session as its log's leader has it. core.ErrNotFound when there
@@ -277,17 +278,22 @@ func (ss *Sessions) session(v view) *Session {
 	return s
 }
 
-// WithLog returns sessions that are those of ss over another log, and with other
-// blobs: what is done to them is done there. Nobody observes it.
+// WithLog returns a copy of ss over another log, with other blobs and without an
+// observer. Closing either closes both.
 func (ss *Sessions) WithLog(log Log, blobs core.Blobs) *Sessions {
 	cfg := ss.cfg
 	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
-	return NewSessions(cfg)
+	return ss.with(cfg)
 }
 
-// WithSnapshots returns sessions that are those of ss and have their snapshots from elsewhere.
+// WithSnapshots returns a copy of ss that loads snapshots from another source.
+// Closing either closes both.
 func (ss *Sessions) WithSnapshots(snapshots Snapshots) *Sessions {
 	cfg := ss.cfg
 	cfg.Snapshots = snapshots
-	return NewSessions(cfg)
+	return ss.with(cfg)
+}
+
+func (ss *Sessions) with(cfg Config) *Sessions {
+	return &Sessions{cfg: cfg, truncateBytes: ss.truncateBytes, workers: ss.workers}
 }

@@ -25,7 +25,7 @@ func (l *young) Last(ctx context.Context, id core.SessionID) (*core.Record, erro
 
 func TestALeaderThatKnowsNothingYetIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	l, ss, b := recentRecords()
+	l, ss, b := inMemory()
 	id := logtest.NewID()
 	create(t, ss, id, entry("a", ""))
 	testkit.Equal(t, "entries", []string{"a"}, ids(state(t, open(t, node(&young{l, 3}, b), id))))

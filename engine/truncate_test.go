@@ -163,7 +163,7 @@ func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
 // acknowledged, but nothing that they dropped comes back.
 func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
 	t.Parallel()
-	l, _, b := recentRecords()
+	l, _, b := inMemory()
 	ss := engine.NewSessions(engine.Config{
 		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
 		FlushEvery: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),

@@ -34,6 +34,9 @@ import (
 // leaders. A cluster that has just formed, or lost a node, needs a moment.
 const startTimeout = 2 * time.Minute
 
+// closeTimeout is how long a node waits at its end for queued appends.
+const closeTimeout = 5 * time.Second
+
 // A node is everything that serves a log in this process. openNode fills it in the
 // order of the fields; run serves until its context ends.
 type node struct {
@@ -145,11 +148,19 @@ func (n *node) openLog(ctx context.Context) error {
 		Log: log, Blobs: blobs, Snapshots: n.snapshots, Dialects: dialect.All(), Grace: grace,
 		Host: n.cfg.Node, FlushEvery: flushInterval(n.cfg), Logger: n.logger, Observer: n.metrics.Stream(), Tracer: n.tracer,
 	})
+	n.onClose(n.closeSessions)
 	// Truncation, repair and deletion rely on snapshots in the object store, not on
 	// copies on this node's disk.
 	n.durable = n.sessions.WithSnapshots(materializer.NewSnapshots(n.bucket))
 	n.cache = materializer.NewCache(n.sessions, int64(n.cfg.Snapshots.Cache))
 	return nil
+}
+
+// closeSessions waits a few seconds for appends that are queued.
+func (n *node) closeSessions() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	n.sessions.Close(ctx)
 }
 
 func (n *node) openDirectory(ctx context.Context) (err error) {
