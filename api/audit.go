@@ -3,11 +3,11 @@ package api
 import (
 	"time"
 
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // AuditRecord says who did what to the log, when, why and how it went.
-type AuditRecord = stream.AuditRecord
+type AuditRecord = report.AuditRecord
 
 // AuditPage is an answer of GET /v1/audit, oldest first.
 type AuditPage struct {

@@ -2,7 +2,7 @@ package api
 
 import (
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // ShardEnds says where the sessions of a shard end, for a backup.
@@ -56,7 +56,7 @@ type RestorePlan struct {
 	Log   string        `json:"log"`
 	Seq   uint64        `json:"seq"`
 	Chain core.Chain    `json:"chain"`
-	Steps []engine.Step `json:"steps"` // the records of the restore
+	Steps []report.Step `json:"steps"` // the records of the restore
 	// Snapshot is the manifest of the one that the records rest on, nil where they
 	// begin with the session's open.
 	Snapshot *core.Manifest `json:"snapshot,omitempty"`
@@ -71,13 +71,13 @@ type Planned struct {
 }
 
 // RestoreStep is one record of a RestorePlan.
-type RestoreStep = engine.Step
+type RestoreStep = report.Step
 
 // Relation says how a session in the log stands to its backup.
-type Relation = engine.Relation
+type Relation = report.Relation
 
 // Comparison is how a session in the log stands to its backup.
-type Comparison = engine.Comparison
+type Comparison = report.Comparison
 
 // Restored says what a restore came to.
 type Restored struct {
@@ -98,13 +98,13 @@ type BlobWants struct {
 
 // How a session in the log can stand to its backup.
 const (
-	Absent   = engine.Absent
-	Same     = engine.Same
-	Behind   = engine.Behind
-	Ahead    = engine.Ahead
-	Diverged = engine.Diverged
-	TooShort = engine.TooShort
-	Erased   = engine.Erased
+	Absent   = report.Absent
+	Same     = report.Same
+	Behind   = report.Behind
+	Ahead    = report.Ahead
+	Diverged = report.Diverged
+	TooShort = report.TooShort
+	Erased   = report.Erased
 )
 
 // MaxWants is the maximum number of blobs in one question.

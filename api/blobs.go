@@ -3,13 +3,20 @@ package api
 import (
 	"time"
 
-	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer/gc"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // CacheStats describes a node's cache of blobs.
-type CacheStats = blobstore.CacheStats
+type CacheStats struct {
+	Objects int64 `json:"objects"`
+	Bytes   int64 `json:"bytes"`
+	Limit   int64 `json:"limit"` // in bytes; 0 if there is no cache
+	Hits    int64 `json:"hits"`
+	Misses  int64 `json:"misses"`
+	Damaged int64 `json:"damaged,omitempty"` // misses caused by corrupt files
+	Failed  int64 `json:"failed,omitempty"`  // blobs that could not be written to the disk
+}
 
 // BlobCaches are a node's caches of blobs: in memory blobs alone, on disk, where
 // it has one, snapshots as well.
@@ -19,7 +26,12 @@ type BlobCaches struct {
 }
 
 // BlobPuts are what a node stored of blobs, and what was there already.
-type BlobPuts = blobstore.Puts
+type BlobPuts struct {
+	Written       int64 `json:"written"`
+	WrittenBytes  int64 `json:"writtenBytes"`
+	Existing      int64 `json:"there"`
+	ExistingBytes int64 `json:"thereBytes"`
+}
 
 // BlobStat is one blob, looked at.
 type BlobStat struct {
@@ -61,7 +73,7 @@ type GCRequest struct {
 }
 
 // GCReport is what a run found and did or, where it was not applied, would do.
-type GCReport = gc.Report
+type GCReport = report.GC
 
 // BlobInfo is one blob in a listing.
 type BlobInfo struct {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
-	"github.com/sesslog/sesslog/stream"
 )
 
 // Heads is an answer of GET /v1/sessions/{id}/heads: main first, the others by
@@ -51,13 +50,13 @@ const (
 func ParseOnConflict(s string) (session.OnConflict, error) { return session.ParseOnConflict(s) }
 
 // A Life is what is known of whether a claim's holder is there.
-type Life = stream.Life
+type Life = session.Life
 
-// What is known of a holder, see package stream.
+// What is known of a holder, see package session.
 const (
-	LifeAlive  = stream.Alive
-	LifeSilent = stream.Silent
-	LifeNew    = stream.New
+	LifeAlive  = session.LifeAlive
+	LifeSilent = session.LifeSilent
+	LifeNew    = session.LifeNew
 )
 
 // BranchRequest makes a head go on from another place.

@@ -1,11 +1,9 @@
 package api
 
-import (
-	"github.com/sesslog/sesslog/stream"
-)
+import "github.com/sesslog/sesslog/session"
 
 // PresenceList is an answer of GET /v1/presence: nodes first, then writers, the
 // longest present first.
 type PresenceList struct {
-	Present []stream.Present `json:"present"`
+	Present []session.Present `json:"present"`
 }

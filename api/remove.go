@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // Receipt says what was erased, and what remains.
-type Receipt = removal.Receipt
+type Receipt = report.Receipt
 
 // EraseRequest asks for the end of a session.
 type EraseRequest struct {
@@ -32,7 +32,7 @@ type RedactRequest struct {
 // Redacted says what was redacted. Of a dry run it has the lines as they would
 // be, and nothing was removed.
 type Redacted struct {
-	removal.Redacted
+	report.Redacted
 	Lines []json.RawMessage `json:"lines,omitempty"`
 	// Wait is, in a dry run, how long the redaction waits until the brokers have
 	// flushed what says so.

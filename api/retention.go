@@ -1,20 +1,18 @@
 package api
 
-import (
-	"github.com/sesslog/sesslog/materializer/removal"
-)
+import "github.com/sesslog/sesslog/core/report"
 
-// Policy says which sessions go, see package removal.
-type Policy = removal.Policy
+// Policy says which sessions go, see package report.
+type Policy = report.Policy
 
 // PolicyRule is one rule of a policy.
-type PolicyRule = removal.Rule
+type PolicyRule = report.Rule
 
 // Plan is what a policy comes to.
-type Plan = removal.Plan
+type Plan = report.Plan
 
 // PlanOutcome is what became of a session of a plan.
-type PlanOutcome = removal.Outcome
+type PlanOutcome = report.Outcome
 
 // ApplyRequest asks for a plan to be done.
 type ApplyRequest struct {

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"github.com/sesslog/sesslog/engine"
-	"github.com/sesslog/sesslog/materializer"
-)
+import "github.com/sesslog/sesslog/core/report"
 
 // Status is a node at a glance.
 type Status struct {
@@ -36,7 +33,7 @@ type Bound struct {
 }
 
 // Losses counts what the log had lost and a node put back.
-type Losses = engine.Losses
+type Losses = report.Losses
 
 // ShardStatus is one stream of the log.
 type ShardStatus struct {
@@ -50,7 +47,7 @@ type ShardStatus struct {
 	Sessions uint64  `json:"sessions"`
 	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
 	// Work is what this node knows of the shard's garbage.
-	Work materializer.ShardWork `json:"work"`
+	Work report.ShardWork `json:"work"`
 }
 
 // CacheStatus is a node's cache of sessions.

@@ -2,15 +2,14 @@ package api
 
 import (
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/materializer/doctor"
-	"github.com/sesslog/sesslog/materializer/verify"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // How bad a finding of an Examination is.
 const (
-	Note    = doctor.Note
-	Warning = doctor.Warning
-	Danger  = doctor.Danger
+	Note    = report.Note
+	Warning = report.Warning
+	Danger  = report.Danger
 )
 
 // Rebuilt is what a node makes of the log and can make again.
@@ -24,13 +23,13 @@ type Rebuilt struct {
 
 // Report is what verify found in a session.
 type Report struct {
-	verify.Report
+	report.Verification
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	Mended   []Problem `json:"mended,omitempty"` // by a repair
 }
 
 // A Problem is one thing that is not as promised.
-type Problem = verify.Problem
+type Problem = report.Problem
 
 // LogReport is what verify found in the log as a whole.
 type LogReport struct {

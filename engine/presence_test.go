@@ -55,7 +55,7 @@ func hold(id core.SessionID, head, writer string) session.HeldClaim {
 }
 
 // listed awaits a listing of n processes.
-func listed(t *testing.T, p *stream.Presence, n int) []stream.Present {
+func listed(t *testing.T, p *stream.Presence, n int) []session.Present {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -93,8 +93,8 @@ func TestAWriterIsSeenThroughEveryNodeUntilItLeaves(t *testing.T) {
 		if list[0].Kind != stream.KindNode || w.Kind != stream.KindWriter || !w.Alive || w.Agent != "pi" || w.Node != "one" || w.Since.IsZero() {
 			t.Errorf("node %d sees %+v", i, list)
 		}
-		life := stream.LifeOf(list, "session-1", "main", &core.Claim{Writer: "writer-a"}, time.Now())
-		testkit.Equal(t, "life", stream.Life{State: stream.Alive, Seen: w.Seen, Host: "laptop"}, life)
+		life := session.LifeOf(list, "session-1", "main", &core.Claim{Writer: "writer-a"}, time.Now())
+		testkit.Equal(t, "life", session.Life{State: session.LifeAlive, Seen: w.Seen, Host: "laptop"}, life)
 	}
 	// A broker dies; who is present is still known.
 	if err := servers[0].Close(); err != nil {
@@ -172,7 +172,7 @@ func TestWhatIsKnownOfAHolder(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	long, lately := now.Add(-time.Hour), now.Add(-time.Second)
-	list := []stream.Present{
+	list := []session.Present{
 		{Presence: session.Presence{Holds: []session.HeldClaim{hold("session-1", "main", "writer-a"), hold("session-1", "side", "writer-b")}}, Seen: lately, Alive: true},
 		{Presence: session.Presence{Holds: []session.HeldClaim{hold("session-1", "main", "writer-a"), hold("session-2", "main", "writer-c")}}, Seen: long},
 	}
@@ -181,16 +181,16 @@ func TestWhatIsKnownOfAHolder(t *testing.T) {
 		head   string
 		writer string
 		since  time.Time
-		want   stream.LifeState
+		want   session.LifeState
 		atWork bool
 	}{
-		{"session-1", "main", "writer-a", long, stream.Alive, true},
-		{"session-2", "main", "writer-c", long, stream.Silent, false},
-		{"session-1", "side", "writer-a", long, stream.Unknown, false}, // it holds another head
-		{"session-2", "main", "writer-a", long, stream.Unknown, false},
-		{"session-3", "main", "writer-d", lately, stream.New, true},
+		{"session-1", "main", "writer-a", long, session.LifeAlive, true},
+		{"session-2", "main", "writer-c", long, session.LifeSilent, false},
+		{"session-1", "side", "writer-a", long, session.LifeUnknown, false}, // it holds another head
+		{"session-2", "main", "writer-a", long, session.LifeUnknown, false},
+		{"session-3", "main", "writer-d", lately, session.LifeNew, true},
 	} {
-		got := stream.LifeOf(list, c.id, c.head, &core.Claim{Writer: c.writer, Since: c.since}, now)
+		got := session.LifeOf(list, c.id, c.head, &core.Claim{Writer: c.writer, Since: c.since}, now)
 		if got.State != c.want || got.AtWork() != c.atWork {
 			t.Errorf("%s of %s@%s: %+v, at work %v", c.writer, c.id, c.head, got, got.AtWork())
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -19,18 +20,11 @@ type History struct {
 	Steps []Step
 }
 
-// A Step is one record of a Past.
-type Step struct {
-	Seq   uint64     `json:"seq"`
-	Chain core.Chain `json:"chain"`
-	Kind  core.Kind  `json:"kind"`
-}
-
 // HistoryOf returns the past that records are, behind one with that seq and chain.
 func HistoryOf(seq uint64, chain core.Chain, records []*core.Record) History {
 	p := History{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
 	for i, r := range records {
-		p.Steps[i] = Step{r.Seq, r.Chain, r.Kind}
+		p.Steps[i] = Step{Seq: r.Seq, Chain: r.Chain, Kind: r.Kind}
 	}
 	return p
 }
@@ -64,38 +58,50 @@ func (p *History) at(seq uint64) (core.Chain, bool) {
 	return p.Steps[seq-first].Chain, true
 }
 
-// A Relation says how a session in the log stands to a Past of it.
-type Relation string
-
-// How a session can stand to a past of it.
-const (
-	Absent   Relation = "absent" // the log has nothing of it
-	Same     Relation = "same"   // both end with the same record
-	Behind   Relation = "behind" // the log ends with a record of the past, which goes on
-	Ahead    Relation = "ahead"  // the past ends with a record of the log, which goes on
-	Diverged Relation = "apart"  // each goes on from a common record, or from none, in its own way
-	TooShort Relation = "short"  // the log ends before the records of the past begin
-	Erased   Relation = "erased" // the log has erased it
+// What a comparison with a history finds, see package report.
+type (
+	Step       = report.Step
+	Relation   = report.Relation
+	Comparison = report.Comparison
 )
 
-// A Comparison is how a session in the log stands to a Past of it.
-type Comparison struct {
-	Relation       Relation    `json:"standing"`
-	Log            core.Cursor `json:"log"`    // where the session ends in the log
-	History        core.Cursor `json:"past"`   // where the past ends
-	Shared         core.Cursor `json:"shared"` // the last record of both, zero where none is known
-	MissingRecords int         `json:"lacks"`  // how many records of the past the log lacks, where it can take them
+// The relations of a session to a history of it.
+const (
+	Absent   = report.Absent
+	Same     = report.Same
+	Behind   = report.Behind
+	Ahead    = report.Ahead
+	Diverged = report.Diverged
+	TooShort = report.TooShort
+	Erased   = report.Erased
+)
 
-	last *core.Record // of the log
+// A comparison is a Comparison and the last record in the log, nil if there is none.
+type comparison struct {
+	Comparison
+	last *core.Record
+}
+
+// err is Comparison.Err. The error for an erased session has its notice.
+func (c *comparison) err(id core.SessionID) error {
+	if c.Relation == Erased && c.last != nil {
+		return erased(id, c.last)
+	}
+	return c.Err(id)
 }
 
 // Compare holds a session in the log to p, and changes nothing.
 func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (Comparison, error) {
+	c, err := ss.compare(ctx, id, p)
+	return c.Comparison, err
+}
+
+func (ss *Sessions) compare(ctx context.Context, id core.SessionID, p History) (comparison, error) {
 	if err := p.check(); err != nil {
-		return Comparison{}, err
+		return comparison{}, err
 	}
 	end := p.end()
-	c := Comparison{History: core.CursorOf(end.Seq, end.Chain)}
+	c := comparison{Comparison: Comparison{History: core.CursorOf(end.Seq, end.Chain)}}
 	last, err := ss.lastOf(ctx, id)
 	if errors.Is(err, core.ErrNotFound) {
 		c.Relation, c.MissingRecords = Absent, len(p.Steps)
@@ -124,7 +130,7 @@ func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (
 // shared finds the last record that log and past have in common, among those
 // that the log still has. Where the past ends before those, and nothing tells
 // otherwise, the log is ahead.
-func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison, p History) error {
+func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *comparison, p History) error {
 	other := false
 	for r, err := range ReadTo(ctx, ss.cfg.Log, id, 0, c.last.Pos) {
 		if err != nil {
@@ -140,28 +146,6 @@ func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *Comparison
 	c.Relation = Ahead
 	if c.Log.Seq < c.History.Seq || other && c.Shared != c.History {
 		c.Relation = Diverged
-	}
-	return nil
-}
-
-// Err is why nothing of the past can be stored in the log, or nil.
-func (c *Comparison) Err(id core.SessionID) error {
-	switch c.Relation {
-	case Diverged:
-		if c.Shared == (core.Cursor{}) {
-			return fmt.Errorf("session %s is another in the log, which has it up to %s, than in the backup, up to %s; nothing was stored: %w",
-				id, c.Log, c.History, core.ErrConflict)
-		}
-		return fmt.Errorf("session %s went two ways behind %s: in the log to %s, in the backup to %s; nothing was stored: %w",
-			id, c.Shared, c.Log, c.History, core.ErrConflict)
-	case TooShort:
-		return fmt.Errorf("session %s ends at %s in the log, and the backup's snapshot reaches further: the records between are in neither, so nothing was stored. "+
-			"Restore it into a log that does not have it, such as a new one of the same name: %w", id, c.Log, core.ErrConflict)
-	case Erased:
-		if c.last != nil {
-			return erased(id, c.last)
-		}
-		return fmt.Errorf("session %s was erased from the log at %s, its id is never used again: %w", id, c.Log, core.ErrDeleted)
 	}
 	return nil
 }
@@ -224,15 +208,15 @@ func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.R
 func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c Comparison, stored int, err error) {
 	p := HistoryOf(seq, chain, records)
 	for {
-		now, err := ss.Compare(ctx, id, p)
+		now, err := ss.compare(ctx, id, p)
 		if err != nil {
-			return now, stored, err
+			return now.Comparison, stored, err
 		}
 		if c.Relation == "" {
-			c = now // how it seenLeaf before
+			c = now.Comparison // how it stood before
 		}
 		if now.Relation != Absent && now.Relation != Behind {
-			return c, stored, now.Err(id)
+			return c, stored, now.err(id)
 		}
 		n, err := ss.putRecords(ctx, id, &now, records)
 		stored += n
@@ -244,7 +228,7 @@ func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, 
 }
 
 // putRecords stores the records that c says the log lacks.
-func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *Comparison, records []*core.Record) (stored int, err error) {
+func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *comparison, records []*core.Record) (stored int, err error) {
 	var after, base core.Pos
 	if last := c.last; last != nil {
 		after, base = last.Pos, last.Base

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -26,25 +27,11 @@ const (
 	inWayMost = 6 * time.Hour
 )
 
-// A ShardWork describes how a node truncates a shard.
-type ShardWork struct {
-	Shard     int       `json:"shard"`
-	Mine      bool      `json:"mine"`               // this node owns it
-	Surveyed  time.Time `json:"surveyed,omitzero"`  // time of the last survey
-	Live      int64     `json:"live"`               // live bytes then
-	Garbage   int64     `json:"garbage"`            // bytes of garbage then
-	Truncated time.Time `json:"truncated,omitzero"` // last, by this node
-	Freed     int64     `json:"freed"`              // bytes of garbage, by this node since it started
-	InWay     []InWay   `json:"inWay,omitempty"`    // sessions that prevent truncation
-	Error     string    `json:"error,omitempty"`    // why the last attempt failed
-}
-
-// InWay is a session that prevents truncation from its first record on.
-type InWay struct {
-	Session core.SessionID `json:"session"`
-	Error   string         `json:"error"`
-	Until   time.Time      `json:"until"` // when it is tried again
-}
+// What callers see of truncation, see package report.
+type (
+	ShardWork = report.ShardWork
+	InWay     = report.InWay
+)
 
 // A truncator truncates one shard. mu guards what other goroutines read.
 type truncator struct {
@@ -207,7 +194,7 @@ func (m *Materializer) exclude(t *truncator, in *engine.BlockedError) {
 		"shard", t.shard, "session", in.Session, "err", in.Err, "again", d)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inWay[in.Session] = InWay{in.Session, in.Err.Error(), time.Now().Add(d)}
+	t.inWay[in.Session] = InWay{Session: in.Session, Error: in.Err.Error(), Until: time.Now().Add(d)}
 }
 
 // isInWay reports whether a session is excluded now.

@@ -37,13 +37,7 @@ const (
 )
 
 // A Present is a process as others see it.
-type Present struct {
-	session.Presence
-	Kind  string    `json:"kind"`           // KindNode or KindWriter
-	Node  string    `json:"node,omitempty"` // of a writer: through which node it was heard last
-	Seen  time.Time `json:"seen"`           // when it was heard last, by the broker's clock
-	Alive bool      `json:"alive"`          // it was heard within session.SilentAfter
-}
+type Present = session.Present
 
 // Presence lists the nodes and writers that use a log: one key per process in a
 // bucket in the brokers' memory. It is a hint: its loss only changes status output.

@@ -1,10 +1,8 @@
 package access
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -101,8 +99,8 @@ type Token struct {
 	Used    time.Time `json:"used,omitzero"`    // the hour of the last use
 }
 
-// check returns core.ErrInvalid with the first fault of a new token, or nil.
-func (t Token) check() error {
+// Check returns core.ErrInvalid with the first fault of a new token, or nil.
+func (t Token) Check() error {
 	if t.Name == "" || len(t.Name) > maxName || !utf8.ValidString(t.Name) || strings.ContainsFunc(t.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Errorf("name %.80q: must be 1 to %d bytes on one line; use the name of the bearer: %w", t.Name, maxName, core.ErrInvalid)
 	}
@@ -112,49 +110,14 @@ func (t Token) check() error {
 	return t.Grant.Check()
 }
 
-// storedToken is the stored form of a token.
-type storedToken struct {
-	Token
-	Hash       string `json:"hash"`
-	FormerHash string `json:"formerHash,omitempty"`
-}
-
-// secretPrefix identifies a token to people and secret scanners.
-const secretPrefix = "sesslog_"
-
-func newTokenID() string { return strings.ToLower(rand.Text()[:12]) }
-
-// newSecret returns a random secret of about 130 bits. It cannot be guessed, so a
-// plain digest of it is enough.
-func newSecret() string { return rand.Text() }
-
-// bearer returns the text that a request carries.
-func bearer(id, secret string) string { return secretPrefix + id + "_" + secret }
-
-// parse splits the text that a request carries. ok is false if it is not a token.
-func parse(bearer string) (id, secret string, ok bool) {
-	rest, ok := strings.CutPrefix(bearer, secretPrefix)
-	if !ok || len(rest) > 256 {
-		return "", "", false
-	}
-	id, secret, ok = strings.Cut(rest, "_")
-	return id, secret, ok && isTokenID(id)
-}
-
-// isTokenID reports whether id is valid. An id becomes part of a key.
-func isTokenID(id string) bool {
-	return len(id) == 12 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
-}
-
-// digest returns the stored form of a secret. It depends on the log's name and the
-// token's id, so that it is useless if copied to another log or token.
-func digest(log, id, secret string) string {
-	sum := sha256.Sum256([]byte("sesslog token\x00" + log + "\x00" + id + "\x00" + secret))
-	return hex.EncodeToString(sum[:])
-}
-
 // Same reports whether two secrets are equal, in constant time.
 func Same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// An Issued is a token with a new secret.
+type Issued struct {
+	Token
+	Bearer string `json:"token"` // for the Authorization header; not stored
 }

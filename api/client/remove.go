@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/materializer/removal"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // Delete puts the session in the trash, Undelete takes it out.
@@ -23,8 +23,8 @@ func (c *Client) Finish(ctx context.Context, id string, n api.Notice) error {
 	return c.sendJSON(ctx, http.MethodPost, c.session(id, "/close"), nil, n, nil)
 }
 
-// Erasable is what there is of a session, see package removal.
-type Erasable = removal.Found
+// Erasable is what there is of a session, see package report.
+type Erasable = report.Found
 
 // Erasable returns what there is of a session: what Erase would remove.
 func (c *Client) Erasable(ctx context.Context, id string) (Erasable, error) {

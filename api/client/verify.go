@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/sesslog/sesslog/api"
-	"github.com/sesslog/sesslog/materializer/doctor"
+	"github.com/sesslog/sesslog/core/report"
 )
 
 // Verify walks a session's records, snapshot and blobs.
@@ -26,7 +26,7 @@ func (c *Client) VerifyLog(ctx context.Context) (api.LogReport, error) {
 }
 
 // Examination is what a node found when it looked at everything.
-type Examination = doctor.Report
+type Examination = report.Examination
 
 // Doctor has the node look at everything. With fix it mends what is safe to mend.
 func (c *Client) Doctor(ctx context.Context, fix bool) (Examination, error) {

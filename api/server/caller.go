@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")", id: t.ID}, nil
 	case errors.Is(err, core.ErrUnavailable):
 		return caller{}, err
-	case errors.Is(err, access.ErrExpired): // only who has the secret hears this
+	case errors.Is(err, tokenstore.ErrExpired): // only who has the secret hears this
 		return caller{}, fmt.Errorf("the token has expired: %w", api.ErrUnauthorized)
 	}
 	return caller{}, fmt.Errorf("this node asks for another token: %w", api.ErrUnauthorized)

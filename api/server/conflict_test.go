@@ -151,14 +151,14 @@ func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
 		_, err := n.Claim(t.Context(), id, api.ClaimRequest{Agent: "omp"})
 		return detail(t, err)
 	}
-	if d := refused(); d.Code != "fenced" || d.Life == nil || d.Life.State != stream.New {
+	if d := refused(); d.Code != "fenced" || d.Life == nil || d.Life.State != session.LifeNew {
 		t.Errorf("before it was heard: %+v", d)
 	}
 	p := session.Presence{ID: "process-1", Agent: "pi", Host: "laptop", Holds: []session.HeldClaim{{Session: core.SessionID(id), Head: "main", Writer: held.Writer}}}
 	if err := n.Beat(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if d := refused(); d.Life == nil || d.Life.State != stream.Alive || d.Life.Host != "laptop" || !strings.Contains(d.Detail, "it is alive, last seen ") {
+	if d := refused(); d.Life == nil || d.Life.State != session.LifeAlive || d.Life.Host != "laptop" || !strings.Contains(d.Detail, "it is alive, last seen ") {
 		t.Errorf("while it is heard: %+v", d)
 	}
 	list, err := n.Presence(t.Context())
@@ -170,7 +170,7 @@ func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if hs, err := n.Heads(t.Context(), id); err != nil || hs.Heads[0].Life == nil || hs.Heads[0].Life.State != stream.New {
+	if hs, err := n.Heads(t.Context(), id); err != nil || hs.Heads[0].Life == nil || hs.Heads[0].Life.State != session.LifeNew {
 		t.Errorf("after it left: %+v, %v", hs, err)
 	}
 }
@@ -258,7 +258,7 @@ func TestTwoSessionsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	if err != nil || len(hs.Heads) != 2 {
 		t.Fatalf("%+v, %v", hs, err)
 	}
-	if side := hs.Heads[1]; side.Ahead != turns || side.Behind != turns || side.Fork != "shared" || side.Life.State != stream.Alive {
+	if side := hs.Heads[1]; side.Ahead != turns || side.Behind != turns || side.Fork != "shared" || side.Life.State != session.LifeAlive {
 		t.Errorf("side: %+v", side)
 	}
 	for _, s := range open {

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/engine"
-	"github.com/sesslog/sesslog/stream"
+	"github.com/sesslog/sesslog/session"
 )
 
 // maxHeads bounds a listing of heads.
@@ -38,7 +38,7 @@ func (s *Server) heads(w http.ResponseWriter, r *http.Request) error {
 // addLife says of each claim whether its holder is there, and nothing where that
 // cannot be told: then nobody is to take it for gone.
 func (s *Server) addLife(ctx context.Context, hs *api.Heads) {
-	var list []stream.Present
+	var list []session.Present
 	asked, told := false, false
 	for i := range hs.Heads {
 		h := &hs.Heads[i]
@@ -52,7 +52,7 @@ func (s *Server) addLife(ctx context.Context, hs *api.Heads) {
 		if !told {
 			return
 		}
-		life := stream.LifeOf(list, hs.Session, h.Head, h.Claim, time.Now())
+		life := session.LifeOf(list, hs.Session, h.Head, h.Claim, time.Now())
 		h.Life = &life
 	}
 }

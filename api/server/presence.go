@@ -10,7 +10,6 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/session"
-	"github.com/sesslog/sesslog/stream"
 )
 
 var errNoPresence = fmt.Errorf("this node keeps no presence: %w", core.ErrNotFound)
@@ -24,7 +23,7 @@ func (s *Server) presence(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if list == nil {
-		list = []stream.Present{}
+		list = []session.Present{}
 	}
 	return answer(w, http.StatusOK, api.PresenceList{Present: list})
 }
@@ -61,7 +60,7 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
 }
 
 // present is who is present, and whether that can be told.
-func (s *Server) present(ctx context.Context) (list []stream.Present, told bool) {
+func (s *Server) present(ctx context.Context) (list []session.Present, told bool) {
 	if s.cfg.Presence == nil {
 		return nil, true
 	}
@@ -76,7 +75,7 @@ func (s *Server) present(ctx context.Context) (list []stream.Present, told bool)
 // be there.
 type heldError struct {
 	*core.FencedError
-	life stream.Life
+	life session.Life
 }
 
 func (e *heldError) Error() string { return e.FencedError.Error() + "; " + e.life.String() }
@@ -93,5 +92,5 @@ func (s *Server) withLife(ctx context.Context, err error) error {
 	if !told {
 		return err
 	}
-	return &heldError{e, stream.LifeOf(list, e.Session, e.Head, e.Holder, time.Now())}
+	return &heldError{e, session.LifeOf(list, e.Session, e.Head, e.Holder, time.Now())}
 }

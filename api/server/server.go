@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
@@ -44,7 +44,7 @@ type Config struct {
 	// AnyHost has a node that asks nobody for a token answer under any name, not
 	// to localhost alone.
 	AnyHost bool
-	Tokens  *access.TokenStore // the log's tokens; nil where the node knows none
+	Tokens  *tokenstore.Store // the log's tokens; nil where the node knows none
 	// NeedCertificate refuses whoever shows no certificate that the listener has
 	// verified. Subjects are whose certificate stands for a token.
 	NeedCertificate bool

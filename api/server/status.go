@@ -51,8 +51,8 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 		st.Healthy = false
 		st.Summary = strings.TrimPrefix(st.Summary+"; ", "all is well; ") + "no object store: " + err.Error()
 	}
-	st.BlobCache = api.BlobCaches{Memory: s.cfg.Blobs.Memory(), Disk: s.cfg.Blobs.Disk().Stats()}
-	st.BlobPuts = s.cfg.Blobs.Puts()
+	st.BlobCache = api.BlobCaches{Memory: api.CacheStats(s.cfg.Blobs.Memory()), Disk: api.CacheStats(s.cfg.Blobs.Disk().Stats())}
+	st.BlobPuts = api.BlobPuts(s.cfg.Blobs.Puts())
 	st.Cache.Sessions, st.Cache.Bytes, st.Cache.Limit = s.cfg.Cache.Stats()
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout) // for all of them
 	defer cancel()

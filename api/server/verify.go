@@ -54,7 +54,7 @@ func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 }
 
 func reportOf(r *verify.Report) api.Report {
-	out := api.Report{Report: *r}
+	out := api.Report{Verification: *r}
 	if m := r.Snapshot; m != nil {
 		snap := snapshotOf(m)
 		out.Snapshot = &snap

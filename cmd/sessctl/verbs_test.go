@@ -469,11 +469,11 @@ func TestVerify(t *testing.T) {
 	f := newFake(t)
 	f.Has([]string{"good-0001", "harm-0001"}, "gone-0001")
 	for _, id := range []string{"good-0001", "gone-0001"} {
-		f.Answers("GET /v1/sessions/"+id+"/verify", api.Report{Report: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
+		f.Answers("GET /v1/sessions/"+id+"/verify", api.Report{Verification: verify.Report{Session: core.SessionID(id), Records: 2, Entries: 1}})
 	}
 	harm := []api.Problem{{Kind: "blob", What: "sha256:12", Detail: "it is not there", Next: "restore it"}}
-	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Report: verify.Report{Session: "harm-0001", Problems: harm}})
-	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Report: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
+	f.Answers("GET /v1/sessions/harm-0001/verify", api.Report{Verification: verify.Report{Session: "harm-0001", Problems: harm}})
+	f.Answers("POST /v1/sessions/harm-0001/repair", api.Report{Verification: verify.Report{Session: "harm-0001", Redone: 2}, Mended: harm})
 	f.Answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
 	wantResult(t, f.run("verify", "harm"), cli.ExitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")

@@ -12,7 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/config"
@@ -65,7 +65,7 @@ type node struct {
 	materializer *materializer.Materializer
 
 	collector *gc.Collector
-	tokens    *access.TokenStore
+	tokens    *tokenstore.Store
 	server    *server.Server
 
 	closers []func()
@@ -197,7 +197,7 @@ func (n *node) openServer(ctx context.Context) (err error) {
 		Log: n.log, Sessions: n.sessions, Bucket: n.bucket, Blobs: n.blobs, Node: n.cfg.Node,
 		Record: recordDeletions(n.bucket, n.audit), Logger: n.logger,
 	})
-	n.tokens = access.NewTokenStore(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
+	n.tokens = tokenstore.New(n.js, n.log.Name(), replicasOf(n.cfg), n.logger)
 	if n.cfg.Closed() { // create the bucket now, while this node has the permission
 		if err := n.tokens.Init(ctx); err != nil {
 			n.logger.Warn("the log's tokens cannot be read yet", "err", err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/config"
 )
 
@@ -52,7 +52,7 @@ func natsPermissions(role, log string, shards int) (publish, subscribe []string)
 		return publish, subscribe
 	}
 	audit := "SESSAUDIT_" + log
-	presence, tokens := "KV_SESSHERE_"+log, "KV_"+access.BucketName(log)
+	presence, tokens := "KV_SESSHERE_"+log, "KV_"+tokenstore.BucketName(log)
 	publish = append(publish, "$JS.API.INFO") // requested before a bucket is created; returns the account's limits
 	of("STREAM.PURGE", streams...)            // truncation and erasure
 	of("STREAM.LEADER.STEPDOWN", streams...)  // if a leader lacks a record that a follower has

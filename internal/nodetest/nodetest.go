@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/blobstore"
@@ -141,7 +141,7 @@ func parts(t testing.TB, cfg *Config) (server.Config, *index.Index) {
 	presence := stream.NewPresence(js, log.Name(), 1, cfg.Presence)
 	served := server.Config{
 		Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots, Blobs: blobs,
-		Audit: audit, Tokens: access.NewTokenStore(js, log.Name(), 1, logger), Node: "test", Version: "test", Logger: logger, Tracer: cfg.Tracer,
+		Audit: audit, Tokens: tokenstore.New(js, log.Name(), 1, logger), Node: "test", Version: "test", Logger: logger, Tracer: cfg.Tracer,
 		Remover: &removal.Remover{
 			Log: log, Sessions: sessions, Cache: cache, Materializer: mat, Directory: directory, Snapshots: snapshots,
 			Window: 720 * time.Hour,

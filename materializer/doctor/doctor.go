@@ -16,55 +16,6 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A Level is how serious a finding is.
-type Level string
-
-// The levels, the most serious last.
-const (
-	Note    Level = "note"    // nothing is wrong; something could be cheaper or safer
-	Warning Level = "warning" // something does not work as it should, or soon will not
-	Danger  Level = "danger"  // acknowledged data may be lost, or work is refused
-)
-
-// A Finding is one thing that is wrong.
-type Finding struct {
-	Check  string `json:"check"`
-	Level  Level  `json:"level"`
-	What   string `json:"what"`   // a stream, a session, a setting
-	Detail string `json:"detail"` // what is wrong with it
-	Next   string `json:"next,omitempty"`
-	Mended bool   `json:"mended,omitempty"` // by Treat
-
-	treat func(context.Context) error // nil if nothing is safe to do
-}
-
-// A Report is what was checked, and what was found.
-type Report struct {
-	Log      string    `json:"log"`
-	Node     string    `json:"node"`
-	Checks   []Check   `json:"checks"`   // in order
-	Findings []Finding `json:"findings"` // the most serious first
-}
-
-// A Check is one subject that was checked.
-type Check struct {
-	Name string `json:"name"`
-	Seen string `json:"seen"` // in a few words
-}
-
-// Worst returns the most serious level that is not repaired, "" if there is none.
-func (r *Report) Worst() Level {
-	var worst Level
-	for _, f := range r.Findings {
-		if !f.Mended && rank(f.Level) > rank(worst) {
-			worst = f.Level
-		}
-	}
-	return worst
-}
-
-func rank(l Level) int { return slices.Index([]Level{"", Note, Warning, Danger}, l) }
-
 // A Node is what only the node's own process knows.
 type Node struct {
 	Name string
@@ -109,6 +60,14 @@ const mostFindings = 100
 
 // Examine checks everything and changes nothing. It fails only if ctx ends.
 func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
+	r, _, err := d.examine(ctx)
+	return r, err
+}
+
+// examine is Examine, and returns the findings with what repairs them, in the order
+// of the report.
+func (d *Doctor) examine(ctx context.Context) (*Report, []treatable, error) {
+	var found []treatable
 	r := &Report{Log: d.Log.Name(), Node: d.Node.Name, Checks: []Check{}, Findings: []Finding{}}
 	held := holdings{}
 	for _, c := range []struct {
@@ -131,32 +90,36 @@ func (d *Doctor) Examine(ctx context.Context) (*Report, error) {
 		f := &finder{check: c.name}
 		seen, err := c.look(ctx, f)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("examination ended at %s: %w: %w", c.name, ctx.Err(), core.ErrUnavailable)
+			return nil, nil, fmt.Errorf("examination ended at %s: %w: %w", c.name, ctx.Err(), core.ErrUnavailable)
 		}
 		if err != nil {
 			seen = "not looked at"
 			f.add(Warning, c.name, "the check failed: "+err.Error(), "try again after the other problems are repaired")
 		}
-		r.Checks = append(r.Checks, Check{c.name, seen})
-		r.Findings = append(r.Findings, f.all()...)
+		r.Checks = append(r.Checks, Check{Name: c.name, Seen: seen})
+		found = append(found, f.all()...)
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return rank(b.Level) - rank(a.Level) })
-	return r, nil
+	slices.SortStableFunc(found, func(a, b treatable) int { return b.Level.Compare(a.Level) })
+	for i := range found {
+		r.Findings = append(r.Findings, found[i].Finding)
+	}
+	return r, found, nil
 }
 
 // Treat examines, repairs what is safe to repair, and marks the findings that it
 // repaired.
 func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
-	r, err := d.Examine(ctx)
+	r, found, err := d.examine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.treat == nil {
+		treat := found[i].treat
+		if treat == nil {
 			continue
 		}
-		if err := f.treat(ctx); err != nil {
+		if err := treat(ctx); err != nil {
 			f.Detail += "; it could not be mended: " + err.Error()
 			continue
 		}
@@ -168,7 +131,7 @@ func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
 // A finder collects the findings of one check.
 type finder struct {
 	check string
-	found []Finding
+	found []treatable
 	more  int
 }
 
@@ -181,12 +144,12 @@ func (f *finder) addTreatable(level Level, what, detail, next string, treat func
 		f.more++
 		return
 	}
-	f.found = append(f.found, Finding{Check: f.check, Level: level, What: what, Detail: detail, Next: next, treat: treat})
+	f.found = append(f.found, treatable{Finding{Check: f.check, Level: level, What: what, Detail: detail, Next: next}, treat})
 }
 
-func (f *finder) all() []Finding {
+func (f *finder) all() []treatable {
 	if f.more == 0 {
 		return f.found
 	}
-	return append(f.found, Finding{Check: f.check, Level: f.found[0].Level, What: f.check, Detail: fmt.Sprintf("and %d more", f.more)})
+	return append(f.found, treatable{Finding: Finding{Check: f.check, Level: f.found[0].Level, What: f.check, Detail: fmt.Sprintf("and %d more", f.more)}})
 }

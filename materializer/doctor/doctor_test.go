@@ -26,7 +26,7 @@ func TestChangedStreamSettingsAreDanger(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &Doctor{Log: l}
-	look := func() []Finding {
+	look := func() []treatable {
 		t.Helper()
 		f := &finder{}
 		if _, err := d.streams(t.Context(), f); err != nil {

@@ -55,7 +55,7 @@ func (s *sweep) sweep(ctx context.Context) error {
 // trashed moves a blob back if it is referenced and missing, and schedules the
 // deletion of a copy that is old enough and not needed.
 func (s *sweep) trashed(ctx context.Context, t blobstore.Trashed) error {
-	s.report.Trash.add(t.Size)
+	s.report.Trash.Add(t.Size)
 	_, err := s.c.cfg.Bucket.Stat(ctx, t.Ref.Key())
 	spare := err == nil
 	if err != nil && !errors.Is(err, blobstore.ErrNotFound) {
@@ -79,7 +79,7 @@ func (s *sweep) trashed(ctx context.Context, t blobstore.Trashed) error {
 func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error {
 	if !s.q.Apply {
 		if !m.there {
-			s.report.PutBack.add(t.Size)
+			s.report.PutBack.Add(t.Size)
 		}
 		m.there = true
 		return nil
@@ -90,7 +90,7 @@ func (s *sweep) putBack(ctx context.Context, t blobstore.Trashed, m *mark) error
 		return nil
 	}
 	if err == nil {
-		s.report.PutBack.add(t.Size)
+		s.report.PutBack.Add(t.Size)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (s *sweep) purge(ctx context.Context) error {
 				return err
 			}
 		}
-		s.report.Deleted.add(t.Size)
+		s.report.Deleted.Add(t.Size)
 	}
 	s.doomed, s.spare = nil, nil
 	return nil
@@ -131,26 +131,26 @@ func (s *sweep) deletion() Deletion {
 // stored counts a blob, and moves it to the trash if it is old and unreferenced.
 func (s *sweep) stored(ctx context.Context, b blobstore.BlobInfo) error {
 	r := &s.report
-	r.Stored.add(b.Size)
+	r.Stored.Add(b.Size)
 	if m := s.marks.named[core.Digest(b.Ref)]; m != nil {
 		m.there = true
-		r.Referenced.add(b.Size)
+		r.Referenced.Add(b.Size)
 		r.References += m.sessions
 		r.Saved += (m.sessions - 1) * b.Size
 		return nil
 	}
-	r.Unreferenced.add(b.Size)
+	r.Unreferenced.Add(b.Size)
 	if !b.Modified.Before(s.before) {
-		r.Young.add(b.Size)
+		r.Young.Add(b.Size)
 		return nil
 	}
 	if !s.q.Apply {
-		r.Moved.add(b.Size)
+		r.Moved.Add(b.Size)
 		return nil
 	}
 	moved, err := s.c.cfg.Blobs.Discard(ctx, b.Ref, s.before)
 	if moved {
-		r.Moved.add(b.Size)
+		r.Moved.Add(b.Size)
 	}
 	return err
 }

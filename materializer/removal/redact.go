@@ -12,19 +12,6 @@ import (
 	"github.com/sesslog/sesslog/materializer"
 )
 
-// A Redacted says what a redaction removed, and what remains.
-type Redacted struct {
-	Session core.SessionID `json:"session"`
-	Log     string         `json:"log"`
-	Cursor  core.Cursor    `json:"cursor"`
-	Entries []string       `json:"entries"`
-	SHA256  core.Digest    `json:"sha256"` // of the canonical JSONL after it
-	Object  string         `json:"object"` // the snapshot that has it
-	Forks   []string       `json:"forks"`  // sessions derived from this one, which may have the entries
-	Removed Removed        `json:"removed"`
-	Remains []string       `json:"remains"`
-}
-
 // redactTries limits the attempts at a checkpoint that other writers overtake.
 const redactTries = 10
 

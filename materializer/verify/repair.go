@@ -39,13 +39,13 @@ func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report,
 	return left, mended, nil
 }
 
-func (r *Report) has(kinds ...Kind) bool {
+func has(r *Report, kinds ...Kind) bool {
 	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return slices.Contains(kinds, p.Kind) })
 }
 
 // repairBlobs writes blobs again that this node has.
 func (v *Verifier) repairBlobs(ctx context.Context, r *Report, in *engine.Inspection) error {
-	if !r.has(Blob) {
+	if !has(r, Blob) {
 		return nil
 	}
 	for _, d := range in.State.Blobs() {
@@ -65,7 +65,7 @@ func (v *Verifier) repairBlobs(ctx context.Context, r *Report, in *engine.Inspec
 
 // repairBodies writes bodies again that an open session has in memory.
 func (v *Verifier) repairBodies(ctx context.Context, r *Report, _ *engine.Inspection) error {
-	if !r.has(Body) {
+	if !has(r, Body) {
 		return nil
 	}
 	s, err := v.Cache.Get(ctx, r.Session)
@@ -92,7 +92,7 @@ func (v *Verifier) rewrite(ctx context.Context, b []byte) error {
 
 // repairState recovers orphan lines, writes the snapshot and makes the row.
 func (v *Verifier) repairState(ctx context.Context, r *Report, _ *engine.Inspection) error {
-	if !r.has(Stray, Snapshot, Row) {
+	if !has(r, Stray, Snapshot, Row) {
 		return nil
 	}
 	s, err := v.Sessions.Open(ctx, r.Session)
@@ -102,12 +102,12 @@ func (v *Verifier) repairState(ctx context.Context, r *Report, _ *engine.Inspect
 	if err != nil {
 		return nil // it cannot be read: the report says why
 	}
-	if r.has(Stray) {
+	if has(r, Stray) {
 		if err := s.RecoverOrphans(ctx); err != nil {
 			return err
 		}
 	}
-	if r.has(Stray, Snapshot) {
+	if has(r, Stray, Snapshot) {
 		if _, err := v.Materializer.Checkpoint(ctx, s); err != nil {
 			return err
 		}

@@ -8,13 +8,20 @@ import (
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/report"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
 
 // A Kind names what is damaged.
-type Kind string
+type Kind = report.Damage
+
+// A Report is what was found.
+type Report = report.Verification
+
+// A Problem is one thing that is wrong.
+type Problem = report.Problem
 
 // The kinds of damage. Those of records are in package stream.
 const (
@@ -28,27 +35,6 @@ const (
 	Row      = Kind("row")      // the directory has more of the session than the log
 	Shard    = Kind("shard")    // a stream lacks messages that no truncation dropped
 )
-
-// A Report is what was found.
-type Report struct {
-	Session  core.SessionID `json:"session"`
-	Records  int            `json:"records"`
-	Redone   int            `json:"redone"`   // of them, stored again after the log had lost them
-	Restored int            `json:"restored"` // of them, restored from a backup
-	Entries  int            `json:"entries"`
-	Blobs    int            `json:"blobs"`
-	Snapshot *core.Manifest `json:"-"` // the latest, nil if there is none
-	Cursor   core.Cursor    `json:"cursor"`
-	Problems []Problem      `json:"problems"`
-}
-
-// A Problem is one thing that is wrong.
-type Problem struct {
-	Kind   Kind   `json:"kind"`
-	What   string `json:"what"`
-	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // what to do about it
-}
 
 // Directory is the rows that a Verifier compares with the log. index.Index implements
 // it.
@@ -95,11 +81,7 @@ func (v *Verifier) look(ctx context.Context, id core.SessionID) (*Report, *engin
 	return r, in, v.row(ctx, r, in)
 }
 
-func (r *Report) add(kind Kind, what, next string, err error) {
-	r.Problems = append(r.Problems, Problem{Kind: kind, What: what, Detail: err.Error(), Next: next})
-}
-
-func (r *Report) repair() string { return "sessctl verify --repair " + string(r.Session) }
+func repairCommand(r *Report) string { return "sessctl verify --repair " + string(r.Session) }
 
 // Shards verifies the log's streams, and returns all sessions in them, including
 // those that cannot be read and have no row.
@@ -149,15 +131,15 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 	for _, f := range in.Faults {
 		n := next
 		if f.Kind == engine.BodyGone && in.State == nil {
-			n = "put the blob back from a copy of the object store, or: " + r.repair()
+			n = "put the blob back from a copy of the object store, or: " + repairCommand(r)
 		}
-		r.add(Kind(f.Kind), place(f), n, f.Err)
+		r.Add(Kind(f.Kind), place(f), n, f.Err)
 	}
 	for _, f := range in.Backfilled {
-		r.add(Copy, place(f), "make that server fetch its copy again: stop it, move the stream's directory aside, start it", f.Err)
+		r.Add(Copy, place(f), "make that server fetch its copy again: stop it, move the stream's directory aside, start it", f.Err)
 	}
 	for _, f := range in.Orphans {
-		r.add(Stray, place(f), r.repair(), f.Err)
+		r.Add(Stray, place(f), repairCommand(r), f.Err)
 	}
 }
 
@@ -179,13 +161,13 @@ func (v *Verifier) snapshot(ctx context.Context, r *Report, in *engine.Inspectio
 	case errors.Is(err, core.ErrUnavailable), ctx.Err() != nil:
 		return err
 	case err != nil:
-		next := r.repair()
+		next := repairCommand(r)
 		if in.State == nil {
 			next = "put it back from a copy of the object store"
 		}
-		r.add(Snapshot, m.Object, next, err)
+		r.Add(Snapshot, m.Object, next, err)
 	case in.Plain != nil && !bytes.Equal(plain, in.Plain):
-		r.add(Snapshot, m.Object, r.repair(), fmt.Errorf("it is intact, but differs from the records: %w", core.ErrCorrupt))
+		r.Add(Snapshot, m.Object, repairCommand(r), fmt.Errorf("it is intact, but differs from the records: %w", core.ErrCorrupt))
 	}
 	return nil
 }
@@ -203,7 +185,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 		case !errors.Is(err, blobstore.ErrNotFound) && !errors.Is(err, blobstore.ErrCorrupt):
 			return fmt.Errorf("%w: %w", err, core.ErrUnavailable) // which says nothing about the blob
 		default:
-			r.add(Blob, d.String(), "put it back from a copy of the object store, or: "+r.repair(), err)
+			r.Add(Blob, d.String(), "put it back from a copy of the object store, or: "+repairCommand(r), err)
 		}
 	}
 	return nil
@@ -220,7 +202,7 @@ func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) er
 		return err
 	}
 	if seq > last.Seq {
-		r.add(Row, "the session's row", r.repair(),
+		r.Add(Row, "the session's row", repairCommand(r),
 			fmt.Errorf("it is of record %d, the log ends at %d: %w", seq, last.Seq, core.ErrLost))
 	}
 	return nil

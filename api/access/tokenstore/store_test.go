@@ -1,4 +1,4 @@
-package access_test
+package tokenstore_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/api/access"
+	"github.com/sesslog/sesslog/api/access/tokenstore"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/stream/embedded"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -33,14 +34,14 @@ func jetStream(t *testing.T, s *embedded.Server) jetstream.JetStream {
 }
 
 // run returns a token store that runs until the test ends.
-func run(t *testing.T, js jetstream.JetStream, log string) *access.TokenStore {
+func run(t *testing.T, js jetstream.JetStream, log string) *tokenstore.Store {
 	t.Helper()
-	b := access.NewTokenStore(js, log, 1, slog.New(slog.DiscardHandler))
+	b := tokenstore.New(js, log, 1, slog.New(slog.DiscardHandler))
 	follow(t, b)
 	return b
 }
 
-func follow(t *testing.T, b *access.TokenStore) {
+func follow(t *testing.T, b *tokenstore.Store) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
@@ -49,7 +50,7 @@ func follow(t *testing.T, b *access.TokenStore) {
 }
 
 // await waits until Check returns the wanted error for bearer, or nil.
-func await(t *testing.T, b *access.TokenStore, bearer string, want error) access.Token {
+func await(t *testing.T, b *tokenstore.Store, bearer string, want error) access.Token {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -70,7 +71,7 @@ func draft(name string, scope access.Scope) access.Token {
 	return access.Token{Name: name, Grant: access.Grant{Scope: scope}}
 }
 
-func make1(t *testing.T, b *access.TokenStore, d access.Token) access.Issued {
+func make1(t *testing.T, b *tokenstore.Store, d access.Token) access.Issued {
 	t.Helper()
 	m, err := b.Create(t.Context(), d)
 	if err != nil {
@@ -91,15 +92,15 @@ func TestTokensPropagateToAllNodes(t *testing.T) {
 		t.Errorf("the other node has %+v", got)
 	}
 	for _, wrong := range []string{"", "x", m.Bearer + "x", m.Bearer[:len(m.Bearer)-1], strings.ToUpper(m.Bearer), strings.TrimPrefix(m.Bearer, "sesslog_"), "sesslog_" + m.ID + "_"} {
-		if _, err := other.Check(wrong); !errors.Is(err, access.ErrUnknown) {
+		if _, err := other.Check(wrong); !errors.Is(err, tokenstore.ErrUnknown) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
 	if _, err := one.Revoke(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
-	await(t, other, m.Bearer, access.ErrUnknown)
-	await(t, one, m.Bearer, access.ErrUnknown)
+	await(t, other, m.Bearer, tokenstore.ErrUnknown)
+	await(t, one, m.Bearer, tokenstore.ErrUnknown)
 	if _, err := other.Revoke(t.Context(), m.ID); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("second Revoke: %v", err)
 	}
@@ -126,10 +127,10 @@ func TestRotatedSecretStaysValidForGivenTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, b, first.Bearer, access.ErrUnknown)
-	await(t, b, second.Bearer, access.ErrUnknown)
+	await(t, b, first.Bearer, tokenstore.ErrUnknown)
+	await(t, b, second.Bearer, tokenstore.ErrUnknown)
 	await(t, b, third.Bearer, nil)
-	for _, keep := range []time.Duration{-1, access.MaxFormer + 1} {
+	for _, keep := range []time.Duration{-1, tokenstore.MaxFormer + 1} {
 		if _, err := b.Rotate(t.Context(), first.ID, keep); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("keep %v: %v", keep, err)
 		}
@@ -145,7 +146,7 @@ func TestBucketDoesNotContainSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv, err := js.KeyValue(t.Context(), access.BucketName("main"))
+	kv, err := js.KeyValue(t.Context(), tokenstore.BucketName("main"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,15 +170,15 @@ func TestTokenIsValidInItsLogOnly(t *testing.T) {
 	own := make1(t, b, draft("agent", access.Read))
 	await(t, a, m.Bearer, nil)
 	await(t, b, own.Bearer, nil)
-	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
+	if _, err := b.Check(m.Bearer); !errors.Is(err, tokenstore.ErrUnknown) {
 		t.Errorf("log b: Check of a token of log a = %v", err)
 	}
 	// Copying the stored form to another log does not help.
-	from, err := js.KeyValue(t.Context(), access.BucketName("a"))
+	from, err := js.KeyValue(t.Context(), tokenstore.BucketName("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := js.KeyValue(t.Context(), access.BucketName("b"))
+	to, err := js.KeyValue(t.Context(), tokenstore.BucketName("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestTokenIsValidInItsLogOnly(t *testing.T) {
 	}
 	after := make1(t, b, draft("later", access.Read))
 	await(t, b, after.Bearer, nil)
-	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
+	if _, err := b.Check(m.Bearer); !errors.Is(err, tokenstore.ErrUnknown) {
 		t.Errorf("log b: Check of a copied token = %v", err)
 	}
 }
@@ -199,8 +200,8 @@ func TestExpiryIsReportedToBearerOnly(t *testing.T) {
 	t.Parallel()
 	var past atomic.Int64
 	now := time.Now()
-	b := access.NewTokenStore(jetStream(t, embeddedtest.Start(t)), "main", 1, slog.New(slog.DiscardHandler))
-	access.SetClock(b, func() time.Time { return now.Add(time.Duration(past.Load())) })
+	b := tokenstore.New(jetStream(t, embeddedtest.Start(t)), "main", 1, slog.New(slog.DiscardHandler))
+	tokenstore.SetClock(b, func() time.Time { return now.Add(time.Duration(past.Load())) })
 	follow(t, b)
 	d := draft("agent", access.Read)
 	d.Expires = now
@@ -216,17 +217,17 @@ func TestExpiryIsReportedToBearerOnly(t *testing.T) {
 	}
 	await(t, b, next.Bearer, nil)
 	past.Store(int64(30 * time.Second))
-	if _, err := b.Check(m.Bearer); !errors.Is(err, access.ErrUnknown) {
+	if _, err := b.Check(m.Bearer); !errors.Is(err, tokenstore.ErrUnknown) {
 		t.Errorf("the former secret after its time: %v", err)
 	}
 	if _, err := b.Check(next.Bearer); err != nil {
 		t.Errorf("the new secret: %v", err)
 	}
 	past.Store(int64(time.Minute))
-	if _, err := b.Check(next.Bearer); !errors.Is(err, access.ErrExpired) {
+	if _, err := b.Check(next.Bearer); !errors.Is(err, tokenstore.ErrExpired) {
 		t.Errorf("after expiry: %v", err)
 	}
-	if _, err := b.Check("sesslog_" + m.ID + "_AAAAAAAAAAAAAAAAAAAAAAAAAA"); !errors.Is(err, access.ErrUnknown) {
+	if _, err := b.Check("sesslog_" + m.ID + "_AAAAAAAAAAAAAAAAAAAAAAAAAA"); !errors.Is(err, tokenstore.ErrUnknown) {
 		t.Errorf("with a wrong secret: %v", err)
 	}
 }
@@ -264,27 +265,12 @@ func TestCheckIsUnavailableUntilTokensWereRead(t *testing.T) {
 	t.Parallel()
 	js := jetStream(t, embeddedtest.Start(t))
 	m := make1(t, run(t, js, "main"), draft("agent", access.Read))
-	b := access.NewTokenStore(js, "main", 1, nil)
+	b := tokenstore.New(js, "main", 1, nil)
 	if _, err := b.Check(m.Bearer); !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("before the first read: %v", err)
 	}
-	if _, err := b.Check("what is no token at all"); !errors.Is(err, access.ErrUnknown) {
+	if _, err := b.Check("what is no token at all"); !errors.Is(err, tokenstore.ErrUnknown) {
 		t.Errorf("a malformed token: %v", err)
-	}
-}
-
-func TestScopesIncludeLowerScopes(t *testing.T) {
-	t.Parallel()
-	order := []access.Scope{access.Read, access.Write, access.Admin}
-	for i, s := range order {
-		for j, other := range order {
-			if s.Includes(other) != (i >= j) {
-				t.Errorf("%s includes %s: %v", s, other, s.Includes(other))
-			}
-		}
-		if s.Includes("") || access.Scope("").Includes(s) || access.Scope("root").Includes(s) {
-			t.Errorf("an unknown scope is comparable with %s", s)
-		}
 	}
 }
 
@@ -298,7 +284,7 @@ func TestServerReplyIsNotToken(t *testing.T) {
 	b := run(t, js, "main")
 	good := make1(t, b, draft("good", access.Read))
 	await(t, b, good.Bearer, nil)
-	kv, err := js.KeyValue(t.Context(), access.BucketName("main"))
+	kv, err := js.KeyValue(t.Context(), tokenstore.BucketName("main"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,12 +307,12 @@ func TestServerReplyIsNotToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if err := nc.PublishRequest("$JS.API.DIRECT.GET.RECORDS.records.x", "$KV."+access.BucketName("main")+".token."+good.ID, nil); err != nil {
+	if err := nc.PublishRequest("$JS.API.DIRECT.GET.RECORDS.records.x", "$KV."+tokenstore.BucketName("main")+".token."+good.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	// The forged entry is in the bucket, but Check does not accept it, and it also
 	// invalidates the token that it replaced.
-	await(t, b, good.Bearer, access.ErrUnknown)
+	await(t, b, good.Bearer, tokenstore.ErrUnknown)
 	if e, err = kv.Get(t.Context(), "token."+good.ID); err != nil || string(e.Value()) != forged {
 		t.Fatalf("the bucket contains %v, %v", e, err)
 	}

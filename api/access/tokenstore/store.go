@@ -1,4 +1,4 @@
-package access
+package tokenstore
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sesslog/sesslog/api/access"
 	"github.com/sesslog/sesslog/core"
 )
 
@@ -39,9 +40,9 @@ var (
 	ErrExpired = errors.New("the token has expired")
 )
 
-// A TokenStore keeps the tokens of one log. It is safe for concurrent use. Check
+// A Store keeps the tokens of one log. It is safe for concurrent use. Check
 // uses no network: it uses what Run has read.
-type TokenStore struct {
+type Store struct {
 	js       jetstream.JetStream
 	log      string
 	replicas int
@@ -56,11 +57,11 @@ type TokenStore struct {
 	verified map[string]uint64
 }
 
-// NewTokenStore returns the token store of a log. If the bucket is missing, it is
+// New returns the token store of a log. If the bucket is missing, it is
 // created with that many replicas. The store has no tokens until Run has read them.
 // A nil logger means slog.Default().
-func NewTokenStore(js jetstream.JetStream, log string, replicas int, logger *slog.Logger) *TokenStore {
-	return &TokenStore{
+func New(js jetstream.JetStream, log string, replicas int, logger *slog.Logger) *Store {
+	return &Store{
 		js: js, log: log, replicas: max(replicas, 1), logger: cmp.Or(logger, slog.Default()), now: time.Now,
 		used: map[string]time.Time{}, seen: map[string]time.Time{}, verified: map[string]uint64{},
 	}
@@ -77,7 +78,7 @@ const (
 // Run follows the bucket until ctx ends, and saves when tokens were used. Changes
 // arrive within moments; while the bucket is unavailable, Check uses the last known
 // tokens. The error is never nil.
-func (ts *TokenStore) Run(ctx context.Context) error {
+func (ts *Store) Run(ctx context.Context) error {
 	for {
 		err := ts.follow(ctx)
 		if ctx.Err() != nil {
@@ -99,7 +100,7 @@ func (ts *TokenStore) Run(ctx context.Context) error {
 }
 
 // follow reads the whole bucket and then its changes, for watchPeriod.
-func (ts *TokenStore) follow(ctx context.Context) error {
+func (ts *Store) follow(ctx context.Context) error {
 	kv, err := ts.bucket(ctx)
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func (s snapshot) apply(e jetstream.KeyValueEntry, own bool, logger *slog.Logger
 // chooses the reply subject, without a permission check, so it could have the server
 // write the content of any record to the bucket. Such replies have headers that name
 // their origin.
-func (ts *TokenStore) isGenuine(ctx context.Context, e jetstream.KeyValueEntry) (bool, error) {
+func (ts *Store) isGenuine(ctx context.Context, e jetstream.KeyValueEntry) (bool, error) {
 	if e.Operation() != jetstream.KeyValuePut || !strings.HasPrefix(e.Key(), tokenKeys) {
 		return true, nil
 	}
@@ -208,7 +209,7 @@ func (ts *TokenStore) isGenuine(ctx context.Context, e jetstream.KeyValueEntry) 
 
 // headerAt returns the stored header of a message of the bucket. It asks the leader,
 // because a direct get adds headers of the server.
-func (ts *TokenStore) headerAt(ctx context.Context, revision uint64) (h nats.Header, there bool, err error) {
+func (ts *Store) headerAt(ctx context.Context, revision uint64) (h nats.Header, there bool, err error) {
 	subject := "$JS.API.STREAM.MSG.GET.KV_" + BucketName(ts.log)
 	reply, err := ts.js.Conn().RequestWithContext(ctx, subject, mustJSON(map[string]uint64{"seq": revision}))
 	if err != nil {
@@ -246,7 +247,7 @@ func parseStored(id string, value []byte) (k storedToken, err error) {
 	return k, k.Grant.Check()
 }
 
-func (ts *TokenStore) replace(s snapshot) {
+func (ts *Store) replace(s snapshot) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.tokens, ts.used = s.tokens, s.used
@@ -254,33 +255,33 @@ func (ts *TokenStore) replace(s snapshot) {
 
 // Check returns the valid token of bearer. It returns ErrUnknown or ErrExpired if
 // there is none, and core.ErrUnavailable until Run has read the tokens.
-func (ts *TokenStore) Check(bearer string) (Token, error) {
+func (ts *Store) Check(bearer string) (access.Token, error) {
 	id, secret, ok := parse(bearer)
 	if !ok {
-		return Token{}, ErrUnknown
+		return access.Token{}, ErrUnknown
 	}
 	sum := digest(ts.log, id, secret)
 	now := ts.now()
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.tokens == nil {
-		return Token{}, fmt.Errorf("this node has not read the tokens of log %s yet: %w", ts.log, core.ErrUnavailable)
+		return access.Token{}, fmt.Errorf("this node has not read the tokens of log %s yet: %w", ts.log, core.ErrUnavailable)
 	}
 	k, ok := ts.tokens[id]
-	good := Same(sum, k.Hash)
-	former := Same(sum, k.FormerHash) && now.Before(k.Former)
+	good := access.Same(sum, k.Hash)
+	former := access.Same(sum, k.FormerHash) && now.Before(k.Former)
 	if !ok || !good && !former {
-		return Token{}, ErrUnknown
+		return access.Token{}, ErrUnknown
 	}
 	if !k.Expires.IsZero() && !now.Before(k.Expires) {
-		return Token{}, ErrExpired
+		return access.Token{}, ErrExpired
 	}
 	ts.seen[id] = now
 	return k.Token, nil
 }
 
 // saveUse saves in the bucket when tokens were used, to the hour.
-func (ts *TokenStore) saveUse(ctx context.Context) {
+func (ts *Store) saveUse(ctx context.Context) {
 	kv, err := ts.bucket(ctx)
 	if err != nil {
 		return
@@ -297,7 +298,7 @@ func (ts *TokenStore) saveUse(ctx context.Context) {
 }
 
 // unsavedUse returns the hours of use that the bucket lacks.
-func (ts *TokenStore) unsavedUse() map[string]time.Time {
+func (ts *Store) unsavedUse() map[string]time.Time {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	out := map[string]time.Time{}
@@ -312,24 +313,24 @@ func (ts *TokenStore) unsavedUse() map[string]time.Time {
 }
 
 // List reads all tokens from the bucket, oldest first.
-func (ts *TokenStore) List(ctx context.Context) ([]Token, error) {
+func (ts *Store) List(ctx context.Context) ([]access.Token, error) {
 	s, err := ts.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Token, 0, len(s.tokens))
+	list := make([]access.Token, 0, len(s.tokens))
 	for id, k := range s.tokens {
 		k.Used = s.used[id]
 		list = append(list, k.Token)
 	}
-	slices.SortFunc(list, func(x, y Token) int {
+	slices.SortFunc(list, func(x, y access.Token) int {
 		return cmp.Or(x.Created.Compare(y.Created), strings.Compare(x.ID, y.ID))
 	})
 	return list, nil
 }
 
 // read reads the whole bucket once.
-func (ts *TokenStore) read(ctx context.Context) (snapshot, error) {
+func (ts *Store) read(ctx context.Context) (snapshot, error) {
 	s := snapshot{map[string]storedToken{}, map[string]time.Time{}}
 	return s, ts.withBucket(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		w, err := kv.WatchAll(ctx)
@@ -358,32 +359,26 @@ func (ts *TokenStore) read(ctx context.Context) (snapshot, error) {
 	})
 }
 
-// A Issued is a token with a new secret.
-type Issued struct {
-	Token
-	Bearer string `json:"token"` // for the Authorization header; not stored
-}
-
 // Create creates a token with the name, grant, author and expiry of t, and returns
 // it with its secret. It returns core.ErrInvalid if t is invalid, core.ErrExists if
 // the name is taken, and core.ErrUnavailable if the token could not be stored.
-func (ts *TokenStore) Create(ctx context.Context, t Token) (Issued, error) {
-	t = Token{ID: newTokenID(), Name: t.Name, Grant: t.Grant, By: t.By, Created: ts.now().UTC(), Expires: t.Expires}
-	if err := t.check(); err != nil {
-		return Issued{}, err
+func (ts *Store) Create(ctx context.Context, t access.Token) (access.Issued, error) {
+	t = access.Token{ID: newTokenID(), Name: t.Name, Grant: t.Grant, By: t.By, Created: ts.now().UTC(), Expires: t.Expires}
+	if err := t.Check(); err != nil {
+		return access.Issued{}, err
 	}
 	if !t.Expires.IsZero() && !t.Expires.After(t.Created) {
-		return Issued{}, fmt.Errorf("expires %s: in the past: %w", t.Expires.Format(time.RFC3339), core.ErrInvalid)
+		return access.Issued{}, fmt.Errorf("expires %s: in the past: %w", t.Expires.Format(time.RFC3339), core.ErrInvalid)
 	}
 	list, err := ts.List(ctx)
 	if err != nil {
-		return Issued{}, err
+		return access.Issued{}, err
 	}
 	if len(list) >= maxTokens {
-		return Issued{}, fmt.Errorf("the log has %d tokens; revoke unused ones: %w", len(list), core.ErrFull)
+		return access.Issued{}, fmt.Errorf("the log has %d tokens; revoke unused ones: %w", len(list), core.ErrFull)
 	}
-	if slices.ContainsFunc(list, func(o Token) bool { return o.Name == t.Name }) {
-		return Issued{}, fmt.Errorf("a token is called %q already; rotate or revoke that one: %w", t.Name, core.ErrExists)
+	if slices.ContainsFunc(list, func(o access.Token) bool { return o.Name == t.Name }) {
+		return access.Issued{}, fmt.Errorf("a token is called %q already; rotate or revoke that one: %w", t.Name, core.ErrExists)
 	}
 	secret := newSecret()
 	k := storedToken{Token: t, Hash: digest(ts.log, t.ID, secret)}
@@ -391,14 +386,14 @@ func (ts *TokenStore) Create(ctx context.Context, t Token) (Issued, error) {
 		_, err := kv.Create(ctx, tokenKeys+t.ID, mustJSON(k))
 		return err
 	})
-	return Issued{t, bearer(t.ID, secret)}, err
+	return access.Issued{Token: t, Bearer: bearer(t.ID, secret)}, err
 }
 
 // Rotate gives the token id a new secret. The current secret stays valid for keep,
 // at most MaxFormer; an older one becomes invalid.
-func (ts *TokenStore) Rotate(ctx context.Context, id string, keep time.Duration) (made Issued, err error) {
+func (ts *Store) Rotate(ctx context.Context, id string, keep time.Duration) (made access.Issued, err error) {
 	if keep < 0 || keep > MaxFormer {
-		return Issued{}, fmt.Errorf("keep %s: the former secret may stay valid for 0s to %s: %w", keep, MaxFormer, core.ErrInvalid)
+		return access.Issued{}, fmt.Errorf("keep %s: the former secret may stay valid for 0s to %s: %w", keep, MaxFormer, core.ErrInvalid)
 	}
 	secret := newSecret()
 	err = ts.change(ctx, id, func(ctx context.Context, kv jetstream.KeyValue, k storedToken, rev uint64) error {
@@ -409,14 +404,14 @@ func (ts *TokenStore) Rotate(ctx context.Context, id string, keep time.Duration)
 		}
 		k.Hash = digest(ts.log, id, secret)
 		_, err := kv.Update(ctx, tokenKeys+id, mustJSON(k), rev)
-		made = Issued{k.Token, bearer(id, secret)}
+		made = access.Issued{Token: k.Token, Bearer: bearer(id, secret)}
 		return err
 	})
 	return made, err
 }
 
 // Revoke permanently revokes the token id on all nodes.
-func (ts *TokenStore) Revoke(ctx context.Context, id string) (t Token, err error) {
+func (ts *Store) Revoke(ctx context.Context, id string) (t access.Token, err error) {
 	err = ts.change(ctx, id, func(ctx context.Context, kv jetstream.KeyValue, k storedToken, rev uint64) error {
 		t = k.Token
 		if err := kv.Delete(ctx, tokenKeys+id, jetstream.LastRevision(rev)); err != nil {
@@ -429,7 +424,7 @@ func (ts *TokenStore) Revoke(ctx context.Context, id string) (t Token, err error
 }
 
 // change calls f with the token id as it is in the bucket.
-func (ts *TokenStore) change(ctx context.Context, id string, f func(context.Context, jetstream.KeyValue, storedToken, uint64) error) error {
+func (ts *Store) change(ctx context.Context, id string, f func(context.Context, jetstream.KeyValue, storedToken, uint64) error) error {
 	if !isTokenID(id) {
 		return fmt.Errorf("no token %.32q in log %s: %w", id, ts.log, core.ErrNotFound)
 	}
@@ -450,7 +445,7 @@ func (ts *TokenStore) change(ctx context.Context, id string, f func(context.Cont
 }
 
 // withBucket calls f with the bucket, and maps errors of JetStream to those of core.
-func (ts *TokenStore) withBucket(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
+func (ts *Store) withBucket(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	kv, err := ts.bucket(ctx)
@@ -469,12 +464,12 @@ func (ts *TokenStore) withBucket(ctx context.Context, f func(context.Context, je
 // Init creates the log's bucket if it is missing, so that other nodes need no
 // permission to do so. It returns core.ErrUnavailable if JetStream does not respond
 // within a few seconds.
-func (ts *TokenStore) Init(ctx context.Context) error {
+func (ts *Store) Init(ctx context.Context) error {
 	return ts.withBucket(ctx, func(context.Context, jetstream.KeyValue) error { return nil })
 }
 
 // bucket returns the log's bucket, and creates it if it is missing.
-func (ts *TokenStore) bucket(ctx context.Context) (jetstream.KeyValue, error) {
+func (ts *Store) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	name := BucketName(ts.log)

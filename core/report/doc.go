@@ -1,0 +1,3 @@
+// Package report defines what a log's servers report to operators: examinations,
+// verifications, removals, blob collections, losses and audit records.
+package report

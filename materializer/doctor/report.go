@@ -1,0 +1,28 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/sesslog/sesslog/core/report"
+)
+
+// What callers see of an examination, see package report.
+type (
+	Level   = report.Level
+	Finding = report.Finding
+	Report  = report.Examination
+	Check   = report.Check
+)
+
+// The levels, the most serious last.
+const (
+	Note    = report.Note
+	Warning = report.Warning
+	Danger  = report.Danger
+)
+
+// A treatable is a finding, and what repairs it.
+type treatable struct {
+	Finding
+	treat func(context.Context) error // nil if nothing is safe to do
+}
