@@ -51,7 +51,7 @@ func TestChangedStreamSettingsAreDanger(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := look()
-	if len(found) != 1 || found[0].Level != Danger || found[0].What != "SESS_main_01" || !strings.Contains(found[0].Detail, "discards") {
+	if len(found) != 1 || found[0].Level != Danger || found[0].What != "SESS_main_01" || !strings.Contains(found[0].Detail, "deletes old records") {
 		t.Errorf("of a stream that forgets: %+v", found)
 	}
 }
