@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// amend gives an entry another line.
+// amend replaces the line of an entry.
 func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 	body, release, err := s.readBody(w, r)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Server) amend(w http.ResponseWriter, r *http.Request) error {
 	return s.amendWith(w, r, a)
 }
 
-// meta replaces what a message says of the channel that it came through.
+// meta replaces a message's metadata of the channel that it came through.
 func (s *Server) meta(w http.ResponseWriter, r *http.Request) error {
 	var meta json.RawMessage
 	if err := readJSON(r, &meta); err != nil {

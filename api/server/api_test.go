@@ -522,7 +522,7 @@ func TestBadRequestsGetAProblemThatSaysWhat(t *testing.T) {
 		"too large":            {"POST", "/v1/import", strings.Repeat("x", 2<<20), 413, "limits.body"},
 		"a line too long":      {"POST", "/v1/import", header + "\n" + strings.Repeat("x", 70<<10), 413, "line 2"},
 		"a misspelt member":    {"POST", "/v1/sessions/session-one/claims", `{"agnet":"x"}`, 400, "agnet"},
-		"something behind it":  {"POST", "/v1/sessions/session-one/claims", `{"agent":"x"} {"agent":"y"}`, 400, "goes on behind"},
+		"something behind it":  {"POST", "/v1/sessions/session-one/claims", `{"agent":"x"} {"agent":"y"}`, 400, "more than the JSON object"},
 		"a bad head":           {"PUT", "/v1/sessions/session-one/heads/a%2Fb", `{"leaf":{"none":true}}`, 400, "head name"},
 		"a head without leaf":  {"PUT", "/v1/sessions/session-one/heads/side", `{}`, 400, "leaf"},
 		"a bad cursor":         {"GET", "/v1/sessions/session-one/events?after=xyz", "", 400, "xyz"},

@@ -40,8 +40,8 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	return s.appended(w, r, rec)
 }
 
-// ifMatch is the place in the log since which the head, or all of the session,
-// must not have moved, nil where the request names none.
+// ifMatch returns the cursor of If-Match, since which the head or the session
+// must not have moved; nil if the request has none.
 func ifMatch(r *http.Request) (*core.Cursor, error) {
 	m := strings.Trim(r.Header.Get("If-Match"), `"`)
 	if m == "" {
@@ -51,7 +51,7 @@ func ifMatch(r *http.Request) (*core.Cursor, error) {
 	return &c, err
 }
 
-// appendTo appends lines to the session and the head that the request names.
+// appendTo appends lines to the session and head of the request.
 func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (engine.Receipt, error) {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if err := checkText(key, r.Header.Get(api.HeaderWriter), r.URL.Query().Get("branch")); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 	if err != nil {
 		return engine.Receipt{}, err
 	}
-	// What is in memory will do: the append itself finds out where the log is.
+	// The cached state is enough: the append finds the end of the log itself.
 	ctx, cancel := context.WithTimeout(r.Context(), openTimeout)
 	defer cancel()
 	sess, err := s.cfg.Cache.Get(ctx, id)
@@ -90,8 +90,8 @@ func (s *Server) appendTo(r *http.Request, lines [][]byte, after *core.Cursor) (
 	return sess.Append(r.Context(), a)
 }
 
-// derivedID is the id of the line at i that a caller sent without one: of the
-// agent's own shape, and the same for the same Idempotency-Key, on any node.
+// derivedID returns the id of line i that a caller sent without one. It has the
+// agent's format and is the same for the same Idempotency-Key on every node.
 func derivedID(st *core.State, key string, i int) string {
 	sum := sha256.Sum256([]byte(string(st.ID) + "\x00" + key + "\x00" + strconv.Itoa(i)))
 	return st.Dialect.EntryID([16]byte(sum[:16]))

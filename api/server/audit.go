@@ -45,7 +45,7 @@ func (s *Server) audit(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, page)
 }
 
-// An act is something that an operator does, on its way to the audit records.
+// An act is something that an operator does, for the audit records.
 type act struct {
 	name    string
 	session core.SessionID
@@ -62,13 +62,13 @@ func (s *Server) writeAudit(ctx context.Context, a act, outcome, detail string) 
 	})
 }
 
-// auditTimeout is how long the record of what was done may take, whether its caller
-// waits or not.
+// auditTimeout is how long writing an audit record may take. It does not end with
+// the request.
 const auditTimeout = 15 * time.Second
 
-// audited does what cannot be undone: nothing is done before a record says that
-// it is about to be, and another says how it went. do returns what the record is
-// to say of it.
+// audited does what cannot be undone. It runs do only after a record says that
+// the act begins, and records the outcome afterwards. do returns the detail of
+// that record.
 func (s *Server) audited(ctx context.Context, a act, do func(context.Context) (detail string, err error)) error {
 	if err := s.writeAudit(ctx, a, stream.AuditBegun, ""); err != nil {
 		return err
@@ -78,9 +78,9 @@ func (s *Server) audited(ctx context.Context, a act, do func(context.Context) (d
 	return err
 }
 
-// noted does what can be undone, and records it afterwards. The session's own
-// record says the same: that this one could not be written is no reason to
-// refuse.
+// auditAfter does what can be undone and records it afterwards. The session's own
+// record has the same, so a failure to write the audit record does not fail the
+// act.
 func (s *Server) auditAfter(ctx context.Context, a act, do func(context.Context) error) error {
 	err := do(ctx)
 	if s.cfg.Audit != nil {
@@ -89,16 +89,14 @@ func (s *Server) auditAfter(ctx context.Context, a act, do func(context.Context)
 	return err
 }
 
-// recorded answers with h, which mends or makes anew, and records it under the
-// call's name in the table of rights. The other acts of operators are recorded
-// where they are done.
+// auditing answers with h and records it under the act of its route.
 func (s *Server) auditing(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		return s.auditAfter(r.Context(), s.actOf(r), func(context.Context) error { return h(w, r) })
 	}
 }
 
-// actOf is what a request is in the audit records, without who asks.
+// actOf returns the act of a request, without the caller.
 func (s *Server) actOf(r *http.Request) act {
 	a := act{name: s.routeOf(r).act}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
@@ -123,7 +121,7 @@ func (s *Server) auditOutcome(ctx context.Context, a act, detail string, err err
 	}
 }
 
-// isRefusal tells what the log, or its rules, said no to from what went wrong.
+// isRefusal distinguishes what the log or its rules reject from failures.
 func isRefusal(err error) bool {
 	for _, refusal := range []error{core.ErrHeld, core.ErrConflict, core.ErrFenced, core.ErrDeleted, core.ErrInvalid} {
 		if errors.Is(err, refusal) {
@@ -133,8 +131,8 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// auditRefusal records that an act was refused before anything was done, and
-// returns err. A session that is not there is no act.
+// auditRefusal records that an act was rejected before anything was done, and
+// returns err. A session that does not exist is not recorded.
 func (s *Server) auditRefusal(ctx context.Context, a act, err error) error {
 	if s.cfg.Audit != nil && (isRefusal(err) || errors.Is(err, core.ErrCorrupt)) {
 		s.auditOutcome(ctx, a, "", err)

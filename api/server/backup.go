@@ -14,10 +14,8 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// What a backup reads: the ends of all sessions, and of each its records and its
-// snapshot as they are stored. Blobs are read as by anybody else.
-
-// ends answers with where the sessions of a shard end.
+// ends answers with the last record of each session of a shard. A backup reads
+// that, then each session's records and snapshot as they are stored, and blobs.
 func (s *Server) ends(w http.ResponseWriter, r *http.Request) error {
 	shard, err := strconv.Atoi(r.PathValue("shard"))
 	if err != nil || shard < 0 || shard >= s.cfg.Log.Shards() {
@@ -37,8 +35,8 @@ func (s *Server) ends(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// records sends a session's records from its base on, or behind a cursor, as
-// package recordio writes them.
+// records sends a session's records from its base on, or after a cursor, in the
+// format of package recordio.
 func (s *Server) records(w http.ResponseWriter, r *http.Request) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -89,7 +87,8 @@ func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, 
 	return nil
 }
 
-// sendRecord sends one record. A body that is a blob is named, not sent.
+// sendRecord sends one record. If its body is a blob, it sends the digest instead
+// of the body.
 func (s *Server) sendRecord(r *http.Request, out io.Writer, z *core.Lazy) error {
 	rec := recordio.Record{Record: z.Record, Spill: z.Packed.Spill()}
 	if rec.Spill.IsZero() {
@@ -103,7 +102,7 @@ func (s *Server) sendRecord(r *http.Request, out io.Writer, z *core.Lazy) error 
 	return recordio.Write(out, &rec)
 }
 
-// counted counts what was written.
+// counted counts the bytes written.
 type counted struct {
 	w io.Writer
 	n int64

@@ -54,7 +54,7 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) error {
 	return s.writeBlob(w, r, d)
 }
 
-// readBlob reads a body whose digest the path names.
+// readBlob reads a body and verifies it against the digest in the path.
 func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	d, err := core.ParseDigest(r.PathValue("digest"))
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Server) readBlob(w http.ResponseWriter, r *http.Request) (body []byte, 
 	return body, release, nil
 }
 
-// putBlob stores bytes under the digest that the path names. To store what is
-// there already is no error.
+// putBlob stores bytes under the digest in the path. Storing an existing blob is
+// not an error.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 	body, release, err := s.readBlob(w, r)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writeBlob answers with a blob's bytes. They are checked on the way: an answer
-// that does not break off is whole.
+// writeBlob answers with a blob's bytes and verifies them as it sends: an answer
+// that is not cut off is complete.
 func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest) error {
 	body, err := s.cfg.Blobs.Open(r.Context(), blobstore.Ref(d))
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) writeBlob(w http.ResponseWriter, r *http.Request, d core.Digest
 	return nil
 }
 
-// blobInfo says what is known of a blob without reading it.
+// blobInfo answers with what is known about a blob without reading it.
 func (s *Server) blobInfo(w http.ResponseWriter, r *http.Request) error {
 	d, err := core.ParseDigest(r.PathValue("digest"))
 	if err != nil {
@@ -136,12 +136,12 @@ func (s *Server) blobInfo(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// naming returns the sessions in memory that name d, sorted.
+// sessionsWithBlob returns the sessions in memory that refer to d, sorted.
 func (s *Server) sessionsWithBlob(ctx context.Context, d core.Digest) []core.SessionID {
 	ids := []core.SessionID{}
 	for _, open := range s.cfg.Cache.Sessions() {
 		if ctx.Err() != nil {
-			break // nobody waits for it
+			break // the caller left
 		}
 		_ = open.View(func(st *core.State) error {
 			if slices.Contains(st.Blobs(), d) {
@@ -154,7 +154,7 @@ func (s *Server) sessionsWithBlob(ctx context.Context, d core.Digest) []core.Ses
 	return ids
 }
 
-// blobError is why the blob d cannot be had.
+// blobError adds the blob's digest to err if it does not exist.
 func (s *Server) blobError(d core.Digest, err error) error {
 	if errors.Is(err, blobstore.ErrNotFound) {
 		return fmt.Errorf("blob %s: %w", d, core.ErrNotFound)
@@ -175,7 +175,8 @@ func (s *Server) verifyBlob(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, rep)
 }
 
-// repairBlob is verifyBlob that writes a blob again whose bytes are kept here.
+// repairBlob verifies a blob and writes it again if it is damaged and this node
+// has a copy.
 func (s *Server) repairBlob(w http.ResponseWriter, r *http.Request) error {
 	d, err := core.ParseDigest(r.PathValue("digest"))
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *Server) checkBlob(ctx context.Context, d core.Digest) (api.BlobReport, 
 // maxGone bounds GCRequest.Gone.
 const maxGone = 100
 
-// collect looks for blobs that no session names. It reads every session.
+// collect runs the garbage collection of blobs. It reads every session.
 func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Collector == nil {
 		return fmt.Errorf("this node collects no blobs: %w", core.ErrNotFound)
@@ -254,9 +255,9 @@ func (s *Server) collect(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, report)
 }
 
-// collectAudited runs the collector, and records how that went where anything was
-// done or was to be. That something is about to be deleted is recorded by whoever
-// keeps the collector's own records.
+// collectAudited runs the collector and records the outcome if it deleted or
+// moved blobs, or failed. The collector itself records beforehand what it is
+// about to delete.
 func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*api.GCReport, error) {
 	report, err := s.cfg.Collector.Run(ctx, q)
 	if !q.Apply || s.cfg.Audit == nil {
@@ -276,7 +277,7 @@ func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*api.GCRepor
 	return report, err
 }
 
-// CollectBlobs collects blobs on behalf of the node itself.
+// CollectBlobs collects blobs on behalf of the node.
 func (s *Server) CollectBlobs(ctx context.Context) error {
 	_, err := s.collectAudited(ctx, gc.Request{Apply: true, By: "sessnode", Host: s.cfg.Node, Why: "blobs.collect is set"})
 	return err

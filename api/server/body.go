@@ -12,12 +12,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// bodyTimeout is how long a sender may let the next bytes of a body wait.
+// bodyTimeout is how long a sender may take to send the next bytes of a body.
 const bodyTimeout = 30 * time.Second
 
-// readBody returns the request's body. The caller calls release when it is done
-// with it. Memory is taken as bytes arrive: what a sender announces costs
-// nothing, and one that stops sending is given up.
+// readBody returns the request's body. The caller calls release when it no longer
+// uses it. It reserves memory as bytes arrive, not as announced, and gives up
+// senders that stop sending.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	most := callerOf(r.Context()).body(s.cfg.MaxBody)
 	if r.ContentLength > most {
@@ -33,8 +33,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	var b []byte
 	for {
 		if len(b) == cap(b) {
-			// Doubled, up to a little over what is allowed: the last read finds
-			// out whether there is more.
+			// Double the buffer, up to slightly more than the limit, so that the
+			// last read detects a body that exceeds it.
 			more := min(max(int64(cap(b)), 64<<10), most+4096-int64(cap(b)))
 			limiter := s.limiters.small
 			if int64(cap(b))+more > smallBody {
@@ -58,11 +58,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 			continue
 		}
 		if err == io.EOF {
-			_ = rc.SetReadDeadline(time.Time{}) // it was set a moment ago
+			_ = rc.SetReadDeadline(time.Time{}) // setting it succeeded above
 			return b, release, nil
 		}
-		// The deadline stays: before it answers, the server waits for what is
-		// missing of the body.
+		// Keep the deadline: the server reads the rest of the body before it
+		// answers.
 		release()
 		return nil, nil, bodyError(len(b), err)
 	}
@@ -75,19 +75,19 @@ func bodyError(n int, err error) error {
 	return fmt.Errorf("the body broke off after %d bytes: %v: %w", n, err, core.ErrInvalid)
 }
 
-// fetchTimeout is how long a large body may take to come from the blob store.
+// fetchTimeout is how long a large body may take to arrive from the blob store.
 const fetchTimeout = time.Minute
 
-// bodies holds the bodies of records that are on their way to followers, each
-// once however many wait for it: followers that take nothing cost the node the
-// records they stand at, not that times their number.
+// sharedBodies holds the bodies of records that are being sent to followers, each
+// once: memory use does not grow with the number of slow followers of the same
+// record.
 type sharedBodies struct {
 	large *limiter
 	mu    sync.Mutex
 	held  map[core.Chain]*sharedBody
 }
 
-// A held body is being fetched until ready is closed.
+// A sharedBody is being fetched until ready is closed.
 type sharedBody struct {
 	users   int
 	ready   chan struct{}
@@ -100,8 +100,9 @@ func newSharedBodies(large *limiter) *sharedBodies {
 	return &sharedBodies{large: large, held: map[core.Chain]*sharedBody{}}
 }
 
-// take returns the body of z, which the caller may not change and gives back by
-// calling release. core.ErrUnavailable when there is no room for it.
+// take returns the body of z. The caller must not change it, and calls release
+// when it no longer uses it. It returns core.ErrUnavailable if there is no room
+// for the body.
 func (b *sharedBodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
 	if z.Packed.Weight() < smallBody {
 		body, err = z.Body(ctx)
@@ -130,7 +131,8 @@ func (b *sharedBodies) take(ctx context.Context, z *core.Lazy) (body []byte, rel
 	return h.body, release, nil
 }
 
-// fetch goes on when who asked first has gone: others may wait for it.
+// fetch continues if the first caller leaves, because others may wait for the
+// body.
 func (b *sharedBodies) fetch(ctx context.Context, z *core.Lazy, h *sharedBody) {
 	defer close(h.ready)
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -144,7 +146,7 @@ func (b *sharedBodies) fetch(ctx context.Context, z *core.Lazy, h *sharedBody) {
 	h.body, h.err = z.Body(ctx)
 }
 
-// give ends one use of h.
+// release ends one use of h.
 func (b *sharedBodies) release(key core.Chain, h *sharedBody) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +156,7 @@ func (b *sharedBodies) release(key core.Chain, h *sharedBody) {
 	if b.held[key] == h {
 		delete(b.held, key)
 	}
-	go func() { // it may still be on its way
+	go func() { // the fetch may still run
 		<-h.ready
 		if h.release != nil {
 			h.release()

@@ -15,22 +15,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A caller is who a request is from, and what they may do.
+// A caller is the sender of a request and its rights.
 type caller struct {
 	access.Grant
-	// name tells it from others, for people; empty where nobody was asked.
+	// name is for audit records and logs; empty if the node requires no token.
 	name string
-	id   string // of its token of the log's; empty where it has none
+	id   string // of its token in the log; empty if it has none
 }
 
-// anybody is who asks a node that asks nobody for a token.
+// unauthenticated is the caller on a node that requires no token.
 var unauthenticated = caller{Grant: access.Grant{Scope: access.Admin}}
 
-// requiresNoToken reports whether nobody is asked who they are.
+// requiresNoToken reports whether the node lets every caller do everything.
 func (s *Server) requiresNoToken() bool { return s.cfg.Token == "" && !s.cfg.Closed }
 
-// authenticate finds out who a request is from. Whoever it is not told of hears
-// no more than that.
+// authenticate returns the caller of a request. The error does not say whether a
+// token exists.
 func (s *Server) authenticate(r *http.Request) (caller, error) {
 	if isInproc(r.Context()) {
 		return inprocCaller, nil
@@ -40,7 +40,7 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 	}
 	shown := clientCertificate(r)
 	if s.cfg.NeedCertificate && shown == nil {
-		return caller{}, fmt.Errorf("this node asks for a client certificate: %w", api.ErrUnauthorized)
+		return caller{}, fmt.Errorf("this node requires a client certificate: %w", api.ErrUnauthorized)
 	}
 	bearer, ok := bearerToken(r)
 	if !ok {
@@ -50,7 +50,7 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 		return caller{Grant: access.Grant{Scope: access.Admin}, name: "the node's token"}, nil
 	}
 	if s.cfg.Tokens == nil {
-		return caller{}, fmt.Errorf("this node asks for another token: %w", api.ErrUnauthorized)
+		return caller{}, fmt.Errorf("this node requires another token: %w", api.ErrUnauthorized)
 	}
 	t, err := s.cfg.Tokens.Check(bearer)
 	switch {
@@ -58,14 +58,14 @@ func (s *Server) authenticate(r *http.Request) (caller, error) {
 		return caller{Grant: t.Grant, name: t.Name + " (" + t.ID + ")", id: t.ID}, nil
 	case errors.Is(err, core.ErrUnavailable):
 		return caller{}, err
-	case errors.Is(err, tokenstore.ErrExpired): // only who has the secret hears this
+	case errors.Is(err, tokenstore.ErrExpired): // only a caller with the secret learns this
 		return caller{}, fmt.Errorf("the token has expired: %w", api.ErrUnauthorized)
 	}
-	return caller{}, fmt.Errorf("this node asks for another token: %w", api.ErrUnauthorized)
+	return caller{}, fmt.Errorf("this node requires another token: %w", api.ErrUnauthorized)
 }
 
-// A Subject is whose certificate stands for a token: those with the common name
-// Name or, where that ends in "*", with one that begins so.
+// A Subject gives rights to client certificates: those with the common name Name
+// or, if Name ends in "*", with that prefix.
 type Subject struct {
 	Name string
 	access.Grant
@@ -78,7 +78,8 @@ func (s Subject) matches(name string) bool {
 	return name != "" && name == s.Name
 }
 
-// authenticateSubject is who shows a certificate and no token.
+// authenticateSubject returns the caller of a request with a certificate and no
+// token.
 func (s *Server) authenticateSubject(shown *x509.Certificate) (caller, error) {
 	if shown != nil {
 		name := shown.Subject.CommonName
@@ -88,10 +89,11 @@ func (s *Server) authenticateSubject(shown *x509.Certificate) (caller, error) {
 			}
 		}
 	}
-	return caller{}, fmt.Errorf("this node asks for a token: %w", api.ErrUnauthorized)
+	return caller{}, fmt.Errorf("this node requires a token: %w", api.ErrUnauthorized)
 }
 
-// clientCertificate is what the caller showed and the listener has verified, or nil.
+// clientCertificate returns the client certificate that the listener verified, or
+// nil.
 func clientCertificate(r *http.Request) *x509.Certificate {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil
@@ -99,14 +101,14 @@ func clientCertificate(r *http.Request) *x509.Certificate {
 	return r.TLS.VerifiedChains[0][0]
 }
 
-// bearerToken is the token that a request carries.
+// bearerToken returns the token of a request.
 func bearerToken(r *http.Request) (string, bool) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
 }
 
-// may returns errForbidden unless c may make a call, about the session called id
-// where its path names one. Whether there is such a session does not count.
+// may returns api.ErrForbidden unless c may make the call, about session id if
+// its path has one. The answer does not depend on whether the session exists.
 func (c caller) may(rt *route, id string) error {
 	if !c.Scope.Includes(rt.scope) {
 		return fmt.Errorf("%s is for scope %s, this token has %s: %w", rt.pattern, rt.scope, c.Scope, api.ErrForbidden)
@@ -123,7 +125,7 @@ func (c caller) may(rt *route, id string) error {
 	return fmt.Errorf("%s is about the whole log, this token is for sessions %s… alone: %w", rt.pattern, c.Prefix, api.ErrForbidden)
 }
 
-// body is how many bytes a request of c may have, where any may have most.
+// body returns how many bytes a request of c may have if the node allows most.
 func (c caller) body(most int64) int64 {
 	if c.Limits.Body > 0 {
 		return min(c.Limits.Body, most)
@@ -131,7 +133,7 @@ func (c caller) body(most int64) int64 {
 	return most
 }
 
-// reaches returns errForbidden unless c may do something to the session.
+// mayUse returns api.ErrForbidden unless c may use the session.
 func (c caller) mayUse(id core.SessionID) error {
 	if c.Reaches(string(id)) {
 		return nil
@@ -139,8 +141,8 @@ func (c caller) mayUse(id core.SessionID) error {
 	return fmt.Errorf("session %.140q: this token is for sessions whose id begins with %s: %w", id, c.Prefix, api.ErrForbidden)
 }
 
-// makes is reaches for a session to be made. Without an id the node makes one,
-// which begins like no other.
+// mayCreate is mayUse for a new session. Without an id the node generates one,
+// which has no prefix.
 func (c caller) mayCreate(id core.SessionID) error {
 	if id == "" && c.Prefix != "" {
 		return fmt.Errorf("no id is named for the new session, this token is for ids that begin with %s; name one: %w", c.Prefix, api.ErrForbidden)
@@ -148,8 +150,7 @@ func (c caller) mayCreate(id core.SessionID) error {
 	return c.mayUse(id)
 }
 
-// mayQuery is reaches for a question about one session, or about all where none
-// is named.
+// mayQuery is mayUse for a query about one session, or about all if id is empty.
 func (c caller) mayQuery(id core.SessionID) error {
 	if id == "" && c.Prefix != "" {
 		return fmt.Errorf("no session is named, this token is for sessions %s… alone; name one with session=: %w", c.Prefix, api.ErrForbidden)
@@ -163,8 +164,8 @@ func withCaller(ctx context.Context, c caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// callerOf is who the request of ctx is from. What the node does by itself is
-// from nobody, who may do everything.
+// callerOf returns the caller of the request of ctx. What the node does on its
+// own behalf has every right.
 func callerOf(ctx context.Context) caller {
 	if c, ok := ctx.Value(callerKey{}).(caller); ok {
 		return c
@@ -172,8 +173,9 @@ func callerOf(ctx context.Context) caller {
 	return unauthenticated
 }
 
-// whileAuthorized is the request's context, which ends soon after its caller may not
-// make the call any more: a stream of events would outlive its token by days.
+// whileAuthorized returns the request's context. It is canceled soon after the
+// caller's token expires or is revoked: a stream of events would otherwise
+// outlive its token by days.
 func (s *Server) whileAuthorized(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {

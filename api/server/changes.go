@@ -13,8 +13,7 @@ import (
 // changePage is how many changes are read at once.
 const changePage = 200
 
-// changes sends rows as they change, as server-sent events, each with its mark
-// as id.
+// changes sends rows as they change, as server-sent events with the mark as id.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f, err := s.filterOf(r.Context(), q)
@@ -36,7 +35,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 		}
 		after = page.Mark
 	}
-	// A mark that is of no use is told with a status of its own.
+	// An unusable mark is an error with its own status.
 	changed := s.cfg.Directory.Changed()
 	cs, end, err := s.cfg.Directory.Changes(ctx, f, after, changePage)
 	if err != nil {
@@ -52,14 +51,14 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	return s.sendChanges(ctx, out, f, cs, end, changed)
 }
 
-// sendChanges sends cs and what comes behind them, until ctx ends. changed is
-// closed when there is more than cs.
+// sendChanges sends cs and then what changes after after, until ctx ends. changed
+// is closed when there is more than cs.
 func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Filter, cs []catalog.Change, after api.Mark, changed <-chan struct{}) error {
 	mine := callerOf(ctx)
 	for {
 		for _, c := range cs {
 			if !mine.Reaches(string(c.ID)) {
-				continue // that it changed is told with its id
+				continue // even its id is not for this caller
 			}
 			if err := out.change(c); err != nil {
 				return errAborted
@@ -69,7 +68,7 @@ func (s *Server) sendChanges(ctx context.Context, out *eventWriter, f catalog.Fi
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				return nil // the follower goes on from its mark
+				return nil // the follower continues from its mark
 			}
 		}
 		changed = s.cfg.Directory.Changed()
@@ -96,8 +95,8 @@ func (e *eventWriter) change(c catalog.Change) error {
 	return e.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", c.Mark, kind, data))
 }
 
-// keepAlive sends signs of life until the returned function is called. When
-// that returns, nothing writes any more.
+// keepAlive sends keep-alive comments until the returned function is called.
+// After that function returns, nothing writes to e.
 func (e *eventWriter) keepAlive(ctx context.Context, cancel context.CancelFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -108,7 +107,7 @@ func (e *eventWriter) keepAlive(ctx context.Context, cancel context.CancelFunc) 
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(time.Second): // it is stuck in a follower that takes nothing
+		case <-time.After(time.Second): // it waits for a follower that does not read
 			_ = e.rc.SetWriteDeadline(time.Now())
 			<-done
 		}

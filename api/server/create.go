@@ -26,7 +26,7 @@ func isLines(r *http.Request) bool {
 	return err == nil && kind == "application/x-ndjson"
 }
 
-// createWhole makes a session of its header and its entries, in one record.
+// createWhole creates a session from its header and entries in one record.
 func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	body, release, err := s.readBody(w, r)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Server) createWhole(w http.ResponseWriter, r *http.Request) error {
 	return s.created(w, sess)
 }
 
-// mayCreateFrom returns errForbidden unless the caller may make the session that a
-// header is of. A header that cannot be read is left to who makes the session.
+// mayCreateFrom returns api.ErrForbidden unless the caller may create the session
+// of the header.
 func (s *Server) mayCreateFrom(ctx context.Context, n session.New) error {
 	c := callerOf(ctx)
 	if c.Prefix == "" {
@@ -84,7 +84,8 @@ func dialectOrPi(dialect string) string {
 	return dialect
 }
 
-// keyOf is the request's Idempotency-Key as the log keeps it, empty for none.
+// keyOf returns the request's Idempotency-Key as the log keeps it, empty for
+// none.
 func keyOf(r *http.Request) string {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {

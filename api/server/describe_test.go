@@ -49,6 +49,7 @@ func text(name, said string) param { return param{name, said, object{"type": "st
 
 func yes(name, said string) param { return param{name, said, object{"type": "boolean"}, false} }
 
+// number reads an optional parameter.
 func number(name, said string) param { return param{name, said, object{"type": "number"}, false} }
 
 func upTo(name, said string, most, usual int) param {

@@ -75,7 +75,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, page)
 }
 
-// filterOf reads what a listing, a search and a feed of changes have in common.
+// filterOf reads the parameters that listings, searches and feeds share.
 func (s *Server) filterOf(ctx context.Context, q url.Values) (catalog.Filter, error) {
 	f := catalog.Filter{
 		Prefix: q.Get("prefix"), CWD: q.Get("cwd"), Dialect: q.Get("dialect"), Holder: q.Get("holder"),
@@ -103,8 +103,8 @@ func (s *Server) filterOf(ctx context.Context, q url.Values) (catalog.Filter, er
 	return f, errors.Join(errs...)
 }
 
-// reverseOf reads an order, "asc" or "desc". Names go up where nothing is said,
-// all else goes down.
+// reverseOf reads an order, "asc" or "desc". The default is ascending for names
+// and descending for all else.
 func reverseOf(by catalog.Sort, order string) (bool, error) {
 	switch order {
 	case "":
@@ -162,8 +162,8 @@ func parseFloat(s string) (float64, error) {
 	return n, nil
 }
 
-// silence is who is there to hold a session. core.ErrUnavailable where that is not
-// known yet: who has not been heard may just not have been listened to.
+// silence returns the sessions whose writers are alive. It returns
+// core.ErrUnavailable if the node has not listened to writers for long enough.
 func (s *Server) silence(ctx context.Context) (*catalog.Silence, error) {
 	out := &catalog.Silence{Since: time.Now().Add(-session.SilentAfter)}
 	if s.cfg.Presence == nil {
@@ -192,11 +192,11 @@ const (
 )
 
 // listTimeout is how long a listing waits for the directory to have all that was
-// stored before it was asked for.
+// stored before the request.
 const listTimeout = 2 * time.Second
 
-// catchUp has the directory take in what was stored before, as far as listTimeout
-// allows, and reports whether it has.
+// catchUp waits up to listTimeout for the directory to have all that was stored
+// before, and reports whether it does.
 func (s *Server) catchUp(ctx context.Context) bool {
 	last, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -218,9 +218,8 @@ func limitOf(s string) (int, error) {
 	return n, nil
 }
 
-// Directory is what a Server lists and searches. index.Index implements it; its
-// methods are documented there. It is an interface so that programs that import the
-// client link no database.
+// A Directory lists and searches sessions. index.Index implements it and
+// documents the methods.
 type Directory interface {
 	List(ctx context.Context, f catalog.Filter) (catalog.Page, error)
 	Search(ctx context.Context, q catalog.SearchQuery) (catalog.SearchPage, error)

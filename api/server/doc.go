@@ -6,9 +6,9 @@
 //
 // # A new call
 //
-// Add its types to package api, a row to the routes and one to the table of rights,
+// Add its types to package api, a row to the table in routes.go,
 // and its description to the table in describe_test.go; then run the test with
-// -update. A call without a row in the table of rights is for administrators only,
+// -update. A route without a scope is for administrators only
 // and fails a test. A call whose path names a session is limited to the caller's
 // prefix before it is known whether the session exists. Handlers of calls that name
 // sessions elsewhere check the caller themselves.
@@ -25,7 +25,7 @@
 //
 // What operators do (erase, redact, hold, tokens, restore ...) is written to the
 // audit stream, before something that cannot be undone and after it. Each such call
-// is marked in the table of rights, and a test performs each and looks for its
+// has its act in the table of routes, and a test performs each and looks for its
 // record. Reads and writes are lines of the node's log if logging.access is set.
 // Neither contains what sessions say.
 //

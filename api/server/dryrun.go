@@ -16,10 +16,6 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A dry run is the call itself, made to a log that keeps what it is given in
-// memory until the answer is written. So it is refused for what the call would be
-// refused for, and is answered as that would be.
-
 // withDryRun answers with h, or with a dry run of rt if the request asks for one.
 func (s *Server) withDryRun(rt *route, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -38,11 +34,12 @@ func (s *Server) withDryRun(rt *route, h handler) handler {
 	}
 }
 
-// dryMemory bounds the sessions that a dry run keeps open.
+// dryMemory bounds the sessions that a dry run keeps open, in bytes.
 const dryMemory = 64 << 20
 
-// shadow is s for one dry run: it reads what is there, and what it writes is gone
-// with it. It leaves no audit records.
+// dryServer returns a copy of s for one dry run. It reads the log, keeps its
+// writes in memory, and writes no audit records. So a dry run is checked and
+// answered like the call itself.
 func (s *Server) dryServer() *Server {
 	dry := *s
 	dry.cfg.Sessions = s.cfg.Sessions.WithLog(
@@ -54,15 +51,15 @@ func (s *Server) dryServer() *Server {
 	return &dry
 }
 
-// A dryLog is a log on top of another, which it does not write to.
+// A dryLog is a log over another log to which it does not write.
 type dryLog struct {
 	*stream.Log
 	mu   sync.Mutex
 	kept map[core.SessionID][]*core.Record
 }
 
-// Append keeps r, where the log below would take it: whether that has room is not
-// looked at.
+// Append keeps r if the log below would accept it. It does not check the capacity
+// of the log.
 func (l *dryLog) Append(ctx context.Context, id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
 	last, err := l.end(ctx, id)
 	if err != nil {
@@ -79,7 +76,7 @@ func (l *dryLog) Append(ctx context.Context, id core.SessionID, after core.Pos, 
 	return kept.Pos, nil
 }
 
-// end is where the session's last record is, 0 for none.
+// end returns the position of the session's last record, 0 for none.
 func (l *dryLog) end(ctx context.Context, id core.SessionID) (core.Pos, error) {
 	r, err := l.Last(ctx, id)
 	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
@@ -91,7 +88,7 @@ func (l *dryLog) end(ctx context.Context, id core.SessionID) (core.Pos, error) {
 	return r.Pos, nil
 }
 
-// Last returns the session's last record, here or below.
+// Last returns the session's last record.
 func (l *dryLog) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	if kept := l.of(id); len(kept) > 0 {
 		r := *kept[len(kept)-1]
@@ -100,7 +97,7 @@ func (l *dryLog) Last(ctx context.Context, id core.SessionID) (*core.Record, err
 	return l.Log.Last(ctx, id)
 }
 
-// At returns the session's record at pos, here or below.
+// At returns the session's record at pos.
 func (l *dryLog) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error) {
 	for _, kept := range l.of(id) {
 		if kept.Pos == pos {
@@ -111,7 +108,7 @@ func (l *dryLog) At(ctx context.Context, id core.SessionID, pos core.Pos) (*core
 	return l.Log.At(ctx, id, pos)
 }
 
-// Read yields what is below, and then what is here.
+// Read yields the records of the log below and then the kept ones.
 func (l *dryLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		below := upTo
@@ -141,14 +138,14 @@ func (l *dryLog) of(id core.SessionID) []*core.Record {
 	return l.kept[id]
 }
 
-// dryBlobs are blobs on top of others, which they do not write to.
+// dryBlobs are blobs over others to which they do not write.
 type dryBlobs struct {
 	core.Blobs
 	mu   sync.Mutex
 	kept map[core.Digest][]byte
 }
 
-// Put keeps b until the dry run is over.
+// Put keeps b until the dry run ends.
 func (bs *dryBlobs) Put(_ context.Context, b []byte) (core.Digest, error) {
 	d := core.DigestOf(b)
 	bs.mu.Lock()
@@ -157,7 +154,7 @@ func (bs *dryBlobs) Put(_ context.Context, b []byte) (core.Digest, error) {
 	return d, nil
 }
 
-// Get returns the bytes of a blob, from here or below.
+// Get returns the bytes of a blob.
 func (bs *dryBlobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	bs.mu.Lock()
 	b, ok := bs.kept[d]
@@ -168,11 +165,10 @@ func (bs *dryBlobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	return bs.Blobs.Get(ctx, d)
 }
 
-// A header alone would be ignored by a node that does not know it, and the call
-// carried out. So the client asks for a dry run by a path of its own, which such a
-// node does not have.
-
-// dryRunByPath has a call below DryRunPrefix be a dry run of the call that it names.
+// dryRunByPath turns a request below DryRunPrefix into a dry run of the call that
+// it names. The client uses the path because a node that does not know dry runs
+// would ignore the header and execute the call; such a node does not have the
+// path.
 func dryRunByPath(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, api.DryRunPrefix) {
@@ -184,7 +180,7 @@ func dryRunByPath(h http.Handler) http.Handler {
 		r.URL.RawPath = strings.Replace(r.URL.RawPath, api.DryRunPrefix, api.Prefix, 1)
 		r.Header.Set(api.HeaderDryRun, "true")
 		if p := r.URL.EscapedPath(); path.Clean(p) != p {
-			// The mux would send the caller to the clean path, and not below DryRunPrefix.
+			// The mux would redirect to the clean path outside DryRunPrefix.
 			writeProblem(w, fmt.Errorf("there is no %.200q: %w", p, core.ErrNotFound))
 			return
 		}

@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	// heartbeat is how often a silent stream of events says that it lives.
+	// keepAliveInterval is the time between keep-alive comments in a stream of
+	// events.
 	keepAliveInterval = 10 * time.Second
 	// writeTimeout is how long a follower may take to accept one event.
 	writeTimeout = time.Minute
 )
 
-// events sends the session's records behind a cursor as server-sent events,
-// each with its own cursor as id.
+// events sends the session's records after a cursor as server-sent events, with
+// the cursor of each as id.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	after, err := afterOf(r)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		}
 		if err := s.sendEvent(ctx, out, rec, eventLabel{}); err != nil {
 			if ctx.Err() != nil {
-				return nil // the follower goes on from its cursor
+				return nil // the follower continues from its cursor
 			}
 			return err
 		}
@@ -81,8 +82,8 @@ func afterOf(r *http.Request) (core.Cursor, error) {
 	return core.ParseCursor(c)
 }
 
-// position is where in the log the record named by a cursor lies. core.ErrLost
-// when the log has no such record.
+// position returns the position of the record that a cursor names, or
+// core.ErrLost if the log has no such record.
 func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Cursor) (pos core.Pos, err error) {
 	if c == (core.Cursor{}) {
 		return 0, nil
@@ -92,7 +93,8 @@ func (s *Server) position(ctx context.Context, sess *engine.Session, c core.Curs
 	return sess.Position(ctx, c)
 }
 
-// sendUpTo sends the records behind pos, whose cursor is after, that the session has now.
+// sendUpTo sends the records after pos, whose cursor is after, up to the
+// session's current end.
 func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Session, pos core.Pos, after core.Cursor) error {
 	var end core.Pos
 	_ = sess.View(func(st *core.State) error {
@@ -113,14 +115,14 @@ func (s *Server) sendUpTo(ctx context.Context, out *eventWriter, sess *engine.Se
 	return nil
 }
 
-// named is what an event is told as where it is one of several sessions'.
+// An eventLabel is how an event of a stream of several sessions is labelled.
 type eventLabel struct {
 	session core.SessionID
 	id      string // default the record's cursor
 }
 
-// sendEvent sends a record as a follower sees it, line by line: of a large one,
-// nothing is in memory but the body that all its followers share and one line.
+// sendEvent sends a record line by line. Of a large record, memory holds the
+// body, which its followers share, and one line.
 func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as eventLabel) error {
 	body, release, err := s.bodies.take(ctx, z)
 	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
@@ -139,15 +141,15 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, 
 	case z.Kind == core.KindOpen || z.Kind == core.KindAppend || z.Kind == core.KindAmend:
 		lines = bytes.Split(body, []byte("\n"))
 		if z.Kind == core.KindOpen {
-			lines = lines[1:] // the origin is ours, not the agent's
+			lines = lines[1:] // the origin is not a line of the agent
 		}
 	case z.Kind == core.KindRedact:
 		lines = bytes.Split(body, []byte("\n"))
-		ev.Body, lines = lines[0], lines[1:] // who and why, and then entries
+		ev.Body, lines = lines[0], lines[1:] // the notice, then entries
 	case json.Valid(body):
 		ev.Body = body
 	}
-	// What cannot be sent whole is said instead, not in the middle of it.
+	// Check before sending: an error cannot be sent in the middle of an event.
 	for _, line := range lines {
 		if !bytes.Contains(line, []byte("blob:")) {
 			continue
@@ -164,7 +166,7 @@ func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, 
 	return nil
 }
 
-// eventLine is a line with its images, byte for byte where that can be one line
+// eventLine returns a line with its images, byte-identical if it fits on one line
 // of an event.
 func (s *Server) eventLine(ctx context.Context, line []byte) ([]byte, error) {
 	whole, err := s.cfg.Sessions.Inline(ctx, line)
@@ -197,8 +199,8 @@ func (s *Server) sendLines(ctx context.Context, lines [][]byte, write func(...st
 	return write("]")
 }
 
-// sendLine sends a line for which there must be room while the follower takes
-// it.
+// sendLine sends a line. Large lines reserve memory while the follower reads
+// them.
 func (s *Server) sendLine(ctx context.Context, before string, line []byte, write func(...string) error) error {
 	if len(line) >= smallBody {
 		release, err := s.limiters.lines.acquire(ctx, int64(len(line)))
@@ -220,15 +222,15 @@ func (s *Server) sendLine(ctx context.Context, before string, line []byte, write
 	return nil
 }
 
-// An eventWriter writes events, and signs of life between them.
+// An eventWriter writes events and keep-alive comments.
 type eventWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 	rc *http.ResponseController
 }
 
-// write sends texts at once. A follower that does not take them in time is
-// given up.
+// write sends texts at once. It fails if the follower does not accept them in
+// time.
 func (e *eventWriter) write(texts ...string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -241,8 +243,8 @@ func (e *eventWriter) write(texts ...string) error {
 	return e.rc.Flush()
 }
 
-// event sends ev, whose entries are what rest writes, in pieces. The follower
-// has as long for all of it as for any event.
+// event sends ev, whose entries rest writes in pieces. writeTimeout applies to
+// the whole event.
 func (e *eventWriter) event(id string, ev api.Event, rest func(write func(...string) error) error) error {
 	head, err := marshal(ev)
 	if err != nil {
@@ -266,7 +268,7 @@ func (e *eventWriter) event(id string, ev api.Event, rest func(write func(...str
 	return e.rc.Flush()
 }
 
-// begin gives the follower a time to take what comes.
+// setDeadline starts the time in which the follower must accept the next event.
 func (e *eventWriter) setDeadline() error {
 	err := e.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if errors.Is(err, http.ErrNotSupported) {
@@ -284,14 +286,15 @@ func (e *eventWriter) writeAll(texts ...string) error {
 	return nil
 }
 
-// problem ends the events with an error that the follower can read.
+// problem ends the stream with an error that the follower can read.
 func (e *eventWriter) problem(err error) error {
 	data, _ := json.Marshal(detailOf(err))
 	_ = e.write(fmt.Sprintf("event: problem\ndata: %s\n\n", data))
 	return nil
 }
 
-// beat sends signs of life until ctx ends, and gives up when nobody takes them.
+// sendKeepAlives runs until ctx ends. It calls giveUp if the follower does not
+// read.
 func (e *eventWriter) sendKeepAlives(ctx context.Context, giveUp context.CancelFunc) {
 	t := time.NewTicker(keepAliveInterval)
 	defer t.Stop()

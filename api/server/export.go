@@ -15,8 +15,8 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// leafOf is where the request wants to read from: ?leaf=ID, ?leaf=null, or
-// where ?head= stands.
+// leafOf returns the leaf to read from: ?leaf=ID, ?leaf=null, or the leaf of
+// ?head=.
 func leafOf(st *core.State, r *http.Request) (core.Leaf, error) {
 	q := r.URL.Query()
 	switch leaf := q.Get("leaf"); leaf {
@@ -63,7 +63,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if !o.Original.IsZero() {
 		return s.writeBlob(w, r, o.Original)
 	}
-	// The file was its lines and nothing else: the first ones there are.
+	// No original is kept, so the file was byte-identical to its first entries.
 	return s.lines(w, r, d.Layout(h, es[:min(o.Entries, len(es))]))
 }
 
@@ -99,9 +99,9 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 	return s.lines(w, r, lines)
 }
 
-// entriesEndingAt returns the session's entries such that an agent that reads them as
-// a file goes on at leaf. Where no order of them says it, an agent that has an
-// entry for where it stands gets one, which the log does not have.
+// entriesEndingAt returns the session's entries ordered such that an agent that
+// reads them from a file continues at leaf. If no order does that, it adds the
+// agent's own entry for the leaf, which the log does not have.
 func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
 		return es, nil
@@ -110,7 +110,7 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 	if _, ok := st.Entry(id); named && !ok {
 		return nil, fmt.Errorf("entry %.64q of session %s: %w", id, st.ID, core.ErrNotFound)
 	}
-	// Where the agent reads nothing up to leaf, it stands before every entry.
+	// If the agent reads nothing up to leaf, its leaf is before all entries.
 	if e, ok := leafEntry(st); ok {
 		return append(slices.Clip(st.Entries), e), nil
 	}
@@ -122,8 +122,8 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 		st.ID, where, st.Dialect.Name(), core.ErrInvalid)
 }
 
-// leafEntry is the agent's own entry that says that the session stands before
-// every other. A file is the same however often it is asked for: so is the id.
+// leafEntry returns the agent's own entry that sets the leaf before all entries.
+// Its id is derived, so that repeated exports are byte-identical.
 func leafEntry(st *core.State) (core.Entry, bool) {
 	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf})
 	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
@@ -146,8 +146,8 @@ func leafEntry(st *core.State) (core.Entry, bool) {
 	return e, err == nil
 }
 
-// lines writes es as JSONL with their images put back. A failure after the
-// first byte breaks the answer off.
+// lines writes es as JSONL with their images restored. A failure after the first
+// byte aborts the answer.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, es []core.Entry) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	var buf bytes.Buffer
@@ -225,7 +225,8 @@ func (s *Server) exportAs(w http.ResponseWriter, r *http.Request, as string) err
 	return s.lines(w, r, lines)
 }
 
-// createdAt is when the session was made, as its agent or else the log has it.
+// createdAt returns when the session was created, by its agent's header if that
+// has it, else by the log.
 func createdAt(st *core.State) string {
 	if t := st.Dialect.Summary(st.Header, st.Entries).Created; t != "" {
 		return t
@@ -233,8 +234,8 @@ func createdAt(st *core.State) string {
 	return st.Origin.Time.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// inlineImages has the images of an agent's own store, as far as they are here, be
-// images of the log in lines. Those that are not here stay references.
+// inlineImages turns references to images of an agent's own store into images of
+// the log, if they are here. Others stay references and are counted in lost.
 func (s *Server) inlineImages(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
 	missing := 0
 	for i := range lines {
@@ -256,7 +257,7 @@ func (s *Server) inlineImages(r *http.Request, lines []core.Entry, lost *[]conve
 	return nil
 }
 
-// asciiJSON is JSON as the value of a header.
+// asciiJSON escapes JSON for use as a header's value.
 func asciiJSON(b []byte) string {
 	var out strings.Builder
 	for _, r := range string(b) {

@@ -21,44 +21,41 @@ import (
 )
 
 const (
-	// maxFeedSessions is how many sessions may be named to be followed at once.
+	// maxFeedSessions is how many sessions a caller may name.
 	maxFeedSessions = 100
-	// maxFeedKnown is of how many sessions a feed remembers where it is, and which
-	// of them it sends. What it forgot it finds out again.
+	// maxFeedKnown is how many sessions a feed remembers.
 	maxFeedKnown = 10_000
-	// filterTTL is how long a session counts as one that a filter lets pass, or
-	// as none.
+	// filterTTL is how long the result of the filter for a session is used.
 	filterTTL = time.Second
-	// positionEvery is after how many records of other sessions a follower is told
-	// how far it is: it would read them again.
+	// positionEvery is after how many skipped records the feed sends its position,
+	// so that a follower that reconnects does not read them again.
 	positionEvery = 1000
 )
 
-// A feed is one follower of several sessions. Whatever it has not sent is in the
-// streams and nowhere else: it reads on when its follower has taken the last
-// event.
+// A feed is one follower of several sessions. It buffers nothing: it reads the
+// next record after the follower accepted the last event.
 type feed struct {
 	s         *Server
 	out       *eventWriter
 	positions positions
-	skipped   int    // records since the follower was told how far it is
-	caller    caller // whose sessions are told of, and no others
+	skipped   int    // records since the last position was sent
+	caller    caller // only its sessions are sent
 
 	only   map[core.SessionID]bool // the sessions that were named; nil for none
 	filter *catalog.Filter         // nil for all sessions
 	known  map[core.SessionID]*feedSession
 }
 
-// A feedSession is what a feed remembers of a session.
+// A feedSession is what a feed remembers about a session.
 type feedSession struct {
 	pos     core.Pos // of the last record that was sent, 0 for none
 	cursor  core.Cursor
-	matches bool // the filter lets it pass
+	matches bool // the filter
 	checked time.Time
 }
 
 // feed sends the records of several sessions as server-sent events: those that
-// are named, those that a filter lets pass, or all.
+// are named, those that match a filter, or all.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request) error {
 	f, err := s.newFeed(r)
 	if err != nil {
@@ -83,7 +80,7 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) error {
 	err = f.run(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return nil // the follower goes on from its last id
+		return nil // the follower continues from its last id
 	case errors.Is(err, errAborted):
 		return err
 	}
@@ -134,7 +131,7 @@ func (s *Server) newFeed(r *http.Request) (*feed, error) {
 	return f, nil
 }
 
-// shards are those that the feed's sessions are in.
+// shards returns which shards have sessions of the feed.
 func (f *feed) shards() []bool {
 	in := make([]bool, f.s.cfg.Log.Shards())
 	for i := range in {
@@ -146,7 +143,8 @@ func (f *feed) shards() []bool {
 	return in
 }
 
-// run sends what is stored, shard by shard as it comes. The error is never nil.
+// run sends records in the order in which the shards deliver them. The error is
+// never nil.
 func (f *feed) run(ctx context.Context) error {
 	type stored struct {
 		shard int
@@ -173,7 +171,7 @@ func (f *feed) run(ctx context.Context) error {
 		})
 	}
 	started := f.positions
-	f.positions = append([]*position(nil), started...) // those above go on from where they began
+	f.positions = append([]*position(nil), started...) // the goroutines above read started
 	g.Go(func() error {
 		for {
 			select {
@@ -190,7 +188,7 @@ func (f *feed) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// take sends a record, if it is of a session that the follower wants.
+// handle sends a record if it belongs to a session of the feed.
 func (f *feed) handle(ctx context.Context, ch stream.Change) error {
 	wants, err := f.wants(ctx, ch)
 	if err != nil {
@@ -200,7 +198,7 @@ func (f *feed) handle(ctx context.Context, ch stream.Change) error {
 		f.skipped = 0
 		return f.send(ctx, ch)
 	}
-	if known := f.known[ch.Session]; known != nil { // what is not sent now is not sent later
+	if known := f.known[ch.Session]; known != nil { // skipped records are not sent later
 		known.pos, known.cursor = 0, core.Cursor{}
 	}
 	if f.skipped++; f.skipped < positionEvery {
@@ -227,7 +225,7 @@ func (f *feed) session(id core.SessionID) *feedSession {
 	return known
 }
 
-// wants reports whether the follower wants the session of a record.
+// wants reports whether the feed has the session of a record.
 func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 	if ch.Session == "" || !f.caller.Reaches(string(ch.Session)) {
 		return false, nil
@@ -245,7 +243,7 @@ func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 	if time.Since(known.checked) < filterTTL {
 		return known.matches, nil
 	}
-	f.s.catchUp(ctx) // the row is to have this record in it
+	f.s.catchUp(ctx) // so that the row has this record
 	one := *f.filter
 	one.Prefix, one.Limit = string(ch.Session), 100
 	page, err := f.s.cfg.Directory.List(ctx, one)
@@ -259,12 +257,12 @@ func (f *feed) wants(ctx context.Context, ch stream.Change) (bool, error) {
 	return known.matches, nil
 }
 
-// send sends the session's records up to one, from the last that was sent.
+// send sends the session's records after the last one sent, up to ch.
 func (f *feed) send(ctx context.Context, ch stream.Change) error {
 	known := f.session(ch.Session)
 	for known.pos < ch.Pos {
 		err := f.sendUpTo(ctx, known, ch)
-		if err == nil && known.pos < ch.Pos { // the copy that was read lags, or the record is gone by now
+		if err == nil && known.pos < ch.Pos { // the replica lags, or the record was removed
 			_, err = f.s.cfg.Log.ChainAt(ctx, f.s.cfg.Log.Shard(ch.Session), ch.Pos)
 			if err == nil {
 				err = retry.Wait(ctx, 10*time.Millisecond)
@@ -302,7 +300,7 @@ func (f *feed) sendUpTo(ctx context.Context, known *feedSession, ch stream.Chang
 	return nil
 }
 
-// lost tells that of one session not all could be sent.
+// sendLoss reports that not all records of a session could be sent.
 func (f *feed) sendLoss(id core.SessionID, err error) error {
 	data, err := marshal(api.FeedLoss{Session: id, Problem: detailOf(err)})
 	if err != nil {
@@ -314,12 +312,12 @@ func (f *feed) sendLoss(id core.SessionID, err error) error {
 	return nil
 }
 
-// places say how far a follower of several sessions is: by shard, nil for one
-// that has none of them. Written as text they mean the same on every node.
+// positions say how far a follower of several sessions is, by shard; nil for a
+// shard that has none of them. As text they mean the same on every node.
 type positions []*position
 
-// A place is a message of a shard, and the chain of the record that it is: zero
-// for what is none.
+// A position is a message of a shard and the chain of the record in it, zero if
+// it is not a record.
 type position struct {
 	pos   core.Pos
 	chain core.Chain
@@ -336,7 +334,7 @@ func (p *position) String() string {
 	return at + "." + p.chain.String()[:positionChainLen]
 }
 
-// positionChainLen is how many characters of a chain are in a place.
+// positionChainLen is how many characters of a chain a position's text has.
 const positionChainLen = 12
 
 func (ps positions) String() string {
@@ -347,8 +345,8 @@ func (ps positions) String() string {
 	return strings.Join(texts, "~")
 }
 
-// parsePositions are the places that text names, checked, or those where the shards
-// end now. in says which shards count.
+// parsePositions returns the positions of text, checked, or the current ends of
+// the shards. in says which shards count.
 func (s *Server) parsePositions(ctx context.Context, text string, in []bool) (positions, error) {
 	ps := make(positions, len(in))
 	var texts []string
@@ -373,7 +371,7 @@ func (s *Server) parsePositions(ctx context.Context, text string, in []bool) (po
 	return ps, nil
 }
 
-// endPosition is where a shard ends now.
+// endPosition returns the current end of a shard.
 func (s *Server) endPosition(ctx context.Context, shard int) (*position, error) {
 	st, err := s.cfg.Log.State(ctx, shard)
 	if err != nil {
@@ -384,8 +382,8 @@ func (s *Server) endPosition(ctx context.Context, shard int) (*position, error) 
 	return p, err
 }
 
-// parsePosition reads a place, and finds out whether the shard still has what lies
-// behind it. core.ErrLost where it has not, or has other records there.
+// parsePosition reads a position and checks that the shard still has all records
+// after it. It returns core.ErrLost if it does not, or has other records there.
 func (s *Server) parsePosition(ctx context.Context, shard int, text string) (*position, error) {
 	at, chain, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseUint(at, 36, 64)
@@ -403,13 +401,13 @@ func (s *Server) parsePosition(ctx context.Context, shard int, text string) (*po
 		if p.pos <= st.Last {
 			switch {
 			case p.pos+1 < st.First:
-				return nil, fmt.Errorf("records of shard %d behind %d have been dropped: %w", shard, p.pos, core.ErrLost)
-			case p.pos < st.First: // it was dropped, and nothing behind it
+				return nil, fmt.Errorf("records of shard %d after %d have been truncated: %w", shard, p.pos, core.ErrLost)
+			case p.pos < st.First: // it was truncated, and nothing after it
 				return p, nil
 			}
 			break
 		}
-		if retry.Wait(wait, 100*time.Millisecond) != nil { // a leader may not have heard of it yet
+		if retry.Wait(wait, 100*time.Millisecond) != nil { // the leader may be behind
 			return nil, fmt.Errorf("shard %d ends at %d, before %d: %w", shard, st.Last, p.pos, core.ErrLost)
 		}
 	}
@@ -422,7 +420,7 @@ func (s *Server) parsePosition(ctx context.Context, shard int, text string) (*po
 	return p, nil
 }
 
-// chainAt is the chain of the record at a place of a shard, zero where none is.
+// chainAt returns the chain of the record at a position, zero if there is none.
 func (s *Server) chainAt(ctx context.Context, shard int, pos core.Pos) (core.Chain, error) {
 	if pos == 0 {
 		return core.Chain{}, nil

@@ -61,8 +61,9 @@ func (s *Server) handlerOf(rt *route) handler {
 	return h
 }
 
-// local keeps web pages out of a node without a token. Loopback alone does not:
-// a browser on the same machine reaches it, under any name that resolves to it.
+// localhostOnly rejects requests for other host names on a node without a token.
+// Listening on loopback is not enough: a web page in a browser on the same
+// machine reaches it under any name that resolves to loopback (DNS rebinding).
 func (s *Server) localhostOnly(h http.Handler) http.Handler {
 	if !s.requiresNoToken() || s.cfg.AnyHost {
 		return h
@@ -88,8 +89,8 @@ func forbid(w http.ResponseWriter, why string) {
 	})
 }
 
-// known answers with a problem document what mux has no handler for: a path
-// that is not there, or a method that the path does not take.
+// orProblem answers requests that mux has no handler for with a problem document:
+// an unknown path, or a method that the path does not have.
 func (s *Server) orProblem(mux *http.ServeMux) http.Handler {
 	unknown := s.observed(unroutedHandler(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +102,7 @@ func (s *Server) orProblem(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// refuse says why mux has no handler for a request.
+// unroutedHandler explains why mux has no handler for a request.
 func unroutedHandler(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := headerRecorder{header: http.Header{}}
@@ -119,7 +120,7 @@ func unroutedHandler(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// headerRecorder takes in what the mux says to a request that it has no handler for.
+// headerRecorder keeps the headers of the mux's own answer and discards the rest.
 type headerRecorder struct{ header http.Header }
 
 func (r *headerRecorder) Header() http.Header { return r.header }
@@ -131,8 +132,8 @@ func (r *headerRecorder) WriteHeader(int) {}
 // A handler answers a request, or returns the error to answer with.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// serve is what every call has in common: who asks and whether they may, the size
-// of the body, the error as a problem document.
+// serve does what all calls have in common: authentication, rights, the limit of
+// the body, and errors as problem documents.
 func (s *Server) serve(rt *route, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.authenticate(r)
@@ -168,5 +169,5 @@ func (s *Server) serve(rt *route, h handler) http.Handler {
 	})
 }
 
-// errAborted is a failure after the answer has begun.
+// errAborted is a failure after the answer began.
 var errAborted = errors.New("the answer broke off")

@@ -35,8 +35,8 @@ func (s *Server) heads(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// addLife says of each claim whether its holder is there, and nothing where that
-// cannot be told: then nobody is to take it for gone.
+// addLife adds to each claim whether its holder is alive. It adds nothing if that
+// is unknown, so that no client takes a holder for gone.
 func (s *Server) addLife(ctx context.Context, hs *api.Heads) {
 	var list []session.Present
 	asked, told := false, false
@@ -81,8 +81,8 @@ func headsOf(st *core.State) (api.Heads, error) {
 	return out, nil
 }
 
-// A mainPath is the way from the root to where main stands, and what was found
-// on the way to it from elsewhere.
+// A mainPath is the path from the root to main's leaf, and the branch points
+// found so far.
 type mainPath struct {
 	st   *core.State
 	last string
@@ -109,7 +109,7 @@ func newMainPath(st *core.State) (*mainPath, error) {
 	return m, nil
 }
 
-// apart is how far the entry called id is from where main stands.
+// apart returns how far the entry called id is from main's leaf.
 func (m *mainPath) apart(id string) (fork string, ahead, behind int) {
 	var steps []string
 	at := id
@@ -122,7 +122,7 @@ func (m *mainPath) apart(id string) (fork string, ahead, behind int) {
 		if found, known = m.met[at]; known {
 			break
 		}
-		m.met[at] = meet{} // a way that comes back here ends
+		m.met[at] = meet{} // ends cycles
 		steps = append(steps, at)
 		e, ok := m.st.Entry(at)
 		if !ok {
@@ -137,7 +137,7 @@ func (m *mainPath) apart(id string) (fork string, ahead, behind int) {
 	return found.fork, found.ahead, m.size - m.on[found.fork]
 }
 
-// entryAt is the entry called id at a glance, nil where it is not there.
+// entryAt returns a preview of the entry called id, or nil if it does not exist.
 func entryAt(st *core.State, id string) *api.HeadEntry {
 	e, ok := st.Entry(id)
 	if !ok {
@@ -152,7 +152,7 @@ func entryAt(st *core.State, id string) *api.HeadEntry {
 	return out
 }
 
-// previewSize is how much of what an entry says is shown, in bytes.
+// previewSize is the length of an entry's preview, in bytes.
 const previewSize = 200
 
 func textOf(it core.Item) string {
@@ -174,8 +174,8 @@ func textOf(it core.Item) string {
 	return text
 }
 
-// branch makes a head go on from another place, in the agent's own way where it
-// has one.
+// branch moves a head to another entry. It appends the agent's own entry for that
+// if the agent has one.
 func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	var q api.BranchRequest
 	if err := readJSON(r, &q); err != nil {
@@ -223,9 +223,9 @@ func (s *Server) branch(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.Appended{IDs: []string{}, Cursor: cursorOf(sess)})
 }
 
-// appliedBefore is the answer to a request whose entry is there already, nil where
-// it is not. What such an entry says of the branch that was left cannot be made
-// anew: the head has moved since.
+// appliedBefore returns the answer to a request whose entry already exists, else
+// nil. The entry cannot be made again: it describes the branch that the head
+// left, and the head has moved since.
 func appliedBefore(st *core.State, r *http.Request) *api.Appended {
 	key := r.Header.Get(api.HeaderIdempotency)
 	if key == "" {
@@ -238,8 +238,7 @@ func appliedBefore(st *core.State, r *http.Request) *api.Appended {
 	return &api.Appended{IDs: []string{id}, Cursor: st.Cursor()}
 }
 
-// branchLine is the line that says q, nil where the head is to be moved without
-// one.
+// branchLine returns the entry that records q, nil if the head moves without one.
 func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error) {
 	left := st.Leaf(head)
 	id, named := q.At.ID()
@@ -260,7 +259,7 @@ func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error
 	if line == nil || len(lost) > 0 {
 		return nil, fmt.Errorf("%s has no place for this summary %.64q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
 	}
-	// The parent is said here: it is not where the head stands.
+	// Set the parent: it differs from the head's leaf.
 	e, err := st.Dialect.Fill(line, core.Fields{Parent: q.At})
 	return e.Line, err
 }
@@ -292,8 +291,8 @@ func (s *Server) move(w http.ResponseWriter, r *http.Request) error {
 	if err := sess.MoveNoted(r.Context(), r.PathValue("head"), r.Header.Get(api.HeaderWriter), m, after); err != nil {
 		return err
 	}
-	// What was stored is in memory. To ask the log once more could fail, and the
-	// caller would take a move that was made for one that was not.
+	// Answer from memory: another read of the log could fail after the move was
+	// stored.
 	return answerInfo(w, sess, dialect.Profile{})
 }
 

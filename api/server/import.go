@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// importedFrom is the parent that an import names. It need not be in the log:
-// files come in any order.
+// importedFrom returns the parent that an import names. It need not be in the
+// log, because files may be imported in any order.
 func importedFrom(q url.Values) ([]core.Lineage, error) {
 	name, word := q.Get("parent"), q.Get("kind")
 	if name == "" && word == "" {
@@ -39,7 +39,7 @@ func (s *Server) importFile(w http.ResponseWriter, r *http.Request) error {
 	return s.importBytes(w, r, raw)
 }
 
-// importBytes imports a file as the request's query asks for.
+// importBytes imports a file as the query says.
 func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte) error {
 	q := r.URL.Query()
 	if err := checkText(q.Get("by"), q.Get("branch"), r.Header.Get(api.HeaderWriter), r.Header.Get(api.HeaderHead)); err != nil {
@@ -95,8 +95,8 @@ func (s *Server) importBytes(w http.ResponseWriter, r *http.Request, raw []byte)
 	return answer(w, http.StatusOK, out)
 }
 
-// checkLines returns core.ErrTooLarge naming the first line that is longer than
-// the limit.
+// checkLines returns core.ErrTooLarge, with the line, if a line exceeds the
+// limit.
 func (s *Server) checkLines(b []byte) error {
 	for n := 1; len(b) > 0; n++ {
 		line, rest, _ := bytes.Cut(b, []byte("\n"))

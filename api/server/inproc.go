@@ -9,21 +9,20 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 )
 
-// inside is who speaks through Inside: a part of this process, that may read and
-// write as a token of that scope may.
+// inprocCaller is the caller of requests through InProcessClient.
 var inprocCaller = caller{Grant: access.Grant{Scope: access.Write}, name: "this node"}
 
 type inprocKey struct{}
 
-// Inside returns a client for a part of this process, to be used with the address
-// http://localhost. It reaches this Server and no network, may read and write all
-// sessions, and needs neither token nor certificate. Its calls wait until Run
-// runs, and fail once Run has returned.
+// InProcessClient returns a client for a part of this process, for use with the
+// address http://localhost. It reaches this Server without a network, may read
+// and write all sessions, and requires neither token nor certificate. Its calls
+// wait until Run runs and fail after Run returned.
 func (s *Server) InProcessClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: s.inproc.dial}}
 }
 
-// withInproc marks what came in through Inside.
+// withInproc marks requests of InProcessClient.
 func withInproc(ctx context.Context, c net.Conn) context.Context {
 	if _, ok := c.(inprocConn); ok {
 		return context.WithValue(ctx, inprocKey{}, true)
@@ -36,7 +35,7 @@ func isInproc(ctx context.Context) bool { return ctx.Value(inprocKey{}) != nil }
 // An inprocConn is the server's end of a connection within the process.
 type inprocConn struct{ net.Conn }
 
-// An pipeListener is a net.Listener whose connections come from dial.
+// A pipeListener is a net.Listener whose connections come from dial.
 type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once

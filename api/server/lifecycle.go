@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// noting is do, recorded as the act called name.
+// auditedAct is do, recorded as the act called name.
 func (s *Server) auditedAct(name string, do sessionAct) sessionAct {
 	return func(sess *engine.Session, ctx context.Context, n core.Notice) error {
 		a := act{name, sess.ID(), api.Notice{By: n.By, Host: n.Host, Why: n.Why}}
@@ -18,11 +18,10 @@ func (s *Server) auditedAct(name string, do sessionAct) sessionAct {
 	}
 }
 
-// A sessionAct is what somebody does to a session for a reason.
+// A sessionAct is an act on a session with a notice of who does it and why.
 type sessionAct func(*engine.Session, context.Context, core.Notice) error
 
-// withReason reads who does something and why, and refuses to go on without a
-// reason.
+// withReason checks a notice and requires a reason.
 func withReason(n api.Notice) error {
 	if n.Why == "" {
 		return fmt.Errorf("there is no why; say the reason, the log keeps it: %w", core.ErrInvalid)
@@ -30,7 +29,7 @@ func withReason(n api.Notice) error {
 	return checkText(n.By, n.Host, n.Why)
 }
 
-// noticeOf returns what the log keeps of n.
+// coreNotice returns n as the log keeps it.
 func coreNotice(n api.Notice) core.Notice { return core.Notice{By: n.By, Host: n.Host, Why: n.Why} }
 
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
@@ -49,7 +48,7 @@ func (s *Server) notice(w http.ResponseWriter, r *http.Request, do sessionAct) e
 	return s.noticeFor(w, r, do, func(q api.Notice) error { return checkText(q.By, q.Host, q.Why) })
 }
 
-// noticeFor is notice with a check of its own.
+// noticeFor is notice with another check.
 func (s *Server) noticeFor(w http.ResponseWriter, r *http.Request, do sessionAct, check func(api.Notice) error) error {
 	var q api.Notice
 	if err := readJSON(r, &q); err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// limiterTimeout is how long a request waits at a gate.
+// limiterTimeout is how long a request waits at a limiter.
 const limiterTimeout = 10 * time.Second
 
-// A gate bounds how much of something a node has in hand at once. Whoever finds
-// it shut waits a little and is then refused.
+// A limiter bounds how much of a resource a node uses at once. A request that
+// exceeds it waits for a while and is then rejected.
 type limiter struct {
-	what    string // as the headerRecorder names it
+	what    string // for the error text
 	limit   int64
 	wait    time.Duration // 0 to refuse at once
 	sem     *semaphore.Weighted
@@ -31,8 +31,8 @@ func newLimiter(what string, limit int64, wait time.Duration) *limiter {
 	return &limiter{what: what, limit: limit, wait: wait, sem: semaphore.NewWeighted(limit)}
 }
 
-// take takes n, or all there is where n is more. core.ErrUnavailable when there
-// is no room. The caller calls release once.
+// acquire takes n, or the whole limit if n is larger. It returns
+// core.ErrUnavailable if there is no room. The caller calls release once.
 func (g *limiter) acquire(ctx context.Context, n int64) (release func(), err error) {
 	n = min(n, g.limit)
 	if !g.sem.TryAcquire(n) {
@@ -54,7 +54,7 @@ func (g *limiter) bound() api.Bound {
 	return api.Bound{Used: g.used.Load(), Limit: g.limit, Refused: g.refused.Load()}
 }
 
-// gates are a server's bounds on what its callers can have it hold.
+// limiters bound what callers can make a server hold.
 type limiters struct {
 	requests  *limiter // that are being answered, followers not counted
 	followers *limiter
@@ -66,8 +66,8 @@ type limiters struct {
 	dry       *limiter // dry runs: each loads the session for itself
 }
 
-// smallBody is how many bytes of a body count as small: many large bodies at
-// once do not keep small appends out.
+// smallBody is the size up to which a body counts as small: many large bodies do
+// not delay small appends.
 const smallBody = 1 << 20
 
 func newLimiters(maxBody int64) limiters {
@@ -91,7 +91,7 @@ func (g limiters) bounds() map[string]api.Bound {
 	}
 }
 
-// one answers with h once it has a place at g.
+// limited answers with h after it acquired a slot of g.
 func limited(g *limiter, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		release, err := g.acquire(r.Context(), 1)

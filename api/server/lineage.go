@@ -27,7 +27,7 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	}
 	if format == "jsonl" {
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		_, _ = w.Write(lineage.ExportJSONL(inLog(g.Nodes()))) // a caller that has gone is no error of ours
+		_, _ = w.Write(lineage.ExportJSONL(inLog(g.Nodes()))) // the caller may have left
 		return nil
 	}
 	out := api.Lineage{Sessions: g.Nodes(), Edges: g.Edges()}
@@ -43,8 +43,8 @@ func (s *Server) lineage(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// related returns the graph of all sessions or, where id is not empty, of that
-// one and those it came from, or that came from it, or both.
+// related returns the graph of all sessions or, if id is not empty, of that
+// session and its ancestors, its descendants, or both.
 func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Graph, error) {
 	up, down := direction != "descendants", direction != "ancestors"
 	if up && down && direction != "" && direction != "both" {
@@ -84,8 +84,7 @@ func (s *Server) related(ctx context.Context, id, direction string) (*lineage.Gr
 	return g.Only(wanted), nil
 }
 
-// wholeGraph returns the graph of all sessions, the oldest first. It is as large as
-// the answer, not as the rows.
+// wholeGraph returns the graph of all sessions, oldest first.
 func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
 	var nodes []lineage.Node
 	for row, err := range s.cfg.Directory.Rows(ctx) {
@@ -100,7 +99,7 @@ func (s *Server) wholeGraph(ctx context.Context) (*lineage.Graph, error) {
 	return lineage.New(nodes).Whole(), nil
 }
 
-// graphOf returns the graph of the sessions of rows, the oldest first.
+// graphOf returns the graph of the sessions of rows, oldest first.
 func graphOf(rows []api.Row) *lineage.Graph {
 	nodes := make([]lineage.Node, len(rows))
 	for i := range rows {
@@ -187,9 +186,9 @@ func (s *Server) merge(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, out)
 }
 
-// parents returns what the log records of a new session's parents, and the
-// agent's own id of the first. Each has to be there: a name that is misspelt
-// would be kept for ever.
+// parents returns the lineage that the log records of a new session, and the
+// agent's own id of the first parent. Each parent must exist: the log would keep
+// a misspelt name permanently.
 func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.Lineage, agentID string, err error) {
 	if len(refs) > lineage.MaxParents {
 		return nil, "", fmt.Errorf("%d parents, %d are allowed: %w", len(refs), lineage.MaxParents, core.ErrInvalid)
@@ -224,8 +223,7 @@ func (s *Server) parents(ctx context.Context, refs []api.ParentRef) (ps []core.L
 	return ps, agentID, nil
 }
 
-// checkKind returns core.ErrInvalid unless word says how a session comes from a
-// parent.
+// checkKind returns core.ErrInvalid unless word is a kind of lineage.
 func checkKind(word string) error {
 	kind, ok := lineage.ParseKind(word)
 	if !ok || kind == lineage.Detach || kind == lineage.Unknown || string(kind) != word {

@@ -20,20 +20,20 @@ import (
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
-// A Seen is a request that was answered.
+// An Answered is a request that was answered.
 type Answered struct {
 	Route  string        // the pattern that it was answered by, such as "GET /v1/sessions/{id}"; "" for none
-	Status int           // 0 where the answer broke off
-	Took   time.Duration // until the answer was whole
+	Status int           // 0 if the answer was aborted
+	Took   time.Duration // until the answer was complete
 }
 
-// IsFollower reports whether the request was to go on for as long as its caller
-// wants, so that the time it took says nothing.
+// IsFollower reports whether the request streams events until its caller ends it,
+// so that its duration says nothing.
 func (s Answered) IsFollower() bool {
 	return strings.HasSuffix(s.Route, "/events") || strings.HasSuffix(s.Route, "/changes")
 }
 
-// A statusRecorder is a response that remembers how it began.
+// A statusRecorder remembers the status of a response.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -56,8 +56,8 @@ func (w *statusRecorder) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// unwrapped is the server's own response, which http.MaxBytesReader asks to close
-// the connection.
+// unwrapResponse returns the server's own response, which http.MaxBytesReader
+// needs to close the connection.
 func unwrapResponse(w http.ResponseWriter) http.ResponseWriter {
 	if seen, ok := w.(*statusRecorder); ok {
 		return seen.ResponseWriter
@@ -65,8 +65,7 @@ func unwrapResponse(w http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// told is what a line of the log says of a request: which it is, and of which
-// session.
+// requestAttrs returns the attributes that log lines about a request have.
 func requestAttrs(r *http.Request) []any {
 	args := []any{"request", RequestID(r.Context()), "method", r.Method, "path", clip(r.URL.Path, 200)}
 	if id, err := core.ParseSessionID(r.PathValue("id")); err == nil {
@@ -78,7 +77,7 @@ func requestAttrs(r *http.Request) []any {
 	return args
 }
 
-// observed answers with h, tells Config.Observe of it, and logs it.
+// observed answers with h, calls Config.Observe, and logs the request.
 func (s *Server) observed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen, began := &statusRecorder{ResponseWriter: w}, time.Now()
@@ -88,7 +87,7 @@ func (s *Server) observed(h http.Handler) http.Handler {
 			if !whole {
 				seen.status = 0
 			} else if seen.status == 0 {
-				seen.status = http.StatusOK // the server's own answer where nothing was written
+				seen.status = http.StatusOK // the server's answer if the handler writes nothing
 			}
 			end(seen.status)
 			took := time.Since(began)
@@ -109,16 +108,15 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Bounds are what this node can have in hand at once, by what it is, for who
-// counts it.
+// Bounds returns the node's limits and their use, for metrics.
 func (s *Server) Bounds() map[string]api.Bound { return s.bounds() }
 
-// Ready says why this node cannot serve now, or nil, within readyTimeout.
+// Ready returns why this node cannot serve now, or nil, within 3 seconds.
 func (s *Server) Ready(ctx context.Context) error { return s.ready(ctx) }
 
-// logAccess logs who asked for what, and how it went: "" for well, else the code
-// of the problem. It knows the request's names and nothing of what was read or
-// written. Queries are left out: people search for what sessions say.
+// logAccess logs the caller, the call and its outcome: "" for success, else the
+// problem's code. Queries are left out because people search for what sessions
+// say.
 func (s *Server) logAccess(r *http.Request, who caller, code string) {
 	if !s.cfg.Access {
 		return
@@ -130,22 +128,21 @@ func (s *Server) logAccess(r *http.Request, who caller, code string) {
 	s.cfg.Logger.Info("access", append(args, "outcome", cmp.Or(code, "ok"))...)
 }
 
-// HeaderRequest names a request, in its answer, in a problem, in the node's log,
-// and in what others log of the same request.
+// HeaderRequest is the header with the id of a request. Problems and the node's
+// log have the same id.
 const HeaderRequest = "X-Request-Id"
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 type requestKey struct{}
 
-// RequestID is the id of the request that ctx is of, "" for none.
+// RequestID returns the id of the request of ctx, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestKey{}).(string)
 	return id
 }
 
-// identified gives each request the name that its caller gave it, or one of its
-// own where that is none.
+// withRequestID gives each request the id that its caller sent, or a new one.
 func withRequestID(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(HeaderRequest)
@@ -157,16 +154,16 @@ func withRequestID(h http.Handler) http.Handler {
 	})
 }
 
-// logger logs about the request that w answers.
+// logger returns a logger for the request that w answers.
 func (s *Server) logger(w http.ResponseWriter) *slog.Logger {
 	return s.cfg.Logger.With("request", w.Header().Get(HeaderRequest))
 }
 
-// traced begins the span of a request, in its caller's trace where it names one
-// (traceparent). end is called with the status that it was answered with, 0 where
-// the answer broke off.
+// traced starts the span of a request, in its caller's trace if it names one
+// (traceparent). end is called with the status of the answer, 0 if the answer was
+// aborted.
 func (s *Server) traced(r *http.Request) (_ *http.Request, end func(status int)) {
-	if s.cfg.Tracer == nil || (Answered{Route: r.Pattern}).IsFollower() { // which goes on for as long as its caller wants
+	if s.cfg.Tracer == nil || (Answered{Route: r.Pattern}).IsFollower() { // a span would last for days
 		return r, func(int) {}
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
@@ -190,7 +187,7 @@ func (s *Server) traced(r *http.Request) (_ *http.Request, end func(status int))
 	}
 }
 
-// traceOf is the id of the trace that a request is of, "" where nobody keeps it.
+// traceOf returns the id of the request's trace, "" if the trace is not recorded.
 func traceOf(r *http.Request) string {
 	if c := trace.SpanContextFromContext(r.Context()); c.IsSampled() {
 		return c.TraceID().String()

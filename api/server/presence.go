@@ -59,7 +59,7 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// present is who is present, and whether that can be told.
+// present returns the present writers, and whether they are known.
 func (s *Server) present(ctx context.Context) (list []session.Present, told bool) {
 	if s.cfg.Presence == nil {
 		return nil, true
@@ -71,8 +71,7 @@ func (s *Server) present(ctx context.Context) (list []session.Present, told bool
 	return list, err == nil
 }
 
-// A heldError is a *core.FencedError that also says whether the holder seems to
-// be there.
+// A heldError is a *core.FencedError that also says whether the holder is alive.
 type heldError struct {
 	*core.FencedError
 	life session.Life
@@ -82,7 +81,7 @@ func (e *heldError) Error() string { return e.FencedError.Error() + "; " + e.lif
 
 func (e *heldError) Unwrap() error { return e.FencedError }
 
-// withLife adds to err, where it names a holder, whether that one is there.
+// withLife adds to an error that names a holder whether that holder is alive.
 func (s *Server) withLife(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*core.FencedError](err)
 	if !ok || e.Holder == nil {

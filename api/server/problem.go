@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// detailOf returns err as it crosses the wire.
+// detailOf returns err as a problem document.
 func detailOf(err error) api.Detail {
 	d := api.Detail{Status: 500, Code: "internal", Title: "Internal error", Detail: err.Error(), Next: "See the node's log."}
 	for _, p := range api.Problems {
@@ -23,7 +23,7 @@ func detailOf(err error) api.Detail {
 		}
 	}
 	if errors.Is(err, blobstore.ErrRefused) {
-		d.Next = "Have done what the detail says; then send the same again. Nothing was stored."
+		d.Next = "Nothing was stored. Do what the detail says, then retry the same request."
 	}
 	d.Type = "urn:sesslog:" + d.Code
 	if e, ok := errors.AsType[*core.LineError](err); ok {
@@ -66,7 +66,7 @@ func writeDetail(w http.ResponseWriter, d api.Detail) {
 	w.WriteHeader(d.Status)
 	b, err := marshal(d)
 	if err != nil {
-		return // it is made of strings and numbers
+		return // cannot happen: strings and numbers
 	}
-	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
+	_, _ = w.Write(append(b, '\n')) // the caller may have left
 }

@@ -12,12 +12,11 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 )
 
-// maxAccounts bounds how many callers a node counts for; whoever has not been
-// heard of lately is forgotten first, which gives nobody more than a second's
-// worth anew.
+// maxAccounts bounds how many tokens a node keeps accounts of. Idle ones are
+// dropped first, which costs at most one second's worth of requests in excess.
 const maxAccounts = 20_000
 
-// A spending is what the callers of each token have of this node now.
+// tokenUsage is what the callers of each token use of this node.
 type tokenUsage struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -30,7 +29,7 @@ type account struct {
 	followers int
 }
 
-// A rateError is a request beyond a token's limits.
+// A rateError is a request that exceeds a token's limits.
 type rateError struct {
 	text  string
 	after time.Duration // until another may come
@@ -44,8 +43,8 @@ func newTokenUsage() *tokenUsage {
 	return &tokenUsage{now: time.Now, of: map[string]*account{}}
 }
 
-// request counts a request of the token called id. *rateError where its rate has
-// none left.
+// countRequest counts a request of the token called id. It returns a *rateError
+// if the rate is exceeded.
 func (u *tokenUsage) countRequest(id string, l access.Limits) error {
 	if l.Rate == 0 {
 		return nil
@@ -67,8 +66,8 @@ func (u *tokenUsage) countRequest(id string, l access.Limits) error {
 	return nil
 }
 
-// follow counts a stream of events of the token called id, until done is called.
-// *rateError where it has as many as it may.
+// addFollower counts a stream of events of the token called id until done is
+// called. It returns a *rateError if the token has as many as it may.
 func (u *tokenUsage) addFollower(id string, l access.Limits) (done func(), err error) {
 	if l.Followers == 0 {
 		return func() {}, nil
@@ -87,7 +86,7 @@ func (u *tokenUsage) addFollower(id string, l access.Limits) (done func(), err e
 	}, nil
 }
 
-// account is that of the token called id; the caller holds the lock.
+// account returns the account of the token called id. The caller holds the lock.
 func (u *tokenUsage) account(id string) *account {
 	a := u.of[id]
 	if a != nil {
@@ -105,7 +104,7 @@ func (u *tokenUsage) account(id string) *account {
 	return a
 }
 
-// retryAfter says in whole seconds when a request may come again.
+// setRetryAfter sets the header Retry-After, in whole seconds, for a *rateError.
 func setRetryAfter(w http.ResponseWriter, err error) {
 	if e, ok := errors.AsType[*rateError](err); ok {
 		seconds := int64((e.after + time.Second - 1) / time.Second)
@@ -113,11 +112,11 @@ func setRetryAfter(w http.ResponseWriter, err error) {
 	}
 }
 
-// recheckInterval is how often it is looked whether a follower's token is still good.
+// recheckInterval is how often the token of a follower is checked.
 const recheckInterval = 2 * time.Second
 
-// following answers with h, as one of the caller's followers, until its token is
-// good no more.
+// following answers with h, counted as one of the caller's followers, while its
+// token is valid.
 func (s *Server) following(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		who := callerOf(r.Context())

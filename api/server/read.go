@@ -48,7 +48,8 @@ func infoOf(sess *engine.Session, p dialect.Profile) (info api.Info, err error) 
 	return info, err
 }
 
-// infoOfState is what the agent of p says of the session, and what the log knows.
+// infoOfState returns what the agent of p shows of the session, and what the log
+// knows.
 func infoOfState(st *core.State, p dialect.Profile) (api.Info, error) {
 	v, err := viewOf(st, p, st.Leaf(core.MainHead))
 	if err != nil {
@@ -177,8 +178,8 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request) error {
 	return s.lines(w, r, es)
 }
 
-// digest answers with the digest of a session's beginning. Whoever has a file
-// finds out by it whether the log has all of that, without sending it.
+// digest answers with the digest of a session's beginning. A client compares it
+// with a file to find out whether the log has all of the file.
 func (s *Server) digest(w http.ResponseWriter, r *http.Request) error {
 	most := -1
 	if n := r.URL.Query().Get("entries"); n != "" {
@@ -213,10 +214,8 @@ func (s *Server) digest(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// What agents' session managers do with a session beyond appending to it.
-
-// state answers with all that an agent's view of the session needs, as of one
-// record.
+// state answers with everything that an agent's view of the session needs, as of
+// one record.
 func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.session(r)
 	if err != nil {
@@ -246,7 +245,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) error {
 	return s.lines(w, r, append([]core.Entry{{Line: first}}, es...))
 }
 
-// children answers with the entries that hang on ?of=, or with the roots.
+// children answers with the children of the entry ?of=, or with the roots.
 func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	sess, err := s.session(r)
 	if err != nil {
@@ -271,13 +270,12 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 	return s.lines(w, r, es)
 }
 
-// profileOf returns the profile that ?profile= names, the zero Profile where
-// there is none.
+// profileOf returns the profile of ?profile=, or the zero Profile.
 func profileOf(r *http.Request) (dialect.Profile, error) {
 	return dialect.NamedProfile(r.URL.Query().Get("profile"))
 }
 
-// seen returns the session of st, standing at leaf, as p reads it.
+// viewOf returns the session of st at leaf as p reads it.
 func viewOf(st *core.State, p dialect.Profile, leaf core.Leaf) (dialect.Session, error) {
 	return p.View(dialect.Session{ID: st.ID, Dialect: st.Dialect, Header: st.Header, Entries: st.Entries, Leaf: leaf})
 }

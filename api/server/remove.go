@@ -67,7 +67,7 @@ func (s *Server) eraseAudited(ctx context.Context, id core.SessionID, q api.Eras
 	return out, err
 }
 
-// mayErase refuses, with a record of that, what may not be erased.
+// mayErase rejects, with an audit record, what may not be erased.
 func (s *Server) mayErase(ctx context.Context, id core.SessionID, q api.EraseRequest) (act, removal.How, error) {
 	a, how := act{"erase", id, q.Notice}, removal.How{Now: q.Now, Damaged: q.Damaged}
 	if s.cfg.Remover == nil {
@@ -151,7 +151,8 @@ func (s *Server) unhold(w http.ResponseWriter, r *http.Request) error {
 	return s.noticeFor(w, r, s.auditedAct("unhold", (*engine.Session).Unhold), withReason)
 }
 
-// holds answers with the sessions that are held, as far as this node's rows know.
+// holds answers with the sessions on legal hold, as far as this node's directory
+// has them.
 func (s *Server) holds(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), listTimeout)
 	defer cancel()
@@ -170,22 +171,22 @@ func (s *Server) holds(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// flushAnd is d and the time in which the brokers flush.
+// flushAnd returns d plus the time in which the brokers flush.
 func (s *Server) flushAnd(d time.Duration) time.Duration { return d + 2*s.cfg.Sessions.FlushEvery() }
 
 const (
 	// maxRedacted is how many entries one request may redact.
 	maxRedacted = 1000
-	// maxWith bounds what stands in their place.
+	// maxWith bounds the replacement text, in bytes.
 	maxWith = 4 << 10
-	// defaultWith stands there where nothing else was asked for.
+	// defaultWith is the default replacement.
 	defaultWith = "[redacted]"
-	// removeTimeout bounds an erasure or a redaction, besides the time that the brokers
-	// take to flush. It goes on when its caller has gone.
+	// removeTimeout bounds an erasure or a redaction, without the time that the
+	// brokers take to flush. The request does not end it.
 	removeTimeout = 10 * time.Minute
 )
 
-// checkRedact checks q and fills in its defaults.
+// checkRedact checks q and sets its defaults.
 func checkRedact(q *api.RedactRequest) error {
 	switch {
 	case len(q.Entries) == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// clip shortens what a caller sent and is told again.
+// clip shortens a caller's text that is repeated in an answer or a log line.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -20,18 +20,18 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// readJSON reads the request's body into v. Members that v does not have are an
-// error: a misspelt one would be ignored.
+// readJSON decodes the request's body into v. Unknown members are an error, so
+// misspelt ones are not ignored.
 func readJSON(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err == io.EOF {
-		return fmt.Errorf("the body is empty; %s %s asks for a JSON object, {} at least: %w", r.Method, r.URL.Path, core.ErrInvalid)
+		return fmt.Errorf("the body is empty; %s %s requires a JSON object, at least {}: %w", r.Method, r.URL.Path, core.ErrInvalid)
 	} else if err != nil {
-		return fmt.Errorf("the body is not the JSON that %s %s asks for: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
+		return fmt.Errorf("the body is not the JSON that %s %s requires: %v: %w", r.Method, r.URL.Path, err, core.ErrInvalid)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("the body goes on behind the JSON object that %s %s asks for: %w", r.Method, r.URL.Path, core.ErrInvalid)
+		return fmt.Errorf("the body has more than the JSON object that %s %s requires: %w", r.Method, r.URL.Path, core.ErrInvalid)
 	}
 	return nil
 }
@@ -45,8 +45,8 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return answerRaw(w, status, b)
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are: agents' lines are
-// shown as they were written.
+// marshal is json.Marshal without escaping of <, > and &: agents' lines are shown
+// as they were written.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -57,16 +57,16 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// answerRaw writes JSON that is made already.
+// answerRaw writes b, which is JSON.
 func answerRaw(w http.ResponseWriter, status int, b []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // a caller that has gone is no error of ours
+	_, _ = w.Write(append(b, '\n')) // the caller may have left
 	return nil
 }
 
-// notModified gives the answer a version, and ends it with 304 where the caller
-// has that version already.
+// notModified sets the answer's ETag, and answers 304 if the caller has that
+// version.
 func notModified(w http.ResponseWriter, r *http.Request, version string) bool {
 	tag := `"` + version + `"`
 	w.Header().Set("ETag", tag)
@@ -82,16 +82,16 @@ func notModified(w http.ResponseWriter, r *http.Request, version string) bool {
 	return false
 }
 
-// notModifiedSinceCursor is notModified for an answer that a session's cursor tells all of.
+// notModifiedSinceCursor is notModified for an answer that depends on the
+// session's cursor alone.
 func notModifiedSinceCursor(w http.ResponseWriter, r *http.Request) bool {
 	return notModified(w, r, w.Header().Get(api.HeaderCursor))
 }
 
-// maxText bounds what a caller may say in one word or sentence: labels, names,
-// reasons, directories.
+// maxText bounds labels, names, reasons and directories, in bytes.
 const maxText = 4 << 10
 
-// checkText bounds a caller's words.
+// checkText checks the length of a caller's texts.
 func checkText(words ...string) error {
 	for _, s := range words {
 		if len(s) > maxText {

@@ -21,10 +21,8 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// What a restore writes: blobs, the snapshot, and then the records that name them.
-
-// missingBlobs answers with those of the blobs that this node has not, or not sound.
-// Those that it has are as good as put now: what is old is made young again.
+// missingBlobs answers with the blobs that this node lacks or has damaged. It
+// renews the others, so that they are not collected before the restore ends.
 func (s *Server) missingBlobs(w http.ResponseWriter, r *http.Request) error {
 	var in api.BlobWants
 	if err := readJSON(r, &in); err != nil {
@@ -46,7 +44,7 @@ func (s *Server) missingBlobs(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// renewBlob reports whether a blob is there and sound, and puts it again then.
+// renewBlob reports whether a blob exists and is intact, and puts it again if so.
 func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
 	info, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(want.Digest))
 	if errors.Is(err, blobstore.ErrNotFound) || err == nil && info.Size != want.Size {
@@ -73,7 +71,7 @@ func (s *Server) renewBlob(r *http.Request, want api.BlobWant) (bool, error) {
 	return err == nil, err
 }
 
-// restoreBlob stores bytes under their digest, also where others are there.
+// restoreBlob stores bytes under their digest and replaces damaged ones.
 func (s *Server) restoreBlob(w http.ResponseWriter, r *http.Request) error {
 	body, release, err := s.readBlob(w, r)
 	if err != nil {
@@ -87,7 +85,8 @@ func (s *Server) restoreBlob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// restoreSnapshot stores a snapshot's object, which follows its manifest.
+// restoreSnapshot stores a snapshot. The body is its manifest and then its
+// object.
 func (s *Server) restoreSnapshot(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.snapshotKey(r)
 	if err != nil {
@@ -144,8 +143,7 @@ func (s *Server) planRestore(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// wantsSnapshot reports whether the snapshot that m names is not here, or not
-// sound.
+// wantsSnapshot reports whether the snapshot of m is missing or damaged here.
 func (s *Server) wantsSnapshot(r *http.Request, id core.SessionID, m *core.Manifest) (bool, error) {
 	if m.Session != id || m.Log != s.cfg.Log.Name() || !materializer.IsSnapshotKey(m) {
 		return false, fmt.Errorf("the manifest is not of a snapshot of session %s: %w", id, core.ErrInvalid)
@@ -157,8 +155,8 @@ func (s *Server) wantsSnapshot(r *http.Request, id core.SessionID, m *core.Manif
 	return err != nil, nil
 }
 
-// sameLog refuses the records of another log: their chains begin with its name,
-// so here they would prove nothing.
+// sameLog rejects records of another log: chains begin with the log's name, so
+// they prove nothing here.
 func (s *Server) sameLog(log string) error {
 	if log == s.cfg.Log.Name() {
 		return nil
@@ -167,7 +165,8 @@ func (s *Server) sameLog(log string) error {
 		"and from there bring sessions over with sessctl export and sessctl import: %w", log, s.cfg.Log.Name(), log, core.ErrInvalid)
 }
 
-// restore stores what the log lacks of a session, once all of it is proved.
+// restore verifies all records of the body and then stores those that the log
+// lacks.
 func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -201,8 +200,8 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.Restored{Comparison: c, Stored: stored})
 }
 
-// refused says of records that cannot be folded that their sender is at fault:
-// nothing in the log is damaged.
+// senderFault marks errors of records that cannot be folded as invalid requests:
+// the sender's records are damaged, not the log.
 func senderFault(err error) error {
 	for _, damage := range []error{core.ErrCorrupt, core.ErrOrphan, core.ErrNotFound} {
 		if errors.Is(err, damage) {
@@ -251,7 +250,7 @@ func (s *Server) fetchBody(r *http.Request, rec *recordio.Record) (release func(
 	return release, err
 }
 
-// hasBlobs refuses records that name blobs which are not here.
+// hasBlobs rejects records that refer to blobs which are not here.
 func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest) error {
 	if st == nil {
 		return nil
@@ -272,9 +271,8 @@ func (s *Server) hasBlobs(r *http.Request, st *core.State, without []core.Digest
 	return nil
 }
 
-// readHeaded reads a body whose first line is JSON, which goes into head, and
-// returns what is behind that line. The caller calls release when it is done with
-// it.
+// readHeaded reads a body whose first line is JSON, decodes that line into head,
+// and returns the rest. The caller calls release when it no longer uses rest.
 func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (rest []byte, release func(), err error) {
 	body, release, err := s.readBody(w, r)
 	if err != nil {
@@ -293,15 +291,13 @@ func (s *Server) readHeaded(w http.ResponseWriter, r *http.Request, head any) (r
 	return rest, release, nil
 }
 
-// A restore is many calls, one for each blob, snapshot and session. With a record
-// of each the audit records would have no room for anything else, so they have the
-// restore as one act of its caller: begun with its first call, and done, with what
-// it came to, when none has come for a while.
-
-// restorePause is how long after its last call a restore is over.
+// restorePause is how long after its last call a restore ends.
 const restorePause = time.Minute
 
-// restores are the restores that are going on at a node.
+// restoreRuns are the restores that run at a node. A restore is one call per
+// blob, snapshot and session; a record of each would fill the audit log. So a
+// restore is one act of its caller: begun with its first call, and done when no
+// call has come for restorePause.
 type restoreRuns struct {
 	server *Server
 	pause  time.Duration
@@ -326,7 +322,7 @@ type storedParts struct {
 	n    int
 }
 
-// part answers with h, a call of a restore that stores one of something.
+// counting answers with h, a call of a restore that stores one part.
 func (rs *restoreRuns) counting(what string, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if rs.server.cfg.Audit == nil {
@@ -339,8 +335,8 @@ func (rs *restoreRuns) counting(what string, h handler) handler {
 	}
 }
 
-// begin counts a call among those of its caller's restore. A restore goes on
-// whether it can be recorded or not: it may be what makes room for records again.
+// begin adds a call to its caller's restore. If the record cannot be written, the
+// restore continues: it may free the room that the records need.
 func (rs *restoreRuns) begin(r *http.Request) *restoreRun {
 	who := callerOf(r.Context()).name
 	run, first := rs.join(who, r)
@@ -369,7 +365,7 @@ func (rs *restoreRuns) join(who string, r *http.Request) (run *restoreRun, first
 	return run, first
 }
 
-// ended counts what a call came to.
+// ended counts the outcome of a call.
 func (rs *restoreRuns) ended(run *restoreRun, what string, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -388,7 +384,7 @@ func (rs *restoreRuns) ended(run *restoreRun, what string, err error) {
 	run.stored = append(run.stored, storedParts{what, 1})
 }
 
-// close records that a restore is over, unless it has gone on.
+// close records the end of a restore unless it continued.
 func (rs *restoreRuns) close(who string, run *restoreRun) {
 	rs.mu.Lock()
 	if run.calls > 0 || rs.running[who] != run {
@@ -401,7 +397,7 @@ func (rs *restoreRuns) close(who string, run *restoreRun) {
 	rs.server.auditOutcome(run.ctx, run.act, what, nil)
 }
 
-// end records of all restores what they came to so far: the node stops.
+// end records the state of all restores when the node stops.
 func (rs *restoreRuns) end() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

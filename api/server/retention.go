@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// applyTimeout bounds the doing of a plan. What is not done by then is said; the
-// same plan again does the rest.
+// applyTimeout bounds the execution of a plan. The answer lists what remains;
+// applying the same plan again does the rest.
 const applyTimeout = time.Hour
 
 func (s *Server) plan(w http.ResponseWriter, r *http.Request) error {
@@ -61,7 +61,7 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// applyAudited does what a plan says, with an audit record that has its policy.
+// applyAudited executes a plan, with an audit record that has its policy.
 func (s *Server) applyAudited(ctx context.Context, q api.ApplyRequest) (*api.Applied, error) {
 	out := &api.Applied{Plan: q.Plan.ID, Outcomes: []api.PlanOutcome{}}
 	policy, err := json.Marshal(q.Plan.Policy)
@@ -106,9 +106,9 @@ func noticeOf(q api.ApplyRequest, it removal.Item) api.Notice {
 	return n
 }
 
-// markErased says of all sessions that are to be erased that they are, where the
-// brokers have to flush that before anything of them goes: so it is waited for
-// once, and not for each. What it cannot say, applyItem tells.
+// markErased marks all sessions of the plan as erased at once, if the brokers
+// must flush the marks before anything is removed: so the plan waits for one
+// flush, not for one per session. applyItem reports what fails here.
 func (s *Server) markErased(ctx context.Context, q api.ApplyRequest) {
 	if s.cfg.Sessions.FlushEvery() == 0 {
 		return
@@ -129,7 +129,7 @@ func (s *Server) markErased(ctx context.Context, q api.ApplyRequest) {
 }
 
 // EmptyTrash erases the sessions whose time in the trash is over, on behalf of
-// the node itself, and returns how many there were.
+// the node, and returns their number.
 func (s *Server) EmptyTrash(ctx context.Context) (int, error) {
 	plan, err := s.cfg.Remover.Plan(ctx, api.Policy{EraseTrash: true})
 	if err != nil || len(plan.Items) == 0 {

@@ -53,7 +53,7 @@ func (r *route) has(f flags) bool { return r.flags&f != 0 }
 // routes returns the table of all calls. openapi.json describes each.
 func routes() []route {
 	return []route{
-		// Seeing sessions.
+		// Reading.
 		{"GET /v1/sessions", (*Server).list, access.Read, within, noAct, 0},
 		{"GET /v1/sessions/changes", (*Server).changes, access.Read, within, noAct, follower},
 		{"GET /v1/search", (*Server).search, access.Read, within, noAct, 0},
@@ -88,7 +88,7 @@ func routes() []route {
 		{"GET /v1/whoami", (*Server).whoami, access.Read, nowhere, noAct, 0},
 		{"GET /metrics", (*Server).metrics, access.Read, ofLog, noAct, unlimited},
 
-		// Making sessions and writing to them.
+		// Creating sessions and writing to them.
 		{"POST /v1/sessions", (*Server).create, access.Write, within, noAct, hasDryRun},
 		{"POST /v1/import", (*Server).importFile, access.Write, within, noAct, hasDryRun},
 		{"POST /v1/sessions/{id}/fork", (*Server).fork, access.Write, inPath, noAct, heavy | hasDryRun},   // and within
@@ -111,7 +111,7 @@ func routes() []route {
 		{"PUT /v1/presence/{id}", (*Server).announce, access.Write, nowhere, noAct, 0}, // a hint about a process
 		{"DELETE /v1/presence/{id}", (*Server).leave, access.Write, nowhere, noAct, 0},
 
-		// Removing for good, mending, restoreRun, and what others did.
+		// Removal, repair, restore, tokens and audit records.
 		{"GET /v1/sessions/{id}/erase", (*Server).erasable, access.Admin, inPath, noAct, heavy},
 		{"POST /v1/sessions/{id}/erase", (*Server).erase, access.Admin, inPath, "erase", heavy},
 		{"POST /v1/sessions/{id}/redact", (*Server).redact, access.Admin, inPath, "redact", heavy},

@@ -21,8 +21,10 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Config is what a Server needs to know.
+// Config configures a Server.
 type Config struct {
+	// The parts of the node that the server calls. All are required unless they
+	// say otherwise.
 	Log          *stream.Log
 	Sessions     *engine.Sessions
 	Cache        *materializer.Cache
@@ -30,55 +32,57 @@ type Config struct {
 	Directory    Directory
 	Snapshots    *materializer.Snapshots
 	Blobs        *blobstore.Blobs
-	Collector    *gc.Collector    // nil where blobs are not collected
-	Presence     *stream.Presence // nil where the node keeps none
-	Remover      *removal.Remover // nil where the node erases and redacts nothing
-	Audit        *stream.Audit    // nil where the node keeps none: then nothing is erased, redacted or held
+	Doctor       *doctor.Doctor   // only for /v1/doctor
+	Collector    *gc.Collector    // nil if the node collects no blobs
+	Presence     *stream.Presence // nil if the node keeps no presence
+	Remover      *removal.Remover // nil if the node erases and redacts nothing
+	Audit        *stream.Audit    // nil if the node keeps no audit records; it then erases, redacts and holds nothing
 
-	Doctor *doctor.Doctor // looks at everything; required for what asks it to
-
-	// Token is one that may do everything. Where it is empty and Closed is false,
-	// nobody is asked for a token, and everybody may do everything.
+	// Token has scope admin for all sessions. If it is empty and Closed is false,
+	// the node requires no token and every caller may do everything.
 	Token  string
 	Closed bool
-	// AnyHost has a node that asks nobody for a token answer under any name, not
-	// to localhost alone.
+	Tokens *tokenstore.Store // the tokens of the log; nil if the node has none
+	// AnyHost lets a node that requires no token answer under any host name. The
+	// default is localhost only.
 	AnyHost bool
-	Tokens  *tokenstore.Store // the log's tokens; nil where the node knows none
-	// NeedCertificate refuses whoever shows no certificate that the listener has
-	// verified. Subjects are whose certificate stands for a token.
+	// NeedCertificate rejects callers without a certificate that the listener
+	// verified. Subjects give rights to certificates, so that they need no token.
 	NeedCertificate bool
 	Subjects        []Subject
 
-	Node    string // this node's name
+	// What the node says about itself in status.
+	Node    string // its name
 	Version string // of the program
-	BlobsAt string // where blobs are kept, for status
-	// Ready says why the node cannot serve now, or nil.
-	Ready func(context.Context) error
-	// Store says why blobs and snapshots cannot be reached now, or nil. Optional.
-	Store func(context.Context) error
-	// StoreSeen is Store as of a moment ago, for who cannot wait. Optional.
+	BlobsAt string // where blobs are kept
+
+	// Ready returns why the node cannot serve now, or nil. Store returns why blobs
+	// and snapshots are unreachable, or nil; StoreSeen returns the last known result
+	// of Store without waiting. All are optional.
+	Ready     func(context.Context) error
+	Store     func(context.Context) error
 	StoreSeen func() error
-	// Metrics answers GET /metrics, for who may read; nil for none. Observe is told of
-	// each request that was answered; it must not block. Optional.
-	Metrics http.Handler
-	Observe func(Answered)
-	// Tracer makes a span of each request but those of followers; default none.
-	Tracer trace.Tracer
+
 	// MaxBody and MaxLine bound a request's body and one line of it, in bytes;
 	// default 256 MiB and 64 MiB.
 	MaxBody int64
 	MaxLine int
-	// Access has every request logged: who asked for what, and how it went.
-	Access bool
+
+	// Metrics answers GET /metrics for callers with scope read; nil for none.
+	Metrics http.Handler
+	// Observe is called after each request. It must not block. Optional.
+	Observe func(Answered)
+	// Tracer makes a span of each request except those of followers. Optional.
+	Tracer trace.Tracer
+	Access bool         // log each request: caller, call and outcome
 	Logger *slog.Logger // default slog.Default()
 }
 
-// A Server answers HTTP for one log.
+// A Server serves one log over HTTP.
 type Server struct {
 	cfg     Config
 	started time.Time
-	drain   context.Context // ends when the server is about to
+	drain   context.Context // canceled when the server begins to stop
 	stop    context.CancelFunc
 	inproc  *pipeListener
 
@@ -91,7 +95,7 @@ type Server struct {
 	restores *restoreRuns
 }
 
-// New returns a Server. It listens nowhere until Run.
+// New returns a Server. Call Run to listen, or use Handler.
 func New(cfg Config) *Server {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = 256 << 20
@@ -114,11 +118,11 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// drainTimeout is how long requests may take to finish once the server stops.
+// drainTimeout is how long requests may take to finish after the server stops.
 const drainTimeout = 10 * time.Second
 
-// Run answers on ln, and to the clients that Inside returned, until ctx ends, then
-// lets requests finish. It closes ln. The error is never nil. A Server runs once.
+// Run serves ln, and the clients of InProcessClient, until ctx ends. Then it lets
+// requests finish and closes ln. The error is never nil. A Server runs once.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.Handler(),
@@ -137,7 +141,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("http server on %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.stop() // followers end now, the others have drainTimeout
+	s.stop() // followers end now, other requests have drainTimeout
 	defer s.restores.end()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()

@@ -15,7 +15,8 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// named returns the session called name, as fresh as the log's leader has it.
+// named returns the session called name, at least as new as the log's leader has
+// it.
 func (s *Server) named(ctx context.Context, name string) (*engine.Session, error) {
 	id, err := core.ParseSessionID(name)
 	if err == nil {
@@ -30,11 +31,11 @@ func (s *Server) named(ctx context.Context, name string) (*engine.Session, error
 	return sess, s.missing(id, err)
 }
 
-// openTimeout is how long a request waits for its session: longer than a cluster
-// takes to elect a leader.
+// openTimeout is how long a request waits for its session. It is longer than a
+// cluster takes to elect a leader.
 const openTimeout = 15 * time.Second
 
-// missing says of a session that is not there what the caller asked for.
+// missing adds the session's id to the error of a session that does not exist.
 func (s *Server) missing(id core.SessionID, err error) error {
 	if errors.Is(err, core.ErrNotFound) && !errors.Is(err, core.ErrCorrupt) {
 		return fmt.Errorf("no session %s in log %s: %w", id, s.cfg.Log.Name(), core.ErrNotFound)
@@ -42,8 +43,7 @@ func (s *Server) missing(id core.SessionID, err error) error {
 	return err
 }
 
-// cursorTimeout is how long a read waits for a cursor that its session has not
-// reached yet.
+// cursorTimeout is how long a read waits for its session to reach a cursor.
 const cursorTimeout = 5 * time.Second
 
 func readOptionsOf(r *http.Request) (d api.ReadOptions, err error) {
@@ -62,8 +62,9 @@ func readOptionsOf(r *http.Request) (d api.ReadOptions, err error) {
 	return d, nil
 }
 
-// session returns the session that the request's path names, as fresh as the
-// log's leader has it, and as the request demands.
+// session returns the session in the request's path, at least as new as the log's
+// leader has it and as the read options require. Almost every handler begins with
+// it.
 func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	d, err := readOptionsOf(r)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Server) session(r *http.Request) (*engine.Session, error) {
 	}
 	sess, err := open(ctx, r.PathValue("id"))
 	if errors.Is(err, core.ErrNotFound) && r.Method != http.MethodGet {
-		// A writer is not sent away on the word of a leader that may be cut off.
+		// The leader may be partitioned: ask a quorum before rejecting a writer.
 		sess, err = s.strict(ctx, r.PathValue("id"))
 	}
 	if err != nil {
@@ -106,14 +107,15 @@ func (s *Server) strict(ctx context.Context, name string) (*engine.Session, erro
 			}
 			return nil, s.missing(id, err)
 		}
-		// It is there after all: who said otherwise had not heard of it yet.
+		// It exists: the first answer was stale.
 		if err := retry.Wait(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// reach waits a bounded time for the session to have the record that c names.
+// waitForCursor waits up to cursorTimeout for the session to have the record of
+// c.
 func waitForCursor(ctx context.Context, sess *engine.Session, c core.Cursor) error {
 	if c == (core.Cursor{}) {
 		return nil
@@ -123,8 +125,8 @@ func waitForCursor(ctx context.Context, sess *engine.Session, c core.Cursor) err
 	return sess.WaitFor(ctx, c)
 }
 
-// preferredWait is how long the caller will wait for the answer, 0 where it does not
-// say. What it says that is no number of seconds does not count.
+// preferredWait returns how long the caller waits for the answer (Prefer:
+// wait=N), 0 if it does not say.
 func preferredWait(r *http.Request) time.Duration {
 	for _, header := range r.Header.Values(api.HeaderPrefer) {
 		for part := range strings.SplitSeq(header, ",") {
@@ -138,8 +140,8 @@ func preferredWait(r *http.Request) time.Duration {
 	return 0
 }
 
-// bounded gives a request that writes as long as its caller will wait. A read
-// is bounded until its answer begins, see opening.
+// withCallerTimeout ends the context of a write when its caller stops waiting.
+// For reads see openContext.
 func withCallerTimeout(r *http.Request) (*http.Request, context.CancelFunc) {
 	wait := preferredWait(r)
 	if wait == 0 || r.Method == http.MethodGet {
@@ -149,7 +151,7 @@ func withCallerTimeout(r *http.Request) (*http.Request, context.CancelFunc) {
 	return r.WithContext(ctx), cancel
 }
 
-// opening bounds how long a request waits for its session.
+// openContext bounds how long a request waits for its session.
 func openContext(r *http.Request) (context.Context, context.CancelFunc) {
 	wait := openTimeout
 	if asked := preferredWait(r); asked > 0 {

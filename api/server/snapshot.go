@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// object sends a snapshot as it is stored.
+// object sends a snapshot's object as it is stored.
 func (s *Server) object(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.snapshotKey(r)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// objectOfParts sends the session's latest snapshot as the one object that it
-// would be. absent is the answer where key is not that one's.
+// objectOfParts sends the session's latest snapshot, stored in parts, as one
+// object. It answers with absent if key does not name that snapshot.
 func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key string, absent error) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) objectOfParts(w http.ResponseWriter, r *http.Request, key strin
 	return nil
 }
 
-// snapshotKey is the key of the object that a path names.
+// snapshotKey returns the key of the object that the path names.
 func (s *Server) snapshotKey(r *http.Request) (string, error) {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set(api.HeaderSnapshot, m.Object)
 	w.Header().Set(api.HeaderCursor, core.CursorOf(m.Seq, m.Chain).String())
-	_, _ = w.Write(plain) // a caller that has gone is no error of ours
+	_, _ = w.Write(plain) // the caller may have left
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// A snapshot that is there already may be damaged: then it is written anew.
+	// If the existing snapshot is damaged, write it again.
 	_, err = s.cfg.Snapshots.Read(r.Context(), m)
 	if errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrNotFound) {
 		m, err = s.cfg.Materializer.Checkpoint(r.Context(), sess)
@@ -131,7 +131,7 @@ func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, snapshotOf(m))
 }
 
-// manifest returns the session's latest checkpoint.
+// latestManifest returns the manifest of the session's latest snapshot.
 func (s *Server) latestManifest(ctx context.Context, sess *engine.Session) (*core.Manifest, error) {
 	var base core.Pos
 	var covered uint64

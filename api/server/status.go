@@ -16,8 +16,8 @@ import (
 // readyTimeout is how long a readiness check may take.
 const readyTimeout = 3 * time.Second
 
-// store says why blobs and snapshots cannot be reached now, or nil. The node is
-// ready without them.
+// store returns why the object store is unreachable, or nil. The node is ready
+// without it.
 func (s *Server) store(ctx context.Context) error {
 	if s.cfg.Store == nil {
 		return nil
@@ -79,7 +79,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, st)
 }
 
-// lossesText says what was found lost, "" for nothing.
+// lossesText describes what was found lost, "" for nothing.
 func lossesText(l api.Losses) string {
 	switch {
 	case l.Redone+l.Rescued > 0:
@@ -90,7 +90,8 @@ func lossesText(l api.Losses) string {
 	return ""
 }
 
-// fullness says that a shard is nearly full, and whether it refuses entries.
+// fullness describes a shard that is nearly full, and reports whether it refuses
+// entries.
 func fullness(sh stream.ShardState) (why string, refuses bool) {
 	switch {
 	case sh.Broken != "":
@@ -103,7 +104,7 @@ func fullness(sh stream.ShardState) (why string, refuses bool) {
 	return "", false
 }
 
-// bounds are what this node can have in hand at once.
+// bounds returns the node's limits and their use.
 func (s *Server) bounds() map[string]api.Bound {
 	all := s.limiters.bounds()
 	w := s.cfg.Sessions.Waiting()
@@ -116,15 +117,15 @@ func (s *Server) bounds() map[string]api.Bound {
 	return all
 }
 
-// description answers with the OpenAPI document. It says nothing of this node, so
-// it needs no token.
+// description answers with the OpenAPI document. It contains nothing about this
+// node, so it requires no token.
 func (s *Server) description(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(api.OpenAPI()) // a client that disconnected is no error of the node
+	_, _ = w.Write(api.OpenAPI()) // the caller may have left
 	return nil
 }
 
-// Health is an answer of GET /readyz, where JSON is asked for.
+// Health is the JSON answer of GET /readyz.
 type Health struct {
 	Ready  bool    `json:"ready"`
 	Checks []Check `json:"checks"`
@@ -138,7 +139,7 @@ type Check struct {
 	Why      string `json:"why,omitempty"` // it is not OK
 }
 
-// healthz answers while the process does.
+// healthz answers while the process runs.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	if !wantsJSON(r) {
 		_, _ = io.WriteString(w, "ok\n")
@@ -147,9 +148,9 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, map[string]any{"alive": true, "uptimeSeconds": time.Since(s.started).Round(time.Millisecond).Seconds()})
 }
 
-// readyz says whether the node can serve. Without its object store it can do most
-// of what it is there for, and all nodes lack the same store, so that it is
-// required only where the caller says so.
+// readyz answers whether the node can serve. The object store is required only
+// with ?need=store: a node does most of its work without it, and all nodes share
+// it.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	h := s.health(r.Context(), r.URL.Query().Get("need") == "store")
 	status := http.StatusOK
@@ -169,7 +170,7 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-// health looks at what the node needs, at most for readyTimeout.
+// health checks what the node needs, within readyTimeout.
 func (s *Server) health(ctx context.Context, storeRequired bool) Health {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -197,7 +198,7 @@ func (h *Health) add(name string, required bool, err error) {
 	h.Checks = append(h.Checks, c)
 }
 
-// text is h in a line, for people and for probes that show what they got.
+// text is h in one line, for people and probes.
 func (h Health) text() string {
 	var why, without string
 	for _, c := range h.Checks {
@@ -218,7 +219,7 @@ func (h Health) text() string {
 	return "ready\n"
 }
 
-// ready says why the node cannot serve now, or nil.
+// ready returns why the node cannot serve now, or nil.
 func (s *Server) ready(ctx context.Context) error {
 	for _, c := range s.health(ctx, false).Checks {
 		if !c.OK && c.Required {

@@ -115,7 +115,7 @@ func tokenText(t api.Token) string {
 	return text
 }
 
-// answerSecret answers with what no cache may keep.
+// answerSecret answers with a secret, which no cache may keep.
 func answerSecret(w http.ResponseWriter, status int, m api.MadeToken) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return answer(w, status, m)

@@ -16,7 +16,7 @@ func (s *Server) verifier() *verify.Verifier {
 	}
 }
 
-// verifyLog looks at the shards, and names every session that they hold.
+// verifyLog checks the shards and lists every session that they hold.
 func (s *Server) verifyLog(w http.ResponseWriter, r *http.Request) error {
 	sessions, problems, err := s.verifier().Shards(r.Context())
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) verifyLog(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, api.LogReport{Log: s.cfg.Log.Name(), Sessions: sessions, Problems: problems})
 }
 
-// verify reads all of a session anew.
+// verify reads all of a session again.
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, reportOf(found))
 }
 
-// repair is verify that mends what another copy can mend.
+// repair is verify and repairs what another copy allows.
 func (s *Server) repair(w http.ResponseWriter, r *http.Request) error {
 	id, err := core.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -62,7 +62,7 @@ func reportOf(r *verify.Report) api.Report {
 	return out
 }
 
-// examine looks at all that the node sees.
+// doctor checks everything that the node can see.
 func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 	report, err := s.cfg.Doctor.Examine(r.Context())
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Server) doctor(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, report)
 }
 
-// treat is examine that mends what is safe to mend.
+// doctorFix is doctor and repairs what is safe to repair.
 func (s *Server) doctorFix(w http.ResponseWriter, r *http.Request) error {
 	report, err := s.cfg.Doctor.Treat(r.Context())
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Server) doctorFix(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, report)
 }
 
-// rebuild has the node forget what it made of the log and read that anew. With
-// GET it says what that would be.
+// rebuild drops what the node derived from the log and reads the log again. With
+// GET it answers with what that would be.
 func (s *Server) rebuild(w http.ResponseWriter, r *http.Request) error {
 	out := api.Rebuilt{Node: s.cfg.Node, Shards: s.cfg.Log.Shards()}
 	for shard := range out.Shards {
@@ -101,7 +101,8 @@ func (s *Server) rebuild(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
-// truncationBlocker says which session keeps a shard from being truncated, or nothing.
+// truncationBlocker names a session that prevents the truncation of a shard, or
+// returns "".
 func truncationBlocker(w materializer.ShardWork) string {
 	if len(w.InWay) == 0 {
 		return ""

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// chunkSize is how much of an answer its caller must take within writeTimeout.
+// chunkSize is how much of an answer the caller must accept within writeTimeout.
 const chunkSize = 256 << 10
 
-// A deadlineWriter gives up a caller that takes nothing of its answer any more,
-// however large the answer is: a stuck caller would keep its place, and what it
-// was to read, for as long as it liked.
+// A deadlineWriter fails if the caller stops reading its answer. A stuck caller
+// would otherwise hold its slot and its memory indefinitely.
 type deadlineWriter struct {
 	http.ResponseWriter
 	rc *http.ResponseController
 }
 
-// paced has h answer to a caller that must take the answer.
+// withWriteDeadline answers with h through a deadlineWriter.
 func withWriteDeadline(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p := &deadlineWriter{ResponseWriter: w, rc: http.NewResponseController(w)}
-		_ = p.rc.SetWriteDeadline(time.Time{}) // of the answer before; a writer that knows no deadlines has none
-		defer p.extend()                       // for what is still to be flushed
+		_ = p.rc.SetWriteDeadline(time.Time{}) // clear the deadline of the previous answer
+		defer p.extend()                       // for the final flush
 		return h(p, r)
 	}
 }
