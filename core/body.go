@@ -28,8 +28,8 @@ type Origin struct {
 	// Skipped are the file's lines that are not entries.
 	Skipped []BadLine `json:"skipped,omitempty"`
 	// Parents are the places that a session made in the log came from, in order.
-	// From is the one that records written before there were several have in
-	// their stead. Lineages reads both; only Parents is written.
+	// Records from before there could be several have From instead. Lineages reads
+	// both; only Parents is written.
 	Parents []Lineage `json:"parents,omitempty"`
 	From    *Lineage  `json:"from,omitempty"`
 	// Kind is how a session without parents was made, a word of package
@@ -38,7 +38,7 @@ type Origin struct {
 	// Key identifies the request that made the session, so that a retry of the
 	// request finds the session.
 	Key string `json:"key,omitempty"`
-	// Time, Host and By: when by the writer's clock, on which host, by whom.
+	// Time is that of the writer's clock, Host its host, and By its user or program.
 	Time time.Time `json:"time,omitzero"`
 	Host string    `json:"host,omitempty"`
 	By   string    `json:"by,omitempty"`

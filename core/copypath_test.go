@@ -102,8 +102,8 @@ func TestCopyPathOfEmptyAndUnknownLeaf(t *testing.T) {
 	wantErr(t, "nowhere", err, core.ErrNotFound)
 }
 
-// PI-32, OP-23: pi names the branch that was left, the others the place that
-// the session goes on from.
+// PI-32, OP-23: pi names the branch that was left, the others the position at
+// which the session continues.
 func TestBranchSummaryTarget(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"pi": "left", "omp": "from", "operator": "from"} {

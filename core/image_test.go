@@ -111,7 +111,7 @@ func FuzzExternalize(f *testing.F) {
 }
 
 // An image that only a context shows to be one, such as a frame of a compaction,
-// is in no store that the log has: nobody is kept from the rest of the context.
+// is in no store of the log. The rest of the context can still be read.
 func TestResolveKeepsMissingReferences(t *testing.T) {
 	t.Parallel()
 	here := core.DigestOf([]byte("here"))

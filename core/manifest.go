@@ -24,7 +24,7 @@ type Manifest struct {
 	// Packed is the digest of the object that the writer stored. An object with
 	// this digest is known to hold the plain bytes, so a reader skips their own
 	// digest, which would take longer than all else. An object with another
-	// digest may hold the same bytes, compressed differently. Zero if unknown.
+	// digest may have equal content, compressed differently. Zero if unknown.
 	Packed  Digest `json:"packed,omitzero"`
 	Entries int    `json:"entries"` // lines after the header
 	// Tidy says that Entry.Tidy is true for each of those lines.

@@ -98,7 +98,7 @@ func missing(d Dialect, h Header, es []Entry, entry func(id string) (Entry, bool
 	// another: its entries were given new ids, as when an agent migrates it.
 	if len(fresh) > 0 && len(fresh) == len(f.Entries) && imported && len(es) > 0 {
 		return nil, &LineError{Line: f.Lines[0], ID: fresh[0].ID, Err: fmt.Errorf(
-			"neither this entry nor any other of the file is in the log, where the session has %d; it may have been migrated by its agent: %w",
+			"the file shares no entry with the session's %d in the log; its agent may have migrated it: %w",
 			len(es), ErrConflict)}
 	}
 	return fresh, nil

@@ -11,7 +11,7 @@ import (
 type Directory interface {
 	Rows
 	Floors
-	// Run writes to disk what was put, until ctx ends, and once more then. The
+	// Run writes to disk what was put, until ctx ends, and a last time then. The
 	// error is never nil.
 	Run(ctx context.Context) error
 }

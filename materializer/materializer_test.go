@@ -522,7 +522,7 @@ func TestSnapshotIsVerifiedByPackedOrPlainDigest(t *testing.T) {
 	if _, err := s.Read(t.Context(), &other); !errors.Is(err, core.ErrCorrupt) {
 		t.Errorf("plain bytes that are others: %v", err)
 	}
-	// What does not unpack to the same bytes is not stored.
+	// An object that does not unpack to its input is not stored.
 	if err := s.Save(t.Context(), &core.Manifest{Object: "snapshots/x/2", Size: 1}, plain); !errors.Is(err, core.ErrCorrupt) {
 		t.Errorf("saved for a manifest of another size: %v", err)
 	}

@@ -144,7 +144,7 @@ func (r *incremental) put(changes int, p core.Part) {
 }
 
 // since returns the change after the first of the former parts, with that many
-// changes. It returns nil if a reader would not get the same bytes from it.
+// changes. It returns nil if a reader would not get identical bytes from it.
 func (r *incremental) since(changes int) []byte {
 	first, others := r.plain[0], r.plain[1:changes+1:changes+1]
 	old := first

@@ -89,7 +89,7 @@ func packPart(p *core.Part, plain []byte) ([]byte, error) {
 	}
 	again, err := unpackFrames(packed, *p, nil)
 	if err != nil || !bytes.Equal(again, plain) {
-		return nil, fmt.Errorf("snapshot %s does not unpack to the same bytes; nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
+		return nil, fmt.Errorf("snapshot %s does not unpack to its input; nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
 	}
 	p.Packed = core.DigestOf(packed)
 	return packed, nil

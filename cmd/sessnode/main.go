@@ -57,7 +57,7 @@ func run(ctx context.Context, args, env []string, out, errOut io.Writer) error {
 	}
 	root.AddCommand(&cobra.Command{
 		Use:   "config",
-		Short: "Print the effective configuration, every setting with its meaning",
+		Short: "Print the effective configuration and what it means",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := out.Write(config.Write(cfg))

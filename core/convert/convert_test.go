@@ -137,8 +137,8 @@ func TestConvertBetweenTreesLosesNothing(t *testing.T) {
 	}
 }
 
-// wantSound wants the result to be a file of d that d reads whole and goes on
-// with at the result's leaf.
+// wantSound requires the result to be a file that d reads completely and continues
+// at the result's leaf.
 func wantSound(t *testing.T, d core.Dialect, res convert.Result) {
 	t.Helper()
 	file := core.Lines(d.Layout(res.Header, res.Entries))

@@ -1,6 +1,6 @@
 // Package convert turns a session of one agent into a session of another
-// (Convert), and two sessions of one agent into one (Merge). It knows no dialect
-// by name.
+// (Convert), and two sessions of one agent into one (Merge). It names no
+// dialect.
 //
 // Convert works by way of items: what an entry says in terms that all agents
 // share (core.Item). Between agents whose sessions are trees the tree is kept,
@@ -9,6 +9,6 @@
 // send to its model: after a compaction its summary, what it kept, and what came
 // later. What cannot be carried over is counted and named.
 //
-// The same request gives the same bytes: new ids are derived from those that the
-// sessions have.
+// The result is reproducible byte for byte: new ids are derived from those that
+// the sessions have.
 package convert

@@ -261,8 +261,8 @@ func hasRing(es []core.Entry) bool {
 	return false
 }
 
-// randomPi is a pi session of about 60 entries: branches, parents and targets
-// that are not there, ids that two entries have, types that nobody knows.
+// randomPi is a pi session of about 60 entries: branches, missing parents and
+// targets, duplicate ids, unknown types.
 func randomPi(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(piHead)

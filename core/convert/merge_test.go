@@ -204,7 +204,7 @@ func (chain) Linear() bool { return true }
 func (chain) Path(es []core.Entry, _ core.Leaf) ([]core.Entry, error) { return es, nil }
 
 // RATH-11: of sessions without a tree, the second's rows follow the first's,
-// all of them, byte for byte where no id clashes.
+// all of them, byte for byte unless an id is used by both.
 func TestMergeConcatenatesLinearSessions(t *testing.T) {
 	t.Parallel()
 	rows := entries(t, pi, `{"kind":"user","payload":{"content":"go"}}`, `{"kind":"assistant","payload":{}}`)

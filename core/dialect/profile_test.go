@@ -88,8 +88,8 @@ func TestProfileReadsLinesOfItsFamily(t *testing.T) {
 	}
 }
 
-// What one agent has aside or counts as no entry does not get in another's way:
-// a session that stands at its end stands there by every profile.
+// Lines that one agent keeps aside or does not count as entries do not affect
+// other profiles: if the leaf is the end of a session, it is so in every profile.
 func TestViewKeepsLeafAtEnd(t *testing.T) {
 	t.Parallel()
 	s := read(t, "omp", "pi", slot, header, hello, again)

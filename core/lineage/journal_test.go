@@ -31,8 +31,8 @@ func TestJournalKeepsOrder(t *testing.T) {
 	}
 }
 
-// RATH-52, RATH-55: sessions are looked up where they are, in the log; nobody
-// registers them.
+// RATH-52, RATH-55: sessions are looked up in the log; they need not be
+// registered.
 func TestJournalExport(t *testing.T) {
 	t.Parallel()
 	var j lineage.Journal

@@ -99,7 +99,7 @@ func (g *Graph) cycle() []core.SessionID {
 	if start < 0 {
 		return nil
 	}
-	// Whoever is left has a parent that is left: going up comes around.
+	// Each remaining session has a remaining parent, so following parents ends in a cycle.
 	var way []int
 	met := map[int]int{}
 	for at := start; ; at = g.leftParent(at, left) {

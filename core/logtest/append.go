@@ -51,7 +51,7 @@ func staleAfter(t *testing.T, l core.Log) {
 		t.Errorf("the session has records %v", got)
 	}
 	if _, err := l.Append(ctx, NewID(), at[3], newRecord(1, "stale")); !errors.Is(err, core.ErrConflict) {
-		t.Errorf("a new session began behind another one's record: %v", err)
+		t.Errorf("a new session began after another one's record: %v", err)
 	}
 }
 

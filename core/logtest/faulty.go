@@ -44,7 +44,7 @@ func Faulty(log core.Log, f Faults) *FaultyLog {
 	return &FaultyLog{Log: log, f: f, rand: rand.New(rand.NewPCG(f.Seed, f.Seed))}
 }
 
-// Settle returns when no late record is on its way any more.
+// Settle returns when all delayed records have arrived.
 func (l *FaultyLog) Settle() { l.late.Wait() }
 
 func (l *FaultyLog) happens(p float64) bool {

@@ -120,7 +120,7 @@ func (d *Doctor) Treat(ctx context.Context) (*Report, error) {
 			continue
 		}
 		if err := treat(ctx); err != nil {
-			f.Detail += "; it could not be mended: " + err.Error()
+			f.Detail += "; the repair failed: " + err.Error()
 			continue
 		}
 		f.Mended = true

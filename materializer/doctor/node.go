@@ -141,7 +141,7 @@ func (d *Doctor) losses(_ context.Context, f *finder) (string, error) {
 		f.add(Warning, "log", fmt.Sprintf("it had lost %s, which this node stored again", count(int(l.Redone), "record", "records")), "check the disks of its servers")
 	}
 	if l.Rescued > 0 {
-		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on heads of their own, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
+		f.add(Warning, "log", fmt.Sprintf("it had lost %s, and other writers had continued; the lines are on separate heads, named stray-…", count(int(l.Rescued), "line", "lines")), "sessctl heads SESSION; the node's log names the sessions")
 	}
 	if l.Backfilled > 0 {
 		f.add(Warning, "log", "a server's copy of it lacks records that others have", "sessctl verify --all names the sessions; check that server's disk")

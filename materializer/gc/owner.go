@@ -84,8 +84,8 @@ func (c *Collector) checkAlone(ctx context.Context, q Request) error {
 			return err
 		}
 		if info.Key != own && !slices.Contains(q.Gone, info.Key) {
-			return fmt.Errorf("the bucket is another log's, too: %s; its sessions cannot be read here, so no blob is touched. "+
-				"Give each log a prefix of its own (blobs.s3.prefix); where that log is gone for good, say so: sessctl blobs gc --gone %s: %w", info.Key, info.Key, core.ErrConflict)
+			return fmt.Errorf("another log uses the bucket, too (%s), so no blob was touched: %w\n"+
+				"hint: give each log its own blobs.s3.prefix; if that log no longer exists: sessctl blobs gc --gone %s", info.Key, core.ErrConflict, info.Key)
 		}
 	}
 	last := ""
@@ -95,8 +95,8 @@ func (c *Collector) checkAlone(ctx context.Context, q Request) error {
 		}
 		log, rest, _ := strings.Cut(strings.TrimPrefix(info.Key, snapshotsPrefix), "/")
 		if log != c.cfg.Log.Name() {
-			return fmt.Errorf("the bucket has snapshots of another log, such as %s; its sessions cannot be read here, so no blob is touched. "+
-				"Give each log a prefix of its own (blobs.s3.prefix): %w", info.Key, core.ErrConflict)
+			return fmt.Errorf("the bucket has snapshots of another log (%s), so no blob was touched: %w\n"+
+				"hint: give each log its own blobs.s3.prefix", info.Key, core.ErrConflict)
 		}
 		session, _, _ := strings.Cut(rest, "/")
 		if session == last {
@@ -133,8 +133,8 @@ func (c *Collector) checkKnown(ctx context.Context, session string) error {
 		err = c.cfg.Sessions.Has(ctx, id)
 	}
 	if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrInvalid) {
-		return fmt.Errorf("the bucket has snapshots of a session %q that the log knows nothing of: it is lost, or another log's of the same name. "+
-			"No blob is touched. Restore it from a backup (sessctl restore); where there is none and it is to be given up, delete its objects, %s%s/%s/: %w", session, snapshotsPrefix, c.cfg.Log.Name(), session, core.ErrConflict)
+		return fmt.Errorf("the bucket has snapshots of a session that the log lacks, %q, so no blob was touched: %w\n"+
+			"hint: restore it (sessctl restore); if there is no backup, delete the objects %s%s/%s/", session, core.ErrConflict, snapshotsPrefix, c.cfg.Log.Name(), session)
 	}
 	return err
 }

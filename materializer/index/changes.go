@@ -47,7 +47,7 @@ func (x *Index) changeAt(ctx context.Context, tx *sql.Tx, m catalog.Mark) (int64
 // the mark to continue from. Each row appears once, in its current state. It returns
 // core.ErrLost if the mark is of another directory: the caller lists again.
 func (x *Index) Changes(ctx context.Context, f catalog.Filter, after catalog.Mark, limit int) (cs []catalog.Change, end catalog.Mark, err error) {
-	w, err := whereOf(&f, "")
+	w, err := conditionsOf(&f, "")
 	if err != nil {
 		return nil, after, err
 	}

@@ -328,7 +328,7 @@ func (x *Index) Sync(ctx context.Context) {
 	}
 }
 
-// Run writes what was put until ctx ends, and once more then. The error is never nil.
+// Run writes what was put until ctx ends, and a last time then. The error is never nil.
 func (x *Index) Run(ctx context.Context) error {
 	t := time.NewTicker(flushEvery)
 	defer t.Stop()

@@ -42,7 +42,7 @@ func (x *Index) read(ctx context.Context, what string, f func(ctx context.Contex
 // List returns a page of rows. It returns core.ErrInvalid if f is not valid.
 func (x *Index) List(ctx context.Context, f catalog.Filter) (catalog.Page, error) {
 	o := orderOf(&f)
-	w, err := whereOf(&f, o.sort)
+	w, err := conditionsOf(&f, o.sort)
 	if err != nil {
 		return catalog.Page{}, err
 	}

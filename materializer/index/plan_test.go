@@ -51,7 +51,7 @@ func planOf(t *testing.T, x *Index, f catalog.Filter) string {
 	t.Helper()
 	f.Limit = 100
 	o := orderOf(&f)
-	w, err := whereOf(&f, o.sort)
+	w, err := conditionsOf(&f, o.sort)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (x *Index) Search(ctx context.Context, q catalog.SearchQuery) (catalog.Sear
 	if err != nil {
 		return page, err
 	}
-	w, err := whereOf(&q.Sessions, "")
+	w, err := conditionsOf(&q.Sessions, "")
 	if err != nil {
 		return page, err
 	}

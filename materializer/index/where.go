@@ -58,9 +58,9 @@ func (w *where) pathAlong(index, cond string, args ...any) {
 // String returns what follows WHERE.
 func (w *where) String() string { return strings.Join(w.conds, " AND ") }
 
-// whereOf returns the SQL of a filter. ordered is the order of the listing, empty
+// conditionsOf returns the SQL of a filter. ordered is the order of the listing, empty
 // if it is not a listing.
-func whereOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
+func conditionsOf(f *catalog.Filter, ordered catalog.Sort) (*where, error) {
 	if err := check(f); err != nil {
 		return nil, err
 	}

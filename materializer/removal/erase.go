@@ -291,7 +291,7 @@ func (r *Remover) flushed(ctx context.Context, since time.Time) error {
 	case <-time.After(time.Until(since.Add(wait))):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the brokers have not flushed the record yet, which takes at most %s (twice nats.sync of the node): repeat the request: %w: %w", wait, ctx.Err(), core.ErrUnavailable)
+		return fmt.Errorf("the brokers have not flushed the record yet, which takes up to %s (twice nats.sync): %w: %w\nhint: repeat the request", wait, ctx.Err(), core.ErrUnavailable)
 	}
 }
 

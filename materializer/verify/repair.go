@@ -13,7 +13,7 @@ import (
 )
 
 // Repair repairs what other copies allow, and returns what is still wrong, and what
-// was repaired. Orphan lines get heads of their own; a snapshot is written again
+// was repaired. Orphan lines get a separate head; a snapshot is written again
 // from the records; a blob or a body is written again from this node's memory or
 // disk, if its digest is right; a row is made again.
 func (v *Verifier) Repair(ctx context.Context, id core.SessionID) (left *Report, mended []Problem, err error) {

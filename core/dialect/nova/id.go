@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Limits of a session's id. Nova knows no upper one; a file's name does.
+// Limits of a session's id. Nova has no upper limit, but file names do.
 const (
 	MinID = 8
 	MaxID = 250

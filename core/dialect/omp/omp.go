@@ -6,8 +6,8 @@ import (
 )
 
 // A Dialect is the dialect of omp. It keeps no state and is safe for concurrent
-// use. The zero Dialect knows nothing of the host on which a session was
-// written; the fields say what omp finds out there.
+// use. The zero Dialect has no data of the host on which a session was
+// written; the fields hold what omp finds out there.
 type Dialect struct {
 	frame.JS
 	// Home and Temp are the directories that file names are relative to: the

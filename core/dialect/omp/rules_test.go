@@ -27,8 +27,8 @@ func TestKeepsWhatAModelAnswered(t *testing.T) {
 	}
 }
 
-// OMP-20, OMP-23: a session stands at its last entry, whatever its type and
-// branch, unless told otherwise; before all entries there is nothing.
+// OMP-20, OMP-23: the leaf of a session is its last entry, whatever its type and
+// branch, unless another is given; a session without entries has none.
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	d := omp.Dialect{}

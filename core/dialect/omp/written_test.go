@@ -187,8 +187,8 @@ func TestMissingAcceptsShortenedLine(t *testing.T) {
 	}
 }
 
-// OMP-33, OMP-42: omp copies the title into the header when it writes the file
-// anew, and says where it works now; that is no other session.
+// OMP-33, OMP-42: omp copies the title into the header when it rewrites the
+// file, and its current directory; it is still the same session.
 func TestMissingAcceptsRewrittenHeader(t *testing.T) {
 	t.Parallel()
 	e := inLog(t, hello)

@@ -19,7 +19,7 @@ import (
 //     Its header, session_id, leaf_id, name and labels are those of Info, its
 //     channel is Channel's, and its entries are the lines of File, in order.
 //   - .tree.json, what get_tree returns: nodes inside of nodes, with the label
-//     or null. Tree gives the same nodes one behind the other, with a depth.
+//     or null. Tree returns the same nodes in a list, with a depth.
 //   - .context.json, what build_session_context returns at the leaf. Context
 //     gives that object.
 

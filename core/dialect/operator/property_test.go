@@ -188,7 +188,7 @@ func TestFillKeepsTheLine(t *testing.T) {
 		if err != nil || !bytes.Equal(again.Line, e.Line) {
 			t.Fatalf("filled twice: %q, %v", again.Line, err)
 		}
-		// An append repeated with the time that the log has gives the same bytes.
+		// An append repeated with the time in the log is byte-identical.
 		if repeat, err := (operator.Dialect{}).Fill(line, core.Fields{ID: "i", Parent: first.Parent, Time: "1767323045.678"}); err != nil || !bytes.Equal(repeat.Line, e.Line) {
 			t.Fatalf("repeated: %q, %v; first %q", repeat.Line, err, e.Line)
 		}

@@ -48,8 +48,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzContext holds that the context of any two lines behind a compaction is
-// JSON, and the same for the lines as JavaScript would write them.
+// FuzzContext requires that the context of any two lines after a compaction is
+// JSON, and equal to that of the lines as JavaScript would write them.
 func FuzzContext(f *testing.F) {
 	f.Add([]byte(`{"role":"user","content":null}`), []byte(`{"content":"x"}`))
 	f.Add([]byte(`{"role":"assistant","content":"\ud800","1":1e400}`), []byte(`null`))

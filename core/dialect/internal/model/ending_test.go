@@ -15,7 +15,7 @@ var seed = flag.Uint64("ending-seed", 0, "the first of the seeds that TestEndAtM
 
 // Whatever the tree and wherever a head stands in it: the file that is written
 // for the head has every line once, and an agent that reads it by its own rules
-// goes on there, with the same path behind it.
+// continues there, with the same path to it.
 func TestEndAtMakesAgentsContinueAtTheHead(t *testing.T) {
 	t.Parallel()
 	cases := uint64(4_000)
@@ -40,7 +40,7 @@ func TestEndAtMakesAgentsContinueAtTheHead(t *testing.T) {
 	}
 }
 
-// compareEnding says what is wrong with the file for a head that stands at head.
+// compareEnding says what is wrong with the file for a head that points to head.
 func (m *model) compareEnding(es []entry, head string) error {
 	read := m.read(es)
 	ordered, ok := core.EndAt(m.dialect, read, core.LeafAt(head))
@@ -76,7 +76,7 @@ func (m *model) compareEnding(es []entry, head string) error {
 	return nil
 }
 
-// same reports whether it is the same for the agent to stand at as to stand at
+// same reports whether the agent continues from at as it would from
 // head: as far as it reads the entries that lead there, and apart from those
 // that say nothing but where it stands.
 func (m *model) same(es []entry, head, at string) bool {

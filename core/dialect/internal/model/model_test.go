@@ -46,7 +46,7 @@ type model struct {
 	kinds   []string // more often those that are in it several times
 	line    func(entry) map[string]any
 	fill    func(c *chooser, e *entry) // adds the members of its kind
-	// leaf is where the agent goes on; "" for nowhere.
+	// leaf is the entry from which the agent continues; "" for none.
 	leaf      func(es []entry) string
 	context   func(path []entry) map[string]any
 	name      func(es, path []entry) string
@@ -76,7 +76,7 @@ func path(es []entry, leaf string) []entry {
 	return up(leaf)
 }
 
-// labels are those that stand at the end of the file, whatever the branch.
+// labels are those in effect at the end of the file, on any branch.
 func labels(es []entry, target string) map[string]string {
 	out := map[string]string{}
 	for _, e := range es {

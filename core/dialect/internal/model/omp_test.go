@@ -268,8 +268,8 @@ func ompUncalled(ms []map[string]any) (out []map[string]any) {
 	return out
 }
 
-// ompAnswered takes out turns that failed, with the results of their calls, where
-// no interrupted thought follows. The last turn goes first: what it leaves is
+// ompAnswered takes out turns that failed, with the results of their calls, unless an
+// interrupted thought follows. The last turn goes first: what it leaves is
 // what follows the one before.
 func ompAnswered(ms []map[string]any) (out []map[string]any) {
 	for _, m := range slices.Backward(ms) {
