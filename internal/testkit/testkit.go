@@ -1,5 +1,5 @@
-// Package testkit has the assertions and entry lines that tests of many packages
-// share. It imports no other package of Sesslog, so that any test can use it.
+// Package testkit has the assertions, entry lines and addresses that tests of many
+// packages share. It imports no other package of Sesslog, so that any test can use it.
 package testkit
 
 import (
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,4 +58,24 @@ func Message(id, parent, text string) string {
 func quote(s string) string {
 	b, _ := json.Marshal(s) // a string always encodes
 	return string(b)
+}
+
+// FreeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
+// range of Linux, so that none is taken while a server restarts.
+func FreeAddrs(t testing.TB, n int) []string {
+	t.Helper()
+	var addrs []string
+	for tries := 0; len(addrs) < n; tries++ {
+		addr := fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			if tries > 1000 {
+				t.Fatalf("no free port: %v", err)
+			}
+			continue
+		}
+		defer l.Close() // keep all open until the end, so that they differ
+		addrs = append(addrs, addr)
+	}
+	return addrs
 }

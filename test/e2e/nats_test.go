@@ -12,6 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -115,7 +116,7 @@ func TestNodesShareLogOnExternalNATS(t *testing.T) {
 func TestUnreachableNATSIsReported(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
-	addr := harness.FreeAddrs(t, 1)[0]
+	addr := testkit.FreeAddrs(t, 1)[0]
 	r := harness.NewNode(t, append(bucket.Args(), "--nats-url", "nats://"+addr)...).Run(t)
 	if r.Code != 1 || !strings.Contains(r.Err, addr) {
 		t.Errorf("a start without NATS: %s", r)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -54,7 +55,7 @@ func TestReadmeBlocks(t *testing.T) {
 	}
 
 	// The second block starts its own node.
-	addr := harness.FreeAddrs(t, 1)[0]
+	addr := testkit.FreeAddrs(t, 1)[0]
 	own := &harness.Host{Dir: t.TempDir(), URL: "http://" + addr, Env: []string{"SESS_LISTEN=" + addr}}
 	out = typed(t, own, blocks[1])
 	if strings.Count(out, "sessnode ready: ") != 2 || !strings.Contains(out, "Is this safe?") {

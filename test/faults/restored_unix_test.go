@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -28,7 +29,7 @@ type restored struct {
 func newRestored(t *testing.T) *restored {
 	t.Helper()
 	bucket := harness.StartBucket(t)
-	addr := harness.FreeAddrs(t, 1)[0]
+	addr := testkit.FreeAddrs(t, 1)[0]
 	r := &restored{copy: filepath.Join(t.TempDir(), "copy")}
 	r.keeper = harness.StartNode(t, append(bucket.Args(), "--nats-listen", addr, "--node", "keeper")...)
 	r.writer = harness.StartNode(t, append(bucket.Args(), "--nats-url", "nats://"+addr, "--node", "writer")...)
@@ -242,7 +243,7 @@ func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOpt
 func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
-	addr := harness.FreeAddrs(t, 1)[0]
+	addr := testkit.FreeAddrs(t, 1)[0]
 	keeper := harness.StartNode(t, append(bucket.Args(), "--nats-listen", addr, "--node", "keeper", "--log-shards", "1", "--log-garbage", "16KiB")...)
 	zombie := harness.StartNode(t, append(bucket.Args(), "--nats-url", "nats://"+addr, "--node", "zombie", "--log-garbage", "16KiB")...)
 	c, k := zombie.Client(), keeper.Client()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -36,7 +37,7 @@ func newPod(t *testing.T, w *world, name string) *pod {
 	t.Helper()
 	p := &pod{name: name, world: w, dir: t.TempDir(), ports: map[int]string{}}
 	c := w.manifest.container()
-	addrs := harness.FreeAddrs(t, len(c.Ports))
+	addrs := testkit.FreeAddrs(t, len(c.Ports))
 	for i, port := range c.Ports {
 		p.ports[port.Port] = addrs[i]
 		w.names[fmt.Sprintf("%s.%s-peers:%d", name, w.manifest.name, port.Port)] = addrs[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/s3server"
 )
@@ -81,7 +82,7 @@ func startNATS(t *testing.T) (at, creds string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addrs := harness.FreeAddrs(t, 3)
+	addrs := testkit.FreeAddrs(t, 3)
 	var first *server.Server
 	for i, addr := range addrs {
 		host, port, _ := net.SplitHostPort(addr)

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/stream/embedded"
 )
 
@@ -56,7 +55,7 @@ func StartCluster(tb testing.TB, n int) []*embedded.Server {
 // starts none.
 func Configs(tb testing.TB, n int) []embedded.Config {
 	tb.Helper()
-	routes := freeAddrs(tb, n)
+	routes := testkit.FreeAddrs(tb, n)
 	cfgs := make([]embedded.Config, n)
 	for i := range cfgs {
 		cfgs[i] = embedded.Config{
@@ -135,24 +134,4 @@ func closeAll(servers []*embedded.Server) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// freeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
-// range of Linux, so that none is taken while a server restarts.
-func freeAddrs(tb testing.TB, n int) []string {
-	tb.Helper()
-	var addrs []string
-	for tries := 0; len(addrs) < n; tries++ {
-		addr := fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			if tries > 1000 {
-				tb.Fatalf("no free port: %v", err)
-			}
-			continue
-		}
-		defer l.Close() // keep all open until the end, so that they differ
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/test/s3server"
 )
 
@@ -61,7 +62,7 @@ func StartCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 // NewCluster is StartCluster without the start.
 func NewCluster(tb testing.TB, n int, b *Bucket, args ...string) []*Node {
 	tb.Helper()
-	routes := FreeAddrs(tb, n)
+	routes := testkit.FreeAddrs(tb, n)
 	nodes := make([]*Node, n)
 	for i := range nodes {
 		more := append(b.Args(),

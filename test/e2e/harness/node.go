@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/sesslog/sesslog/api/client"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sesslog/sesslog/api/client"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // A Node is a sessnode with its own data directory, running or stopped. Its methods
@@ -64,7 +66,7 @@ func NewNode(tb testing.TB, args ...string) *Node {
 		home: dir,
 		log:  filepath.Join(dir, "node.log"),
 	}
-	addr := FreeAddrs(tb, 1)[0]
+	addr := testkit.FreeAddrs(tb, 1)[0]
 	n.args = []string{"--data", n.Data, "--listen", addr}
 	for _, arg := range args {
 		if name, _, ok := strings.Cut(arg, "="); ok && strings.ToUpper(name) == name && !strings.HasPrefix(name, "-") {

@@ -2,8 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"testing"
 	"time"
 )
@@ -43,26 +41,6 @@ func awaitFor(timeout time.Duration, met func() error, dead <-chan struct{}) err
 			return fmt.Errorf("the process is dead: %w", err)
 		}
 	}
-}
-
-// FreeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
-// range of Linux, so that none is taken while a node restarts.
-func FreeAddrs(tb testing.TB, n int) []string {
-	tb.Helper()
-	var addrs []string
-	for tries := 0; len(addrs) < n; tries++ {
-		addr := fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			if tries > 1000 {
-				tb.Fatalf("no free port: %v", err)
-			}
-			continue
-		}
-		defer l.Close() // keep all open until the end, so that they differ
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }
 
 // Took logs how long a part of a test took, when the part ends:
