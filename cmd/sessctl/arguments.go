@@ -23,9 +23,9 @@ func explainArguments(cmd *cobra.Command) {
 				return err
 			}
 			if cmd.HasSubCommands() {
-				return cli.Usagef("there is no %s %.128q; there is: %s", cmd.CommandPath(), args[0], strings.Join(verbsOf(cmd), ", "))
+				return cli.Usagef("unknown verb: %s %.128q; the verbs are: %s", cmd.CommandPath(), args[0], strings.Join(verbsOf(cmd), ", "))
 			}
-			return cli.Usagef("it was given %s, and takes: %s", cli.Count(len(args), "argument", "arguments"), lineOf(cmd))
+			return cli.Usagef("got %s; usage: %s", cli.Count(len(args), "argument", "arguments"), lineOf(cmd))
 		}
 	}
 }

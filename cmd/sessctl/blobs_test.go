@@ -91,9 +91,9 @@ func TestBlobsVerifyNamesWhatIsNotSound(t *testing.T) {
 	t.Parallel()
 	f, ds, looked := blobNode(t, 25, map[int]api.BlobState{3: api.BlobDamaged, 7: api.BlobMissing}, 3)
 	got := f.run("blobs", "verify")
-	wantResult(t, got, cli.ExitDamaged, "25 blobs of 25 verified, 24.4 KiB: 2 not sound", "2 blobs are not what they should be\nnext: write again what the node has a copy of, with: --repair")
+	wantResult(t, got, cli.ExitDamaged, "25 blobs of 25 verified, 24.4 KiB: 2 not sound", "2 blobs are damaged or missing\nhint: write again what the node has a copy of, with: --repair")
 	for i, state := range map[int]string{3: "damaged", 7: "missing"} {
-		if !strings.Contains(got.out, ds[i].String()+"  "+state+": some bytes are wrong\n  next: do this\n") {
+		if !strings.Contains(got.out, ds[i].String()+"  "+state+": some bytes are wrong\n  hint: do this\n") {
 			t.Errorf("%s does not name blob %d", got.out, i)
 		}
 	}
@@ -139,7 +139,7 @@ func TestBlobsVerifyTakesTheSameSampleForTheSameSeed(t *testing.T) {
 	for _, bad := range []string{"0", "0%", "101%", "-1", "x", "NaN", "Inf"} {
 		wantResult(t, f.run("blobs", "verify", "--sample="+bad), cli.ExitUsage, "", "write it like 5%")
 	}
-	wantResult(t, f.run("blobs", "verify", "--seed", "1"), cli.ExitUsage, "", "--seed is for --sample")
+	wantResult(t, f.run("blobs", "verify", "--seed", "1"), cli.ExitUsage, "", "--seed requires --sample")
 }
 
 func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
@@ -164,7 +164,7 @@ func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.BlobReport{Digest: ds[0], State: api.BlobSound})
 	})
 	wantResult(t, g.run("blobs", "verify", "--sample", "99.9999%", "--seed", "5", "--timeout", "3s"), cli.ExitUnavailable, "",
-		"the store is away\nnext: go on with: --after "+ds[0].String()+" --sample 99.9999% --seed 5")
+		"the store is away\nhint: continue with: --after "+ds[0].String()+" --sample 99.9999% --seed 5")
 }
 
 func TestBlobsStatAndPut(t *testing.T) {

@@ -43,7 +43,7 @@ sessctl completion fish > ~/.config/fish/completions/sessctl.fish`,
 			case "fish":
 				return root.GenFishCompletion(a.Stdout, true)
 			}
-			return cli.Usagef("%.64q is none of bash, zsh, fish", args[0])
+			return cli.Usagef("%.64q is not one of bash, zsh, fish", args[0])
 		},
 	}
 }

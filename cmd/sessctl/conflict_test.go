@@ -97,7 +97,7 @@ func TestABranchIsNamed(t *testing.T) {
 	})
 	f.stdin = "{}"
 	got := f.run("append", testID, "--on-conflict", "branch", "--head-name", "side")
-	wantResult(t, got, 0, "1 line stored, on the head side, at ", "go on there with: --head side")
+	wantResult(t, got, 0, "1 line stored, on the head side, at ", "continue there with: --head side")
 	if query != "branch=side&onConflict=branch" {
 		t.Errorf("asked for %q", query)
 	}

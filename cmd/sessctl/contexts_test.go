@@ -53,7 +53,7 @@ func TestContextsNameClusters(t *testing.T) {
 	if strings.Contains(list.out, "secret") {
 		t.Errorf("a token is shown:\n%s", list.out)
 	}
-	wantResult(t, run("contexts", "rm", "two"), 0, "forgotten", "it was the current one")
+	wantResult(t, run("contexts", "rm", "two"), 0, "two is removed", "it was the current one")
 	wantResult(t, run("contexts", "use", "two"), cli.ExitUsage, "", "choose one of one")
 
 	info, err := os.Stat(filepath.Join(one.home, ".config", "sesslog", "contexts.yaml"))
@@ -74,7 +74,7 @@ func TestAContextsTokenGoesNowhereElse(t *testing.T) {
 	if *token != "" {
 		t.Errorf("another node was sent %q", *token)
 	}
-	wantResult(t, home.runWith(env, "--url", other.URL, "--context", "home", "status"), cli.ExitUsage, "", "give one of them")
+	wantResult(t, home.runWith(env, "--url", other.URL, "--context", "home", "status"), cli.ExitUsage, "", "exclude each other")
 }
 
 func TestBadContextsAreNamed(t *testing.T) {
@@ -85,9 +85,9 @@ func TestBadContextsAreNamed(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"contexts", "add", "a/b", "--url", f.URL}, "is no name for a context"},
-		{[]string{"contexts", "add", "a"}, "--url says where"},
-		{[]string{"contexts", "add", "a", "--url", "ftp://x"}, "is no node's URL"},
+		{[]string{"contexts", "add", "a/b", "--url", f.URL}, "is not a context name"},
+		{[]string{"contexts", "add", "a"}, "--url is missing"},
+		{[]string{"contexts", "add", "a", "--url", "ftp://x"}, "is not the URL of a node"},
 		{[]string{"--context", "a", "ls"}, "sessctl contexts add a --url URL"},
 	} {
 		wantResult(t, f.runWith(env, c.args...), cli.ExitUsage, "", c.want)

@@ -102,11 +102,11 @@ var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 func (a app) addContext(name string, t cli.Cluster, replace bool) error {
 	switch {
 	case !contextName.MatchString(name):
-		return cli.Usagef("%.128q is no name for a context: 1 to 64 of A-Z a-z 0-9 . _ -", name)
+		return cli.Usagef("%.128q is not a context name: use 1 to 64 of A-Z a-z 0-9 . _ -", name)
 	case t.URL == "":
-		return cli.Usagef("--url says where the nodes of %s are", name)
+		return cli.Usagef("--url is missing: the nodes of %s", name)
 	case t.Token != "" && t.TokenFile != "":
-		return cli.Usagef("--token and --token-file both give the token; give one of them")
+		return cli.Usagef("--token and --token-file exclude each other")
 	}
 	var err error
 	if t.URL, err = cli.CheckURLs(t.URL); err != nil {
@@ -192,7 +192,7 @@ With -o json: the object that ls listed.`,
 				if was {
 					a.Notef("it was the current one; choose another with: sessctl contexts use NAME")
 				}
-				return a.Printf("%s is forgotten", args[0])
+				return a.Printf("%s is removed", args[0])
 			})
 		},
 	}

@@ -27,9 +27,9 @@ func TestReadsSayWhatTheAnswerMustContain(t *testing.T) {
 	if asked != "entries?" {
 		t.Errorf("without demands entries asked for %s", asked)
 	}
-	wantResult(t, f.run("info", testID, "--seen", "x"), cli.ExitUsage, "", "no cursor")
+	wantResult(t, f.run("info", testID, "--seen", "x"), cli.ExitUsage, "", "not a cursor")
 	f.stdin = `{"type":"session","version":3,"id":"a-session","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}`
-	wantResult(t, f.run("info", "-", "--strict"), cli.ExitUsage, "", "for sessions in the log")
+	wantResult(t, f.run("info", "-", "--strict"), cli.ExitUsage, "", "require a session in the log")
 
 	f.Refuses("GET /v1/sessions/"+testID, api.Detail{Code: "unavailable", Status: 503, Detail: "no quorum"})
 	wantResult(t, f.run("info", testID, "--strict"), cli.ExitUnavailable, "", "no quorum")

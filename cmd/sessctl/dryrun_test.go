@@ -96,7 +96,7 @@ func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
 	for _, at := range []string{"/v1/", "/v1/dry-run/"} {
 		f.Mux.HandleFunc("POST "+at+"sessions/"+testID+"/entries", take(api.Appended{IDs: []string{"a"}, Stored: 1, Cursor: core.Cursor{Seq: 7}}))
 	}
-	const said = "sessctl: a dry run: nothing is stored, here is what it would come to\n"
+	const said = "sessctl: dry run: nothing is stored; the result would be:\n"
 	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
 	wantFiles(t, f.home, nil)
 	f.stdin = "{}"

@@ -21,9 +21,9 @@ func TestProblemsAreTold(t *testing.T) {
 		_, _ = w.Write([]byte("<html>a proxy</html>"))
 	})
 	f.stdin = "x"
-	wantResult(t, f.run("import", "-"), 5, "", "sessctl: import: standard input: line 7 (entry \"e\"): this id is there already\nnext: Read the session and decide anew.\n")
+	wantResult(t, f.run("import", "-"), 5, "", "sessctl: import: standard input: line 7 (entry \"e\"): this id is there already\nhint: Read the session and decide anew.\n")
 	wantResult(t, f.run("import", "-", "-o", "json"), 5, "", `"line":7,"entry":"e","exit":5}`)
-	wantResult(t, f.run("context", testID, "--leaf", "zz"), 3, "", "sessctl: context: entry \"zz\": not found\nnext: see what there is with: sessctl ls, or in a session with: sessctl tree SESSION\n")
+	wantResult(t, f.run("context", testID, "--leaf", "zz"), 3, "", "sessctl: context: entry \"zz\": not found\nhint: list sessions with: sessctl ls, or entries with: sessctl tree SESSION\n")
 	wantResult(t, f.run("tree", testID), 8, "", "sessctl: tree: a ␛[31mred thing\n")
 	wantResult(t, f.run("status"), 7, "", "502 Bad Gateway")
 }
@@ -32,5 +32,5 @@ func TestASlowNode(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Mux.HandleFunc("GET /v1/status", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	wantResult(t, f.run("status", "--timeout", "50ms"), 7, "", "no answer in time from "+f.URL)
+	wantResult(t, f.run("status", "--timeout", "50ms"), 7, "", "timeout: no response from "+f.URL)
 }

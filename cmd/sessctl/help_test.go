@@ -46,12 +46,12 @@ func TestWrongArgumentsAreAnsweredWithTheUsageLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"info"}, "info: it was given 0 arguments, and takes: sessctl info SESSION\n"},
-		{[]string{"redact", testID}, "redact: it was given 1 argument, and takes: sessctl redact SESSION ENTRY...\n"},
+		{[]string{"info"}, "info: got 0 arguments; usage: sessctl info SESSION\n"},
+		{[]string{"redact", testID}, "redact: got 1 argument; usage: sessctl redact SESSION ENTRY...\n"},
 		{[]string{"bench", "foo"}, `bench: invalid argument "foo" for "sessctl bench"` + "\n"},
-		{[]string{"bench", "append", "open"}, "bench: it was given 2 arguments, and takes: sessctl bench [append|open]\n"},
-		{[]string{"ps", "x"}, "ps: it was given 1 argument, and takes: sessctl ps\n"},
-		{[]string{"retention", "check"}, `retention: there is no sessctl retention "check"; there is: apply, plan` + "\n"},
+		{[]string{"bench", "append", "open"}, "bench: got 2 arguments; usage: sessctl bench [append|open]\n"},
+		{[]string{"ps", "x"}, "ps: got 1 argument; usage: sessctl ps\n"},
+		{[]string{"retention", "check"}, `retention: unknown verb: sessctl retention "check"; the verbs are: apply, plan` + "\n"},
 		{[]string{"resume", testID, "pi"}, `resume: put two dashes before the agent: sessctl resume "` + testID + `" -- "pi"` + "\n"},
 	} {
 		wantResult(t, f.run(c.args...), cli.ExitUsage, "", c.want)

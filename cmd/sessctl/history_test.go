@@ -50,6 +50,6 @@ func TestHistoryWithoutPrompts(t *testing.T) {
 	f := newFake(t)
 	f.Answers("GET /v1/prompts", client.PromptPage{Behind: 3})
 	wantResult(t, f.run("history"), 0, "", "no prompts")
-	wantResult(t, f.run("history"), 0, "", "sessions that the node has still to read: 3")
+	wantResult(t, f.run("history"), 0, "", "has not indexed 3 sessions yet")
 	wantResult(t, f.run("history", "-o", "json"), 0, "[]\n", "")
 }

@@ -104,13 +104,13 @@ func TestAWholeHomeIsImportedAndNotSentAgain(t *testing.T) {
 		t.Errorf("%d lines, %d files sent, want 30 of each:\n%s", n, len(k.sent), first.out)
 	}
 	again := k.run("import", dir, filepath.Join(dir, "cwd-1"))
-	wantResult(t, again, 0, "", "sessctl: 30 files: 30 there already\n")
+	wantResult(t, again, 0, "", "sessctl: 30 files: 30 unchanged\n")
 	if again.out != "" || len(k.sent) != 30 {
 		t.Errorf("the second time %d files were sent in all, and it prints\n%s", len(k.sent), again.out)
 	}
 	writeSession(t, filepath.Join(dir, "cwd-0", "s000.jsonl"), "session-000", 5)
 	grown := k.run("import", dir)
-	wantResult(t, grown, 0, "session-000  5 new entries", "sessctl: 30 files: 1 session went on, 5 new entries, 29 there already\n")
+	wantResult(t, grown, 0, "session-000  5 new entries", "sessctl: 30 files: 1 continued session, 5 new entries, 29 unchanged\n")
 	if len(k.sent) != 31 {
 		t.Errorf("%d files were sent in all, want one more", len(k.sent))
 	}
@@ -153,9 +153,9 @@ func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
 	k := newKeeper(t)
 	dir := home(t, 20)
 	k.full = 7
-	wantResult(t, k.run("import", dir), cli.ExitUnavailable, "", "were not brought")
+	wantResult(t, k.run("import", dir), cli.ExitUnavailable, "", "were not imported")
 	k.set(0)
-	wantResult(t, k.run("import", dir), 0, "", "there already")
+	wantResult(t, k.run("import", dir), 0, "", "unchanged")
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// What was under way when it ended may have arrived after that, and been sent again.
@@ -164,7 +164,7 @@ func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// A session in the trash is not brought back by a file that is still there, and
+// A session in the trash is not imported back by a file that is still there, and
 // its file is no failure each time.
 func TestFilesOfDeletedSessionsAreCountedAndKeepNothingOut(t *testing.T) {
 	t.Parallel()
@@ -174,13 +174,13 @@ func TestFilesOfDeletedSessionsAreCountedAndKeepNothingOut(t *testing.T) {
 	k.mu.Lock()
 	k.trash = map[core.SessionID]bool{"session-003": true, "session-004": true}
 	k.mu.Unlock()
-	want := "sessctl: 9 files: 7 there already, 2 of sessions in the trash or erased\nsessctl: see what is in the trash with: sessctl ls --deleted, and take a session out with: sessctl rm --undo SESSION\n"
+	want := "sessctl: 9 files: 7 unchanged, 2 of sessions in the trash or erased\nsessctl: list the trash with: sessctl ls --deleted, and restore a session with: sessctl rm --undo SESSION\n"
 	wantResult(t, k.run("import", dir), 0, "", want)
 	wantResult(t, k.run("import", "--again", dir), 0, "", "2 of sessions in the trash or erased")
 	wantResult(t, k.run("import", "-o", "json", dir), 0, `"session":"session-003","created":false,"entries":0,"blobs":0,"skipped":[],"version":"","seq":"0","deleted":true}`, "")
 	for _, again := range []string{"--again", "--again=false"} {
 		wantResult(t, k.run("import", again, filepath.Join(dir, "cwd-1", "s003.jsonl")), cli.ExitDeleted, "",
-			"s003.jsonl: session session-003 is in the trash, or was erased\nnext: if it is in the trash, take it out and import the file again: sessctl rm --undo session-003\n")
+			"s003.jsonl: session session-003 is in the trash, or was erased\nhint: if it is in the trash, restore it and import the file again: sessctl rm --undo session-003\n")
 	}
 }
 

@@ -69,7 +69,7 @@ gone  [missing]
 	if d := cmp.Diff(want, got.out); d != "" || got.code != 0 {
 		t.Errorf("code %d\n%s", got.code, d)
 	}
-	for _, says := range []string{"1 session has to do with no other", "gone, which does not exist"} {
+	for _, says := range []string{"1 session has no relatives", "gone, which does not exist"} {
 		if !strings.Contains(got.err, says) {
 			t.Errorf("stderr lacks %q:\n%s", says, got.err)
 		}
@@ -165,7 +165,7 @@ func TestNewSessionsNameTheirParents(t *testing.T) {
 	if sent.Parent != "/any/word" || sent.Parents != nil {
 		t.Errorf("sent %+v", sent)
 	}
-	wantResult(t, f.run("new", "--kind", "subagent"), cli.ExitUsage, "", "no --parent")
+	wantResult(t, f.run("new", "--kind", "subagent"), cli.ExitUsage, "", "--kind requires --parent")
 	wantResult(t, f.run("new", "--parent", "a", "--parent", "b"), cli.ExitUsage, "", "--kind")
 }
 

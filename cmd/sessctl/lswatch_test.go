@@ -42,7 +42,7 @@ func TestAListThatIsWatchedGoesOn(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.Detail{Status: http.StatusUnauthorized, Code: "unauthorized", Detail: "no token"})
 	})
 	got := f.run("ls", "--watch")
-	wantResult(t, got, 1, testID+"  gone from this list\n", "from the beginning")
+	wantResult(t, got, 1, testID+"  no longer in this list\n", "restarting:")
 	if strings.Count(got.out, "at first") != 2 || !strings.Contains(got.out, "later") || strings.Contains(got.out, "\x1b") {
 		t.Errorf("it shows\n%s", got.out)
 	}

@@ -28,7 +28,7 @@ func TestBranchWithASummary(t *testing.T) {
 	if sent != `{"at":{"id":"e1"},"summary":"tried","details":{"a":1}}` || head != "main" || key == "" {
 		t.Errorf("sent %s, head %q, key %q", sent, head, key)
 	}
-	wantResult(t, f.run("branch", testID, "null", "--summary", "tried", "--head", "side"), 0, "head side stands at e9\n", "")
+	wantResult(t, f.run("branch", testID, "null", "--summary", "tried", "--head", "side"), 0, "head side points to e9\n", "")
 	if sent != `{"at":{"none":true},"summary":"tried"}` || head != "side" {
 		t.Errorf("sent %s, head %q", sent, head)
 	}
@@ -164,7 +164,7 @@ func TestSeveralURLsAreTriedInTurn(t *testing.T) {
 	f := newFake(t)
 	f.Has([]string{testID})
 	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1, "+f.URL), 0, testID, "")
-	wantResult(t, f.run("ls", "--url", f.URL+",ftp://x"), cli.ExitUsage, "", `"ftp://x" is no node's URL`)
+	wantResult(t, f.run("ls", "--url", f.URL+",ftp://x"), cli.ExitUsage, "", `"ftp://x" is not the URL of a node`)
 	wantResult(t, f.run("ls", "--url", "http://127.0.0.1:1,http://127.0.0.1:2"), cli.ExitUnavailable, "",
-		"no node answers at http://127.0.0.1:1,http://127.0.0.1:2: connection refused")
+		"no node at http://127.0.0.1:1,http://127.0.0.1:2: connection refused")
 }

@@ -20,7 +20,7 @@ func TestEveryFormatOfAList(t *testing.T) {
 	f := newFake(t)
 	long := strings.Repeat("long ", 60)
 	f.Answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Dialect: "pi", CWD: "/work/here", Entries: 3, Summary: core.Summary{First: long}}}})
-	wantResult(t, f.run("ls", "-o", "yaml"), cli.ExitUsage, "", "none of table, wide, json")
+	wantResult(t, f.run("ls", "-o", "yaml"), cli.ExitUsage, "", "not one of table, wide, json")
 	wide := f.run("ls", "-o", "wide")
 	wantResult(t, wide, 0, "CWD", "")
 	wantResult(t, wide, 0, "/work/here", "")
@@ -93,7 +93,7 @@ func TestCompletionScriptsAreSound(t *testing.T) {
 			t.Errorf("%s: %v\n%s", shell, err, out)
 		}
 	}
-	wantResult(t, f.run("completion", "tcsh"), cli.ExitUsage, "", "none of bash, zsh, fish")
+	wantResult(t, f.run("completion", "tcsh"), cli.ExitUsage, "", "not one of bash, zsh, fish")
 }
 
 func TestEveryVerbHasAManualPage(t *testing.T) {

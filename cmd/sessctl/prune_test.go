@@ -64,7 +64,7 @@ func TestPruneListsAndThenTrashes(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
 	got := f.run("prune", "--older-than", "24h", "--cwd", "/lab")
-	wantResult(t, got, 0, "not changed for 40h0m0s, longer than 24h0m0s", "nothing was done yet")
+	wantResult(t, got, 0, "not changed for 40h0m0s, longer than 24h0m0s", "nothing was changed")
 	if len(deleted()) != 0 {
 		t.Fatalf("deleted without --yes: %v", deleted())
 	}
@@ -82,7 +82,7 @@ func TestPruneKeepsWhatIsAtWork(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
 	got := f.run("prune", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")
-	wantResult(t, got, cli.ExitConflict, `"error":"it has changed since it was listed`, "old-0050h stays")
+	wantResult(t, got, cli.ExitConflict, `"error":"it changed after it was listed`, "old-0050h is kept")
 	var rows []struct {
 		ID, Why string
 		Pruned  bool

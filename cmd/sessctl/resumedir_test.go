@@ -24,5 +24,5 @@ func TestResumeWritesTheNewDirectoryIntoTheHeader(t *testing.T) {
 	wantResult(t, f.run("resume", testID, "--cwd", cwd, "--dir", dir, "-o", "json"), 0, `"cwd":{"from":"/lab/x","cwd":"`+cwd+`","why":"--cwd says so"}`, "")
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, "", "sessctl: it worked in /lab/x, which does not exist here; say where to continue with: --cwd DIR")
 	wantFiles(t, dir, map[string]string{talkFile: text})
-	wantResult(t, f.run("resume", testID, "--", "agent"), cli.ExitNotFound, "", "it worked in /lab/x, which does not exist here\nnext: say where to continue with: --cwd DIR")
+	wantResult(t, f.run("resume", testID, "--", "agent"), cli.ExitNotFound, "", "it worked in /lab/x, which does not exist here\nhint: say where to continue with: --cwd DIR")
 }

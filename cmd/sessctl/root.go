@@ -39,9 +39,9 @@ func (a app) root() *cobra.Command {
 				return cli.Usagef("no verb given")
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return cli.Usagef("there is no verb %.128q; did you mean %.128q?", args[0], near[0])
+				return cli.Usagef("unknown verb %.128q; did you mean %.128q?", args[0], near[0])
 			}
-			return cli.Usagef("there is no verb %.128q", args[0])
+			return cli.Usagef("unknown verb %.128q", args[0])
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { a.Start() },
 	}

@@ -12,7 +12,7 @@ func TestAmbiguousNamesFive(t *testing.T) {
 	f := newFake(t)
 	f.Has([]string{"many-001", "many-002", "many-003", "many-004", "many-005", "many-006", "many-007"})
 	wantResult(t, f.run("info", "many"), cli.ExitUsage, "",
-		"sessctl: info: \"many\" is the beginning of several sessions: many-001, many-002, many-003, many-004, many-005 and more\nnext: write more of the id\n")
+		"sessctl: info: \"many\" matches several sessions: many-001, many-002, many-003, many-004, many-005 and more\nhint: use more of the id\n")
 }
 
 func TestTrashIsNamed(t *testing.T) {
@@ -21,5 +21,5 @@ func TestTrashIsNamed(t *testing.T) {
 	f.Has(nil, "gone-0001")
 	f.Refuses("GET /v1/sessions/{id}", api.Detail{Status: 404, Code: "not-found"})
 	wantResult(t, f.run("info", "gone-000"), cli.ExitDeleted, "", "sessctl: info: session gone-0001 is in the trash\n")
-	wantResult(t, f.run("info", "gone"), cli.ExitDeleted, "", "next: take it out with: sessctl rm --undo gone-0001\n")
+	wantResult(t, f.run("info", "gone"), cli.ExitDeleted, "", "hint: restore it with: sessctl rm --undo gone-0001\n")
 }

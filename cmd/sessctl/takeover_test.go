@@ -51,7 +51,7 @@ func TestResumeRespectsActiveHolder(t *testing.T) {
 		f, asked := heldBy(t, &life)
 		got := f.run("resume", testID, "--dir", t.TempDir())
 		wantResult(t, got, cli.ExitFenced, "", `head "main" of session `+testID+" is held by pi on a-host")
-		for _, want := range []string{"s ago", "next: ask the holder to end first, or take it over with: sessctl resume --take-over " + testID} {
+		for _, want := range []string{"s ago", "hint: ask the holder to end first, or take it over with: sessctl resume --take-over " + testID} {
 			if !strings.Contains(got.err, want) {
 				t.Errorf("%s: lacks %q:\n%s", life.State, want, got.err)
 			}

@@ -72,7 +72,7 @@ has an object.
   counts the changes that are not listed.
 
 Without -o json a failure is a line "sessctl: VERB: REASON" and, if a command
-helps, a line "next: COMMAND".`,
+helps, a line "hint: COMMAND".`,
 	},
 	{
 		"exit-codes", "What exit codes mean",

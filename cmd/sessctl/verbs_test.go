@@ -40,7 +40,7 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 	})
 	f.stdin = "{\"n\":1.0}\r\n\n{\"n\": 2}"
 	wantResult(t, f.run("append", "01aa", "--head", "side", "--writer", "w", "--after", "3-0000000000000000"), 0,
-		"1 line stored, 1 there already, 2 blobs, at 7-0000000000000000\n  a\n  b\n", "")
+		"1 line stored, 1 existed, 2 blobs, at 7-0000000000000000\n  a\n  b\n", "")
 	if got != f.stdin {
 		t.Errorf("sent %q, want %q", got, f.stdin)
 	}
@@ -52,7 +52,7 @@ func TestAppendSendsLinesAsTheyAre(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	f.stdin = " \n\n"
-	wantResult(t, f.run("append", testID), cli.ExitInvalid, "", "there is nothing on standard input")
+	wantResult(t, f.run("append", testID), cli.ExitInvalid, "", "standard input is empty")
 }
 
 // A lost answer is asked for again under the same key; when time runs out, the
@@ -71,7 +71,7 @@ func TestAppendRetries(t *testing.T) {
 	f.stdin = "{}"
 	wantResult(t, f.run("append", testID), 0, "0 lines stored", "")
 	wantResult(t, f.run("append", testID, "--head", "lost", "--key", "my-key", "--timeout", "100ms"), cli.ExitUnavailable, "",
-		"next: append the same lines again with: --key my-key (they are stored once)\n")
+		"hint: repeat the append with: --key my-key (the lines are stored once)\n")
 }
 
 func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
@@ -126,8 +126,8 @@ func TestAFencedMemoryIsForgotten(t *testing.T) {
 		holder *core.Claim
 		want   string
 	}{
-		{"held", mine("w2"), `it is held now by pi on a-host` + "\nnext: take it back with: sessctl resume " + testID},
-		{"free", nil, "no writer holds it now\nnext: retry without a claim"},
+		{"held", mine("w2"), `it is held now by pi on a-host` + "\nhint: take it back with: sessctl resume " + testID},
+		{"free", nil, "no writer holds it now\nhint: retry without a claim"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestClaimAgainIsMine(t *testing.T) {
 	wantResult(t, f.run("claim", testID, "-o", "json"), 0, first.out, "")
 	other := *f
 	other.home = t.TempDir()
-	wantResult(t, other.run("claim", testID), cli.ExitFenced, "", "next: take it over with: sessctl claim --take-over "+testID)
+	wantResult(t, other.run("claim", testID), cli.ExitFenced, "", "hint: take it over with: sessctl claim --take-over "+testID)
 }
 
 // resumable has testID resumed as text.
@@ -240,7 +240,7 @@ func TestResume(t *testing.T) {
 	_ = os.WriteFile(path, []byte(other), 0o600)
 	before := claims.Load()
 	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitConflict, "", `already exists: line 2 (entry "a"): the log has other bytes under this id: conflict
-next: list its entries with: sessctl entries `+path+`, or keep it under another name with: --force`)
+hint: list its entries with: sessctl entries `+path+`, or keep it under another name with: --force`)
 	if claims.Load() != before {
 		t.Error("a claim was made for a file that is not written")
 	}
@@ -356,7 +356,7 @@ func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
 	_ = os.WriteFile(good, []byte(`{"type":"session","id":"agent-id","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}`+"\n"), 0o600)
 	_ = os.WriteFile(bad, []byte("words"), 0o600)
 	wantResult(t, f.run("import", good), 0,
-		"agent-id  3 new entries, 1 blob  ("+good+")\n  migrated from version 1 to 3; the file as it was: sessctl export --original agent-id\n", "")
+		"agent-id  3 new entries, 1 blob  ("+good+")\n  migrated from version 1 to 3; the original file is stored: sessctl export --original agent-id\n", "")
 	got := f.run("import", "-o", "json", bad, good, filepath.Join(dir, "gone.jsonl"), good)
 	wantResult(t, got, cli.ExitInvalid, `{"file":"`+good+`","id":"agent-id","session":"agent-id","created":true,"entries":3,"blobs":1,"skipped":[],"version":"1","original":"sha256:`, `"detail":"`+bad+`: not a session file"`)
 	if n := strings.Count(got.out, "\n"); n != 2 {
@@ -436,7 +436,7 @@ func TestLs(t *testing.T) {
 01bbbbbb                                       0        deleted  /x
 `, "")
 	wantResult(t, f.run("ls", "--limit", "1"), 0, "say", "there are more")
-	wantResult(t, f.run("ls", "none"), 0, "", "no session is like that")
+	wantResult(t, f.run("ls", "none"), 0, "", "no session matches")
 	wantResult(t, f.run("ls", "none", "-o", "json"), 0, "[]\n", "")
 	var rows []api.Row
 	if err := json.Unmarshal([]byte(f.run("ls", "-o", "json").out), &rows); err != nil || len(rows) != 2 {
@@ -456,12 +456,12 @@ func TestRmAndUndo(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})
 	f.Answers("POST /v1/sessions/gone-0001/undelete", struct{}{})
-	wantResult(t, f.run("rm", "here", "--why", "done with"), 0, "take it out with: sessctl rm --undo here-0001", "")
+	wantResult(t, f.run("rm", "here", "--why", "done with"), 0, "restore it with: sessctl rm --undo here-0001", "")
 	if why != "tester: done with" {
 		t.Errorf("the log was told %q", why)
 	}
 	wantResult(t, f.run("rm", "--undo", "gone", "-o", "json"), 0, `{"id":"gone-0001","deleted":false}`, "")
-	wantResult(t, f.run("rm", "--undo", "here"), cli.ExitNotFound, "", "next: see the trash with: sessctl ls --deleted")
+	wantResult(t, f.run("rm", "--undo", "here"), cli.ExitNotFound, "", "hint: list the trash with: sessctl ls --deleted")
 }
 
 func TestVerify(t *testing.T) {
@@ -477,7 +477,7 @@ func TestVerify(t *testing.T) {
 	f.Answers("GET /v1/verify", api.LogReport{Log: "main", Sessions: []core.SessionID{"good-0001", "harm-0001", "gone-0001"}})
 	wantResult(t, f.run("verify", "good"), 0, "good-0001  all is well: 2 records, 1 entry, 0 blobs\n", "")
 	wantResult(t, f.run("verify", "harm"), cli.ExitDamaged, "harm-0001  1 problem: ", "sessctl: verify: 1 problem in 1 place\n")
-	wantResult(t, f.run("verify", "--repair", "harm"), 0, "harm-0001  all is well again: 0 records, 0 entries, 0 blobs\n  2 records were put back after the log had lost them\n  mended: blob sha256:12\n", "")
+	wantResult(t, f.run("verify", "--repair", "harm"), 0, "harm-0001  repaired: 0 records, 0 entries, 0 blobs\n  2 records were stored again after the log had lost them\n  repaired: blob sha256:12\n", "")
 	got := f.run("verify", "--all", "-o", "json")
 	wantResult(t, got, cli.ExitDamaged, `"problems":[]}`, `"code":"corrupt"`)
 	if n := strings.Count(got.out, "\n"); n != 4 {
@@ -499,7 +499,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%d lines do not fit a screen", n)
 	}
 	s.Healthy, s.Summary = false, "no quorum"
-	wantResult(t, f.run("status"), cli.ExitUnavailable, "no quorum", "the node is not well: no quorum")
+	wantResult(t, f.run("status"), cli.ExitUnavailable, "no quorum", "the node is not healthy: no quorum")
 }
 
 func TestBlobsGetChecksWhatItGets(t *testing.T) {
@@ -511,7 +511,7 @@ func TestBlobsGetChecksWhatItGets(t *testing.T) {
 	wantResult(t, f.run("blobs", "get", strings.TrimPrefix(d.String(), "sha256:")), 0, "good", "")
 	dir := t.TempDir()
 	body = "bad"
-	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), cli.ExitDamaged, "", "the bytes that came are")
+	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), cli.ExitDamaged, "", "the node sent sha256:")
 	wantFiles(t, dir, nil)
 }
 

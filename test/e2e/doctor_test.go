@@ -46,7 +46,7 @@ func TestDoctorReportsAndRepairs(t *testing.T) {
 	}
 	harness.Await(t, "the row that speaks of the snapshot", func() error {
 		r := host.Sessctl(t, "doctor")
-		if r.Code != 8 || !strings.Contains(r.Out, "snapshot of record") || !strings.Contains(r.Out, "next: sessctl verify --repair "+id) {
+		if r.Code != 8 || !strings.Contains(r.Out, "snapshot of record") || !strings.Contains(r.Out, "hint: sessctl verify --repair "+id) {
 			return fmt.Errorf("sessctl doctor: %s", r)
 		}
 		return nil

@@ -38,7 +38,7 @@ func TestImportFolder(t *testing.T) {
 	}
 	sameBytes(t, "a session of the folder", exportOf(t, node.Client(), b.ID), b.Bytes)
 	again := host.Sessctl(t, "import", dir)
-	if again.Code != 4 || again.Out != "" || !strings.Contains(again.Err, "3 files: 2 there already, 1 failed") {
+	if again.Code != 4 || again.Out != "" || !strings.Contains(again.Err, "3 files: 2 unchanged, 1 failed") {
 		t.Errorf("a second import: %v", again)
 	}
 	if none := host.Sessctl(t, "import", filepath.Join(below, ".drafts", "..", ".drafts")); none.Code != 4 {

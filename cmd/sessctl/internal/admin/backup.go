@@ -41,10 +41,10 @@ sessctl backup --to s3://backups/prod`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Usagef("there is no verb %q, only ls, verify and prune; a backup is made with: sessctl backup --to TARGET", args[0])
+				return cli.Usagef("unknown verb %q: use ls, verify or prune; to make a backup: sessctl backup --to TARGET", args[0])
 			}
 			if to == "" {
-				return cli.Usagef("say where to with: --to TARGET")
+				return cli.Usagef("--to TARGET is required")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -74,7 +74,7 @@ func (a app) backup(ctx context.Context, to string, f targetFlags, anew bool) er
 	taken, err := taker.Take(ctx)
 	bar.End()
 	if err != nil {
-		return cli.Hintf(err, "run the same again: what was written is not written twice")
+		return cli.Hintf(err, "repeat the command; data that was written is not written again")
 	}
 	if err := a.printTaken(taken); err != nil {
 		return err
@@ -91,10 +91,10 @@ func (a app) printTaken(t *backup.Taken) error {
 			t.Run, cli.Plain(t.Log), cli.Count(t.Sessions, "session", "sessions"), t.Unchanged,
 			cli.Bytes(t.Read), cli.Bytes(t.Sent), cli.Count(t.Objects, "object", "objects"))
 		if !t.Strict {
-			a.Notef("the log had no room to prove where its sessions end; its leaders' word was taken for it")
+			a.Notef("the log is full, so the ends of sessions are unproven: they are those that the stream leaders report")
 		}
 		for _, id := range t.Gone {
-			a.Notef("session %s was in the backup before, and the log has no trace of it", id)
+			a.Notef("session %s is in the previous backup, but not in the log", id)
 		}
 		return errors.Join(err, a.printBackupProblems(t.Problems))
 	})
@@ -154,7 +154,7 @@ func pickRun(ctx context.Context, repo *backup.Repo, at string) (*backup.Run, er
 	}
 	run, err := repo.Pick(ctx, at)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil, cli.Hintf(err, "see what there is with: sessctl backup ls TARGET")
+		return nil, cli.Hintf(err, "list the backups with: sessctl backup ls TARGET")
 	}
 	return run, err
 }
@@ -193,7 +193,7 @@ func (a app) backupRuns(ctx context.Context, repo *backup.Repo) error {
 	}
 	return a.Print(rows, func() error {
 		if len(rows) == 0 {
-			a.Notef("no backups here; make one with: sessctl backup --to TARGET")
+			a.Notef("no backups; create one with: sessctl backup --to TARGET")
 			return nil
 		}
 		return g.Flush()
@@ -298,7 +298,7 @@ func (a app) backupVerify(ctx context.Context, repo *backup.Repo, at string, all
 	}
 	if problems > 0 {
 		return cli.Hintf(fmt.Errorf("%s%w", cli.Count(problems, "problem", "problems"), hint.Silent(core.ErrCorrupt)),
-			"have it written again, as far as the log still has it, with: sessctl backup --anew --to TARGET")
+			"write the damaged objects again, if the log still has their data: sessctl backup --anew --to TARGET")
 	}
 	return nil
 }

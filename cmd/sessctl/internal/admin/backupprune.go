@@ -39,7 +39,7 @@ sessctl backup prune --days 30 --apply s3://backups/prod`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep.Last < 0 || days < 0 || keep.Last == 0 && days == 0 {
-				return cli.Usagef("say what is kept with --keep NUMBER, --days NUMBER, or both")
+				return cli.Usagef("--keep NUMBER, --days NUMBER or both are required")
 			}
 			keep.Within = time.Duration(days) * 24 * time.Hour
 			ctx, cancel := a.Within(cmd, cli.Forever)
@@ -73,7 +73,7 @@ func (a app) backupPrune(ctx context.Context, repo *backup.Repo, keep backup.Kee
 		what := fmt.Sprintf("%s kept, %d dropped; with them %s, %s", cli.Count(p.Kept, "backup", "backups"), len(p.Dropped),
 			cli.Count(p.Objects, "object", "objects"), cli.Bytes(p.Bytes))
 		if !p.Applied {
-			a.Notef("nothing was done yet, do it with: --apply")
+			a.Notef("nothing was changed; to apply: --apply")
 			return a.Printf("would be: %s", what)
 		}
 		return a.Printf("%s", what)

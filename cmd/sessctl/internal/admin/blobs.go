@@ -24,9 +24,9 @@ imported. Each is stored once, under its SHA-256.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usagef("what about them: ls, stat, get, put, verify or gc")
+				return cli.Usagef("no verb given: ls, stat, get, put, verify or gc")
 			}
-			return cli.Usagef("there is no verb %.128q, only ls, stat, get, put, verify and gc", args[0])
+			return cli.Usagef("unknown verb %.128q: use ls, stat, get, put, verify or gc", args[0])
 		},
 	}
 	cmd.AddCommand(blobsLsCmd(a), blobsStatCmd(a), blobsGetCmd(a), blobsPutCmd(a), blobsVerifyCmd(a), blobsGCCmd(a))
@@ -179,7 +179,7 @@ func (a app) blobsGet(ctx context.Context, d core.Digest, o cli.OutFlags) error 
 			return err
 		}
 		if got := core.Digest(h.Sum(nil)); got != d {
-			return fmt.Errorf("the bytes that came are %s, not %s: %w", got, d, core.ErrCorrupt)
+			return fmt.Errorf("the node sent %s, not %s: %w", got, d, core.ErrCorrupt)
 		}
 		return nil
 	})

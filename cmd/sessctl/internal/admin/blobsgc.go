@@ -49,7 +49,7 @@ sessctl blobs gc --apply --why "nightly run"`,
 				return cli.Usagef("--grace %s is not above 0", f.grace)
 			}
 			if len(f.gone) > 0 && f.apply && f.why == "" {
-				return cli.Usagef("say with --why TEXT how it is known that the log is gone")
+				return cli.Usagef("--why is missing: how you know that the log is gone")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -107,10 +107,10 @@ func (a app) printGC(r api.GCReport) error {
 		return err
 	}
 	for _, d := range r.Missing {
-		a.Notef("sessions name %s, which is nowhere: sessctl verify --all says which", d)
+		a.Notef("sessions refer to %s, which is missing; list them with: sessctl verify --all", d)
 	}
 	if !r.Applied && r.Moved.Blobs+r.PutBack.Blobs+r.Deleted.Blobs > 0 {
-		a.Notef("nothing was done yet, do it with: --apply")
+		a.Notef("nothing was changed; to apply: --apply")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (a app) blobsStat(ctx context.Context, d core.Digest) error {
 	}
 	b, err := node.BlobStat(ctx, d)
 	if err != nil {
-		return cli.Hintf(err, "see what there is with: sessctl blobs ls")
+		return cli.Hintf(err, "list the blobs with: sessctl blobs ls")
 	}
 	b.Sessions = cli.NotNil(b.Sessions)
 	return a.Print(b, func() error {
@@ -97,7 +97,7 @@ func (a app) blobsTotals(ctx context.Context) error {
 		g := a.NewGrid()
 		g.Row("blobs", fmt.Sprintf("%s, %s", cli.Count(t.Blobs, "blob", "blobs"), cli.Bytes(t.Bytes)))
 		g.Row("written", fmt.Sprintf("%s, %s, since the node began", cli.Count(int(t.Puts.Written), "blob", "blobs"), cli.Bytes(t.Puts.WrittenBytes)))
-		g.Row("spared", fmt.Sprintf("%s, %s, that were there already", cli.Count(int(t.Puts.Existing), "blob", "blobs"), cli.Bytes(t.Puts.ExistingBytes)))
+		g.Row("spared", fmt.Sprintf("%s, %s, that were unchanged", cli.Count(int(t.Puts.Existing), "blob", "blobs"), cli.Bytes(t.Puts.ExistingBytes)))
 		return g.Flush()
 	})
 }

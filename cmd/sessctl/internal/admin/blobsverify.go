@@ -70,10 +70,10 @@ type blobsVerifyFlags struct {
 func (f *blobsVerifyFlags) check(cmd *cobra.Command, args []string) error {
 	changed := cmd.Flags().Changed
 	if len(args) > 0 && (changed("sample") || changed("seed") || changed("after")) {
-		return cli.Usagef("name blobs, or choose among all with --sample, --seed and --after")
+		return cli.Usagef("blobs exclude --sample, --seed and --after")
 	}
 	if changed("seed") && !changed("sample") {
-		return cli.Usagef("--seed is for --sample")
+		return cli.Usagef("--seed requires --sample")
 	}
 	if !changed("seed") {
 		f.seed = rand.Uint64()
@@ -148,7 +148,7 @@ func (a app) blobsVerify(ctx context.Context, f blobsVerifyFlags) error {
 	if f.repair {
 		next = "ask the other nodes, too; else import files again that have these blobs: sessctl import --again FILE, or: sessctl blobs put FILE"
 	}
-	return cli.Hintf(fmt.Errorf("%s not what they should be%w", cli.Count(t.Wrong, "blob is", "blobs are"), hint.Silent(core.ErrCorrupt)), "%s", next)
+	return cli.Hintf(fmt.Errorf("%s damaged or missing%w", cli.Count(t.Wrong, "blob is", "blobs are"), hint.Silent(core.ErrCorrupt)), "%s", next)
 }
 
 func (a app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
@@ -189,7 +189,7 @@ func (a app) verifyPages(ctx context.Context, node *client.Client, f blobsVerify
 		}
 		switch {
 		case err != nil && after != "":
-			return cli.Hintf(err, "go on with: --after %s%s", after, f.sameSample())
+			return cli.Hintf(err, "continue with: --after %s%s", after, f.sameSample())
 		case err != nil:
 			return err
 		case page.Next == "" || page.Next <= after:
@@ -250,6 +250,6 @@ func (a app) printBlobReport(r api.BlobReport) error {
 			return a.Printf("%s  mended, it was: %s", r.Digest, cli.Plain(r.Detail))
 		}
 		err := a.Printf("%s  %s: %s", r.Digest, cli.Plain(string(r.State)), cli.Plain(r.Detail))
-		return errors.Join(err, a.Printf("  next: %s", cli.Plain(r.Next)))
+		return errors.Join(err, a.Printf("  hint: %s", cli.Plain(r.Next)))
 	})
 }

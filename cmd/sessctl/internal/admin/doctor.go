@@ -74,7 +74,7 @@ func (a app) printExamination(r client.Examination) error {
 		}
 		err = errors.Join(err, a.Printf("%-8s %s", state, a.Stdout.Wrap(cli.Plain(cli.Join(": ", f.Check, f.What, f.Detail)), findingsAt)))
 		if f.Next != "" && !f.Mended {
-			err = errors.Join(err, a.Printf("         %s", a.Stdout.Wrap(cli.Plain("next: "+f.Next), findingsAt)))
+			err = errors.Join(err, a.Printf("         %s", a.Stdout.Wrap(cli.Plain("hint: "+f.Next), findingsAt)))
 		}
 	}
 	g := a.NewGrid()

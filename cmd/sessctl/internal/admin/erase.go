@@ -41,7 +41,7 @@ sessctl erase --yes --why "request 4711" 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.yes && strings.TrimSpace(f.why) == "" {
-				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -78,11 +78,11 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 				return err
 			}
 			if found.Damaged != "" {
-				a.Notef("it may yet be brought back (sessctl verify --repair, sessctl restore); remove it as it is with: --damaged --yes --why TEXT")
+				a.Notef("it may be recoverable (sessctl verify --repair, sessctl restore); to erase it nevertheless: --damaged --yes --why TEXT")
 				return nil
 			}
 			a.noteWait(found.Wait)
-			a.Notef("nothing was done yet, remove it for good with: --yes --why TEXT")
+			a.Notef("nothing was changed; to erase it permanently: --yes --why TEXT")
 			return nil
 		})
 	}
@@ -110,7 +110,7 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
 	id, err := core.ParseSessionID(arg)
 	if err != nil {
-		return nil, "", cli.Hintf(cli.Usagef("%q is no session's id in full", arg), "see the ids with: sessctl ls, sessctl ls --deleted")
+		return nil, "", cli.Hintf(cli.Usagef("%q is not a complete session id", arg), "list the ids with: sessctl ls, sessctl ls --deleted")
 	}
 	node, err := a.Client()
 	return node, id, err

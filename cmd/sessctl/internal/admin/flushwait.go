@@ -7,6 +7,6 @@ func (a app) noteWait(wait time.Duration) {
 	if wait == 0 {
 		return
 	}
-	a.Notef("it takes %s: nothing goes before the brokers have flushed what says so, which they do every %s as far as the node knows; where they do it sooner, say so in the node's setting nats.sync",
+	a.Notef("this takes %s: data is removed after the brokers have synced the record of it. They sync every %s; if they sync sooner, set nats.sync of the node",
 		wait, wait/2)
 }

@@ -27,9 +27,9 @@ sessctl hold --release 019a`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && (f.release || f.why != ""):
-				return cli.Usagef("no session is named")
+				return cli.Usagef("SESSION is missing")
 			case len(args) == 1 && strings.TrimSpace(f.why) == "":
-				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Short)
 			defer cancel()
@@ -66,13 +66,13 @@ func (a app) holdSession(ctx context.Context, arg string, f holdFlags) error {
 		if err := node.Unhold(ctx, string(id), n); err != nil {
 			return err
 		}
-		return a.Print(holding{id, false}, func() error { return a.Printf("%s is held no more", id) })
+		return a.Print(holding{id, false}, func() error { return a.Printf("%s is no longer on hold", id) })
 	}
 	if err := node.Hold(ctx, string(id), n); err != nil {
 		return err
 	}
 	return a.Print(holding{id, true}, func() error {
-		return a.Printf("%s is held, release it with: sessctl hold --release %s --why TEXT", id, id)
+		return a.Printf("%s is on hold; release it with: sessctl hold --release %s --why TEXT", id, id)
 	})
 }
 
@@ -87,7 +87,7 @@ func (a app) holds(ctx context.Context) error {
 	}
 	return a.Print(cli.NotNil(list.Holds), func() error {
 		if len(list.Holds) == 0 {
-			a.Notef("no session is held")
+			a.Notef("no session is on hold")
 			return nil
 		}
 		g := a.NewGrid()

@@ -78,7 +78,7 @@ func parseAge(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return 0, cli.Usagef("%q is no time, write it like 24h or 90d", s)
+		return 0, cli.Usagef("%q is not a time: use 24h or 90d", s)
 	}
 	return d, nil
 }
@@ -90,7 +90,7 @@ func parseBound(s string) (int64, error) {
 	}
 	n, err := cli.ParseSize(s)
 	if err != nil || n == 0 {
-		return 0, cli.Usagef("%.128q is no size, write it like 4096, 64KiB or 256MiB", s)
+		return 0, cli.Usagef("%.128q is not a size: use 4096, 64KiB or 256MiB", s)
 	}
 	return n, nil
 }

@@ -61,7 +61,7 @@ func (f *pruneFlags) check(cmd *cobra.Command) error {
 	older, keep := cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
 	switch {
 	case !older && !keep:
-		return cli.Usagef("say which sessions: --older-than TIME, --keep N, or both")
+		return cli.Usagef("--older-than TIME, --keep N or both are required")
 	case older && f.MaxAge <= 0:
 		return cli.Usagef("--older-than %s is not above 0", f.MaxAge)
 	case keep && f.Keep < 1:
@@ -154,7 +154,7 @@ func (a app) trashAll(ctx context.Context, node *client.Client, all []pruning) e
 			continue
 		}
 		p.Error = err.Error()
-		failed = fmt.Errorf("session %s stays: %w", p.ID, err)
+		failed = fmt.Errorf("session %s is kept: %w", p.ID, err)
 		if cli.IsUnanswered(err) || ctx.Err() != nil {
 			return failed
 		}
@@ -173,14 +173,14 @@ func (a app) trash(ctx context.Context, node *client.Client, p *pruning) error {
 		return nil
 	}
 	if info.Log.Cursor.Seq != p.seq {
-		return fmt.Errorf("it has changed since it was listed: %w", core.ErrConflict)
+		return fmt.Errorf("it changed after it was listed: %w", core.ErrConflict)
 	}
 	return node.Delete(ctx, string(p.ID), a.Notice("pruned: "+p.Why))
 }
 
 func (a app) printPrunings(all []pruning, done bool) error {
 	if len(all) == 0 {
-		a.Notef("no session has to go")
+		a.Notef("no session matches")
 		return nil
 	}
 	g := a.NewGrid()
@@ -202,9 +202,9 @@ func (a app) printPrunings(all []pruning, done bool) error {
 		return err
 	}
 	if done {
-		a.Notef("take one out of the trash with: sessctl rm --undo SESSION")
+		a.Notef("to restore a session from the trash: sessctl rm --undo SESSION")
 	} else {
-		a.Notef("nothing was done yet, put them in the trash with: --yes")
+		a.Notef("nothing was changed; to move them to the trash: --yes")
 	}
 	return nil
 }

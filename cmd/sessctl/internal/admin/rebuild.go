@@ -52,7 +52,7 @@ func (a app) rebuild(ctx context.Context, apply bool) error {
 func rebuildText(r api.Rebuilt) string {
 	of := cli.Count(r.Sessions, "session", "sessions") + " from " + cli.Count(int(r.Messages), "record", "records") + " in " + cli.Count(r.Shards, "shard", "shards")
 	if r.Done {
-		return cli.Plain(r.Node) + " has made the rows of " + of + " anew"
+		return cli.Plain(r.Node) + " has rebuilt the rows of " + of
 	}
-	return cli.Plain(r.Node) + " would make the rows of " + of + " anew; do it with: sessctl rebuild --apply"
+	return cli.Plain(r.Node) + " would rebuild the rows of " + of + "; to apply: sessctl rebuild --apply"
 }

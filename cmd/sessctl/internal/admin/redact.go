@@ -35,7 +35,7 @@ sessctl redact --yes 019a7f3e-2b1c-7d44-9a55-0c1de2f3a4b5 a1b2c3d4`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.yes && strings.TrimSpace(f.why) == "" {
-				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -90,7 +90,7 @@ func (a app) printRedacted(out api.Redacted, done bool) error {
 	}
 	if !done {
 		a.noteWait(out.Wait)
-		a.Notef("nothing was done yet, redact with: --yes --why TEXT")
+		a.Notef("nothing was changed; to redact: --yes --why TEXT")
 		return nil
 	}
 	if err := a.Printf("redacted %s", cli.Count(len(out.Entries), "entry", "entries")); err != nil {

@@ -61,13 +61,13 @@ sessctl restore --from s3://backups/prod 019a`,
 			filters := f.cwd != "" || f.agent != "" || f.name != ""
 			switch {
 			case f.from == "":
-				return cli.Usagef("say where from with: --from TARGET")
+				return cli.Usagef("--from TARGET is required")
 			case f.all && (filters || len(args) > 0):
-				return cli.Usagef("--all is everything; name sessions or filters without it")
+				return cli.Usagef("--all excludes sessions and filters")
 			case len(args) > 0 && filters:
-				return cli.Usagef("name sessions, or filters, not both")
+				return cli.Usagef("sessions and filters exclude each other")
 			case !f.all && !filters && len(args) == 0:
-				return cli.Usagef("name sessions, or filters, or give --all")
+				return cli.Usagef("sessions, filters or --all are required")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -117,7 +117,7 @@ func (a app) restore(ctx context.Context, cmd *cobra.Command, args []string, f r
 		bar.Step(i, len(sessions))
 		err := a.restoreOne(ctx, &r, s, erased[s.ID] && !f.erased)
 		if ctx.Err() != nil || err != nil && cli.IsUnanswered(err) {
-			return cli.Hintf(err, "run the same again: what is there is not stored twice")
+			return cli.Hintf(err, "repeat the command; data that exists is not stored again")
 		}
 		if err != nil {
 			failed = worse(failed, a.Show(cmd, err))
@@ -142,7 +142,7 @@ var errErasedSince = errors.New("it was erased after this backup was made")
 
 func (a app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Session, erased bool) error {
 	if erased {
-		return cli.Hintf(fmt.Errorf("session %s: %w%w", s.ID, errErasedSince, hint.Silent(core.ErrDeleted)), "to bring it back all the same: --bring-back-erased")
+		return cli.Hintf(fmt.Errorf("session %s: %w%w", s.ID, errErasedSince, hint.Silent(core.ErrDeleted)), "restore it nevertheless with: --bring-back-erased")
 	}
 	done, err := r.Restore(ctx, s)
 	if err != nil {
@@ -193,7 +193,7 @@ func (a app) warnOfOldWriters(ctx context.Context, node *client.Client, run *bac
 		}
 		shards = e.Shards
 		if e.At < reached(run, shard, shards) {
-			a.Notef("shard %d ends before where it had come to when it was backed up; see that no other node still writes to what was there", shard)
+			a.Notef("shard %d ends before its position in the backup; ensure that no node still writes to the old log", shard)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (f *restoreFlags) choose(run *backup.Run, args []string) ([]*backup.Session
 		}
 	}
 	if len(chosen) == 0 && !f.all {
-		return nil, cli.Hintf(fmt.Errorf("backup %s has no such session: %w", run.ID, core.ErrNotFound), "see what it has with: sessctl backup ls TARGET --at %s", run.ID)
+		return nil, cli.Hintf(fmt.Errorf("backup %s has no such session: %w", run.ID, core.ErrNotFound), "list its sessions with: sessctl backup ls TARGET --at %s", run.ID)
 	}
 	return chosen, nil
 }
@@ -253,7 +253,7 @@ func findSession(run *backup.Run, arg string) (*backup.Session, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, cli.Hintf(fmt.Errorf("backup %s has no session %q: %w", run.ID, arg, core.ErrNotFound), "see what it has with: sessctl backup ls TARGET --at %s", run.ID)
+		return nil, cli.Hintf(fmt.Errorf("backup %s has no session %q: %w", run.ID, arg, core.ErrNotFound), "list its sessions with: sessctl backup ls TARGET --at %s", run.ID)
 	case 1:
 		return found[0], nil
 	}

@@ -28,7 +28,7 @@ func retentionCmd(a app) *cobra.Command {
 a plan says. sessctl rm --undo restores each from the trash. Sessions are only
 erased if the policy asks for it, after their time in the trash.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return cli.Usagef("say what to do: plan, or apply") },
+		RunE: func(*cobra.Command, []string) error { return cli.Usagef("no verb given: plan or apply") },
 	}
 	cmd.AddCommand(retentionPlanCmd(a), retentionApplyCmd(a))
 	return cmd
@@ -101,7 +101,7 @@ plan with done (true or false) and left, which says why.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(why) == "" {
-				return cli.Usagef("say the reason with --why TEXT, the log keeps it")
+				return cli.Usagef("--why is missing: the reason, which the log stores")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -128,7 +128,7 @@ func (f *planFlags) policy() (api.Policy, error) {
 		return written.policy()
 	}
 	if f.policyRule != none || f.eraseTrash {
-		return api.Policy{}, cli.Usagef("--policy is in place of the other flags")
+		return api.Policy{}, cli.Usagef("--policy excludes the other flags")
 	}
 	b, err := os.ReadFile(f.file)
 	if err != nil {
@@ -154,7 +154,7 @@ func (a app) retentionPlan(ctx context.Context, p api.Policy) error {
 
 func (a app) printPlan(plan api.Plan) error {
 	if len(plan.Items) == 0 {
-		a.Notef("no session has to go")
+		a.Notef("no session matches")
 		return nil
 	}
 	g := a.NewGrid()
@@ -166,9 +166,9 @@ func (a app) printPlan(plan api.Plan) error {
 		return err
 	}
 	if plan.More {
-		a.Notef("there are more: plan again when this is done")
+		a.Notef("there are more: plan again after applying this plan")
 	}
-	a.Notef("nothing was done yet, do it with: sessctl retention apply %s --why TEXT", plan.ID)
+	a.Notef("nothing was changed; to apply: sessctl retention apply %s --why TEXT", plan.ID)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (a app) planPath(id string) string {
 // savePlan keeps a plan for apply, whole or not at all. Those made more than a week ago go.
 func (a app) savePlan(plan api.Plan) error {
 	if a.Claims().Dir == "" {
-		a.Notef("there is no home to keep the plan in; keep it in a file with: -o json")
+		a.Notef("HOME is not set, so the plan is not stored; write it to a file with: -o json")
 		return nil
 	}
 	b, err := json.Marshal(plan)
@@ -211,13 +211,13 @@ func (a app) readPlan(arg string) (api.Plan, error) {
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return plan, cli.Hintf(fmt.Errorf("there is no plan %s%w", arg, hint.Silent(fs.ErrNotExist)), "make one with: sessctl retention plan")
+		return plan, cli.Hintf(fmt.Errorf("no such plan: %s%w", arg, hint.Silent(fs.ErrNotExist)), "make one with: sessctl retention plan")
 	}
 	if err != nil {
-		return plan, cli.Hintf(fmt.Errorf("no plan %s: %w", arg, err), "make one with: sessctl retention plan")
+		return plan, cli.Hintf(fmt.Errorf("plan %s: %w", arg, err), "make one with: sessctl retention plan")
 	}
 	if err := json.Unmarshal(b, &plan); err != nil {
-		return plan, cli.Usagef("%s is no plan: %v", arg, err)
+		return plan, cli.Usagef("%s is not a plan: %v", arg, err)
 	}
 	return plan, nil
 }

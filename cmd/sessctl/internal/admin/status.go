@@ -59,7 +59,7 @@ func (a app) status(ctx context.Context) error {
 		return err
 	}
 	if !s.Healthy {
-		return cli.Hintf(fmt.Errorf("the node is not well: %s%w", s.Summary, hint.Silent(core.ErrUnavailable)), "see the node's log")
+		return cli.Hintf(fmt.Errorf("the node is not healthy: %s%w", s.Summary, hint.Silent(core.ErrUnavailable)), "read the node's log")
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func (a app) printStatus(s api.Status) error {
 		}
 	}
 	if l := s.Losses; l != (api.Losses{}) {
-		g.Row("lost", fmt.Sprintf("%d records put back, %d lines put on heads of their own, %d times a record was only in other copies", l.Redone, l.Rescued, l.Backfilled))
+		g.Row("lost", fmt.Sprintf("%d records stored again, %d lines moved to separate heads, %d records read from other replicas", l.Redone, l.Rescued, l.Backfilled))
 		if l.Pending > 0 {
-			g.Row("owed", fmt.Sprintf("%s that sessions in the trash lack; take them out while this node runs, its log names them", cli.Count(int(l.Pending), "line", "lines")))
+			g.Row("owed", fmt.Sprintf("%s that sessions in the trash lack; restore them while this node runs (its log names them)", cli.Count(int(l.Pending), "line", "lines")))
 		}
 	}
 	if err := g.Flush(); err != nil {

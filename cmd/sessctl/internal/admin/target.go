@@ -55,7 +55,7 @@ func (a app) openTarget(ctx context.Context, where string, f targetFlags, write 
 		return a.openS3(ctx, rest, f)
 	}
 	if u, err := url.Parse(where); err == nil && u.Scheme != "" && u.Host != "" {
-		return target{}, cli.Usagef("%s is no target: name a directory, or s3://BUCKET/PREFIX", where)
+		return target{}, cli.Usagef("%s is not a target: use a directory or s3://BUCKET/PREFIX", where)
 	}
 	if !write {
 		if err := isTargetDirectory(where); err != nil {
@@ -106,13 +106,13 @@ func amazon(region string) string {
 func isTargetDirectory(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Hintf(fmt.Errorf("there is no %s%w", path, hint.Silent(fs.ErrNotExist)), "name the directory that was backed up to, or s3://BUCKET/PREFIX")
+		return cli.Hintf(fmt.Errorf("no such directory: %s%w", path, hint.Silent(fs.ErrNotExist)), "name the directory of the backup, or s3://BUCKET/PREFIX")
 	}
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory: %w", path, core.ErrInvalid)
+		return fmt.Errorf("%s is not a directory: %w", path, core.ErrInvalid)
 	}
 	return nil
 }

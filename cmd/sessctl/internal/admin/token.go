@@ -117,9 +117,9 @@ func (a app) untilTime(s string) (time.Time, error) {
 // printSecret prints what is seen this once.
 func (a app) printSecret(ctx context.Context, node *client.Client, made api.MadeToken) error {
 	return a.Print(made, func() error {
-		a.Notef("this is token %s (%s); its secret is not shown again", made.ID, made.Name)
+		a.Notef("token %s (%s); its secret is not shown again", made.ID, made.Name)
 		if me, err := node.Whoami(ctx); err == nil && me.Token == "" {
-			a.Notef("the node at hand asks nobody for a token: set one for it (token, or SESS_TOKEN), else this one keeps nobody out")
+			a.Notef("this node does not check tokens: set one in its configuration (token, or SESS_TOKEN)")
 		}
 		return a.Printf("%s", made.Bearer)
 	})
@@ -155,7 +155,7 @@ previous secret is valid, too) and used.`,
 
 func (a app) printTokens(list []api.Token) error {
 	if len(list) == 0 {
-		a.Notef("the log has no tokens, make one with: sessctl token create NAME")
+		a.Notef("the log has no tokens; create one with: sessctl token create NAME")
 		return nil
 	}
 	g := a.NewGrid()
@@ -267,7 +267,7 @@ func (a app) tokenNamed(ctx context.Context, arg string) (*client.Client, api.To
 	case 1:
 		return node, found[0], nil
 	case 0:
-		return nil, api.Token{}, cli.Hintf(fmt.Errorf("no token with the id or name %.80q: %w", arg, core.ErrNotFound), "see what there is with: sessctl token ls")
+		return nil, api.Token{}, cli.Hintf(fmt.Errorf("no token with the id or name %.80q: %w", arg, core.ErrNotFound), "list the tokens with: sessctl token ls")
 	}
 	return nil, api.Token{}, cli.Hintf(fmt.Errorf("%d tokens are called %.80q: %w", len(found), arg, core.ErrInvalid), "name it by its id, see: sessctl token ls")
 }

@@ -50,7 +50,7 @@ sessctl verify --all --repair`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all == (len(args) > 0) {
-				return cli.Usagef("name sessions, or give --all")
+				return cli.Usagef("either sessions or --all are required")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -103,9 +103,9 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 		}
 	}
 	if t.problems > 0 {
-		next := "mend what can be mended with: --repair"
+		next := "repair with: --repair"
 		if f.repair {
-			next = "keep everything as it is, and see what each problem says"
+			next = "change nothing, and follow the hint of each problem"
 		}
 		return cli.Hintf(fmt.Errorf("%s in %s%w", cli.Count(t.problems, "problem", "problems"), cli.Count(t.harmed, "place", "places"), hint.Silent(core.ErrCorrupt)), "%s", next)
 	}
@@ -158,13 +158,13 @@ func (a app) printReport(r api.Report) error {
 		err := a.Printf("%s  %s: %s, %s, %s", r.Session, healthOf(r.Problems, r.Mended),
 			cli.Count(r.Records, "record", "records"), cli.Count(r.Entries, "entry", "entries"), cli.Count(r.Blobs, "blob", "blobs"))
 		if r.Redone > 0 {
-			err = errors.Join(err, a.Printf("  %s put back after the log had lost them", cli.Count(r.Redone, "record was", "records were")))
+			err = errors.Join(err, a.Printf("  %s stored again after the log had lost them", cli.Count(r.Redone, "record was", "records were")))
 		}
 		if r.Restored > 0 {
 			err = errors.Join(err, a.Printf("  %s restored from a backup", cli.Count(r.Restored, "record was", "records were")))
 		}
 		for _, p := range r.Mended {
-			err = errors.Join(err, a.Printf("  mended: %s %s", p.Kind, cli.Plain(p.What)))
+			err = errors.Join(err, a.Printf("  repaired: %s %s", p.Kind, cli.Plain(p.What)))
 		}
 		return errors.Join(err, a.printProblems(r.Problems))
 	})
@@ -183,7 +183,7 @@ func healthOf(problems, mended []api.Problem) string {
 	case len(problems) > 0:
 		return cli.Count(len(problems), "problem", "problems")
 	case len(mended) > 0:
-		return "all is well again"
+		return "repaired"
 	}
 	return "all is well"
 }
@@ -193,7 +193,7 @@ func (a app) printProblems(ps []api.Problem) error {
 	for _, p := range ps {
 		err = errors.Join(err, a.Printf("  %s %s: %s", cli.Plain(string(p.Kind)), cli.Plain(p.What), cli.Plain(p.Detail)))
 		if p.Next != "" {
-			err = errors.Join(err, a.Printf("    next: %s", cli.Plain(p.Next)))
+			err = errors.Join(err, a.Printf("    hint: %s", cli.Plain(p.Next)))
 		}
 	}
 	return err

@@ -57,7 +57,7 @@ func (a app) release(ctx context.Context, arg string, w cli.WriterFlags) error {
 		return err
 	}
 	if v.Writer == "" {
-		return cli.Hintf(cli.Usagef("this host remembers no claim on head %.128q of %s", w.Head, id), "name the writer with: --writer ID, as sessctl info shows it")
+		return cli.Hintf(cli.Usagef("this host remembers no claim on head %.128q of %s", w.Head, id), "name the writer with: --writer ID (sessctl info shows it)")
 	}
 	err = node.Release(ctx, string(id), w.Head, v.Writer)
 	if err == nil || errors.Is(err, core.ErrFenced) {

@@ -161,5 +161,5 @@ func (a app) printUnit(f watchFlags, args []string) error {
 	case "launchd":
 		return a.Printf("%s", u.launchd())
 	}
-	return cli.Usagef("--print-unit %.40q: say systemd or launchd", f.unit)
+	return cli.Usagef("--print-unit %.40q is not one of systemd, launchd", f.unit)
 }

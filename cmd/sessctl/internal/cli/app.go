@@ -117,7 +117,7 @@ func CheckURLs(list string) (string, error) {
 		bases[i] = strings.TrimSpace(base)
 		u, err := url.Parse(bases[i])
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return "", Usagef("%.128q is no node's URL, write it like %s", bases[i], defaultURL)
+			return "", Usagef("%.128q is not the URL of a node: use the form %s", bases[i], defaultURL)
 		}
 	}
 	return strings.Join(bases, ","), nil

@@ -78,7 +78,7 @@ func (c contexts) Named(name string) (Cluster, error) {
 	if ok {
 		return t, nil
 	}
-	err := Usagef("there is no context %.64q", name)
+	err := Usagef("no such context: %.64q", name)
 	if len(c.Contexts) == 0 {
 		return t, Hintf(err, "sessctl contexts add %.64s --url URL", name)
 	}
@@ -90,7 +90,7 @@ func (c contexts) Named(name string) (Cluster, error) {
 func (a *App) cluster() (Cluster, error) {
 	switch {
 	case a.URL != "" && a.ContextName != "":
-		return Cluster{}, Usagef("--url and --context both say which node to ask; give one of them")
+		return Cluster{}, Usagef("--url and --context exclude each other")
 	case a.URL != "":
 		return Cluster{URL: a.URL}, nil
 	case a.ContextName == "" && a.Env("SESS_URL") != "":

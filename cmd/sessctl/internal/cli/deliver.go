@@ -46,7 +46,7 @@ func (a *App) DeliverLosing(o OutFlags, lines bool, lost []convert.Loss, write f
 		case a.Stdout.TTY && lines:
 			return write(escaping{a.Stdout})
 		case a.Stdout.TTY:
-			return Usagef("these bytes are not for a terminal, name a file: --out FILE")
+			return Usagef("binary data is not written to a terminal; name a file: --out FILE")
 		}
 		return write(a.Stdout)
 	}
@@ -71,7 +71,7 @@ func (a *App) DeliverLosing(o OutFlags, lines bool, lost []convert.Loss, write f
 func OutError(o OutFlags, err error) error {
 	switch {
 	case errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrCorrupt):
-		return fmt.Errorf("%w; %s is as it was", err, o.Out)
+		return fmt.Errorf("%w; %s is unchanged", err, o.Out)
 	case errors.Is(err, fs.ErrExist) && !o.force:
 		return Hintf(err, "replace it with --force, or name another file")
 	}

@@ -22,7 +22,7 @@ func (d *demandFlags) Add(cmd *cobra.Command) {
 func (d *demandFlags) check() (err error) {
 	d.Strict = d.strict
 	if d.Seen, err = core.ParseCursor(d.seen); err != nil {
-		return Usagef("--seen: %.128q is no cursor", d.seen)
+		return Usagef("--seen: %.128q is not a cursor", d.seen)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (d *demandFlags) on(src Source) (Source, error) {
 		return src, nil
 	}
 	if src.File != nil {
-		return src, Usagef("--seen and --strict are for sessions in the log, this is a file")
+		return src, Usagef("--seen and --strict require a session in the log, not a file")
 	}
 	src.Node = src.Node.WithReadOptions(d.ReadOptions)
 	return src, nil

@@ -12,6 +12,6 @@ func (a *App) DryRunFlag(cmd *cobra.Command) {
 func (a *App) sayDry() {
 	if !a.saidDry {
 		a.saidDry = true
-		a.Notef("a dry run: nothing is stored, here is what it would come to")
+		a.Notef("dry run: nothing is stored; the result would be:")
 	}
 }

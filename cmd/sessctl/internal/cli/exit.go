@@ -44,17 +44,17 @@ var Outcomes = []struct {
 	Code string
 	next string
 }{
-	{core.ErrUncertain, ExitUnavailable, "uncertain", "look whether it was done: sessctl info SESSION"},
-	{core.ErrFenced, ExitFenced, "fenced", "take the head over with: sessctl claim --take-over SESSION, or write to a head of your own with: --head NAME"},
+	{core.ErrUncertain, ExitUnavailable, "uncertain", "check whether it was done: sessctl info SESSION"},
+	{core.ErrFenced, ExitFenced, "fenced", "take the head over with: sessctl claim --take-over SESSION, or write to a separate head with: --head NAME"},
 	{core.ErrConflict, ExitConflict, "conflict", ""},
 	{core.ErrExists, ExitConflict, "exists", ""},
-	{core.ErrHeld, ExitConflict, "held", "see who holds what with: sessctl hold"},
-	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash, take it out with: sessctl rm --undo SESSION"},
+	{core.ErrHeld, ExitConflict, "held", "list the holds with: sessctl hold"},
+	{core.ErrDeleted, ExitDeleted, "deleted", "if it is in the trash; restore it with: sessctl rm --undo SESSION"},
 	{core.ErrTooNew, ExitOther, "too-new", ""},
 	{core.ErrTooLarge, ExitInvalid, "too-large", ""},
 	{core.ErrFull, ExitUnavailable, "full", ""},
 	{core.ErrInvalid, ExitInvalid, "invalid", ""},
-	{core.ErrNotFound, ExitNotFound, "not-found", "see what there is with: sessctl ls, or in a session with: sessctl tree SESSION"},
+	{core.ErrNotFound, ExitNotFound, "not-found", "list sessions with: sessctl ls, or entries with: sessctl tree SESSION"},
 	{api.ErrTooMany, ExitUnavailable, "too-many", "wait a moment, or ask an admin for a token with higher limits"},
 	{fs.ErrNotExist, ExitNotFound, "not-found", ""},
 	{fs.ErrExist, ExitConflict, "exists", ""},
@@ -153,12 +153,12 @@ func (r *report) fromNetwork(err error, base string) {
 	switch {
 	case ok && dial.Op == "dial" && !errors.Is(err, context.Canceled):
 		r.Code, r.Exit = "unavailable", ExitUnavailable
-		r.Detail = fmt.Sprintf("no node answers at %s: %s", base, lastCause(dial))
+		r.Detail = fmt.Sprintf("no node at %s: %s", base, lastCause(dial))
 		r.Next = "start one with: sessnode, or name another with --url or SESS_URL"
 	case errors.Is(err, context.DeadlineExceeded):
-		r.Detail = "no answer in time from " + base + r.unknown()
+		r.Detail = "timeout: no response from " + base + r.unknown()
 		if r.Next == "" {
-			r.Next = "see how it is with: sessctl status, or wait longer with: --timeout TIME"
+			r.Next = "check the node with: sessctl status, or wait longer with: --timeout TIME"
 		}
 	case errors.Is(err, context.Canceled):
 		r.Detail = "interrupted" + r.unknown()
@@ -167,7 +167,7 @@ func (r *report) fromNetwork(err error, base string) {
 
 func (r *report) unknown() string {
 	if r.Code == "uncertain" {
-		return "; it may have been done or not"
+		return "; outcome unknown"
 	}
 	return ""
 }
@@ -206,7 +206,7 @@ func (a *App) Show(cmd *cobra.Command, err error) int {
 	}
 	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.Stderr.Paint(Red, "sessctl:"), verb, Plain(r.Detail))
 	if r.Next != "" {
-		fmt.Fprintf(a.Stderr, "next: %s\n", Plain(r.Next))
+		fmt.Fprintf(a.Stderr, "hint: %s\n", Plain(r.Next))
 	}
 	return r.Exit
 }

@@ -89,7 +89,7 @@ func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) 
 }
 
 func (a *App) tooLarge(name string) error {
-	return Hintf(fmt.Errorf("%s is larger than the %s that are read in one piece: %w", FileTitle(name), Bytes(a.MaxFile), core.ErrTooLarge),
+	return Hintf(fmt.Errorf("%s is larger than %s: %w", FileTitle(name), Bytes(a.MaxFile), core.ErrTooLarge),
 		"import it, then read it from the log: sessctl import %s", name)
 }
 
@@ -108,14 +108,14 @@ func (a *App) NoteSkipped(f *SessionFile) {
 			a.Notef("%s: and %d more such lines, see: sessctl info -o json %s", FileTitle(f.name), len(f.Skipped)-i, f.name)
 			return
 		}
-		a.Notef("%s: line %d is no entry and is left out: %s", FileTitle(f.name), bad.Line, bad.Error)
+		a.Notef("%s: line %d is not an entry and is skipped: %s", FileTitle(f.name), bad.Line, bad.Error)
 	}
 }
 
 // View returns the leaf that --leaf and --head name in a file.
 func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	if v.head != "" && v.head != core.MainHead {
-		return core.Leaf{}, fmt.Errorf("a file has no head but %.128q, not %.128q%w", core.MainHead, v.head, hint.Silent(core.ErrNotFound))
+		return core.Leaf{}, fmt.Errorf("a file has only the head %.128q, not %.128q%w", core.MainHead, v.head, hint.Silent(core.ErrNotFound))
 	}
 	switch v.leaf {
 	case "":

@@ -61,10 +61,10 @@ func (f *FilterFlags) Options(now time.Time) (client.ListOptions, error) {
 		}
 	}
 	if f.state != "" && o.State == "" {
-		errs = append(errs, fmt.Errorf("--state %q is none of %s", f.state, list(api.States)))
+		errs = append(errs, fmt.Errorf("--state %q is not one of %s", f.state, list(api.States)))
 	}
 	if f.below && f.cwd == "" {
-		errs = append(errs, errors.New("--below asks for --cwd, the directory to look below"))
+		errs = append(errs, errors.New("--below requires --cwd"))
 	}
 	moment := func(s string) (time.Time, error) { return ParseMoment(s, now) }
 	errs = append(errs,
@@ -93,7 +93,7 @@ func ParseSort(o *client.ListOptions, by string) error {
 	}
 	i := slices.IndexFunc(api.Sorts, func(s api.Sort) bool { return string(s) == by })
 	if i < 0 {
-		return Usagef("--sort %q is none of %s", by, list(api.Sorts))
+		return Usagef("--sort %q is not one of %s", by, list(api.Sorts))
 	}
 	o.Sort = api.Sorts[i]
 	return nil
@@ -142,7 +142,7 @@ func ParseSize(s string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || n < 0 || n*float64(unit) > 1<<62 {
-		return 0, errors.New("use a number of bytes, or one with KiB, MiB or GiB behind it")
+		return 0, errors.New("use a number of bytes, or a number with KiB, MiB or GiB")
 	}
 	return int64(n * float64(unit)), nil
 }

@@ -55,5 +55,5 @@ func (r Answer) Read(p []byte) (int, error) {
 }
 
 func brokeOff(err error) error {
-	return fmt.Errorf("the node's answer broke off: %w%w", err, hint.Silent(core.ErrUnavailable))
+	return fmt.Errorf("the response ended early: %w%w", err, hint.Silent(core.ErrUnavailable))
 }

@@ -37,7 +37,7 @@ func (outputFlag) Type() string { return "format" }
 
 func (f outputFlag) Set(s string) error {
 	if !slices.Contains(Formats, s) {
-		return fmt.Errorf("%.128q is none of %s", s, strings.Join(Formats, ", "))
+		return fmt.Errorf("%.128q is not one of %s", s, strings.Join(Formats, ", "))
 	}
 	f.a.Format, f.a.Wide = Table, s == "wide"
 	if s == "json" {

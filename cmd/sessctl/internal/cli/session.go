@@ -96,7 +96,7 @@ func (a *App) InLog(ctx context.Context, arg string) (*client.Client, core.Sessi
 func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client.Client, core.SessionID, error) {
 	if arg == "-" || LooksLikePath(arg) {
 		return nil, "", Hintf(
-			Usagef("%.128q is a file, this verb takes a session in the log", arg),
+			Usagef("%.128q is a file: this verb requires a session in the log", arg),
 			"import it first: sessctl import "+"%s", arg)
 	}
 	node, err := a.Client()
@@ -118,7 +118,7 @@ const maxCandidates = 5
 // session will find out.
 func Resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
 	if arg == "" {
-		return "", Usagef("the session's id is empty")
+		return "", Usagef("the session id is empty")
 	}
 	id, found, err := resolveListed(ctx, node, arg, trash)
 	if err != nil || found {
@@ -131,17 +131,17 @@ func Resolve(ctx context.Context, node *client.Client, arg string, trash bool) (
 		case string(id) == arg:
 			return id, nil // some verbs read what is in the trash
 		default:
-			return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "take it out with: sessctl rm --undo %s", id)
+			return "", Hintf(fmt.Errorf("session %s is in the trash%w", id, hint.Silent(core.ErrDeleted)), "restore it with: sessctl rm --undo %s", id)
 		}
 	}
 	if id, err := core.ParseSessionID(arg); err == nil {
 		return id, nil
 	}
-	missing := fmt.Errorf("no session's id is %.128q or begins with it%w", arg, hint.Silent(core.ErrNotFound))
+	missing := fmt.Errorf("no session id is or begins with %.128q%w", arg, hint.Silent(core.ErrNotFound))
 	if trash {
-		return "", Hintf(missing, "see the trash with: sessctl ls --deleted")
+		return "", Hintf(missing, "list the trash with: sessctl ls --deleted")
 	}
-	return "", Hintf(missing, "see what there is with: sessctl ls")
+	return "", Hintf(missing, "list the sessions with: sessctl ls")
 }
 
 func resolveListed(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
@@ -213,6 +213,6 @@ func ambiguous(arg string, rows []api.Row) error {
 		more = " and more"
 	}
 	return Hintf(
-		Usagef("%.128q is the beginning of several sessions: %s%s", arg, strings.Join(names, ", "), more),
-		"write more of the id")
+		Usagef("%.128q matches several sessions: %s%s", arg, strings.Join(names, ", "), more),
+		"use more of the id")
 }

@@ -40,11 +40,11 @@ func (a *App) secure(c *client.Client) error {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(b) {
-			return Usagef("there is no certificate in %.200q", f.ca)
+			return Usagef("no certificate in %.200q", f.ca)
 		}
 	}
 	if (f.cert == "") != (f.key == "") {
-		return Usagef("--client-cert and --client-key go together")
+		return Usagef("--client-cert and --client-key require each other")
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)

@@ -88,16 +88,16 @@ func (a *App) ExplainFenced(w writer, err error) error {
 		if holder == nil {
 			return err
 		}
-		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a head of your own with: --head NAME", HeadArg(w.head), w.session)
+		return Hintf(err, "take it over with: sessctl claim --take-over%s %s, or write to a separate head with: --head NAME", HeadArg(w.head), w.session)
 	}
 	if e := a.Claims().Forget(w.session, w.head, w.Writer); e != nil {
 		a.Notef("%v", e)
 	}
 	if holder == nil {
-		return Hintf(fmt.Errorf("the claim that this host remembered on head %q is over, and no writer holds it now%w", w.head, hint.Silent(err)),
+		return Hintf(fmt.Errorf("the claim of this host on head %q ended, and no writer holds it now%w", w.head, hint.Silent(err)),
 			"retry without a claim, or claim it again with: sessctl claim%s %s", HeadArg(w.head), w.session)
 	}
-	return Hintf(fmt.Errorf("the claim that this host remembered on head %q is over, it is held now by %s%w", w.head, holder, hint.Silent(err)),
+	return Hintf(fmt.Errorf("the claim of this host on head %q ended: it is held now by %s%w", w.head, holder, hint.Silent(err)),
 		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", HeadArg(w.head), w.session, HeadArg(w.head), w.session)
 }
 

@@ -41,7 +41,7 @@ sessctl attach 019a --last 20`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.last < 0 {
-				return cli.Usagef("--last: a number of turns, from 0")
+				return cli.Usagef("--last is below 0")
 			}
 			if f.head != "" {
 				if err := core.CheckHead(f.head); err != nil {
@@ -176,7 +176,7 @@ func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) e
 			return err
 		}
 		if info.Log.Deleted != nil {
-			if err := x.note("it is in the trash, take it out with: sessctl rm --undo %s", id); err != nil {
+			if err := x.note("it is in the trash; restore it with: sessctl rm --undo %s", id); err != nil {
 				return err
 			}
 		}
@@ -186,7 +186,7 @@ func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) e
 			}
 		}
 		if n := len(info.Log.Heads); n > 1 && x.head == "" {
-			if err := x.note("it has %d heads, see them with: sessctl heads %s", n, id); err != nil {
+			if err := x.note("it has %d heads; list them with: sessctl heads %s", n, id); err != nil {
 				return err
 			}
 		}
@@ -281,7 +281,7 @@ func (x *attached) record(s sight) error {
 	case core.KindRelease:
 		return x.note("%s", cli.Join(", ", "head "+s.Head+" is free", who))
 	case core.KindHead:
-		return x.note("head %s stands %s", s.Head, who)
+		return x.note("head %s moved %s", s.Head, who)
 	}
 	return x.note("%s", cli.Join(": ", string(s.Kind), who))
 }

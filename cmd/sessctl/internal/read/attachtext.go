@@ -33,16 +33,16 @@ func (x *attached) item(s sight, it core.Item) error {
 	case core.ItemLevel:
 		return x.note("thinking %s", it.Text)
 	case core.ItemCompaction:
-		return x.note("what came before was summed up: %s", it.Text)
+		return x.note("summary of the earlier entries: %s", it.Text)
 	case core.ItemBranch:
-		return x.note("another branch was summed up: %s", it.Text)
+		return x.note("summary of another branch: %s", it.Text)
 	case core.ItemLabel:
 		if it.Text == "" {
 			return x.note("no label on %s", it.Target)
 		}
 		return x.note("label %q on %s", it.Text, it.Target)
 	case core.ItemName:
-		return x.note("the session is called %q", it.Text)
+		return x.note("session name: %q", it.Text)
 	case core.ItemMode:
 		return x.note("mode %s", it.Text)
 	case core.ItemChannel:

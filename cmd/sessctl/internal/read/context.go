@@ -48,7 +48,7 @@ sessctl context 019a --profile pi@1.5 -o json`,
 func (a app) context(ctx context.Context, arg string, v cli.ViewFlags, p profileFlag) error {
 	src, err := a.Find(ctx, arg)
 	if errors.Is(err, core.ErrNotFound) && slices.Contains([]string{"ls", "add", "use", "rm"}, arg) {
-		return cli.Hintf(err, "clusters are kept by: sessctl contexts %s", arg)
+		return cli.Hintf(err, "to manage clusters: sessctl contexts %s", arg)
 	}
 	if err != nil {
 		return err

@@ -59,6 +59,6 @@ func (a app) convertFile(file *cli.SessionFile, f exportFlags) error {
 // noteLost tells people what another agent's file has no place for.
 func (a app) noteLost(as string, lost []convert.Loss) {
 	for _, l := range lost {
-		a.Notef("not in a session of %s: %d × %s", as, l.Count, l.What)
+		a.Notef("lost in the format of %s: %d × %s", as, l.Count, l.What)
 	}
 }

@@ -62,7 +62,7 @@ func (f *exportFlags) check() error {
 	case f.as != "" && f.original:
 		return cli.Usagef("--as and --original exclude each other")
 	case f.as == "" && f.view.Given():
-		return cli.Usagef("--leaf and --head are for --as: without it all of the session is written")
+		return cli.Usagef("--leaf and --head require --as")
 	}
 	return f.view.Check()
 }

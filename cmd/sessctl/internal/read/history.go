@@ -79,7 +79,7 @@ func (a app) history(ctx context.Context, f historyFlags) error {
 		return err
 	}
 	if last.Behind > 0 {
-		a.Notef("sessions that the node has still to read: %d; ask again for what they have", last.Behind)
+		a.Notef("the node has not indexed %d sessions yet; retry later", last.Behind)
 	}
 	if last.Next != "" {
 		a.Notef("there are more, list all with: --limit 0")

@@ -47,7 +47,7 @@ sessctl lineage 019a --direction ancestors`,
 			arg := ""
 			if len(args) > 0 {
 				if arg = args[0]; arg == "" {
-					return cli.Usagef("the session's id is empty")
+					return cli.Usagef("the session id is empty")
 				}
 			}
 			return a.lineage(ctx, arg, f)
@@ -70,7 +70,7 @@ type lineageFlags struct {
 func (a app) lineage(ctx context.Context, arg string, f lineageFlags) error {
 	o := client.LineageOptions{Direction: f.direction}
 	if !slices.Contains([]string{"ancestors", "descendants", "both"}, f.direction) {
-		return cli.Usagef("--direction %.128q is none of ancestors, descendants and both", f.direction)
+		return cli.Usagef("--direction %.128q is not one of ancestors, descendants and both", f.direction)
 	}
 	node, err := a.Client()
 	if err != nil {
@@ -127,7 +127,7 @@ func (a app) drawLineage(l api.Lineage, start core.SessionID, all bool) error {
 		return err
 	}
 	if alone > 0 {
-		a.Notef("%s with no other, see them with: --all", cli.Count(alone, "session has to do", "sessions have to do"))
+		a.Notef("%s no relatives; to show them: --all", cli.Count(alone, "session has", "sessions have"))
 	}
 	if l.Problem != "" {
 		a.Notef("%s", l.Problem)

@@ -103,10 +103,10 @@ func (a app) ls(ctx context.Context, f lsFlags) error {
 	}
 	if len(rows) == 0 {
 		if o.Sort, o.Reverse, o.Limit = "", false, 0; !reflect.DeepEqual(o, client.ListOptions{}) {
-			a.Notef("no session is like that; see all with: sessctl ls")
+			a.Notef("no session matches; list all with: sessctl ls")
 			return nil
 		}
-		a.Notef("no sessions; bring one in with: sessctl import FILE, or: sessctl run -- AGENT")
+		a.Notef("no sessions; add one with: sessctl import FILE, or: sessctl run -- AGENT")
 		return nil
 	}
 	if err := a.printRows(rows); err != nil {

@@ -20,7 +20,7 @@ func (a app) watchSessions(ctx context.Context, node *client.Client, o client.Li
 		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 			return nil
 		case errors.Is(err, core.ErrLost):
-			a.Notef("the node has made its list anew, or another one answers; from the beginning:")
+			a.Notef("the node rebuilt its list, or another node answers; restarting:")
 		default:
 			return err
 		}
@@ -67,7 +67,7 @@ type listed struct {
 // printChange prints a line. They come one by one, so they are not lined up.
 func (a app) printChange(c api.RowChange) error {
 	if c.Row == nil {
-		return a.Printf("%s  gone from this list", cli.Plain(string(c.ID)))
+		return a.Printf("%s  no longer in this list", cli.Plain(string(c.ID)))
 	}
 	r := *c.Row
 	return a.Printf("%s", cli.Join("  ", cli.Plain(string(r.ID)), cli.Plain(r.Dialect), cli.Plain(a.TimeText(r.Modified)), strconv.Itoa(r.Entries),

@@ -35,7 +35,7 @@ func (p *profileFlag) say(name string) string {
 	if p.name == "" || p.name == name {
 		return name
 	}
-	return name + " as " + p.name + " reads it"
+	return name + " as read by " + p.name
 }
 
 // read returns f as p's agent reads it, and the leaf that v names. A file that p's

@@ -36,20 +36,20 @@ sessions also session.`,
 sessctl tail -f --all --cwd "$PWD"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all != (len(args) == 0) {
-				return cli.Usagef("name sessions, or say --all, one of them")
+				return cli.Usagef("either sessions or --all are required")
 			}
 			if f.all && !f.follow {
-				return cli.Usagef("--all follows what is stored from now on, and asks for -f")
+				return cli.Usagef("--all requires -f")
 			}
 			if len(args) != 1 && f.after != "" {
-				return cli.Usagef("--after is a cursor of one session")
+				return cli.Usagef("--after requires exactly one session")
 			}
 			o, err := f.Options(a.Now())
 			if err != nil {
 				return err
 			}
 			if !f.all && !reflect.ValueOf(o).IsZero() {
-				return cli.Usagef("flags that narrow sessions ask for --all")
+				return cli.Usagef("flags that select sessions require --all")
 			}
 			after, err := core.ParseCursor(f.after)
 			if err != nil {

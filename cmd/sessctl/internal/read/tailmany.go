@@ -44,7 +44,7 @@ type manyTail struct {
 func (t *manyTail) take(ctx context.Context, ev client.FeedEvent) error {
 	switch {
 	case ev.Lost != nil:
-		t.a.Notef("records of session %s were dropped before they were read: %s; see: sessctl tail %s", ev.Session, ev.Lost.Detail, ev.Session)
+		t.a.Notef("records of session %s were truncated before they were read: %s; see: sessctl tail %s", ev.Session, ev.Lost.Detail, ev.Session)
 		return nil
 	case ev.Kind != "":
 		return t.show(ev.Event)

@@ -154,8 +154,8 @@ func (a app) send(cmd *cobra.Command, node *client.Client, id core.SessionID, da
 }
 
 func nothingGiven(arg string) error {
-	return cli.Hintf(fmt.Errorf("there is nothing on standard input%w", hint.Silent(core.ErrInvalid)),
-		"give it entry lines: sessctl append %s < lines.jsonl", arg)
+	return cli.Hintf(fmt.Errorf("standard input is empty%w", hint.Silent(core.ErrInvalid)),
+		"provide entry lines: sessctl append %s < lines.jsonl", arg)
 }
 
 // appendInput returns what to append: the entry that the flags describe, or standard
@@ -180,12 +180,12 @@ func (a app) appendTo(cmd *cobra.Command, arg string) (*client.Client, core.Sess
 func (a app) printAppended(done api.Appended) error {
 	done.IDs = cli.NotNil(done.IDs)
 	if done.Head != "" {
-		defer a.Notef("go on there with: --head %s", done.Head)
+		defer a.Notef("continue there with: --head %s", done.Head)
 	}
 	return a.Print(done, func() error {
 		what := cli.Count(done.Stored, "line", "lines") + " stored"
 		if left := len(done.IDs) - done.Stored; left > 0 {
-			what += fmt.Sprintf(", %d there already", left)
+			what += fmt.Sprintf(", %d existed", left)
 		}
 		if done.Head != "" {
 			what += ", on the head " + cli.Plain(done.Head)
@@ -207,7 +207,7 @@ func keyHint(err error, key string) error {
 	if !cli.IsUnanswered(err) {
 		return err
 	}
-	return cli.Hintf(err, "append the same lines again with: --key %s (they are stored once)", key)
+	return cli.Hintf(err, "repeat the append with: --key %s (the lines are stored once)", key)
 }
 
 func isTerminal(in io.Reader) bool {

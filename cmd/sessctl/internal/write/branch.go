@@ -65,13 +65,13 @@ func (f *branchFlags) check(args []string) error {
 		f.at = args[0]
 	}
 	if f.at == "" {
-		return cli.Usagef("the place is missing: an entry, or null")
+		return cli.Usagef("ENTRY is missing: an entry id, or null")
 	}
 	if f.details != "" && f.summary == "" {
-		return cli.Usagef("--details says more of a --summary, which is missing")
+		return cli.Usagef("--details requires --summary")
 	}
 	if f.details != "" && !json.Valid([]byte(f.details)) {
-		return cli.Usagef("--details is no JSON: %s", f.details)
+		return cli.Usagef("--details is not JSON: %s", f.details)
 	}
 	return f.WriterFlags.Check()
 }
@@ -97,7 +97,7 @@ func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) e
 		return a.ExplainFenced(v, err)
 	}
 	out := branched{Session: id, Head: f.Head, Leaf: &done.IDs[0], Cursor: done.Cursor}
-	return a.Print(out, func() error { return a.Printf("head %s stands at %s", f.Head, cli.Plain(*out.Leaf)) })
+	return a.Print(out, func() error { return a.Printf("head %s points to %s", f.Head, cli.Plain(*out.Leaf)) })
 }
 
 // branched says where a head stands.
@@ -129,6 +129,6 @@ func (a app) branch(ctx context.Context, arg, at string, w cli.WriterFlags) erro
 		out.Leaf = &at
 	}
 	return a.Print(out, func() error {
-		return a.Printf("head %s stands at %s", w.Head, cli.Plain(cli.LeafText(leaf)))
+		return a.Printf("head %s points to %s", w.Head, cli.Plain(cli.LeafText(leaf)))
 	})
 }

@@ -34,7 +34,7 @@ func (f *conflictFlags) options(o *client.AppendOptions) error {
 	}
 	if f.branch != "" {
 		if how != api.Branch {
-			return cli.Usagef("--head-name is for --on-conflict branch")
+			return cli.Usagef("--head-name requires --on-conflict branch")
 		}
 		if err := core.CheckHead(f.branch); err != nil {
 			return fmt.Errorf("--head-name: %w", err)

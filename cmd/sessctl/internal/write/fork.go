@@ -28,7 +28,7 @@ sessctl fork 019a --at a1b2c3d4`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.Whole && (r.At != "" || r.Branched) {
-				return cli.Usagef("--whole and --at, --branched exclude each other")
+				return cli.Usagef("--whole excludes --at and --branched")
 			}
 			ctx, cancel := a.Within(cmd, cli.Short)
 			defer cancel()

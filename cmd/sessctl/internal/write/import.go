@@ -81,7 +81,7 @@ sessctl import --on-conflict branch session.jsonl`,
 				return err
 			}
 			if how, _ := api.ParseOnConflict(f.how.how); how == api.Rebase {
-				return cli.Usagef("--on-conflict is fail or branch here: the lines of a file stay behind each other")
+				return cli.Usagef("--on-conflict rebase is not supported for files: use fail or branch")
 			}
 			ctx, cancel := a.Within(cmd, cli.Forever)
 			defer cancel()
@@ -115,7 +115,7 @@ type imported struct {
 	Deleted bool `json:"deleted,omitempty"` // the session is in the trash, or was erased: nothing was brought
 }
 
-// An importResult is what became of a file: it was imported, it was there already, or
+// An importResult is what became of a file: it was imported, it was unchanged, or
 // err says why it was not.
 type importResult struct {
 	file    foundFile
@@ -232,7 +232,7 @@ func (b *importResult) compare(ctx context.Context, node *client.Client, name st
 // to do about that.
 func deletedSession(id core.SessionID) error {
 	return cli.Hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, hint.Silent(core.ErrDeleted)),
-		"if it is in the trash, take it out and import the file again: sessctl rm --undo %s", id)
+		"if it is in the trash, restore it and import the file again: sessctl rm --undo %s", id)
 }
 
 // headerWithin is how much of a file is looked at for its header.
@@ -277,17 +277,17 @@ func contradicted(err error, file glimpse) error {
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok && e.Detail.Head != "" {
 		if d, err2 := dialect.Named(file.dialect); err2 == nil && d.Linear() {
-			return cli.Hintf(err, "see what the log has: sessctl entries %s; sessions of %s have no branches", id, file.dialect)
+			return cli.Hintf(err, "compare with the log: sessctl entries %s; sessions of %s have no branches", id, file.dialect)
 		}
-		return cli.Hintf(err, "see where it went with: sessctl heads %s, and keep both with: sessctl import --on-conflict branch", id)
+		return cli.Hintf(err, "list the heads with: sessctl heads %s, and keep both with: sessctl import --on-conflict branch", id)
 	}
-	return cli.Hintf(err, "see what the log has: sessctl entries %s", id)
+	return cli.Hintf(err, "compare with the log: sessctl entries %s", id)
 }
 
 // inFile says which file err is about.
 func inFile(name string, err error) error {
 	if cli.IsUnanswered(err) {
-		return cli.Hintf(err, "import it again: what is in the log already is left out")
+		return cli.Hintf(err, "repeat the import; entries that exist are skipped")
 	}
 	return fmt.Errorf("%s: %w", cli.FileTitle(name), err)
 }
@@ -318,7 +318,7 @@ func (a app) printImported(name string, d api.Imported, first glimpse) error {
 	if d.Kept.IsZero() {
 		return nil
 	}
-	kept := "the file as it was"
+	kept := "the original file is stored"
 	if first.version != "" && first.version != d.Version {
 		kept = fmt.Sprintf("migrated from version %s to %s; %s", cli.Plain(cli.OrNone(d.Version)), cli.Plain(first.version), kept)
 	}

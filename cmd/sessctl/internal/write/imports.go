@@ -102,7 +102,7 @@ type importRun struct {
 	deleted            int // files of sessions in the trash, and of erased ones
 	entries, skipped   int
 	failed             []importResult
-	ended              error // why the others were not brought
+	ended              error // why the others were not imported
 }
 
 // take takes in what became of a file, and says it. An error is one of the
@@ -110,7 +110,7 @@ type importRun struct {
 func (r *importRun) take(out importResult) error {
 	switch {
 	case r.ended != nil && errors.Is(out.err, context.Canceled):
-		return nil // it was not brought for the same reason
+		return nil // it was not imported for the same reason
 	case out.err != nil && (cli.IsUnanswered(out.err) || errors.Is(out.err, context.Canceled) || errors.Is(out.err, context.DeadlineExceeded)):
 		if r.ended == nil {
 			r.ended = out.err
@@ -153,7 +153,7 @@ func (r *importRun) end() error {
 	if !r.quiet {
 		r.a.Notef("%s", r.summary())
 		if r.deleted > 0 {
-			r.a.Notef("see what is in the trash with: sessctl ls --deleted, and take a session out with: sessctl rm --undo SESSION")
+			r.a.Notef("list the trash with: sessctl ls --deleted, and restore a session with: sessctl rm --undo SESSION")
 		}
 	}
 	if r.a.Format == cli.Table {
@@ -173,15 +173,15 @@ func (r *importRun) end() error {
 
 func (r *importRun) summary() string {
 	parts := []string{
-		cli.CountIf(r.made, "new session", "new sessions"), cli.CountIf(r.grown, "session went on", "sessions went on"),
-		cli.CountIf(r.entries, "new entry", "new entries"), cli.CountIf(r.there, "there already", "there already"),
-		cli.CountIf(r.skipped, "line that is no entry", "lines that are no entries"), cli.CountIf(r.deleted, "of a session in the trash or erased", "of sessions in the trash or erased"),
+		cli.CountIf(r.made, "new session", "new sessions"), cli.CountIf(r.grown, "continued session", "continued sessions"),
+		cli.CountIf(r.entries, "new entry", "new entries"), cli.CountIf(r.there, "unchanged", "unchanged"),
+		cli.CountIf(r.skipped, "line skipped", "lines skipped"), cli.CountIf(r.deleted, "of a session in the trash or erased", "of sessions in the trash or erased"),
 		cli.CountIf(len(r.failed), "failed", "failed"),
 	}
 	done := r.made + r.grown + r.there + r.deleted + len(r.failed)
 	what := cli.Join(": ", cli.Count(done, "file", "files"), cli.Join(", ", parts...))
 	if r.ended != nil {
-		what += "; " + strings.TrimPrefix(cli.Count(r.bar.files-done, "was", "were")+" not brought", " ")
+		what += "; " + strings.TrimPrefix(cli.Count(r.bar.files-done, "was", "were")+" not imported", " ")
 	}
 	return what
 }

@@ -49,7 +49,7 @@ func (k *kindFlags) add(cmd *cobra.Command) {
 func (k *kindFlags) alone(cmd *cobra.Command) error {
 	for _, name := range []string{"role", "text", "provider", "model", "for", "target", "tokens", "type", "details", "hidden"} {
 		if k.kind == "" && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s says more of an entry of a --kind, which is missing", name)
+			return cli.Usagef("--%s requires --kind", name)
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func (k *kindFlags) item() (core.Item, error) {
 	}
 	if k.details != "" {
 		if !json.Valid([]byte(k.details)) {
-			return it, cli.Usagef("--details is no JSON: %s", k.details)
+			return it, cli.Usagef("--details is not JSON: %s", k.details)
 		}
 		it.Details = json.RawMessage(k.details)
 	}
@@ -95,7 +95,7 @@ func (k *kindFlags) item() (core.Item, error) {
 		case core.RoleSystem, core.RoleUser, core.RoleAssistant:
 			return it, nil
 		}
-		return it, cli.Usagef("--role %.128q is none of system, user, assistant", k.role)
+		return it, cli.Usagef("--role %.128q is not one of system, user, assistant", k.role)
 	case core.ItemNote:
 		it.Blocks, it.Text = block, ""
 	case core.ItemLabel:
@@ -112,7 +112,7 @@ func (k *kindFlags) item() (core.Item, error) {
 			return it, nil
 		}
 	}
-	return it, cli.Usagef("--kind %.128q is none of %s", k.kind, kindNames())
+	return it, cli.Usagef("--kind %.128q is not one of %s", k.kind, kindNames())
 }
 
 // line is what the flags say as an entry line of the session's agent.
@@ -151,8 +151,8 @@ func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
 		lost = slices.Delete(lost, i, i+1)
 	}
 	if len(lost) > 0 {
-		return nil, cli.Hintf(fmt.Errorf("%s has no place for this in a %s: %s: %w", d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid),
-			"give the entry's own line on standard input: sessctl append %s < lines.jsonl", id)
+		return nil, cli.Hintf(fmt.Errorf("%s cannot represent this in a %s: %s: %w", d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid),
+			"provide the entry line on standard input: sessctl append %s < lines.jsonl", id)
 	}
 	return line, nil
 }

@@ -46,7 +46,7 @@ sessctl label 019a a1b2c3d4 --clear`,
 func optional(args []string, remove bool, name string) (string, error) {
 	switch {
 	case len(args) == 0 && !remove:
-		return "", cli.Usagef("%s is missing; take it away with: --clear", name)
+		return "", cli.Usagef("%s is missing; to remove it: --clear", name)
 	case len(args) > 0 && remove:
 		return "", cli.Usagef("%s and --clear exclude each other", name)
 	case remove:

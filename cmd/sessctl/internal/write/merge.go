@@ -63,7 +63,7 @@ func (a app) merge(ctx context.Context, first, second string, r api.MergeRequest
 		return lostAnswer(err, r.ID)
 	}
 	if made.Hidden {
-		a.Notef("%s was compacted: its agent shows little or nothing of %s; merge them the other way round to see both", with, id)
+		a.Notef("%s has a compaction, which hides %s; merge them in the opposite order to see both", with, id)
 	}
 	return a.Print(made, func() error { return a.Printf("%s", made.ID) })
 }

@@ -62,9 +62,9 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 	}
 	switch {
 	case kind != "" && len(parents) == 0:
-		return cli.Usagef("--kind says how a session comes from others, and no --parent is given")
+		return cli.Usagef("--kind requires --parent")
 	case kind == "" && len(parents) > 1:
-		return cli.Usagef("several --parent need a --kind: a header has room for one")
+		return cli.Usagef("several --parent require --kind")
 	case kind == "" && len(parents) == 1:
 		c.Parent = parents[0]
 	case kind != "":
@@ -125,5 +125,5 @@ func lostAnswer(err error, id string) error {
 	if cli.Describe(err, "").Code != "uncertain" {
 		return err
 	}
-	return cli.Hintf(err, "look whether it was made: sessctl info %s", id)
+	return cli.Hintf(err, "check whether it was created: sessctl info %s", id)
 }

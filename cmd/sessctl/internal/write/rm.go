@@ -55,6 +55,6 @@ func (a app) rm(ctx context.Context, arg, why string, undo bool) error {
 		return err
 	}
 	return a.Print(removed{id, true}, func() error {
-		return a.Printf("%s is in the trash, take it out with: sessctl rm --undo %s", id, id)
+		return a.Printf("%s is in the trash, restore it with: sessctl rm --undo %s", id, id)
 	})
 }

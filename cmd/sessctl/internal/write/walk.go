@@ -35,7 +35,7 @@ func sessionFiles(names []string) ([]foundFile, error) {
 		}
 		found := filesBelow(name)
 		if len(found) == 0 {
-			return nil, cli.Hintf(cli.Usagef("there is no session file in %s or below it", name), "name the files themselves")
+			return nil, cli.Hintf(cli.Usagef("no session files in or below %s", name), "name the files")
 		}
 		for _, f := range found {
 			if at, err := filepath.Abs(f.name); err == nil {
