@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-// explainArguments has every verb below cmd that is given too few arguments or too
-// many say which it takes. What else is wrong with them its check says itself.
+// explainArguments makes all verbs below cmd answer a wrong number of arguments
+// with their usage line.
 func explainArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
@@ -30,9 +30,8 @@ func explainArguments(cmd *cobra.Command) {
 	}
 }
 
-// miscounted reports whether err is what cobra says of too few arguments or too
-// many, for which it has no error of its own. "unknown command" is its word for any
-// argument of a verb that takes none.
+// miscounted reports whether err is cobra's error for a wrong number of arguments,
+// which has no type. "unknown command" is that of a verb without arguments.
 func miscounted(err error) bool {
 	for _, start := range []string{"accepts ", "requires at least ", "unknown command "} {
 		if strings.HasPrefix(err.Error(), start) {
@@ -47,10 +46,10 @@ func isUsage(err error) bool {
 	return ok
 }
 
-// lineOf is how a verb is written.
+// lineOf returns the usage line of a verb.
 func lineOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
 
-// verbsOf are the verbs below cmd.
+// verbsOf returns the names of the verbs below cmd.
 func verbsOf(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if !sub.Hidden {

@@ -6,7 +6,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func TestAttachOfAnOddNumberOfTurns(t *testing.T) {
+func TestAttachRejectsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	wantResult(t, f.run("attach", "-n", "-1", "session-1"), cli.ExitUsage, "", "--last is below 0")

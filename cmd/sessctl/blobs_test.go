@@ -87,7 +87,7 @@ func TestBlobsLsPagesAndSumsUp(t *testing.T) {
 	wantResult(t, f.run("blobs", "ls", "--after", "x"), cli.ExitInvalid, "", "sha256:x")
 }
 
-func TestBlobsVerifyNamesWhatIsNotSound(t *testing.T) {
+func TestBlobsVerifyReportsDamage(t *testing.T) {
 	t.Parallel()
 	f, ds, looked := blobNode(t, 25, map[int]api.BlobState{3: api.BlobDamaged, 7: api.BlobMissing}, 3)
 	got := f.run("blobs", "verify")
@@ -100,9 +100,9 @@ func TestBlobsVerifyNamesWhatIsNotSound(t *testing.T) {
 	if looked() != 25 {
 		t.Errorf("%d looks", looked())
 	}
-	wantResult(t, f.run("blobs", "verify", "--repair"), cli.ExitDamaged, "1 mended: 1 not sound", "ask the other nodes")
+	wantResult(t, f.run("blobs", "verify", "--repair"), cli.ExitDamaged, "1 repaired: 1 not sound", "ask the other nodes")
 	wantResult(t, f.run("blobs", "verify", ds[0].String(), "-o", "json"), 0, `"verified":1,"bytes":0`, "")
-	wantResult(t, f.run("blobs", "verify", ds[3].String(), "--repair"), 0, "mended, it was: some bytes are wrong", "")
+	wantResult(t, f.run("blobs", "verify", ds[3].String(), "--repair"), 0, "repaired, it was: some bytes are wrong", "")
 }
 
 // A sampleTally is what blobs verify prints for programs.
@@ -142,7 +142,7 @@ func TestBlobsVerifyTakesTheSameSampleForTheSameSeed(t *testing.T) {
 	wantResult(t, f.run("blobs", "verify", "--seed", "1"), cli.ExitUsage, "", "--seed requires --sample")
 }
 
-func TestBlobsVerifySaysWhereToGoOn(t *testing.T) {
+func TestBlobsVerifyHintContinues(t *testing.T) {
 	t.Parallel()
 	ds := []core.Digest{core.DigestOf([]byte("a")), core.DigestOf([]byte("b"))}
 	slices.SortFunc(ds, func(a, b core.Digest) int { return strings.Compare(a.String(), b.String()) })

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	completionTime = 2 * time.Second // a shell that hangs is worse than one that knows nothing
+	completionTime = 2 * time.Second // a shell must not hang
 	completionMost = 100
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestConflictFlagsAreChecked(t *testing.T) {
+func TestConflictFlagsAreValidated(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.stdin = "{}"
@@ -31,7 +31,7 @@ func TestConflictFlagsAreChecked(t *testing.T) {
 }
 
 // What could not be stored comes out as it went in, unless it never could be.
-func TestLinesThatCouldNotBeStoredComeBack(t *testing.T) {
+func TestAppendReturnsUnsentLines(t *testing.T) {
 	t.Parallel()
 	for code, back := range map[string]bool{
 		"conflict": true, "fenced": true, "unavailable": true, "uncertain": true, "full": true, "deleted": true,
@@ -86,7 +86,7 @@ func TestAppendReturnsLinesIfNoNodeAnswers(t *testing.T) {
 	}
 }
 
-func TestABranchIsNamed(t *testing.T) {
+func TestAppendReportsBranchHead(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})

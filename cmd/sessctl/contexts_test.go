@@ -63,7 +63,7 @@ func TestContextsNameClusters(t *testing.T) {
 }
 
 // A token is for the nodes of its context alone: never for a URL from elsewhere.
-func TestAContextsTokenGoesNowhereElse(t *testing.T) {
+func TestContextTokenIsSentOnlyToItsNodes(t *testing.T) {
 	t.Parallel()
 	home, other := newFake(t), newFake(t)
 	token := whoAsked(other)
@@ -77,7 +77,7 @@ func TestAContextsTokenGoesNowhereElse(t *testing.T) {
 	wantResult(t, home.runWith(env, "--url", other.URL, "--context", "home", "status"), cli.ExitUsage, "", "exclude each other")
 }
 
-func TestBadContextsAreNamed(t *testing.T) {
+func TestInvalidContextsAreRejected(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	env := map[string]string{"SESS_URL": ""}

@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func TestReadsSayWhatTheAnswerMustContain(t *testing.T) {
+func TestReadsSendConsistencyFlags(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})

@@ -27,7 +27,7 @@ func TestDocumentedCommandsAreValid(t *testing.T) {
 	}
 }
 
-func TestInvalidCommandsAreNotAccepted(t *testing.T) {
+func TestInvalidCommandsAreRejected(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"importt", "x"}, {"ls", "--backwards"}, {"blobs", "burn"}, {"import", "--dry"}, {"backup", "prune"}, {"ls", "--limit", "many"}} {
 		if accepted(args, false) == nil {

@@ -27,8 +27,8 @@ var onlyShow = []string{
 // noDryRun are the verbs that change something and have no dry run, and why.
 var noDryRun = map[string]string{
 	"doctor":          "changes nothing without --fix, and says what that would mend",
-	"verify":          "changes nothing without --repair, and says what is to be mended",
-	"blobs verify":    "changes nothing without --repair, and says what is to be mended",
+	"verify":          "changes nothing without --repair, and says what to repair",
+	"blobs verify":    "changes nothing without --repair, and says what to repair",
 	"backup":          "writes to a target of its own alone",
 	"blobs put":       "adds bytes under their digest, which no session names yet",
 	"checkpoint":      "writes what the log says already",
@@ -43,9 +43,9 @@ var noDryRun = map[string]string{
 	"watch":           "follows files until it is ended; import --dry-run says what is in them",
 }
 
-// TestWhatChangesSomethingHasADryRun walks the verbs: one that is in no list here
-// must have --dry-run, or do nothing unless it is told --apply or --yes.
-func TestWhatChangesSomethingHasADryRun(t *testing.T) {
+// TestChangingVerbsHaveDryRun walks the verbs: one that is in no list here
+// must have --dry-run, --apply or --yes.
+func TestChangingVerbsHaveDryRun(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	var walk func(cmd *cobra.Command, path string)
@@ -78,7 +78,7 @@ func TestWhatChangesSomethingHasADryRun(t *testing.T) {
 	}
 }
 
-func TestADryRunAsksForOneAndRemembersNothing(t *testing.T) {
+func TestDryRunSendsDryRunRequests(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})

@@ -7,9 +7,8 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// What a node answers reaches the user with its line, its holder and a command
-// to go on with.
-func TestProblemsAreTold(t *testing.T) {
+// The errors of a node are printed with their line, holder and hint.
+func TestErrorsOfNodeArePrinted(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})
@@ -28,7 +27,7 @@ func TestProblemsAreTold(t *testing.T) {
 	wantResult(t, f.run("status"), 7, "", "502 Bad Gateway")
 }
 
-func TestASlowNode(t *testing.T) {
+func TestTimeoutIsReported(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Mux.HandleFunc("GET /v1/status", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

@@ -126,7 +126,7 @@ func TestAWholeHomeIsImportedAndNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestOneBadFileOfAHomeStopsNoOther(t *testing.T) {
+func TestImportContinuesAfterBadFile(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	dir := home(t, 9)
@@ -148,7 +148,7 @@ func TestOneBadFileOfAHomeStopsNoOther(t *testing.T) {
 // importers is how many files sessctl import sends at a time.
 const importers = 4
 
-func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
+func TestImportContinuesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	dir := home(t, 20)
@@ -166,7 +166,7 @@ func TestAnImportThatWasStoppedIsTakenUpAgain(t *testing.T) {
 
 // A session in the trash is not imported back by a file that is still there, and
 // its file is no failure each time.
-func TestFilesOfDeletedSessionsAreCountedAndKeepNothingOut(t *testing.T) {
+func TestImportCountsFilesOfDeletedSessions(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	dir := home(t, 9)

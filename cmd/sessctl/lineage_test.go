@@ -79,7 +79,7 @@ gone  [missing]
 }
 
 // Sessions that came from each other are drawn, each once.
-func TestCirclesAreDrawn(t *testing.T) {
+func TestLineageDrawsCycles(t *testing.T) {
 	t.Parallel()
 	got := shown(t, []lineage.Node{related("a", lineage.Fork, "b"), related("b", lineage.Fork, "a"), related("c", lineage.Fork, "c")})
 	want := `a  fork  2020-01-02
@@ -128,7 +128,7 @@ func TestLineageIsExportedIntoDirectoriesThatAreMade(t *testing.T) {
 }
 
 // FLEET-21
-func TestMergeAsksForWhatTheArgumentsName(t *testing.T) {
+func TestMergeSendsArguments(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
@@ -146,7 +146,7 @@ func TestMergeAsksForWhatTheArgumentsName(t *testing.T) {
 }
 
 // FLEET-20: a subagent's session, or one that begins with a summary.
-func TestNewSessionsNameTheirParents(t *testing.T) {
+func TestNewSendsParents(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID, "01bbbbbbbbbbbbbbbbbbbbbbbb"})
@@ -170,7 +170,7 @@ func TestNewSessionsNameTheirParents(t *testing.T) {
 }
 
 // FLEET-20: omp's subagents are found by where their files are.
-func TestImportOfASubagentNamesItsParent(t *testing.T) {
+func TestImportOfSubagentSendsParent(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	var asked string

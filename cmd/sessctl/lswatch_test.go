@@ -11,9 +11,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A list that is watched goes on over a connection that breaks, and begins anew
-// where the node no longer knows the place.
-func TestAListThatIsWatchedGoesOn(t *testing.T) {
+// After a broken connection ls --watch continues, or restarts if the node lost its
+// place.
+func TestLsWatchContinuesAfterBrokenConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Answers("GET /v1/sessions", api.List{Sessions: []api.Row{{ID: testID, Summary: core.Summary{First: "at first"}}}, Mark: "m1"})

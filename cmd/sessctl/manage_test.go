@@ -138,8 +138,8 @@ func TestAppendOfAKind(t *testing.T) {
 	wantResult(t, f.run("append", testID, "--kind", "channel", "--text", "chat"), cli.ExitInvalid, "", "pi has no entry for a channel")
 }
 
-// A leaf entry that points at nothing would leave the session where nobody can append.
-func TestAppendOfAKindSendsNothingWhenItsTargetIsNotThere(t *testing.T) {
+// No agent could append after a leaf that points to a missing entry.
+func TestAppendKindRejectsMissingTarget(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{testID})

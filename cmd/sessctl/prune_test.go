@@ -78,7 +78,7 @@ func TestPruneListsAndThenTrashes(t *testing.T) {
 	}
 }
 
-func TestPruneKeepsWhatIsAtWork(t *testing.T) {
+func TestPruneKeepsActiveSessions(t *testing.T) {
 	t.Parallel()
 	f, deleted := pruneNode(t)
 	got := f.run("prune", "--keep", "2", "--dialect", "nova", "--yes", "-o", "json")

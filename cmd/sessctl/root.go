@@ -22,7 +22,7 @@ func (a app) commands() []*cobra.Command {
 		[]*cobra.Command{contextsCmd(a), completionCmd(a), manCmd(a), versionCmd(a)})
 }
 
-// root makes the command that all verbs hang on.
+// root returns the root command with all verbs.
 func (a app) root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sessctl",

@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func TestAmbiguousNamesFive(t *testing.T) {
+func TestAmbiguousPrefixNamesFiveSessions(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has([]string{"many-001", "many-002", "many-003", "many-004", "many-005", "many-006", "many-007"})
@@ -15,7 +15,7 @@ func TestAmbiguousNamesFive(t *testing.T) {
 		"sessctl: info: \"many\" matches several sessions: many-001, many-002, many-003, many-004, many-005 and more\nhint: use more of the id\n")
 }
 
-func TestTrashIsNamed(t *testing.T) {
+func TestTrashedSessionIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.Has(nil, "gone-0001")

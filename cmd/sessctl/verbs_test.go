@@ -119,7 +119,7 @@ func TestWritesSpeakFromTheRememberedClaim(t *testing.T) {
 	wantResult(t, f.run("release", testID), cli.ExitUsage, "", "remembers no claim")
 }
 
-func TestAFencedMemoryIsForgotten(t *testing.T) {
+func TestFencedClaimIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -502,7 +502,7 @@ func TestStatus(t *testing.T) {
 	wantResult(t, f.run("status"), cli.ExitUnavailable, "no quorum", "the node is not healthy: no quorum")
 }
 
-func TestBlobsGetChecksWhatItGets(t *testing.T) {
+func TestBlobsGetVerifiesDigest(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	d := core.DigestOf([]byte("good"))

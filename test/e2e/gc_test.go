@@ -83,7 +83,7 @@ func TestGCDeletesOnlyUnreferencedBlobs(t *testing.T) {
 		t.Errorf("the first run: %+v", r)
 	}
 	old()
-	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete for good") || !strings.Contains(res.Err, "--apply") || !there() {
+	if res := host.Sessctl(t, "blobs", "gc"); res.Code != 0 || !strings.Contains(res.Out, "to delete permanently") || !strings.Contains(res.Err, "--apply") || !there() {
 		t.Errorf("as text: %v", res)
 	}
 	if r := collect("--apply", "--why", "spring cleaning"); r.Deleted.Blobs != 1 || there() {

@@ -39,7 +39,7 @@ sessctl audit --since 24h`,
 	return cmd
 }
 
-// sinceTime reads a time, a day, or how long ago.
+// sinceTime parses a time, a day, or an age.
 func (a app) sinceTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -144,7 +144,7 @@ sessctl backup ls s3://backups/prod`,
 	return cmd
 }
 
-// latestRun is how --at names the latest backup.
+// latestRun is the value of --at for the latest backup.
 const latestRun = "latest"
 
 // pickRun returns the backup that at names.

@@ -66,13 +66,13 @@ type benchRun struct {
 	histories []uint
 }
 
-// Of the session that is written to: its entries, and how often it is opened.
+// The growing session: its entries, and how often it is opened.
 const (
 	historyEntries = 10_000
 	historyOpens   = 200
 )
 
-// benchmarks is what bench prints.
+// benchmarks is the output of bench.
 type benchmarks struct {
 	Appends  []bench.Result  `json:"appends"`
 	Openings []bench.Opening `json:"openings"`
@@ -167,7 +167,7 @@ func (a app) printOpenings(out benchmarks) error {
 	return g.Flush()
 }
 
-// short3 is d with three digits or so.
+// short3 rounds d to about three digits.
 func short3(d time.Duration) string {
 	switch {
 	case d >= time.Second:

@@ -67,7 +67,7 @@ type blobsLsFlags struct {
 	from  fromFlag
 }
 
-// fromFlag is the digest behind which a walk over the blobs begins.
+// fromFlag is the digest after which a listing of blobs begins.
 type fromFlag struct{ after string }
 
 func (f *fromFlag) add(cmd *cobra.Command) {
@@ -114,8 +114,8 @@ func (a app) blobsLs(ctx context.Context, f blobsLsFlags) error {
 	})
 }
 
-// eachBlob yields the blobs behind after in the order of their digests. An error
-// is yielded once, last.
+// eachBlob yields the blobs after a digest, in the order of digests. An error is
+// yielded once, at the end.
 func eachBlob(ctx context.Context, node *client.Client, after string) iter.Seq2[api.BlobInfo, error] {
 	return func(yield func(api.BlobInfo, error) bool) {
 		for {

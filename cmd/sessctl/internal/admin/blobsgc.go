@@ -82,9 +82,9 @@ func (a app) blobsGC(ctx context.Context, f gcFlags) error {
 }
 
 func (a app) printGC(r api.GCReport) error {
-	moved, back, deleted := "moved to the trash", "put back", "deleted for good"
+	moved, back, deleted := "moved to the trash", "restored", "deleted permanently"
 	if !r.Applied {
-		moved, back, deleted = "to move to the trash", "to put back", "to delete for good"
+		moved, back, deleted = "to move to the trash", "to restore", "to delete permanently"
 	}
 	g := a.NewGrid()
 	g.Row("", "BLOBS", "SIZE")

@@ -69,7 +69,7 @@ func (a app) blobsStat(ctx context.Context, d core.Digest) error {
 	})
 }
 
-// blobTotals are all blobs together.
+// blobTotals are the count and size of all blobs.
 type blobTotals struct {
 	Blobs int          `json:"blobs"`
 	Bytes int64        `json:"bytes"`

@@ -94,7 +94,7 @@ func (f *blobsVerifyFlags) chooses(d core.Digest) bool {
 	return r.Float64() < float64(f.share)
 }
 
-// A share is a part of all, above 0 and up to 1, written as "5%" or "0.05".
+// A share is a fraction above 0 and up to 1, written as "5%" or "0.05".
 type share float64
 
 func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', -1, 64) + "%" }
@@ -113,13 +113,13 @@ func (s *share) Set(text string) error {
 	return nil
 }
 
-// blobsTally is what became of a walk over blobs.
+// blobsTally is the result of blobs verify.
 type blobsTally struct {
 	Blobs    int    `json:"blobs"`
 	Verified int    `json:"verified"`
-	Bytes    int64  `json:"bytes"` // of those that were verified, as listed
+	Bytes    int64  `json:"bytes"` // sum of the listed sizes
 	Seed     uint64 `json:"seed"`
-	Wrong    int    `json:"wrong"` // and not mended
+	Wrong    int    `json:"wrong"` // and not repaired
 	Mended   int    `json:"mended"`
 }
 
@@ -160,7 +160,7 @@ func (a app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 		text += fmt.Sprintf(", sample %s, seed %d", f.share.String(), t.Seed)
 	}
 	if t.Mended > 0 {
-		text += fmt.Sprintf(", %d mended", t.Mended)
+		text += fmt.Sprintf(", %d repaired", t.Mended)
 	}
 	if t.Wrong == 0 {
 		return a.Printf("%s: all is well", text)
@@ -168,7 +168,7 @@ func (a app) printBlobsTally(t blobsTally, f blobsVerifyFlags) error {
 	return a.Printf("%s: %d not sound", text, t.Wrong)
 }
 
-// verifyPages verifies the sample, a page of the listing after the other.
+// verifyPages verifies the sample, page by page of the listing.
 func (a app) verifyPages(ctx context.Context, node *client.Client, f blobsVerifyFlags, t *blobsTally) error {
 	after := f.from.after
 	bar := a.NewProgress("verifying blobs")
@@ -206,10 +206,10 @@ func (f *blobsVerifyFlags) sameSample() string {
 	return fmt.Sprintf(" --sample %s --seed %d", f.share.String(), f.seed)
 }
 
-// atOnce is how many blobs a node is asked to read at the same time.
+// atOnce is how many blobs are verified concurrently.
 const atOnce = 4
 
-// verifyBlobs verifies ds and prints, in their order, what is or was not sound.
+// verifyBlobs verifies ds and prints the damaged and repaired blobs in their order.
 func (a app) verifyBlobs(ctx context.Context, node *client.Client, ds []core.Digest, f blobsVerifyFlags, t *blobsTally) error {
 	look := node.VerifyBlob
 	if f.repair {
@@ -247,7 +247,7 @@ func (a app) verifyBlobs(ctx context.Context, node *client.Client, ds []core.Dig
 func (a app) printBlobReport(r api.BlobReport) error {
 	return a.Print(r, func() error {
 		if r.Mended {
-			return a.Printf("%s  mended, it was: %s", r.Digest, cli.Plain(r.Detail))
+			return a.Printf("%s  repaired, it was: %s", r.Digest, cli.Plain(r.Detail))
 		}
 		err := a.Printf("%s  %s: %s", r.Digest, cli.Plain(string(r.State)), cli.Plain(r.Detail))
 		return errors.Join(err, a.Printf("  hint: %s", cli.Plain(r.Next)))

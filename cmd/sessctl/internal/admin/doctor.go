@@ -70,7 +70,7 @@ func (a app) printExamination(r client.Examination) error {
 	for _, f := range r.Findings {
 		state := string(f.Level)
 		if f.Mended {
-			state = "mended"
+			state = "repaired"
 		}
 		err = errors.Join(err, a.Printf("%-8s %s", state, a.Stdout.Wrap(cli.Plain(cli.Join(": ", f.Check, f.What, f.Detail)), findingsAt)))
 		if f.Next != "" && !f.Mended {
@@ -84,10 +84,10 @@ func (a app) printExamination(r client.Examination) error {
 	return errors.Join(err, a.Printf("looked at"), g.Flush())
 }
 
-// findingsAt is the column where what was found begins, behind how bad it is.
+// findingsAt is the column of findings, after their level.
 const findingsAt = 9
 
-// verdict says in one line how it stands.
+// verdict summarizes the findings in one line.
 func verdict(r client.Examination) string {
 	count := map[string]int{}
 	for _, f := range r.Findings {

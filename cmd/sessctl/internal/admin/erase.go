@@ -86,7 +86,7 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 			return nil
 		})
 	}
-	// Said before, by whoever waits; what cannot be found, the erasure tells.
+	// The wait is printed before it starts. Errors are those of the erasure.
 	if found, err := node.Erasable(ctx, string(id)); err == nil {
 		a.noteWait(found.Wait)
 	}
@@ -105,8 +105,7 @@ func (a app) erase(ctx context.Context, arg string, f eraseFlags) error {
 	})
 }
 
-// inFull takes arg for a whole id: what goes for good is not found by the
-// beginning of its name.
+// inFull accepts only a complete id, because the operation is irreversible.
 func (a app) inFull(arg string) (*client.Client, core.SessionID, error) {
 	id, err := core.ParseSessionID(arg)
 	if err != nil {

@@ -2,7 +2,7 @@ package admin
 
 import "time"
 
-// noteWait says what an erasure or a redaction waits for, and how it waits less.
+// noteWait prints what an erasure or a redaction waits for, unless it does not wait.
 func (a app) noteWait(wait time.Duration) {
 	if wait == 0 {
 		return

@@ -50,7 +50,7 @@ type holdFlags struct {
 	release bool
 }
 
-// holding says whether a session is held.
+// holding is the output of hold.
 type holding struct {
 	Session core.SessionID `json:"session"`
 	Held    bool           `json:"held"`

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-// A policyFile is a retention policy as people write it.
+// A policyFile is the YAML form of a retention policy.
 type policyFile struct {
 	Rules      []policyRule `yaml:"rules"`
 	EraseTrash bool         `yaml:"erase_trash"`
@@ -32,7 +32,7 @@ type policyRule struct {
 	Per        string `yaml:"per"`
 }
 
-// readPolicy reads a policy file. What it does not know is an error.
+// readPolicy parses a policy file. Unknown fields are errors.
 func readPolicy(b []byte) (api.Policy, error) {
 	var f policyFile
 	d := yaml.NewDecoder(bytes.NewReader(b))
@@ -65,7 +65,7 @@ func (f *policyFile) policy() (api.Policy, error) {
 	return p, nil
 }
 
-// parseAge reads a duration, also in days.
+// parseAge parses a duration, also in days.
 func parseAge(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
@@ -83,7 +83,7 @@ func parseAge(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseBound reads a size that is more than nothing; 0 where none is given.
+// parseBound parses a size above 0. It returns 0 for "".
 func parseBound(s string) (int64, error) {
 	if s == "" {
 		return 0, nil

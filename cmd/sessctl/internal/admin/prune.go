@@ -56,7 +56,7 @@ type pruneFlags struct {
 	yes     bool
 }
 
-// check refuses flags that ask for nothing, or for what cannot be meant.
+// check validates the flags.
 func (f *pruneFlags) check(cmd *cobra.Command) error {
 	older, keep := cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
 	switch {
@@ -84,7 +84,7 @@ func (f *pruneFlags) match(r api.Row) bool {
 	return (f.dialect == "" || r.Dialect == f.dialect) && (f.cwd == "" || r.CWD != "" && filepath.Clean(r.CWD) == f.cwd)
 }
 
-// pruning is a session that has to go, and whether it went.
+// A pruning is a session to prune, and the result.
 type pruning struct {
 	ID     core.SessionID `json:"id"`
 	Last   time.Time      `json:"last,omitzero"`
@@ -92,7 +92,7 @@ type pruning struct {
 	Pruned bool           `json:"pruned"`
 	Error  string         `json:"error,omitempty"`
 
-	seq uint64 // where the session was when it was listed
+	seq uint64 // of the session when it was listed
 }
 
 func (a app) prune(ctx context.Context, f pruneFlags) error {
@@ -115,12 +115,12 @@ func (a app) prune(ctx context.Context, f pruneFlags) error {
 	return failed
 }
 
-// prunings are the sessions of rows that have to go.
+// prunings returns the sessions of rows to prune.
 func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
 	var all []core.Prunable
 	byID := map[core.SessionID]api.Row{}
 	for _, r := range rows {
-		if _, twice := byID[r.ID]; f.match(r) && !twice { // it moved between two pages
+		if _, twice := byID[r.ID]; f.match(r) && !twice { // a session can be on two pages
 			all = append(all, prunable(r))
 			byID[r.ID] = r
 		}
@@ -134,7 +134,7 @@ func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
 	return out
 }
 
-// prunable is a row with the times that can be read.
+// prunable returns a row with its parsed times.
 func prunable(r api.Row) core.Prunable {
 	p := core.Prunable{ID: r.ID}
 	p.Created, _ = time.Parse(time.RFC3339, r.Created)
@@ -142,8 +142,8 @@ func prunable(r api.Row) core.Prunable {
 	return p
 }
 
-// trashAll puts all in the trash. What stands in the way of one does not stop
-// the others, unless the node no longer answers.
+// trashAll moves all to the trash. An error of one does not stop the others, unless
+// the node does not respond.
 func (a app) trashAll(ctx context.Context, node *client.Client, all []pruning) error {
 	var failed error
 	for i := range all {
@@ -162,8 +162,7 @@ func (a app) trashAll(ctx context.Context, node *client.Client, all []pruning) e
 	return failed
 }
 
-// trash puts p in the trash, unless the session has changed since it was
-// listed.
+// trash moves p to the trash, unless the session changed after it was listed.
 func (a app) trash(ctx context.Context, node *client.Client, p *pruning) error {
 	info, err := node.Info(ctx, string(p.ID))
 	if err != nil {

@@ -63,7 +63,7 @@ func (a app) redact(ctx context.Context, arg string, entries []string, f redactF
 	if q.DryRun && q.Why == "" {
 		q.Why = "dry run"
 	}
-	if f.yes { // said before, by whoever waits; what is wrong, the redaction tells
+	if f.yes { // the wait is printed before it starts; errors are those of the redaction
 		try := q
 		try.DryRun = true
 		if would, err := node.Redact(ctx, string(id), try); err == nil {

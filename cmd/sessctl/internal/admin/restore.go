@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// restoreFlags say what to restore, and from where.
+// restoreFlags select what to restore, and from where.
 type restoreFlags struct {
 	from   string
 	at     string
@@ -129,7 +129,7 @@ func (a app) restore(ctx context.Context, cmd *cobra.Command, args []string, f r
 	return nil
 }
 
-// worse is the exit code that says more: damage before anything else.
+// worse returns the more severe exit code: damage first.
 func worse(x, y int) int {
 	if x == cli.ExitDamaged || y == 0 {
 		return x
@@ -137,7 +137,7 @@ func worse(x, y int) int {
 	return y
 }
 
-// errErasedSince is why a session is left out.
+// errErasedSince is the reason that a session is not restored.
 var errErasedSince = errors.New("it was erased after this backup was made")
 
 func (a app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Session, erased bool) error {
@@ -157,7 +157,7 @@ func (a app) restoreOne(ctx context.Context, r *backup.Restorer, s *backup.Sessi
 	})
 }
 
-// outcomeOf says what became of a session.
+// outcomeOf returns the result of a session as text.
 func outcomeOf(r *backup.Restored, dry bool) string {
 	text := ""
 	switch r.Relation {
@@ -182,14 +182,14 @@ func outcomeOf(r *backup.Restored, dry bool) string {
 	return text
 }
 
-// warnOfOldWriters says where the log ends before the one that was backed up: a
-// writer which knew that one, and still runs, could take a record of this log for
-// one of its own.
+// warnOfOldWriters prints the shards that end before their position in the backup.
+// A writer of the old log that still runs could mistake a record of this log for
+// its own.
 func (a app) warnOfOldWriters(ctx context.Context, node *client.Client, run *backup.Run) {
 	for shard, shards := 0, 1; shard < shards; shard++ {
 		e, err := node.Ends(ctx, shard)
 		if err != nil {
-			return // the restore will say so
+			return // the restore returns the error
 		}
 		shards = e.Shards
 		if e.At < reached(run, shard, shards) {
@@ -198,7 +198,8 @@ func (a app) warnOfOldWriters(ctx context.Context, node *client.Client, run *bac
 	}
 }
 
-// reached is how far a shard of the log had come, or any where it had others.
+// reached returns the position of a shard in the backup, or the highest one if the
+// number of shards differs.
 func reached(run *backup.Run, shard, shards int) core.Pos {
 	if len(run.Shards) == shards {
 		return run.Shards[shard].At

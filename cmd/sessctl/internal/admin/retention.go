@@ -172,12 +172,12 @@ func (a app) printPlan(plan api.Plan) error {
 	return nil
 }
 
-// planPath is where the plan of that id is kept.
+// planPath returns the path of the plan id.
 func (a app) planPath(id string) string {
 	return filepath.Join(filepath.Dir(a.Claims().Dir), "plans", id+".json")
 }
 
-// savePlan keeps a plan for apply, whole or not at all. Those made more than a week ago go.
+// savePlan stores a plan for apply, and deletes those older than a week.
 func (a app) savePlan(plan api.Plan) error {
 	if a.Claims().Dir == "" {
 		a.Notef("HOME is not set, so the plan is not stored; write it to a file with: -o json")

@@ -64,10 +64,10 @@ func (a app) status(ctx context.Context) error {
 	return nil
 }
 
-// mostShards is how many shards are shown, where the screen has room for so many.
+// mostShards is the limit of shards in a table.
 const mostShards = 12
 
-// shardsFor is how many lines for shards fit below those that are used.
+// shardsFor returns how many lines for shards fit below the used ones.
 func (a app) shardsFor(used int) int {
 	switch {
 	case a.Wide:
@@ -75,10 +75,10 @@ func (a app) shardsFor(used int) int {
 	case a.Stdout.Height == 0:
 		return mostShards
 	}
-	return min(max(a.Stdout.Height-used-3, 1), mostShards) // heading, what is left out, and the prompt
+	return min(max(a.Stdout.Height-used-3, 1), mostShards) // the heading, the rest, and the prompt
 }
 
-// health is the colour of a node's state.
+// health returns the color of a node's state.
 func health(s api.Status) cli.Color {
 	switch {
 	case !s.Healthy:
@@ -89,7 +89,7 @@ func health(s api.Status) cli.Color {
 	return cli.Green
 }
 
-// allIsWell is the summary of a node that nothing is to be said of.
+// allIsWell is the summary of a node without problems.
 const allIsWell = "all is well"
 
 func (a app) printStatus(s api.Status) error {
@@ -158,7 +158,7 @@ func limitText(n int64) string {
 	return cli.Bytes(n)
 }
 
-// cacheText says how a cache of blobs fares.
+// cacheText returns the statistics of a cache of blobs.
 func cacheText(c api.CacheStats) string {
 	text := fmt.Sprintf("%d of %s, %s of %s", c.Hits, cli.Count(int(c.Hits+c.Misses), "read", "reads"), cli.Bytes(c.Bytes), cli.Bytes(c.Limit))
 	if c.Damaged > 0 {

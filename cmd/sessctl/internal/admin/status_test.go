@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
+func TestStatusIsColored(t *testing.T) {
 	t.Parallel()
 	s := api.Status{Summary: "no quorum"}
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestColoursAreForTerminalsThatWantThem(t *testing.T) {
 	}
 }
 
-func TestStatusFitsTheScreen(t *testing.T) {
+func TestStatusFitsScreen(t *testing.T) {
 	t.Parallel()
 	s := api.Status{Healthy: true, Summary: allIsWell, Node: "n"}
 	for range 64 {

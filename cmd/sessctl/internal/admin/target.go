@@ -27,7 +27,7 @@ as by AWS tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared
 credentials file, or a role. Server, region and certificate authority come from
 the flags or from AWS_ENDPOINT_URL, AWS_REGION and AWS_CA_BUNDLE.`
 
-// targetFlags say how an S3 server is reached.
+// targetFlags are the settings of an S3 server.
 type targetFlags struct {
 	endpoint, region, ca string
 	pathStyle            bool
@@ -40,7 +40,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.pathStyle, "s3-path-style", false, "put the bucket name into the path instead of the host name")
 }
 
-// A target is where backups are, opened.
+// A target is an open repository of backups.
 type target struct {
 	*backup.Repo
 	closer io.Closer
@@ -48,8 +48,7 @@ type target struct {
 
 func (t target) Close() { _ = t.closer.Close() }
 
-// openTarget opens the place that where names. A directory is made only by who
-// writes to it.
+// openTarget opens the target where. It creates a directory only for writes.
 func (a app) openTarget(ctx context.Context, where string, f targetFlags, write bool) (target, error) {
 	if rest, ok := strings.CutPrefix(where, "s3://"); ok {
 		return a.openS3(ctx, rest, f)
@@ -85,8 +84,8 @@ func (a app) openS3(ctx context.Context, where string, f targetFlags) (target, e
 	if err := b.Ready(ctx); err != nil {
 		_ = b.Close()
 		if errors.Is(err, blobstore.ErrUnavailable) || errors.Is(err, blobstore.ErrRefused) {
-			// What is behind it, such as a file of keys that is not there, is no answer of
-			// ours: only the words are kept.
+			// The cause, such as a missing file of keys, must not select the exit code: only
+			// its text is kept.
 			return target{}, fmt.Errorf("%v%w", err, hint.Silent(core.ErrUnavailable))
 		}
 		return target{}, err
@@ -94,7 +93,7 @@ func (a app) openS3(ctx context.Context, where string, f targetFlags) (target, e
 	return target{backup.NewRepo(b), b}, nil
 }
 
-// amazon is where Amazon's own S3 is reached.
+// amazon returns the URL of Amazon S3.
 func amazon(region string) string {
 	if region == "" {
 		return "https://s3.amazonaws.com"
@@ -102,7 +101,7 @@ func amazon(region string) string {
 	return "https://s3." + region + ".amazonaws.com"
 }
 
-// isTargetDirectory refuses what is no directory.
+// isTargetDirectory returns an error if path is not a directory.
 func isTargetDirectory(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

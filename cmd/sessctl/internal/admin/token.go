@@ -102,7 +102,7 @@ func (a app) tokenCreate(ctx context.Context, name string, f tokenFlags) error {
 	return a.printSecret(ctx, node, made)
 }
 
-// untilTime reads a time, a day, or how long from now.
+// untilTime parses a time, a day, or a duration from now.
 func (a app) untilTime(s string) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return a.Now().Add(d).UTC(), nil
@@ -114,7 +114,7 @@ func (a app) untilTime(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// printSecret prints what is seen this once.
+// printSecret prints the secret of a new token.
 func (a app) printSecret(ctx context.Context, node *client.Client, made api.MadeToken) error {
 	return a.Print(made, func() error {
 		a.Notef("token %s (%s); its secret is not shown again", made.ID, made.Name)
@@ -225,7 +225,7 @@ With -o json: one object with the token as it was.`
 	return cmd
 }
 
-// tokenVerb is a verb that does something with one token, for a reason.
+// tokenVerb returns a verb for one token that requires a reason.
 func (a app) tokenVerb(do func(context.Context, *client.Client, api.Token, api.Notice) error) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
@@ -295,7 +295,7 @@ node requires no token), scope, prefix and limits.`,
 				return err
 			}
 			return a.Print(me, func() error {
-				who := cmp.Or(me.Token, "nobody in particular: this node asks for no token")
+				who := cmp.Or(me.Token, "no token: this node does not check tokens")
 				sessions := "all sessions"
 				if me.Prefix != "" {
 					sessions = "sessions " + me.Prefix + "*"

@@ -58,7 +58,7 @@ type topFlags struct {
 
 const (
 	minTopEvery = 100 * time.Millisecond
-	topSessions = 20 // at most, where the screen does not say
+	topSessions = 20 // limit if the height of the screen is unknown
 )
 
 // The counters that top shows the rates of.
@@ -69,7 +69,7 @@ const (
 	requestsAll   = `sesslog_http_requests_total`
 )
 
-// A look is what a node was at a time.
+// A look is the state of a node at a time.
 type look struct {
 	at     time.Time
 	status api.Status
@@ -77,7 +77,7 @@ type look struct {
 	rows   []api.Row
 }
 
-// A topReport is what is shown of two looks.
+// A topReport compares two looks.
 type topReport struct {
 	Time     time.Time    `json:"time"`
 	State    string       `json:"state"`
@@ -134,7 +134,7 @@ func (a app) top(ctx context.Context, f topFlags) error {
 	return nil
 }
 
-// interrupted is no failure once something was shown.
+// interrupted returns nil for an interruption after the first table, else err.
 func interrupted(err error, shown int) error {
 	if shown > 0 && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return nil
@@ -157,10 +157,10 @@ func (a app) look(ctx context.Context, node *client.Client) (l look, err error) 
 	return l, err
 }
 
-// compare says what happened between two looks.
+// compare returns the changes between two looks.
 func compare(before, now look) topReport {
 	seconds := max(now.at.Sub(before.at).Seconds(), 0.001)
-	rate := func(name string) float64 { // a node that was started anew counts from 0
+	rate := func(name string) float64 { // a restarted node counts from 0
 		return max(now.counts[name]-before.counts[name], 0) / seconds
 	}
 	r := topReport{
@@ -182,11 +182,11 @@ func compare(before, now look) topReport {
 		if n, ok := had[row.ID]; ok {
 			s.Rate = max(float64(row.Entries-n), 0) / seconds
 		} else {
-			s.Rate = float64(row.Entries) / seconds // it is new, or was not among the latest
+			s.Rate = float64(row.Entries) / seconds // new, or not among the latest before
 		}
 		r.Sessions = append(r.Sessions, s)
 	}
-	slices.SortStableFunc(r.Sessions, func(x, y topSession) int { // else as they came: the latest first
+	slices.SortStableFunc(r.Sessions, func(x, y topSession) int { // stable: the latest first
 		switch {
 		case x.Rate > y.Rate:
 			return -1

@@ -64,13 +64,13 @@ sessctl verify --all --repair`,
 
 type verifyFlags struct{ all, repair bool }
 
-// tally counts what verify met.
+// tally counts the findings of verify.
 type tally struct {
-	problems, harmed int
-	failed           int // the exit code of a session that could not be verified
+	problems, affected int
+	failed             int // the exit code of a session that could not be verified
 }
 
-// verify checks the sessions that args name, or all.
+// verify verifies the sessions of args, or all.
 func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f verifyFlags) error {
 	node, ids, log, err := a.toVerify(ctx, args)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 		if f.repair {
 			next = "change nothing, and follow the hint of each problem"
 		}
-		return cli.Hintf(fmt.Errorf("%s in %s%w", cli.Count(t.problems, "problem", "problems"), cli.Count(t.harmed, "place", "places"), hint.Silent(core.ErrCorrupt)), "%s", next)
+		return cli.Hintf(fmt.Errorf("%s in %s%w", cli.Count(t.problems, "problem", "problems"), cli.Count(t.affected, "place", "places"), hint.Silent(core.ErrCorrupt)), "%s", next)
 	}
 	if t.failed != 0 {
 		return cli.Reported{Exit: t.failed}
@@ -118,7 +118,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 func (t *tally) add(ps []api.Problem) {
 	t.problems += len(ps)
 	if len(ps) > 0 {
-		t.harmed++
+		t.affected++
 	}
 }
 
@@ -129,8 +129,8 @@ func verifyOne(ctx context.Context, node *client.Client, id core.SessionID, f ve
 	return node.Verify(ctx, string(id))
 }
 
-// toVerify returns the sessions that args name; without any, those of the log,
-// and what is wrong with that.
+// toVerify returns the sessions of args, or without args all sessions of the log
+// with a report of the log.
 func (a app) toVerify(ctx context.Context, args []string) (node *client.Client, ids []core.SessionID, log *api.LogReport, err error) {
 	for _, arg := range args {
 		var id core.SessionID

@@ -67,7 +67,7 @@ func addClaimFlags(cmd *cobra.Command, o *agent.ClaimOptions) {
 	cmd.Flags().StringVar(&o.Agent, "agent", "", "the `NAME` of the agent that will write, for others to read")
 }
 
-// claimed is what claim says.
+// claimed is the output of claim.
 type claimed struct {
 	Session core.SessionID `json:"session"`
 	api.Claimed
@@ -84,7 +84,7 @@ func (a app) claim(ctx context.Context, arg string, f claimFlags) error {
 	}
 	c, err := agent.Claim(ctx, a.Host(), node, id, f.ClaimOptions)
 	if holder := agent.HolderOf(err); holder != nil && mine.Writer != "" && holder.Writer == mine.Writer {
-		c, err = api.Claimed{Claim: *holder, Head: f.Head}, nil // this host's own, from before
+		c, err = api.Claimed{Claim: *holder, Head: f.Head}, nil // an earlier claim of this host
 	}
 	if errors.Is(err, core.ErrFenced) {
 		return cli.Hintf(err, "take it over with: sessctl claim --take-over%s %s", cli.HeadArg(f.Head), id)
@@ -108,7 +108,7 @@ func (a app) printClaimed(id core.SessionID, c api.Claimed, mine agent.StoredCla
 	})
 }
 
-// printFenced tells who lost the head, unless it was this host itself.
+// printFenced prints the former holder, unless it was this host.
 func (a app) printFenced(former *core.Claim, mine string, life *api.Life) error {
 	if former == nil || former.Writer == mine {
 		return nil

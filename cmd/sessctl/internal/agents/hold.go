@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// endWithin bounds how long the release of a claim may take at the end.
+// endWithin is the timeout of the release at the end.
 const endWithin = 10 * time.Second
 
 // hold announces a claim until ctx ends or another writer takes the head over, and

@@ -39,12 +39,12 @@ writer holds the head.`,
 	return cmd
 }
 
-// released says which claim is over.
+// released is the output of release.
 type released struct {
 	Session core.SessionID `json:"session"`
 	Head    string         `json:"head"`
 	Writer  string         `json:"writer"`
-	Holder  *core.Claim    `json:"holder,omitempty"` // another, who has the head now
+	Holder  *core.Claim    `json:"holder,omitempty"` // the current holder
 }
 
 func (a app) release(ctx context.Context, arg string, w cli.WriterFlags) error {

@@ -143,8 +143,8 @@ func (a app) printResumed(r *agent.Resumed) error {
 	return a.printLocal(r)
 }
 
-// printLocal says what became of the lines that the log lacked, and how to
-// continue with them.
+// printLocal prints where the lines that the log lacked are now, and how to continue
+// with them.
 func (a app) printLocal(r *agent.Resumed) error {
 	l := r.Local
 	if l == nil {

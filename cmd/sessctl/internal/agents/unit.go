@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// A unit is a command that is to run all the time.
+// A unit is a command that runs as a service.
 type unit struct {
 	words []string
 	env   map[string]string
 }
 
-// systemd is the unit for systemd's manager of the user's services. A token is
-// read from a file: units can be read by others.
+// systemd returns a unit for the user's systemd. The token is in a separate file,
+// because other users can read units.
 func (u unit) systemd() string {
 	var b strings.Builder
 	b.WriteString(`# Put this into ~/.config/systemd/user/sesslog-watch.service, then:
@@ -49,7 +49,7 @@ WantedBy=default.target`)
 	return b.String()
 }
 
-// systemdWord is s as systemd takes it for one word, with nothing in it replaced.
+// systemdWord quotes s as one literal word of a unit.
 func systemdWord(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`, "\n", `\n`).Replace(s)
 	if strings.ContainsAny(s, " \t'\";#\\") {
@@ -58,7 +58,7 @@ func systemdWord(s string) string {
 	return s
 }
 
-// launchd is the property list for launchd's agents of the user.
+// launchd returns a property list for an agent of launchd.
 func (u unit) launchd() string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
@@ -94,6 +94,6 @@ func (u unit) launchd() string {
 
 func xmlText(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes all
+	_ = xml.EscapeText(&b, []byte(s)) // writes to a buffer do not fail
 	return b.String()
 }

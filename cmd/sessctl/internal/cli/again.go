@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Retry calls f until it is answered or ctx ends. It is for requests that may
-// be sent twice and count once.
+// Retry calls f until the outcome is known or ctx ends. Use it only for idempotent
+// requests.
 func Retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	for {
 		out, err := f()

@@ -17,17 +17,17 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// defaultURL is where sessnode listens unless it is told otherwise.
+// defaultURL is the default address of sessnode.
 const defaultURL = "http://127.0.0.1:7433"
 
-// Short is how long most verbs wait for a node. Verbs whose work grows with
-// the session wait for ever; --timeout overrides both.
+// Short is the default timeout of most verbs. Verbs whose work grows with the
+// session use Forever; --timeout overrides both.
 const (
 	Short   = 30 * time.Second
 	Forever = 0
 )
 
-// An App is one run of the program: its flags and the world around it.
+// An App is one run of the program: its global flags, streams and environment.
 type App struct {
 	Env    func(string) string
 	Stdin  io.Reader
@@ -36,24 +36,24 @@ type App struct {
 	Now    func() time.Time
 
 	URL string
-	// contextName is the context that --context names.
+	// ContextName is the value of --context.
 	ContextName string
 	Token       string
 	tls         tlsFlags
 	Format      Format
-	Wide        bool // tables are not cut and have more columns
+	Wide        bool // whether tables have more columns and are not cut
 	timeout     time.Duration
-	Demand      demandFlags // of the verbs that read
-	DryRun      bool        // of the verbs that write, see dryFlag
+	Demand      demandFlags // for verbs that read
+	DryRun      bool        // for verbs that write, see DryRunFlag
 	saidDry     bool
 
-	MaxFile int64 // bytes of a session file that are read at most
-	started bool  // arguments were fine: what fails from here on is no misuse
+	MaxFile int64 // limit of a session file, in bytes
+	started bool  // the command line is valid: later errors are not misuse
 }
 
 func New(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *App {
 	errs := newScreen(stderr, env)
-	errs.Writer = &lockedWriter{w: stderr} // some verbs do several things at a time
+	errs.Writer = &lockedWriter{w: stderr} // some verbs work concurrently
 	return &App{
 		Env:     env,
 		Stdin:   stdin,
@@ -65,7 +65,7 @@ func New(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *Ap
 	}
 }
 
-// Within returns cmd's context, bounded by --timeout or else by limit.
+// Within returns the context of cmd with the timeout of --timeout, or else limit.
 func (a *App) Within(cmd *cobra.Command, limit time.Duration) (context.Context, context.CancelFunc) {
 	if a.timeout > 0 {
 		limit = a.timeout
@@ -76,7 +76,7 @@ func (a *App) Within(cmd *cobra.Command, limit time.Duration) (context.Context, 
 	return context.WithTimeout(cmd.Context(), limit)
 }
 
-// Client returns the client for the node that flags and environment name.
+// Client returns a client for the node that flags, environment or context name.
 func (a *App) Client() (*client.Client, error) {
 	at, err := a.cluster()
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *App) Client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A context's token is for its own nodes, and so is nobody else's for them.
+	// The token of a context is sent to its own nodes only, and no other token is.
 	token := cmp.Or(a.Token, secret, a.Env("SESS_TOKEN"))
 	c := client.ClientOf(strings.Split(base, ","), strings.TrimSpace(token))
 	if a.DryRun {
@@ -100,8 +100,8 @@ func (a *App) Client() (*client.Client, error) {
 	return c, a.secure(c)
 }
 
-// Base is the URL of the node that flags and environment name, or of several,
-// with commas between.
+// Base returns the URL of the node that Client calls, or several separated by
+// commas.
 func (a *App) Base() (string, error) {
 	at, err := a.cluster()
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *App) Base() (string, error) {
 	return CheckURLs(at.URL)
 }
 
-// CheckURLs returns the URLs of nodes, with commas between, without white space.
+// CheckURLs validates URLs separated by commas, and removes white space.
 func CheckURLs(list string) (string, error) {
 	bases := strings.Split(list, ",")
 	for i, base := range bases {
@@ -123,7 +123,7 @@ func CheckURLs(list string) (string, error) {
 	return strings.Join(bases, ","), nil
 }
 
-// Caller is who and where this is, for those who read the log.
+// Caller returns the user and the host, which the log stores with a change.
 func (a *App) Caller() (by, host string) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -132,19 +132,19 @@ func (a *App) Caller() (by, host string) {
 	return cmp.Or(a.Env("SESS_BY"), a.Env("USER"), a.Env("LOGNAME")), host
 }
 
-// Notice is who does something here, and why, for the log to keep.
+// Notice returns the caller with a reason, which the log stores with a change.
 func (a *App) Notice(why string) api.Notice {
 	by, host := a.Caller()
 	return api.Notice{By: by, Host: host, Why: why}
 }
 
-// WhyFlag asks for the reason that a notice has.
+// WhyFlag adds --why, the reason of a Notice.
 func WhyFlag(cmd *cobra.Command, why *string) {
 	cmd.Flags().StringVar(why, "why", "", "the reason, a `TEXT` that the log stores")
 }
 
-// Input returns standard input. A read of it ends with ctx, which a read from
-// a terminal would not.
+// Input returns standard input. Unlike a read from a terminal, a read of it ends
+// with ctx.
 func (a *App) Input(ctx context.Context) io.Reader {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })
@@ -155,14 +155,14 @@ func (a *App) Input(ctx context.Context) io.Reader {
 	return r
 }
 
-// Notef tells people something beside the result; programs are not told.
+// Notef prints a note to standard error. With -o json it prints nothing.
 func (a *App) Notef(form string, args ...any) {
 	if a.Format == Table {
 		fmt.Fprintf(a.Stderr, "sessctl: %s\n", Plain(fmt.Sprintf(form, args...)))
 	}
 }
 
-// ParseDigest reads a blob's name, with or without "sha256:" in front.
+// ParseDigest parses a digest, with or without the prefix "sha256:".
 func ParseDigest(s string) (core.Digest, error) {
 	if !strings.HasPrefix(s, "sha256:") {
 		s = "sha256:" + s

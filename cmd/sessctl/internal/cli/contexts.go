@@ -18,23 +18,22 @@ import (
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
-// contexts are the clusters that whoever runs this program works with, by names
-// of their own.
+// contexts are the clusters of the user, by name.
 type contexts struct {
 	Current  string             `yaml:"current,omitempty"`
 	Contexts map[string]Cluster `yaml:"contexts"`
 }
 
-// A Cluster is where its nodes are, and what they ask for.
+// A Cluster has the addresses of nodes, and a token for them.
 type Cluster struct {
-	URL       string `yaml:"url"`                  // or several, with commas between
+	URL       string `yaml:"url"`                  // or several, separated by commas
 	Token     string `yaml:"token,omitempty"`      // or
-	TokenFile string `yaml:"token_file,omitempty"` // where it is, read each time
+	TokenFile string `yaml:"token_file,omitempty"` // the path of a file with the token
 }
 
 func (a *App) contextsPath() string { return filepath.Join(a.configDir(), "contexts.yaml") }
 
-// ReadContexts reads the file; one that is not there has none.
+// ReadContexts reads the contexts of the user. Without a file there are none.
 func (a *App) ReadContexts() (contexts, error) {
 	c := contexts{Contexts: map[string]Cluster{}}
 	path := a.contextsPath()
@@ -56,7 +55,8 @@ func (a *App) ReadContexts() (contexts, error) {
 	return c, nil
 }
 
-// WriteContexts writes the file, for its owner alone: it may hold tokens.
+// WriteContexts writes the contexts. Only the owner can read the file, because it
+// can have tokens.
 func (a *App) WriteContexts(c contexts) error {
 	path := a.contextsPath()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -72,7 +72,7 @@ func (a *App) WriteContexts(c contexts) error {
 	})
 }
 
-// Named returns the cluster called name.
+// Named returns the cluster with that name.
 func (c contexts) Named(name string) (Cluster, error) {
 	t, ok := c.Contexts[name]
 	if ok {
@@ -85,8 +85,8 @@ func (c contexts) Named(name string) (Cluster, error) {
 	return t, Hintf(err, "choose one of %s, or: sessctl contexts add %.64s --url URL", strings.Join(slices.Sorted(maps.Keys(c.Contexts)), ", "), name)
 }
 
-// cluster is the one that flags, environment and file name, in this order:
-// --url, --context, SESS_URL, SESS_CONTEXT, the current context, this host.
+// cluster returns the cluster to use: of --url, --context, SESS_URL, SESS_CONTEXT,
+// the current context, or this host, in this order.
 func (a *App) cluster() (Cluster, error) {
 	switch {
 	case a.URL != "" && a.ContextName != "":
@@ -108,7 +108,7 @@ func (a *App) cluster() (Cluster, error) {
 	return Cluster{URL: defaultURL}, nil
 }
 
-// secret is the cluster's token, "" for none.
+// secret returns the token of the cluster, or "".
 func (t Cluster) secret() (string, error) {
 	if t.TokenFile == "" {
 		return t.Token, nil
@@ -120,7 +120,8 @@ func (t Cluster) secret() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// Keeps says how the token is kept.
+// Keeps returns where the token is: "kept" in the contexts file, in a "file" of
+// its own, or "none".
 func (t Cluster) Keeps() string {
 	switch {
 	case t.TokenFile != "":

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
-// OutFlags say where bytes go.
+// OutFlags select the destination of data.
 type OutFlags struct {
 	Out   string
 	force bool
@@ -25,21 +25,21 @@ func (o *OutFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")
 }
 
-// A delivery says what was written where.
+// A delivery is the result of a write to a file.
 type delivery struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	// Lost is what a conversion could not carry over; nil where there was none.
+	// Lost is the data that a conversion lost.
 	Lost []convert.Loss `json:"lost,omitempty"`
 }
 
-// Deliver writes what write writes to where o says. Lines of JSON are made
-// harmless for a terminal; other bytes are kept from it.
+// Deliver calls write with the destination of o. On a terminal, JSON lines are
+// escaped, and other data is an error.
 func (a *App) Deliver(o OutFlags, lines bool, write func(io.Writer) error) error {
 	return a.DeliverLosing(o, lines, nil, write)
 }
 
-// DeliverLosing is deliver for what could not be carried over whole.
+// DeliverLosing is like Deliver, and reports the data that a conversion lost.
 func (a *App) DeliverLosing(o OutFlags, lines bool, lost []convert.Loss, write func(io.Writer) error) error {
 	if o.Out == "" || o.Out == "-" {
 		switch {
@@ -67,7 +67,7 @@ func (a *App) DeliverLosing(o OutFlags, lines bool, lost []convert.Loss, write f
 	})
 }
 
-// OutError is why the file that o names could not be written.
+// OutError explains why the file of o could not be written.
 func OutError(o OutFlags, err error) error {
 	switch {
 	case errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrCorrupt):
@@ -78,8 +78,8 @@ func OutError(o OutFlags, err error) error {
 	return FileError(o.Out, err)
 }
 
-// escaping writes lines to a terminal. A character that is cut in two by the
-// caller's buffer is shown as one that is not known.
+// escaping writes JSON lines to a terminal. A character that is split between two
+// writes is shown as unknown.
 type escaping struct{ io.Writer }
 
 func (e escaping) Write(p []byte) (int, error) {

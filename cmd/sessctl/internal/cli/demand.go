@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// demandFlags say what the answer of a reading verb must contain.
+// demandFlags select the consistency of reads.
 type demandFlags struct {
 	seen   string
 	strict bool
@@ -27,7 +27,7 @@ func (d *demandFlags) check() (err error) {
 	return nil
 }
 
-// on returns src as it answers to d.
+// on returns src with the consistency of d.
 func (d *demandFlags) on(src Source) (Source, error) {
 	if d.ReadOptions == (api.ReadOptions{}) {
 		return src, nil

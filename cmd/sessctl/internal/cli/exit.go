@@ -20,7 +20,7 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// The exit codes. sessctl help exit-codes documents them.
+// The exit codes, which sessctl help exit-codes documents.
 const (
 	ExitOK          = 0
 	ExitOther       = 1
@@ -65,22 +65,22 @@ var Outcomes = []struct {
 	{context.Canceled, exitInterrupted, "interrupted", ""},
 }
 
-// A UsageError says that the command line is wrong.
+// A UsageError is an error in the command line.
 type UsageError struct{ Text string }
 
 func (e *UsageError) Error() string { return e.Text }
 
 func Usagef(form string, args ...any) error { return &UsageError{fmt.Sprintf(form, args...)} }
 
-// Hintf returns err with the command that helps, or nil if err is nil.
+// Hintf returns err with a hint, or nil if err is nil.
 func Hintf(err error, form string, args ...any) error { return hint.With(err, form, args...) }
 
-// Reported is an error that the user has seen already; only the code is left.
+// Reported ends the program with an exit code, without printing an error.
 type Reported struct{ Exit int }
 
 func (e Reported) Error() string { return fmt.Sprintf("exit code %d", e.Exit) }
 
-// A report is an error as it is shown, and as -o json prints it.
+// A report is an error as -o json prints it.
 type report struct {
 	Code   string        `json:"code"`
 	Detail string        `json:"detail"`
@@ -91,13 +91,13 @@ type report struct {
 	Holder *core.Claim   `json:"holder,omitempty"`
 	Life   *api.Life     `json:"life,omitempty"` // of the holder
 	Cursor *core.Cursor  `json:"cursor,omitempty"`
-	Since  []core.Change `json:"since,omitempty"` // what another wrote
+	Since  []core.Change `json:"since,omitempty"` // the changes of other writers
 	More   int           `json:"more,omitempty"`
 	Exit   int           `json:"exit"`
 }
 
-// Describe is the one place where errors become exit codes and advice. The
-// node that was asked is the one at base.
+// Describe maps an error to its exit code, text and hint. base is the URL of the
+// node.
 func Describe(err error, base string) report {
 	r := report{Code: "error", Detail: err.Error(), Exit: ExitOther}
 	for _, o := range Outcomes {
@@ -133,7 +133,7 @@ func (r *report) fromNode(err error) {
 	d := e.Detail
 	r.Code, r.Line, r.Entry, r.Head, r.Holder, r.Life, r.Cursor = d.Code, d.Line, d.Entry, d.Head, d.Holder, d.Life, d.Cursor
 	r.Since, r.More = d.Since, d.More
-	if r.Next == "" && !errors.Is(err, core.ErrInvalid) { // which says it all
+	if r.Next == "" && !errors.Is(err, core.ErrInvalid) { // whose detail is sufficient
 		r.Next = d.Next
 	}
 }
@@ -147,7 +147,7 @@ func (r *report) fromCore(err error) {
 	}
 }
 
-// fromNetwork says in our words that the node at base did not answer.
+// fromNetwork describes that the node at base did not respond.
 func (r *report) fromNetwork(err error, base string) {
 	dial, ok := errors.AsType[*net.OpError](err)
 	switch {
@@ -172,8 +172,8 @@ func (r *report) unknown() string {
 	return ""
 }
 
-// IsUnanswered reports whether err came for want of an answer, so that the next
-// request will hardly do better.
+// IsUnanswered reports whether no node responded, so that further requests would
+// probably fail, too.
 func IsUnanswered(err error) bool {
 	return errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain)
 }
@@ -185,7 +185,7 @@ func lastCause(err *net.OpError) string {
 	return err.Err.Error()
 }
 
-// Show prints err as the failure of cmd and returns the exit code.
+// Show prints err as the error of cmd and returns the exit code.
 func (a *App) Show(cmd *cobra.Command, err error) int {
 	if done, ok := errors.AsType[Reported](err); ok {
 		return done.Exit
@@ -211,8 +211,8 @@ func (a *App) Show(cmd *cobra.Command, err error) int {
 	return r.Exit
 }
 
-// Finish returns the exit code that the run of cmd comes to. What failed
-// before the verb began is a misuse.
+// Finish prints err, unless it is nil, and returns the exit code of the program.
+// An error before Start is a usage error.
 func (a *App) Finish(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return ExitOK

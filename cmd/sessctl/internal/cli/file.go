@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// A SessionFile is a session file, read.
+// A SessionFile is a parsed session file.
 type SessionFile struct {
 	*core.File
 	name  string // as the user wrote it
@@ -20,9 +20,9 @@ type SessionFile struct {
 	Rules core.Dialect // of its agent
 }
 
-// readFile reads the session file at name, or standard input for "-". A file
-// that grows meanwhile is read as it was when it was opened: its last line may
-// then be half a line, which is reported like any that is no entry.
+// readFile reads the session file name, or standard input for "-". Of a file that
+// is growing, it reads the size at opening; an incomplete last line is reported as
+// skipped.
 func (a *App) readFile(ctx context.Context, name string) (*SessionFile, error) {
 	data, err := a.ReadBytes(ctx, name)
 	if err != nil {
@@ -47,8 +47,7 @@ func (a *App) ReadBytes(ctx context.Context, name string) ([]byte, error) {
 	return a.readLimited(name, f, size)
 }
 
-// OpenFile opens name for reading once. Its size is -1 where it is no plain
-// file, so that only reading tells.
+// OpenFile opens a file and returns its size, or -1 if it is not a regular file.
 func OpenFile(name string) (f *os.File, size int64, err error) {
 	f, err = os.Open(name)
 	if err != nil {
@@ -68,7 +67,7 @@ func OpenFile(name string) (f *os.File, size int64, err error) {
 	return nil, 0, err
 }
 
-// readLimited reads size bytes of r, or all where size is -1.
+// readLimited reads size bytes of r, or all of it if size is -1.
 func (a *App) readLimited(name string, r io.Reader, size int64) ([]byte, error) {
 	if size > a.MaxFile {
 		return nil, a.tooLarge(name)
@@ -93,7 +92,7 @@ func (a *App) tooLarge(name string) error {
 		"import it, then read it from the log: sessctl import %s", name)
 }
 
-// FileTitle is what a file is called in messages.
+// FileTitle returns the name of a file in messages.
 func FileTitle(name string) string {
 	if name == "-" {
 		return "standard input"
@@ -101,7 +100,7 @@ func FileTitle(name string) string {
 	return name
 }
 
-// NoteSkipped tells people which lines of the file are no entries.
+// NoteSkipped prints which lines of f are not entries.
 func (a *App) NoteSkipped(f *SessionFile) {
 	for i, bad := range f.Skipped {
 		if i == 5 {
@@ -112,7 +111,7 @@ func (a *App) NoteSkipped(f *SessionFile) {
 	}
 }
 
-// View returns the leaf that --leaf and --head name in a file.
+// View returns the leaf that v names in f.
 func (f *SessionFile) View(v ViewFlags) (core.Leaf, error) {
 	if v.head != "" && v.head != core.MainHead {
 		return core.Leaf{}, fmt.Errorf("a file has only the head %.128q, not %.128q%w", core.MainHead, v.head, hint.Silent(core.ErrNotFound))

@@ -25,7 +25,7 @@ func TestFilesAreLimited(t *testing.T) {
 	}
 }
 
-// Waiting for somebody to type ends with an interrupt.
+// A read from a terminal ends with the context.
 func TestReadingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	a := testApp(nil)

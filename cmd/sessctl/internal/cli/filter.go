@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 )
 
-// FilterFlags narrow the sessions of ls and search.
+// FilterFlags select sessions.
 type FilterFlags struct {
 	cwd, dialect, holder, label, name, text, state string
 
@@ -48,7 +48,7 @@ func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs.StringVar(&f.maxCost, "max-cost", "", "only sessions that cost `AMOUNT` or less")
 }
 
-// Options are the flags for a node. Misuse is said here, before it is asked.
+// Options validates the flags and returns them as options of a request.
 func (f *FilterFlags) Options(now time.Time) (client.ListOptions, error) {
 	o := client.ListOptions{
 		CWD: f.cwd, Below: f.below, Dialect: f.dialect, Holder: f.holder, Tags: f.tags, Label: f.label,
@@ -86,7 +86,7 @@ func list[T ~string](names []T) string {
 	return strings.Join(b, ", ")
 }
 
-// ParseSort reads --sort.
+// ParseSort sets the order of o from the value of --sort.
 func ParseSort(o *client.ListOptions, by string) error {
 	if by == "" {
 		return nil
@@ -99,7 +99,7 @@ func ParseSort(o *client.ListOptions, by string) error {
 	return nil
 }
 
-// FlagValue reads a flag that need not be given.
+// FlagValue parses the value s of the flag name into to. An empty s is skipped.
 func FlagValue[T any](name, s string, to **T, parse func(string) (T, error)) error {
 	if s == "" {
 		return nil
@@ -112,7 +112,7 @@ func FlagValue[T any](name, s string, to **T, parse func(string) (T, error)) err
 	return nil
 }
 
-// ParseMoment reads a day, a time, or how long ago.
+// ParseMoment parses a day, a time, or an age such as 36h or 7d.
 func ParseMoment(s string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -132,7 +132,7 @@ func ParseMoment(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("use a day such as 2026-01-02, a time such as 2026-01-02T03:04:05Z, or how long ago: 36h, 7d")
 }
 
-// ParseSize reads a number of bytes, with or without a unit.
+// ParseSize parses a number of bytes, with an optional unit.
 func ParseSize(s string) (int64, error) {
 	number, unit := s, int64(1)
 	for i, name := range []string{"B", "KiB", "MiB", "GiB"} {

@@ -11,8 +11,7 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// EachLine calls f with the lines of a node's answer. A line is only good
-// until f returns.
+// EachLine calls f with each line of a response. A line is valid until f returns.
 func EachLine(body io.Reader, f func(line []byte) error) error {
 	r := bufio.NewReaderSize(body, 256<<10)
 	var long []byte
@@ -42,8 +41,8 @@ func EachLine(body io.Reader, f func(line []byte) error) error {
 	}
 }
 
-// An Answer is the body of a node's answer: an error while it is read is the
-// node's, not that of where it is written to.
+// An Answer is the body of a response. Its read errors say that the response ended
+// early, so that they differ from errors of the destination.
 type Answer struct{ io.Reader }
 
 func (r Answer) Read(p []byte) (int, error) {

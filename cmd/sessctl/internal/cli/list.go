@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 )
 
-// AllSessions lists page by page, up to o.Limit where that is not 0, and reports
+// AllSessions lists sessions page by page, up to o.Limit if it is not 0. It reports
 // whether there are more.
 func AllSessions(ctx context.Context, node *client.Client, o client.ListOptions) (rows []api.Row, more bool, err error) {
 	limit := o.Limit
@@ -31,7 +31,8 @@ func AllSessions(ctx context.Context, node *client.Client, o client.ListOptions)
 // PageSize is how many rows are requested at a time.
 const PageSize = 500
 
-// RowState says in a word or two what else one would want to know of r.
+// RowState returns the state of a session for a table: deleted, its holder, closed,
+// or "-".
 func RowState(r api.Row) string {
 	switch {
 	case r.Deleted:
@@ -41,14 +42,14 @@ func RowState(r api.Row) string {
 		if who == "" {
 			who = r.Holder.By
 		}
-		return Join("@", orSomebody(who), r.Holder.Host)
+		return Join("@", orHeld(who), r.Holder.Host)
 	case r.Closed:
 		return "closed"
 	}
 	return "-"
 }
 
-func orSomebody(who string) string {
+func orHeld(who string) string {
 	if who == "" {
 		return "held"
 	}

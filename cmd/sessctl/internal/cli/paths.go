@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// configDir is where this program's settings are, of whoever runs it.
+// configDir returns the configuration directory of the user.
 func (a *App) configDir() string {
 	if dir := a.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sesslog")

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Plain makes one line of harmless text of anything: white space becomes
-// single blanks, and what a terminal might obey, or use to show other text
-// than there is, becomes visible.
+// Plain makes any text safe for a terminal, in one line: white space becomes
+// single spaces, and control and format characters become visible.
 func Plain(s string) string {
 	if isPlain(s) {
 		return s
@@ -42,7 +41,7 @@ func isPlain(s string) bool {
 	return s == "" || before != ' '
 }
 
-// VisibleRune returns r, or what is shown in its place.
+// VisibleRune returns r, or the visible text for a control character.
 func VisibleRune(r rune) string {
 	switch {
 	case r < ' ':
@@ -55,8 +54,8 @@ func VisibleRune(r rune) string {
 	return string(r)
 }
 
-// IsControl reports whether r is a control or format character that a terminal
-// may obey. The two joiners are spelling in several scripts, and stay.
+// IsControl reports whether r is a control or format character that a terminal can
+// interpret. The two joiners are not, because several scripts need them.
 func IsControl(r rune) bool {
 	const zwnj, zwj = 0x200C, 0x200D
 	switch {
@@ -68,9 +67,8 @@ func IsControl(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }
 
-// EscapeJSON returns JSON lines with what isTrick written as escapes. In JSON
-// such characters are within strings, but for line feeds and the white space
-// that ASCII has; so the value stays the same.
+// EscapeJSON returns JSON lines with control characters as escapes. Outside of
+// strings, JSON only has white space of ASCII, so the values are the same.
 func EscapeJSON(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {

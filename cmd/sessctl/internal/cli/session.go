@@ -15,16 +15,15 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// A Source is what a reading verb reads: a session file, or a session in the
-// log.
+// A Source is what a verb reads: a session file, or a session in the log.
 type Source struct {
 	File *SessionFile // nil for a session in the log
 	ID   string
 	Node *client.Client
 }
 
-// Find returns what arg names, reading it where it is a file. What is read of a
-// session in the log answers to the verb's demands.
+// Find returns the source that arg names. If it is a file, Find reads it. Reads of
+// a session in the log have the consistency of the flags in Demand.
 func (a *App) Find(ctx context.Context, arg string) (Source, error) {
 	if err := a.Demand.check(); err != nil {
 		return Source{}, err
@@ -87,8 +86,7 @@ func LooksLikePath(arg string) bool {
 	return strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, os.PathSeparator) || strings.HasSuffix(arg, ".jsonl")
 }
 
-// InLog returns the session in the log that arg names, for verbs that cannot
-// work on a file.
+// InLog returns the session in the log that arg names. A file is an error.
 func (a *App) InLog(ctx context.Context, arg string) (*client.Client, core.SessionID, error) {
 	return a.InLogOrTrash(ctx, arg, false)
 }
@@ -107,15 +105,14 @@ func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client
 	return node, id, err
 }
 
-// maxCandidates is how many sessions an ambiguous prefix is answered with.
+// maxCandidates is how many sessions the error of an ambiguous prefix names.
 const maxCandidates = 5
 
-// Resolve returns the id of the session that arg names. An id that arg is
-// comes before one that arg begins. With trash only deleted sessions count.
+// Resolve returns the id of the session that arg names: the complete id, or an
+// unambiguous prefix. With trash it only searches deleted sessions.
 //
-// The listing that it asks may lag behind the log. An arg that can be an id,
-// and that is not listed, is therefore taken for one: the verb that needs the
-// session will find out.
+// The listing can lag. If arg is a valid id that is not listed, it is returned as
+// it is, and the request for the session decides.
 func Resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
 	if arg == "" {
 		return "", Usagef("the session id is empty")
@@ -167,8 +164,8 @@ func resolveListed(ctx context.Context, node *client.Client, arg string, trash b
 	return rows[0].ID, true, nil
 }
 
-// resolveAgentID finds a session by an id of its agent's that is not fit for
-// the log, where it has another name.
+// resolveAgentID finds a session by an id of its agent that is not valid in the
+// log. There the session has a derived id.
 func resolveAgentID(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, bool, error) {
 	if _, err := core.ParseSessionID(arg); err == nil {
 		return "", false, nil
@@ -186,14 +183,14 @@ func resolveAgentID(ctx context.Context, node *client.Client, arg string, trash 
 	return "", false, nil
 }
 
-// exists reports whether the log has a session called id, listed or not.
+// exists reports whether the log has the session id, listed or not.
 func exists(ctx context.Context, node *client.Client, id core.SessionID) bool {
 	_, err := node.Info(ctx, string(id))
 	return err == nil || errors.Is(err, core.ErrDeleted)
 }
 
-// listPrefix returns some of the sessions whose id begins with prefix: enough
-// to tell that it is ambiguous. What no id can begin with is not asked for.
+// listPrefix lists up to maxCandidates+1 sessions whose id begins with prefix. For
+// an invalid prefix it returns none without a request.
 func listPrefix(ctx context.Context, node *client.Client, prefix string, trash bool) ([]api.Row, error) {
 	pad := strings.Repeat("0", max(0, core.MinSessionID-len(prefix)))
 	if _, err := core.ParseSessionID(prefix + pad); err != nil {

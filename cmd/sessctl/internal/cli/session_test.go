@@ -87,7 +87,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestAnUnlistedSessionIsNotTakenForAnother(t *testing.T) {
+func TestResolvePrefersExactUnlistedSession(t *testing.T) {
 	t.Parallel()
 	f := nodetest.New(t)
 	f.Has([]string{"session-10"})

@@ -15,15 +15,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// userSettings are what a user says once for all hosts, in sessctl.yaml.
+// userSettings are the content of sessctl.yaml, which all hosts of a user share.
 type userSettings struct {
-	// Paths are rows of directories that are the same one, each as some host has
-	// it. The same file is meant for all hosts.
+	// Paths are rows of paths of one directory on different hosts.
 	Paths [][]string `yaml:"paths"`
 }
 
-// settingsFile is where they are, below $XDG_CONFIG_HOME; empty without a
-// home.
+// settingsFile returns the path of the settings, or "" without a home.
 func (a *App) settingsFile() string {
 	dir := a.Env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // to be ignored, the XDG specification says
@@ -36,7 +34,7 @@ func (a *App) settingsFile() string {
 	return filepath.Join(dir, "sesslog", "sessctl.yaml")
 }
 
-// settings reads what the user has set; there are none where there is no file.
+// settings reads the settings. Without a file they are empty.
 func (a *App) settings() (userSettings, error) {
 	var s userSettings
 	name := a.settingsFile()

@@ -19,7 +19,7 @@ func OrDash(s string) string {
 
 func Uint(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// Join joins those of the parts that are not empty.
+// Join joins the parts that are not empty.
 func Join(sep string, parts ...string) string {
 	kept := parts[:0:0]
 	for _, p := range parts {
@@ -30,7 +30,7 @@ func Join(sep string, parts ...string) string {
 	return strings.Join(kept, sep)
 }
 
-// BlobsText is how many blobs there are, empty for none.
+// BlobsText returns a number of blobs as text, or "" for none.
 func BlobsText(n int) string {
 	if n == 0 {
 		return ""
@@ -38,10 +38,10 @@ func BlobsText(n int) string {
 	return Count(n, "blob", "blobs")
 }
 
-// Time is a time as people on this host read it: short.
+// Time formats t in the short local form.
 func (a *App) Time(t time.Time) string { return humantime.Short(t, a.Now()) }
 
-// TimeText is when for a time that an agent wrote.
+// TimeText formats a time that an agent wrote. An invalid one stays as it is.
 func (a *App) TimeText(s string) string {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *App) TimeText(s string) string {
 	return a.Time(t)
 }
 
-// Count is n things, in words.
+// Count returns n with the singular or plural of a noun.
 func Count[N int | int64 | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -71,7 +71,7 @@ func Bytes(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1f %ciB", size, "KMGTPE"[suffix]), ".0 ", " ", 1)
 }
 
-// CountIf is count, empty for none.
+// CountIf is like Count, but returns "" for 0.
 func CountIf(n int, one, many string) string {
 	if n == 0 {
 		return ""
@@ -85,7 +85,7 @@ func (a *App) AddNotice(g *Grid, what string, n *core.Notice) {
 	}
 }
 
-// ClaimText is who holds a claim, since when.
+// ClaimText returns the holder of a claim, and since when.
 func (a *App) ClaimText(c *core.Claim) string {
 	who := c.Agent
 	if who == "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 )
 
-// tlsFlags are the files that a connection to a node over https needs, where the
-// system's authorities will not do or the node asks for a certificate.
+// tlsFlags name files for https: certificate authorities, and a client certificate.
 type tlsFlags struct{ ca, cert, key string }
 
 func (f *tlsFlags) add(fl *pflag.FlagSet) {
@@ -22,7 +21,7 @@ func (f *tlsFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.key, "client-key", "", "the `FILE` with the key of the client certificate (SESS_CLIENT_KEY)")
 }
 
-// secure has c use the files that flags and environment name.
+// secure makes c use the files that flags and environment name.
 func (a *App) secure(c *client.Client) error {
 	f := tlsFlags{
 		ca:   cmp.Or(a.tls.ca, a.Env("SESS_CA")),
@@ -58,7 +57,7 @@ func (a *App) secure(c *client.Client) error {
 		t, ok = c.HTTP.Transport.(*http.Transport)
 	}
 	if !ok {
-		return nil // of a test's own
+		return nil // a test replaced it
 	}
 	t = t.Clone()
 	t.TLSClientConfig = cfg

@@ -7,10 +7,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// NullLeaf is how one writes the place before all entries.
+// NullLeaf is the value of flags for the position before all entries.
 const NullLeaf = "null"
 
-// ViewFlags say from where a session is read.
+// ViewFlags select the leaf from which a session is read.
 type ViewFlags struct{ leaf, head string }
 
 func (v *ViewFlags) Add(cmd *cobra.Command) {
@@ -29,7 +29,7 @@ func (v *ViewFlags) Given() bool { return v.leaf != "" || v.head != "" }
 
 func (v *ViewFlags) API() client.View { return client.View{Leaf: v.leaf, Head: v.head} }
 
-// ParseLeaf returns the leaf that a flag names.
+// ParseLeaf returns the leaf for the value of a flag.
 func ParseLeaf(flag string) core.Leaf {
 	if flag == NullLeaf {
 		return core.NoLeaf

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
-// WriterFlags say which head a verb writes to, and from which claim.
+// WriterFlags select the head and the claim of a write.
 type WriterFlags struct {
 	Head    string
 	Writer  string
@@ -77,8 +77,8 @@ func isForeign(ctx context.Context, node *client.Client, c agent.StoredClaim) bo
 	return info.Log.Epoch < c.Epoch
 }
 
-// ExplainFenced adds a hint to the error of a write as w. If a remembered claim is over,
-// it forgets that claim.
+// ExplainFenced adds a hint to the error of a write with the claim w. If the error
+// shows that a remembered claim ended, the host forgets it.
 func (a *App) ExplainFenced(w writer, err error) error {
 	if !errors.Is(err, core.ErrFenced) {
 		return err
@@ -101,7 +101,7 @@ func (a *App) ExplainFenced(w writer, err error) error {
 		"take it back with: sessctl resume%s %s, or: sessctl claim --take-over%s %s", HeadArg(w.head), w.session, HeadArg(w.head), w.session)
 }
 
-// HeadArg is the flag that names head, where it has to be named.
+// HeadArg returns the flag --head for head, or "" for main.
 func HeadArg(head string) string {
 	if head == "" || head == core.MainHead {
 		return ""

@@ -67,13 +67,13 @@ type attachFlags struct {
 	head string
 }
 
-// An attached is one look at a session that goes on.
+// An attached shows a session to a user.
 type attached struct {
-	a      app
-	d      core.Dialect
-	head   string          // to show alone; empty for all
-	seen   map[string]bool // entries that were shown before following began
-	behind core.Cursor     // where following begins
+	a     app
+	d     core.Dialect
+	head  string          // the only head to show; empty for all
+	seen  map[string]bool // ids of the entries that begin showed
+	after core.Cursor     // the cursor after which Follow starts
 }
 
 func (a app) attach(ctx context.Context, arg string, f attachFlags) error {
@@ -89,9 +89,9 @@ func (a app) attach(ctx context.Context, arg string, f attachFlags) error {
 	if err != nil {
 		return err
 	}
-	x := &attached{a: a, d: d, head: f.head, seen: map[string]bool{}, behind: info.Log.Cursor}
-	// Entries that come between this and the next are among the turns, and are not
-	// shown again.
+	x := &attached{a: a, d: d, head: f.head, seen: map[string]bool{}, after: info.Log.Cursor}
+	// Entries that arrive before the next request are among the turns; x.seen
+	// prevents that they are shown twice.
 	turns, err := x.turns(ctx, node, id, f)
 	if err != nil {
 		return err
@@ -99,10 +99,10 @@ func (a app) attach(ctx context.Context, arg string, f attachFlags) error {
 	if err := x.begin(id, info, turns); err != nil {
 		return err
 	}
-	return node.Follow(ctx, string(id), x.behind, true, x.show)
+	return node.Follow(ctx, string(id), x.after, true, x.show)
 }
 
-// turns returns the entries of the last turns on the way to the head.
+// turns returns the entries of the last turns on the path to the head.
 func (x *attached) turns(ctx context.Context, node *client.Client, id core.SessionID, f attachFlags) ([]core.Entry, error) {
 	if f.last == 0 {
 		return nil, nil
@@ -160,7 +160,7 @@ func isPrompt(d core.Dialect, e core.Entry) bool {
 	return false
 }
 
-// begin shows what the session is and its last turns.
+// begin shows the session and its last turns.
 func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) error {
 	a := x.a
 	head := core.MainHead
@@ -195,15 +195,15 @@ func (x *attached) begin(id core.SessionID, info api.Info, turns []core.Entry) e
 		if e.ID != "" {
 			x.seen[e.ID] = true
 		}
-		if err := x.entry(sight{Cursor: x.behind, Head: head, Kind: core.KindAppend, Entry: e.Line}); err != nil {
+		if err := x.entry(shownRecord{Cursor: x.after, Head: head, Kind: core.KindAppend, Entry: e.Line}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// A sight is one thing that attach shows.
-type sight struct {
+// A shownRecord is one line of attach -o json.
+type shownRecord struct {
 	Cursor core.Cursor     `json:"seq"`
 	Head   string          `json:"head"`
 	Kind   core.Kind       `json:"kind"`
@@ -217,7 +217,7 @@ func (x *attached) show(ev api.Event) error {
 	if x.head != "" && ev.Head != x.head && aboutHead(ev.Kind) {
 		return nil
 	}
-	s := sight{Cursor: ev.Cursor, Head: ev.Head, Kind: ev.Kind, Time: ev.Time}
+	s := shownRecord{Cursor: ev.Cursor, Head: ev.Head, Kind: ev.Kind, Time: ev.Time}
 	if len(ev.Entries) == 0 || ev.Kind == core.KindRedact {
 		s.Body = ev.Body
 		if err := x.record(s); err != nil {
@@ -249,7 +249,7 @@ func aboutHead(k core.Kind) bool {
 	return false
 }
 
-func (x *attached) entry(s sight) error {
+func (x *attached) entry(s shownRecord) error {
 	if x.a.Format == cli.JSON {
 		return x.a.PrintJSON(s)
 	}
@@ -258,7 +258,7 @@ func (x *attached) entry(s sight) error {
 	}
 	e, err := x.d.Entry(s.Entry)
 	if err != nil {
-		return x.note("%s", preview(s.Entry)) // a newer node may let in what is not known here
+		return x.note("%s", preview(s.Entry)) // from a newer node
 	}
 	for _, it := range x.d.Read(e) {
 		if err := x.item(s, it); err != nil {
@@ -268,14 +268,14 @@ func (x *attached) entry(s sight) error {
 	return nil
 }
 
-func (x *attached) record(s sight) error {
+func (x *attached) record(s shownRecord) error {
 	if x.a.Format == cli.JSON {
 		return x.a.PrintJSON(s)
 	}
 	who := eventText(api.Event{Kind: s.Kind, Body: s.Body})
 	switch s.Kind {
 	case core.KindCheckpoint:
-		return nil // of no interest to who reads along
+		return nil // not part of the conversation
 	case core.KindClaim:
 		return x.note("head %s is held by %s", s.Head, who)
 	case core.KindRelease:

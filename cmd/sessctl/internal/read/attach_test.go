@@ -58,7 +58,7 @@ func event(seq uint64, head string, kind core.Kind, body string, lines ...string
 	return ev
 }
 
-func TestAttachShowsAConversationAndNothingCommandsTheTerminal(t *testing.T) {
+func TestAttachShowsConversationWithoutControlCharacters(t *testing.T) {
 	t.Parallel()
 	x, out := attachedTo(t, "")
 	name := "fix\x1b[2Jing"
@@ -113,7 +113,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestAttachToOneHeadShowsThatAlone(t *testing.T) {
+func TestAttachShowsOneHead(t *testing.T) {
 	t.Parallel()
 	x, out := attachedTo(t, "other")
 	for i, head := range []string{"main", "other", "third"} {
@@ -127,7 +127,7 @@ func TestAttachToOneHeadShowsThatAlone(t *testing.T) {
 	}
 }
 
-func TestTheLastTurnsBeginWithAPrompt(t *testing.T) {
+func TestLastTurnsBeginWithPrompt(t *testing.T) {
 	t.Parallel()
 	d, err := dialect.Named("pi")
 	if err != nil {

@@ -10,16 +10,15 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// How much is shown of what is said, in lines and bytes, and of what a tool
-// answers, in lines.
+// Limits of a message, in lines and bytes, and of a tool result, in lines.
 const (
 	saidLines, saidBytes = 400, 64 << 10
 	resultLines          = 4
-	oneLine              = 200 // bytes of what is shown in one line, where it is not cut to a screen
+	oneLine              = 200 // limit of a line in bytes, if the screen has no width
 )
 
-// item shows one thing that an entry says.
-func (x *attached) item(s sight, it core.Item) error {
+// item shows an item of an entry.
+func (x *attached) item(s shownRecord, it core.Item) error {
 	switch it.Kind {
 	case core.ItemMessage:
 		return x.message(s, it)
@@ -48,10 +47,10 @@ func (x *attached) item(s sight, it core.Item) error {
 	case core.ItemChannel:
 		return x.note("channel %s", it.Text)
 	}
-	return nil // an extension's data, and where an agent stands in its own file
+	return nil // data of extensions, and leafs
 }
 
-func (x *attached) message(s sight, it core.Item) error {
+func (x *attached) message(s shownRecord, it core.Item) error {
 	if it.Role == core.RoleSystem {
 		return x.note("instructions: %s", blocksText(it.Blocks))
 	}
@@ -71,8 +70,8 @@ func (x *attached) message(s sight, it core.Item) error {
 	return nil
 }
 
-// speaker says who speaks, when, and where that is not main.
-func (x *attached) speaker(s sight, it core.Item) error {
+// speaker shows the time and role of a message, and its head if that is not main.
+func (x *attached) speaker(s shownRecord, it core.Item) error {
 	who := cli.Join(" ", x.a.TimeText(it.Time), string(it.Role))
 	if s.Head != core.MainHead && x.head == "" {
 		who += " on head " + s.Head
@@ -99,7 +98,7 @@ func (x *attached) block(b core.Block) error {
 	return nil
 }
 
-// result shows the beginning of what a tool answered.
+// result shows the beginning of a tool result.
 func (x *attached) result(b core.Block) error {
 	text := blocksText(b.Blocks)
 	if b.Failed {
@@ -127,7 +126,7 @@ func blocksText(bs []core.Block) string {
 	return strings.Join(parts, "\n")
 }
 
-// text shows lines as they are, each behind a mark, up to most of them.
+// text shows up to most lines, each with a mark in front.
 func (x *attached) text(mark, text string, most int) error {
 	text = strings.TrimRight(text, " \t\r\n")
 	if text == "" {
@@ -153,12 +152,12 @@ func (x *attached) line(mark, text string) error {
 	return x.a.Printf("  %s%s", mark, x.a.Stdout.Fit(clipTo(cli.Plain(clipTo(text, 8*oneLine)), oneLine), 2+len(mark)))
 }
 
-// note says something about the session, in one line.
+// note shows a fact about the session in one line.
 func (x *attached) note(form string, args ...any) error {
 	return x.line("· ", fmt.Sprintf(form, args...))
 }
 
-// clipTo cuts text to n bytes or less, between characters.
+// clipTo cuts text to at most n bytes, at a character.
 func clipTo(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -169,8 +168,8 @@ func clipTo(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// harmless is a line in which whatever a terminal might obey is visible. Blanks
-// stay, for they have a meaning in code.
+// harmless makes the control characters of a line visible, and keeps its spaces,
+// which matter in code.
 func harmless(line string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSuffix(line, "\r") {

@@ -77,8 +77,7 @@ func (a app) contextOf(ctx context.Context, src cli.Source, v cli.ViewFlags, p p
 	return f.Rules.Context(f.Entries, leaf)
 }
 
-// printContext prints the context in a line for each message. Whatever else
-// an agent's object has is for programs.
+// printContext prints one line for each message, the model and the thinking level.
 func (a app) printContext(raw json.RawMessage) error {
 	var c struct {
 		Messages      []json.RawMessage `json:"messages"`

@@ -56,7 +56,7 @@ func (a app) convertFile(file *cli.SessionFile, f exportFlags) error {
 	})
 }
 
-// noteLost tells people what another agent's file has no place for.
+// noteLost prints the data that a conversion lost.
 func (a app) noteLost(as string, lost []convert.Loss) {
 	for _, l := range lost {
 		a.Notef("lost in the format of %s: %d × %s", as, l.Count, l.What)

@@ -101,7 +101,7 @@ func (l *lineWriter) add(line []byte) error {
 		_, _ = io.WriteString(l.w, map[bool]string{false: "[", true: ","}[l.some])
 	}
 	l.some = true
-	_, _ = l.w.Write(line) // the writer keeps its first error for Flush
+	_, _ = l.w.Write(line) // Flush returns the error
 	if !l.list {
 		return l.w.WriteByte('\n')
 	}

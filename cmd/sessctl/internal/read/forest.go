@@ -5,8 +5,8 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
-// A forest is sessions on their way to be drawn below the ones they came from.
-// They may form any graph, also one that goes in circles.
+// A forest draws sessions below their parents. The sessions can form any graph,
+// even with cycles.
 type forest struct {
 	g     *lineage.Graph
 	nodes []lineage.Node
@@ -14,21 +14,21 @@ type forest struct {
 	out   []treeLine
 }
 
-// A treeLine is a session where it is drawn.
+// A treeLine is a line of the drawing.
 type treeLine struct {
-	before string // what is drawn in front
+	before string // the lines and branches in front of it
 	node   lineage.Node
-	parent *lineage.Parent // the one it hangs below, nil for a root
-	again  bool            // it was drawn already
-	alone  bool            // it has neither parents nor children
+	parent *lineage.Parent // the parent above it, nil for a root
+	again  bool            // whether it was drawn before
+	alone  bool            // whether it has no relatives
 }
 
 func newForest(nodes []lineage.Node) *forest {
 	return &forest{g: lineage.New(nodes), nodes: nodes, drawn: map[core.SessionID]bool{}}
 }
 
-// lines returns every session: first those that came from nowhere that is
-// shown, each with what hangs below it, then those that came from each other.
+// lines returns every session: first the roots with their descendants, then the
+// sessions of cycles.
 func (f *forest) lines() []treeLine {
 	for _, n := range f.nodes {
 		if !f.hangs(n) {
@@ -43,7 +43,7 @@ func (f *forest) lines() []treeLine {
 	return f.out
 }
 
-// hangs reports whether a parent of n is shown.
+// hangs reports whether a parent of n is in the graph.
 func (f *forest) hangs(n lineage.Node) bool {
 	for _, p := range n.Parents {
 		if _, ok := f.g.Node(p.Session); ok {
@@ -53,15 +53,15 @@ func (f *forest) hangs(n lineage.Node) bool {
 	return false
 }
 
-// A twig is a session that is to be drawn.
+// A twig is a session on the stack of draw.
 type twig struct {
 	treeLine
-	below string // what is drawn in front of what hangs on it
+	below string // the lines and branches in front of it of what hangs on it
 	level int
 }
 
-// draw draws root and all that hangs below it. It keeps its own stack: a chain
-// of forks may be as long as the log.
+// draw draws root and its descendants. It uses a stack instead of recursion,
+// because a chain of forks can be long.
 func (f *forest) draw(root lineage.Node) {
 	for stack := []twig{{treeLine: treeLine{node: root}}}; len(stack) > 0; {
 		t := stack[len(stack)-1]
@@ -83,7 +83,7 @@ func (f *forest) draw(root lineage.Node) {
 	}
 }
 
-// link is how kid names parent.
+// link returns the relation of kid to parent.
 func link(kid lineage.Node, parent core.SessionID) *lineage.Parent {
 	for i := range kid.Parents {
 		if kid.Parents[i].Session == parent {

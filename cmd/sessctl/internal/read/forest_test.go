@@ -18,7 +18,7 @@ func related(id string, kind lineage.Kind, parents ...string) lineage.Node {
 	return n
 }
 
-func TestALongChainIsDrawn(t *testing.T) {
+func TestForestDrawsLongChain(t *testing.T) {
 	t.Parallel()
 	var nodes []lineage.Node
 	for i := range 100_000 {

@@ -87,8 +87,8 @@ func (a app) history(ctx context.Context, f historyFlags) error {
 	return nil
 }
 
-// allPrompts lists page by page, up to limit where that is not 0, and returns
-// the last page too.
+// allPrompts lists prompts page by page, up to limit if it is not 0, and also
+// returns the last page.
 func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, limit int) (prompts []api.Prompt, last client.PromptPage, err error) {
 	for {
 		q.Limit = cli.PageSize
@@ -107,7 +107,7 @@ func allPrompts(ctx context.Context, node *client.Client, q api.PromptQuery, lim
 	}
 }
 
-// promptColumns is how much of a prompt a table shows at most: it is one line.
+// promptColumns is the width limit of a prompt in a table.
 const promptColumns = 200
 
 func (a app) printPrompts(prompts []api.Prompt) error {

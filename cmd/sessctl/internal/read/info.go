@@ -51,7 +51,7 @@ sessctl info ~/.pi/agent/sessions/proj/2026.jsonl`,
 	return cmd
 }
 
-// fileInfo is what info says of a file.
+// fileInfo is the output of info for a file.
 type fileInfo struct {
 	core.Info
 	Skipped []core.BadLine `json:"skipped,omitempty"`
@@ -108,7 +108,7 @@ func addInfo(g *cli.Grid, info core.Info, session, dialect string) {
 	addOwn(g, info.Own)
 }
 
-// addOwn adds a line for each thing that only the session's agent has.
+// addOwn adds a row for each fact that only the session's agent has.
 func addOwn(g *cli.Grid, own json.RawMessage) {
 	if own == nil {
 		return
@@ -118,8 +118,7 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 	})
 }
 
-// ownText is a value in words, the members of an object behind their names.
-// Empty where it says nothing.
+// ownText returns a value as text, with the names of members. It is empty for null.
 func ownText(v jsontext.Value, depth int) string {
 	var parts []string
 	switch v.Kind() {
@@ -150,7 +149,7 @@ func ownText(v jsontext.Value, depth int) string {
 	return string(v)
 }
 
-// typesText names the types, the most frequent first.
+// typesText lists types with their counts, the most frequent first.
 func typesText(types map[string]int) string {
 	names := slices.Sorted(maps.Keys(types))
 	slices.SortStableFunc(names, func(a, b string) int { return types[b] - types[a] })

@@ -110,8 +110,8 @@ func (a app) exportLineage(ctx context.Context, node *client.Client, o client.Li
 	})
 }
 
-// drawLineage draws l. start is marked; sessions that have to do with no other
-// are drawn where all is set.
+// drawLineage draws l and marks start. With all it also draws sessions without
+// relatives.
 func (a app) drawLineage(l api.Lineage, start core.SessionID, all bool) error {
 	f := newForest(l.Sessions)
 	var b strings.Builder
@@ -135,7 +135,7 @@ func (a app) drawLineage(l api.Lineage, start core.SessionID, all bool) error {
 	return nil
 }
 
-// nodeText is one session on one line.
+// nodeText returns the line of a session.
 func (a app) nodeText(line treeLine, start core.SessionID) string {
 	n := line.node
 	text := cli.Plain(string(n.ID))

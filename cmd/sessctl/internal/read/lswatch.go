@@ -11,8 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// watchSessions lists the sessions that o asks for, and goes on with each that
-// changes, until ctx ends.
+// watchSessions lists the sessions of o, and then each change until ctx ends.
 func (a app) watchSessions(ctx context.Context, node *client.Client, o client.ListOptions) error {
 	for {
 		err := a.watchOnce(ctx, node, o)
@@ -28,8 +27,8 @@ func (a app) watchSessions(ctx context.Context, node *client.Client, o client.Li
 }
 
 func (a app) watchOnce(ctx context.Context, node *client.Client, o client.ListOptions) error {
-	// The mark first: what changes while the list is read comes twice, and nothing
-	// is missed.
+	// The mark is read first, so that no change during the listing is missed. It can
+	// be shown twice.
 	begin, err := node.List(ctx, client.ListOptions{Limit: 1})
 	if err != nil {
 		return err
@@ -57,14 +56,14 @@ func (a app) watchOnce(ctx context.Context, node *client.Client, o client.ListOp
 	})
 }
 
-// listed is a row of the list, or a change.
+// listed is a row of the list or a change in JSON.
 type listed struct {
 	ID   core.SessionID `json:"id"`
 	Row  *api.Row       `json:"row,omitempty"`
 	Mark api.Mark       `json:"mark,omitempty"`
 }
 
-// printChange prints a line. They come one by one, so they are not lined up.
+// printChange prints a line. Lines arrive one by one, so they are not aligned.
 func (a app) printChange(c api.RowChange) error {
 	if c.Row == nil {
 		return a.Printf("%s  no longer in this list", cli.Plain(string(c.ID)))

@@ -9,9 +9,8 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-// A brief is what people want to see of an entry. It is read with no agent's
-// rules but by the names that agents have in common; what is elsewhere, or of
-// another type than expected, is just not shown.
+// A brief has the members of an entry that a preview needs, by the names that
+// agents have in common. Members of other types are ignored.
 type brief struct {
 	ID            string          `json:"id"`
 	Type          string          `json:"type"`
@@ -63,11 +62,10 @@ func readBrief(line []byte) brief {
 	return b
 }
 
-// gistLength is how much of an entry's text is kept at most: enough for any
-// screen.
-const gistLength = 400
+// previewLength is the limit of a preview in bytes: enough for any screen.
+const previewLength = 400
 
-// preview returns an entry line in a few words.
+// preview returns a short text for an entry line.
 func preview(line []byte) string {
 	b := readBrief(line)
 	if b.Type == "label" {
@@ -84,10 +82,10 @@ func preview(line []byte) string {
 	return b.words()
 }
 
-// roleOf is who speaks, and for a tool, which.
+// roleOf returns the role of a message, with the name of a tool.
 func roleOf(m brief) string { return cli.Join(" ", m.Role, m.ToolName) }
 
-// words is the text of a message, a block or an entry.
+// words returns the text of a message, a block or an entry.
 func (b brief) words() string {
 	switch {
 	case b.Type == "toolCall" || b.Type == "tool_use" || b.Type == "tool_call":
@@ -107,7 +105,7 @@ func (b brief) words() string {
 		said = cli.Join(" ", said, contentText(b.ToolCalls))
 	}
 	if b.Role != "" {
-		b.Model = "" // a message without words is not its model
+		b.Model = "" // not the text of a message
 	}
 	for _, s := range []string{said, b.Text, b.Summary, b.Command, b.Thinking, b.Name, b.Model, b.ThinkingLevel} {
 		if s != "" {
@@ -117,8 +115,8 @@ func (b brief) words() string {
 	return b.CustomType
 }
 
-// contentText is the text of a content, which is a string or a list of blocks.
-// What is said comes before what is done, and that before what is thought.
+// contentText returns the text of a content, which is a string or a list of blocks:
+// first text, then tool calls, or thinking if there is nothing else.
 func contentText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -149,8 +147,8 @@ func contentText(raw json.RawMessage) string {
 }
 
 func clipText(s string) string {
-	if len(s) <= gistLength {
+	if len(s) <= previewLength {
 		return s
 	}
-	return strings.ToValidUTF8(s[:gistLength], "") + "…"
+	return strings.ToValidUTF8(s[:previewLength], "") + "…"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// A profileFlag says by whose rules a session is read.
+// A profileFlag selects the agent whose rules apply.
 type profileFlag struct {
 	name string
 	dialect.Profile
@@ -21,7 +21,7 @@ func (p *profileFlag) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(dialect.Profiles(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// check finds the profile; a name that there is none of is a misuse.
+// check resolves the profile. An unknown name is a usage error.
 func (p *profileFlag) check() (err error) {
 	if p.Profile, err = dialect.NamedProfile(p.name); err != nil {
 		return cli.Usagef("%s", strings.TrimSuffix(err.Error(), ": "+core.ErrInvalid.Error()))
@@ -29,8 +29,7 @@ func (p *profileFlag) check() (err error) {
 	return nil
 }
 
-// say is the dialect of a session, and by whose rules it is read where those
-// are not its own.
+// say returns the dialect of a session, and the profile if it differs.
 func (p *profileFlag) say(name string) string {
 	if p.name == "" || p.name == name {
 		return name

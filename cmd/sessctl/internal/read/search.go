@@ -100,8 +100,8 @@ func (a app) search(ctx context.Context, f searchFlags) error {
 	return nil
 }
 
-// allHits lists page by page, up to limit where that is not 0, and reports
-// whether there are more.
+// allHits lists hits page by page, up to limit if it is not 0. It reports whether
+// there are more.
 func allHits(ctx context.Context, node *client.Client, q api.SearchQuery, limit int) (hits []api.Hit, more bool, err error) {
 	for {
 		q.Limit = cli.PageSize

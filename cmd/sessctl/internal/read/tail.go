@@ -92,7 +92,7 @@ func (a app) tail(ctx context.Context, arg string, after core.Cursor, follow boo
 	return err
 }
 
-// endOfTail is what the end of following comes to: an interruption is a good one.
+// endOfTail returns nil for an interruption or a timeout, else err.
 func endOfTail(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -108,7 +108,7 @@ func (a app) showEvent(ev api.Event) error {
 }
 
 // printEvent prints a line for each entry of a record, or one for the record.
-// They come one by one, so they are not lined up.
+// Lines arrive one by one, so they are not aligned.
 func (a app) printEvent(ev api.Event) error {
 	if len(ev.Entries) == 0 {
 		return a.printEventLine(ev, string(ev.Kind), eventText(ev))
@@ -133,8 +133,8 @@ func (a app) printEventLine(ev api.Event, kind, text string) error {
 	return a.Printf("%s", a.Stdout.Fit(line, 0))
 }
 
-// eventText says who did it, and of a claim, for whom; of a head, where it stands,
-// and what happened to an agent's file where that is why.
+// eventText returns the actor of a record with the reason. For a head it returns
+// the position, and the note about an agent's file if there is one.
 func eventText(ev api.Event) string {
 	var body struct {
 		Agent string    `json:"agent"`
@@ -146,7 +146,7 @@ func eventText(ev api.Event) string {
 			Why string `json:"why"`
 		} `json:"note"`
 	}
-	_ = json.Unmarshal(ev.Body, &body) // what is not there is not shown
+	_ = json.Unmarshal(ev.Body, &body) // missing members are not shown
 	if ev.Kind == core.KindHead && body.Note != nil {
 		return "at " + cli.LeafText(body.Leaf) + ": " + body.Note.Why
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// tailMany shows the records of several sessions, and with follow what comes
-// then. Without names it follows all that o lets pass, from now on.
+// tailMany shows the records of several sessions, and with follow the new ones.
+// Without args it follows all sessions that o selects, from now on.
 func (a app) tailMany(ctx context.Context, args []string, o client.ListOptions, follow bool) error {
 	node, err := a.Client()
 	if err != nil {
@@ -31,14 +31,14 @@ func (a app) tailMany(ctx context.Context, args []string, o client.ListOptions, 
 	return endOfTail(err)
 }
 
-// A manyTail shows several sessions: first what there is of them, once the feed of
-// what comes stands, so that nothing is missed between the two.
+// A manyTail shows several sessions. It reads their stored records after the feed
+// of new ones is open, so that none is missed.
 type manyTail struct {
 	a     app
 	node  *client.Client
-	ids   []string // those that were named
+	ids   []string // of the arguments
 	begun bool
-	shown map[core.SessionID]uint64 // seq of the last record shown of those
+	shown map[core.SessionID]uint64 // seq of the last record that was shown
 }
 
 func (t *manyTail) take(ctx context.Context, ev client.FeedEvent) error {
@@ -51,13 +51,13 @@ func (t *manyTail) take(ctx context.Context, ev client.FeedEvent) error {
 	case t.begun:
 		return nil
 	}
-	// Where it fails, the feed is asked for anew, and then the past once more.
+	// If it fails, the feed is opened again, and the stored records are read again.
 	err := t.past(ctx)
 	t.begun = err == nil
 	return err
 }
 
-// past shows what there is of the sessions that were named.
+// past shows the stored records of the named sessions.
 func (t *manyTail) past(ctx context.Context) error {
 	for _, id := range t.ids {
 		err := t.node.Follow(ctx, id, core.Cursor{}, false, func(ev api.Event) error {
@@ -73,7 +73,7 @@ func (t *manyTail) past(ctx context.Context) error {
 
 func (t *manyTail) show(ev api.Event) error {
 	if ev.Seq <= t.shown[ev.Session] {
-		return nil // it came while the past was read
+		return nil // past has shown it
 	}
 	if len(t.ids) > 0 {
 		t.shown[ev.Session] = ev.Seq

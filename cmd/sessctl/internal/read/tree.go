@@ -64,7 +64,7 @@ func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
 			marks[id] = []string{"leaf"}
 		}
 		a.NoteSkipped(f)
-		return a.drawTree(nodes, marks, gistsOf(f.Entries))
+		return a.drawTree(nodes, marks, previewsOf(f.Entries))
 	}
 	nodes, err := src.Node.TreeBy(ctx, src.ID, p.name)
 	if err != nil {
@@ -80,8 +80,7 @@ func (a app) tree(ctx context.Context, arg string, p profileFlag) error {
 	return a.drawTree(nodes, marks, previews)
 }
 
-// describeNodes returns which heads stand at which entries, and what the
-// entries say, as a tree that is drawn has both and one in JSON neither.
+// describeNodes returns the heads at each entry, and a preview of each entry.
 func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]string, previews map[string]string, err error) {
 	info, err := src.Node.Info(ctx, src.ID)
 	if err != nil {
@@ -114,7 +113,7 @@ func describeNodes(ctx context.Context, src cli.Source) (marks map[string][]stri
 	return marks, previews, err
 }
 
-func gistsOf(es []core.Entry) map[string]string {
+func previewsOf(es []core.Entry) map[string]string {
 	previews := make(map[string]string, len(es))
 	for _, e := range es {
 		previews[e.ID] = preview(e.Line)
@@ -140,12 +139,11 @@ func (a app) drawTree(nodes []core.TreeNode, marks map[string][]string, previews
 	return err
 }
 
-// maxBranches bounds how far a line is moved to the right.
+// maxBranches limits the indentation.
 const maxBranches = 24
 
-// branchLines returns what is drawn in front of each node. An entry that is
-// its parent's only child stands below it; where there are more, each begins a
-// branch.
+// branchLines returns the prefix of each node. An only child is drawn below its
+// parent without a branch.
 func branchLines(nodes []core.TreeNode) []string {
 	kids := make([]int, len(nodes)) // children of each node
 	parent := make([]int, len(nodes))
@@ -159,8 +157,8 @@ func branchLines(nodes []core.TreeNode) []string {
 		}
 		path = append(path[:depth], i)
 	}
-	own := make([]string, len(nodes))   // in front of the node itself
-	below := make([]string, len(nodes)) // in front of what hangs on it
+	own := make([]string, len(nodes))   // the prefix of the node
+	below := make([]string, len(nodes)) // the prefix of its children
 	level := make([]int, len(nodes))
 	shown := make([]int, len(nodes)) // children so far
 	for i := range nodes {

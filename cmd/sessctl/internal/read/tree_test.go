@@ -40,7 +40,7 @@ func TestBranchLinesAreBounded(t *testing.T) {
 	}
 }
 
-func TestGist(t *testing.T) {
+func TestPreview(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`{"type":"message","message":{"role":"user","content":"hi"}}`:                                                                  "user: hi",
@@ -65,7 +65,7 @@ func TestGist(t *testing.T) {
 		}
 	}
 	long := preview([]byte(`{"message":{"role":"user","content":"` + strings.Repeat("é", 10_000) + `"}}`))
-	if len(long) > gistLength+20 {
+	if len(long) > previewLength+20 {
 		t.Errorf("%d bytes are more than a few words", len(long))
 	}
 }

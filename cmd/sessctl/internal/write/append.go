@@ -96,7 +96,8 @@ func (f *appendFlags) check() error {
 	return f.WriterFlags.Check()
 }
 
-// append appends. The time that the lines take to come is nobody's timeout.
+// append reads the lines, then appends them. Reading does not count against
+// --timeout.
 func (a app) append(cmd *cobra.Command, arg string, f appendFlags) error {
 	node, id, err := a.appendTo(cmd, arg)
 	if err != nil {
@@ -169,8 +170,7 @@ func (a app) appendInput(cmd *cobra.Command, node *client.Client, id core.Sessio
 	return f.line(ctx, node, id)
 }
 
-// appendTo finds the session, and so learns before anybody types a line whether
-// there is one.
+// appendTo finds the session before input is read.
 func (a app) appendTo(cmd *cobra.Command, arg string) (*client.Client, core.SessionID, error) {
 	ctx, cancel := a.Within(cmd, cli.Short)
 	defer cancel()
@@ -202,7 +202,7 @@ func (a app) printAppended(done api.Appended) error {
 	})
 }
 
-// keyHint says how to go on when it is not known what became of an append.
+// keyHint adds a hint how to repeat an append whose outcome is unknown.
 func keyHint(err error, key string) error {
 	if !cli.IsUnanswered(err) {
 		return err

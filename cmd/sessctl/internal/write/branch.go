@@ -76,8 +76,8 @@ func (f *branchFlags) check(args []string) error {
 	return f.WriterFlags.Check()
 }
 
-// branchWithSummary makes a head go on from another place with an entry. A lost
-// answer is asked for again under the same key, so the entry is stored once.
+// branchWithSummary moves a head and appends a summary. Retries use the same key,
+// so the entry is stored once.
 func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) error {
 	node, id, err := a.InLog(ctx, arg)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a app) branchWithSummary(ctx context.Context, arg string, f branchFlags) e
 	return a.Print(out, func() error { return a.Printf("head %s points to %s", f.Head, cli.Plain(*out.Leaf)) })
 }
 
-// branched says where a head stands.
+// branched is the position of a head.
 type branched struct {
 	Session core.SessionID `json:"session"`
 	Head    string         `json:"head"`

@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/internal/atomicfile"
 )
 
-// conflictFlags say what to do where another writer came first.
+// conflictFlags select what to do if another writer was first.
 type conflictFlags struct {
 	how    string
 	branch string

@@ -50,7 +50,7 @@ func (a app) fork(ctx context.Context, arg string, r api.ForkRequest) error {
 	if err != nil {
 		return err
 	}
-	if r.ID == "" { // chosen here, so that a lost answer leaves no unknown session
+	if r.ID == "" { // chosen here, so that a retry creates no second session
 		r.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	r.By, _ = a.Caller()

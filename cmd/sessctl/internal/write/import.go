@@ -108,7 +108,7 @@ type importFlags struct {
 	quiet   bool
 }
 
-// imported is what import says of a file.
+// imported is the output of import for a file.
 type imported struct {
 	File string `json:"file"`
 	api.Imported
@@ -121,14 +121,14 @@ type importResult struct {
 	file    foundFile
 	done    api.Imported
 	first   glimpse
-	there   bool          // all of it was in the log, and nothing was sent
-	missing []core.Digest // images that the agent's store has not
-	store   string        // where that is
+	there   bool          // the log had all entries, so the file was not sent
+	missing []core.Digest // images that the agent's store lacks
+	store   string        // the path of the agent's store
 	err     error
 }
 
-// importFile brings one file into the log. It prints nothing but by
-// bar, which is told what was sent of its bytes.
+// importFile imports a file. It prints nothing, and counts the bytes it sends in
+// bar.
 func (a app) importFile(ctx context.Context, node *client.Client, file foundFile, f importFlags, bar *importProgress) (out importResult) {
 	out.file = file
 	if out.err = file.err; out.err != nil {
@@ -141,7 +141,7 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 	}
 	defer body.Close()
 	from := io.Reader(body)
-	if size >= 0 { // as it was when it was opened: it may be growing
+	if size >= 0 { // the size at opening, because the file may be growing
 		from = io.LimitReader(body, size)
 	}
 	out.err = a.importFrom(ctx, node, from, size, f, &out, bar)
@@ -150,8 +150,8 @@ func (a app) importFile(ctx context.Context, node *client.Client, file foundFile
 
 func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader, size int64, f importFlags, out *importResult, bar *importProgress) error {
 	name := out.file.name
-	// The beginning of the file tells the session, and so the claim. A file that
-	// can be held in memory is read whole, and compared with the log.
+	// The beginning of the file has the session id, which selects the claim. A file
+	// that fits into memory is read completely and compared with the log.
 	most := int64(headerWithin)
 	if size >= 0 && size <= comparedUpTo {
 		most = size
@@ -161,7 +161,7 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 		return fmt.Errorf("%s: %w", cli.FileTitle(name), err)
 	}
 	if size >= 0 && most == size {
-		size = int64(len(start)) // it may have been cut meanwhile
+		size = int64(len(start)) // the file may have become shorter
 		if !f.again {
 			if there, err := out.compare(ctx, node, f.dialect, start); there || err != nil {
 				out.first = peek(f.dialect, start)
@@ -182,7 +182,7 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 		return inFile(name, err)
 	}
 	by, _ := a.Caller()
-	how, _ := api.ParseOnConflict(f.how.how) // it was checked
+	how, _ := api.ParseOnConflict(f.how.how) // f.check has checked it
 	o := client.ImportOptions{Dialect: f.dialect, Writer: v.Writer, By: by, OnConflict: how, Branch: f.how.branch}
 	out.first.nameParent(name, &o)
 	out.done, err = sendFile(ctx, node, outgoing{name, start, body, size}, o, bar)
@@ -196,16 +196,16 @@ func (a app) importFrom(ctx context.Context, node *client.Client, body io.Reader
 	return nil
 }
 
-// comparedUpTo is how large a file may be to be compared with the log before it
-// is sent: it is held in memory for that.
+// comparedUpTo is the size up to which a file is read into memory and compared with
+// the log before it is sent.
 const comparedUpTo = 64 << 20
 
-// compare finds out whether the log has all that data says. Then it is as if it
-// had been imported and nothing was new.
+// compare reports whether the log has all entries of data. Then the result is that
+// of an import without new entries.
 func (b *importResult) compare(ctx context.Context, node *client.Client, name string, data []byte) (there bool, err error) {
 	f, d, err := dialect.Read(name, data)
 	if err != nil {
-		return false, nil // the node says what is wrong with it
+		return false, nil // the node returns the error
 	}
 	id := core.SessionIDFor(d.Name(), f.Header.ID)
 	for i := range f.Entries {
@@ -228,22 +228,21 @@ func (b *importResult) compare(ctx context.Context, node *client.Client, name st
 	return true, nil
 }
 
-// deletedSession says of a session that nothing can be brought into it, and what
-// to do about that.
+// deletedSession is the error of an import into a deleted session.
 func deletedSession(id core.SessionID) error {
 	return cli.Hintf(fmt.Errorf("session %s is in the trash, or was erased%w", id, hint.Silent(core.ErrDeleted)),
 		"if it is in the trash, restore it and import the file again: sessctl rm --undo %s", id)
 }
 
-// headerWithin is how much of a file is looked at for its header.
+// headerWithin is how many bytes of a file are searched for its header.
 const headerWithin = 64 << 10
 
-// A glimpse is what the beginning of a file tells. It is empty where that is
-// no session: the node says why.
+// A glimpse is what the beginning of a file shows. It is empty if that is not a
+// session.
 type glimpse struct {
 	session core.SessionID
 	dialect string
-	version string // that the header has once the file is migrated
+	version string // of the header after migration
 }
 
 func peek(name string, start []byte) glimpse {
@@ -269,7 +268,7 @@ func (a app) openInput(ctx context.Context, name string) (io.ReadCloser, int64, 
 	return cli.OpenFile(name)
 }
 
-// contradicted says where to look when a file is not what the log has.
+// contradicted adds a hint to the error of a file that conflicts with the log.
 func contradicted(err error, file glimpse) error {
 	id := file.session
 	if !errors.Is(err, core.ErrConflict) || id == "" {
@@ -284,7 +283,7 @@ func contradicted(err error, file glimpse) error {
 	return cli.Hintf(err, "compare with the log: sessctl entries %s", id)
 }
 
-// inFile says which file err is about.
+// inFile adds the name of the file to err.
 func inFile(name string, err error) error {
 	if cli.IsUnanswered(err) {
 		return cli.Hintf(err, "repeat the import; entries that exist are skipped")
@@ -325,8 +324,8 @@ func (a app) printImported(name string, d api.Imported, first glimpse) error {
 	return a.Printf("  %s: sessctl export --original %s", kept, d.Session)
 }
 
-// nameParent adds to o what the place of a file says of its session: omp keeps
-// those of subagents beside their parents'.
+// nameParent sets the parent of a session from the path of its file: omp stores
+// the files of subagents in a directory of the parent.
 func (g glimpse) nameParent(path string, o *client.ImportOptions) {
 	if g.dialect != "omp" {
 		return

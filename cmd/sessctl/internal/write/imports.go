@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// importers is how many files are brought at a time.
+	// importers is how many files are imported concurrently.
 	importers = 4
-	// importBytes is how many bytes of files are in memory for that.
+	// importBytes is the limit of their bytes in memory.
 	importBytes = 2 * comparedUpTo
 )
 
-// imports brings files into the log, several at a time. One that cannot be
-// imported does not keep the others out; a node that does not answer does.
+// imports imports files concurrently. A failed file does not stop the others; a
+// node that does not respond does.
 func (a app) imports(ctx context.Context, cmd *cobra.Command, names []string, f importFlags) error {
 	node, err := a.Client()
 	if err != nil {
@@ -39,12 +39,12 @@ func (a app) imports(ctx context.Context, cmd *cobra.Command, names []string, f 
 		if out.err != nil {
 			return out.err
 		}
-		return a.sayBrought(out, f.quiet)
+		return a.printResult(out, f.quiet)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	run := &importRun{a: a, cmd: cmd, quiet: f.quiet, bar: a.newProgress(files, f.quiet), stop: stop}
-	for out := range a.bringAll(ctx, node, files, f, run.bar) {
+	for out := range a.importAll(ctx, node, files, f, run.bar) {
 		if err := run.take(out); err != nil {
 			return err
 		}
@@ -52,9 +52,8 @@ func (a app) imports(ctx context.Context, cmd *cobra.Command, names []string, f 
 	return run.end()
 }
 
-// bringAll brings files, several at a time, and yields what became of them in
-// their order.
-func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *importProgress) func(func(importResult) bool) {
+// importAll imports files concurrently, and yields their results in order.
+func (a app) importAll(ctx context.Context, node *client.Client, files []foundFile, f importFlags, bar *importProgress) func(func(importResult) bool) {
 	results := make([]chan importResult, len(files))
 	for i := range results {
 		results[i] = make(chan importResult, 1)
@@ -90,27 +89,26 @@ func (a app) bringAll(ctx context.Context, node *client.Client, files []foundFil
 	}
 }
 
-// An importRun is what became of many files.
+// An importRun collects the results of many files.
 type importRun struct {
 	a     app
 	cmd   *cobra.Command
 	quiet bool
 	bar   *importProgress
-	stop  func() // ends the bringing of the others
+	stop  func() // cancels the other files
 
-	made, grown, there int // files: of a new session, with new entries, without
+	made, grown, there int // files of new sessions, with new entries, and unchanged
 	deleted            int // files of sessions in the trash, and of erased ones
 	entries, skipped   int
 	failed             []importResult
-	ended              error // why the others were not imported
+	ended              error // why the remaining files were not imported
 }
 
-// take takes in what became of a file, and says it. An error is one of the
-// output.
+// take counts and prints a result. It returns only errors of the output.
 func (r *importRun) take(out importResult) error {
 	switch {
 	case r.ended != nil && errors.Is(out.err, context.Canceled):
-		return nil // it was not imported for the same reason
+		return nil // canceled by stop
 	case out.err != nil && (cli.IsUnanswered(out.err) || errors.Is(out.err, context.Canceled) || errors.Is(out.err, context.DeadlineExceeded)):
 		if r.ended == nil {
 			r.ended = out.err
@@ -144,10 +142,10 @@ func (r *importRun) take(out importResult) error {
 		}
 	}
 	r.bar.end()
-	return r.a.sayBrought(out, r.quiet)
+	return r.a.printResult(out, r.quiet)
 }
 
-// end says how it went in all.
+// end prints the summary.
 func (r *importRun) end() error {
 	r.bar.end()
 	if !r.quiet {
@@ -186,8 +184,8 @@ func (r *importRun) summary() string {
 	return what
 }
 
-// sayBrought prints what became of a file that was brought.
-func (a app) sayBrought(out importResult, quiet bool) error {
+// printResult prints the result of an imported file.
+func (a app) printResult(out importResult, quiet bool) error {
 	if quiet {
 		return nil
 	}
@@ -195,7 +193,7 @@ func (a app) sayBrought(out importResult, quiet bool) error {
 	return a.Print(imported{File: out.file.name, Imported: out.done}, func() error { return a.printImported(out.file.name, out.done, out.first) })
 }
 
-// counting tells sent of what is read of r. It can be read again where r can.
+// counting calls sent with the bytes of each read. It can seek if r can.
 func counting(r io.Reader, sent func(int64)) io.Reader {
 	c := &watched{r, sent}
 	if s, ok := r.(io.Seeker); ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// kindFlags say one entry in words that all agents share.
+// kindFlags describe an entry independent of the agent.
 type kindFlags struct {
 	kind     string
 	role     string
@@ -45,7 +45,7 @@ func (k *kindFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&k.hidden, "hidden", false, "hide a note from users")
 }
 
-// alone refuses flags that say more of an entry when no kind is given.
+// alone rejects flags of an entry without --kind.
 func (k *kindFlags) alone(cmd *cobra.Command) error {
 	for _, name := range []string{"role", "text", "provider", "model", "for", "target", "tokens", "type", "details", "hidden"} {
 		if k.kind == "" && cmd.Flags().Changed(name) {
@@ -55,7 +55,7 @@ func (k *kindFlags) alone(cmd *cobra.Command) error {
 	return nil
 }
 
-// kinds are those that can be said with flags.
+// kinds are the kinds of entries that flags can describe.
 var kinds = []core.ItemKind{
 	core.ItemMessage, core.ItemModel, core.ItemLevel, core.ItemCompaction, core.ItemLabel, core.ItemName,
 	core.ItemCustom, core.ItemNote, core.ItemLeaf, core.ItemMode, core.ItemChannel,
@@ -69,7 +69,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// item is what the flags say.
+// item returns the item that the flags describe.
 func (k *kindFlags) item() (core.Item, error) {
 	it := core.Item{
 		Kind: core.ItemKind(k.kind), Text: k.text, Target: k.target, Tokens: k.tokens,
@@ -115,7 +115,7 @@ func (k *kindFlags) item() (core.Item, error) {
 	return it, cli.Usagef("--kind %.128q is not one of %s", k.kind, kindNames())
 }
 
-// line is what the flags say as an entry line of the session's agent.
+// line returns the item as an entry line of the session's agent.
 func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.SessionID) ([]byte, error) {
 	it, err := k.item()
 	if err != nil {
@@ -130,8 +130,8 @@ func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.Sessi
 		return nil, err
 	}
 	if it.Target != "" {
-		// Asking for what hangs on it is how the node says whether it is there. A
-		// leaf that points at nothing would leave the session where none can append.
+		// This request fails if the target does not exist. No agent could append after
+		// a leaf that points to a missing entry.
 		if _, err := node.Children(ctx, string(id), it.Target); err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.Sessi
 	return written(d, id, it)
 }
 
-// written is it as a line of d, or as two where one cannot say it.
+// written returns it as a line of d, or as two if the model needs its own.
 func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
 	line, lost := d.Write(it)
 	if line == nil && len(lost) == 0 {

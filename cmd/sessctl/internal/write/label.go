@@ -42,7 +42,7 @@ sessctl label 019a a1b2c3d4 --clear`,
 	return cmd
 }
 
-// optional returns the argument that is there unless clear is given.
+// optional returns the only argument, or "" with --clear.
 func optional(args []string, remove bool, name string) (string, error) {
 	switch {
 	case len(args) == 0 && !remove:
@@ -55,8 +55,8 @@ func optional(args []string, remove bool, name string) (string, error) {
 	return args[0], nil
 }
 
-// say makes one entry by way of the node. A lost answer is asked for again
-// under the same key, so the entry is stored once.
+// say appends an entry that the node writes. Retries use the same key, so the entry
+// is stored once.
 func (a app) say(cmd *cobra.Command, arg string, w cli.WriterFlags, f conflictFlags, call func(context.Context, *client.Client, string, client.AppendOptions) (api.Appended, error)) error {
 	if err := w.Check(); err != nil {
 		return err

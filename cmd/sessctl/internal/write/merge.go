@@ -54,7 +54,7 @@ func (a app) merge(ctx context.Context, first, second string, r api.MergeRequest
 		return err
 	}
 	r.Head, r.With, r.WithHead = head, string(with), withHead
-	if r.ID == "" { // chosen here, so that a lost answer leaves no unknown session
+	if r.ID == "" { // chosen here, so that a retry creates no second session
 		r.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	r.By, _ = a.Caller()
@@ -68,7 +68,7 @@ func (a app) merge(ctx context.Context, first, second string, r api.MergeRequest
 	return a.Print(made, func() error { return a.Printf("%s", made.ID) })
 }
 
-// atHead reads SESSION or SESSION@HEAD.
+// atHead resolves SESSION or SESSION@HEAD.
 func (a app) atHead(ctx context.Context, arg string) (*client.Client, core.SessionID, string, error) {
 	session, head := arg, ""
 	if i := strings.LastIndexByte(arg, '@'); i >= 0 {

@@ -90,7 +90,7 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 			return err
 		}
 	}
-	if c.ID == "" { // chosen here, so that a lost answer leaves no unknown session
+	if c.ID == "" { // chosen here, so that a retry creates no second session
 		c.ID = string(core.NewSessionID(ulid.Make()))
 	}
 	c.Key = ulid.Make().String()
@@ -102,8 +102,7 @@ func (a app) create(ctx context.Context, c api.Create, parents []string, kind st
 	return a.Print(made, func() error { return a.Printf("%s", made.ID) })
 }
 
-// latest returns the session of c's directory and dialect that was changed
-// last.
+// latest returns the most recently changed session of c's directory and dialect.
 func latest(ctx context.Context, node *client.Client, c api.Create) (api.Created, error) {
 	o := client.ListOptions{CWD: c.CWD, Dialect: c.Dialect, Limit: 1}
 	if o.Dialect == "" {
@@ -120,7 +119,7 @@ func latest(ctx context.Context, node *client.Client, c api.Create) (api.Created
 	return api.Created{ID: info.Log.Session, Cursor: info.Log.Cursor}, err
 }
 
-// lostAnswer says how to find out whether the session id was made.
+// lostAnswer adds a hint to an unknown outcome of the creation of session id.
 func lostAnswer(err error, id string) error {
 	if cli.Describe(err, "").Code != "uncertain" {
 		return err

@@ -33,7 +33,7 @@ sessctl rm --undo 019a`,
 	return cmd
 }
 
-// removed says whether a session is in the trash.
+// removed is the output of rm.
 type removed struct {
 	ID      core.SessionID `json:"id"`
 	Deleted bool           `json:"deleted"`

@@ -14,8 +14,8 @@ import (
 // sent again at once if its connection breaks.
 const inPartsFrom = 8 << 20
 
-// An outgoing is a file on its way to a node: its beginning, which may be all of
-// it, and the rest. Its size is -1 where only reading tells.
+// An outgoing is a file to send: its beginning, which can be all of it, and the
+// rest. Its size is -1 if it is unknown.
 type outgoing struct {
 	name  string
 	start []byte
@@ -23,7 +23,7 @@ type outgoing struct {
 	size  int64
 }
 
-// sendFile imports a file, in parts where it is large.
+// sendFile imports a file, in parts if it is large.
 func sendFile(ctx context.Context, node *client.Client, f outgoing, o client.ImportOptions, bar *importProgress) (api.Imported, error) {
 	if f.size >= inPartsFrom {
 		return sendLarge(ctx, node, f, o, bar)

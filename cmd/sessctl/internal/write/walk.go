@@ -9,17 +9,16 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 )
 
-// A foundFile is a file to import, or why it cannot be looked at.
+// A foundFile is a file to import, or a path that cannot be read.
 type foundFile struct {
 	name string
-	size int64 // -1 where it is not known
+	size int64 // -1 if unknown
 	err  error
 }
 
-// sessionFiles returns the files that names stand for: each file itself, and
-// for a directory the session files in it and below it, by name, each once. Links
-// in a directory are not followed, and what begins with a point is passed over: it
-// is an agent's own, or a file in the making.
+// sessionFiles returns the files of names: each file itself, and for a directory
+// the session files in and below it, each once. In directories it skips links, and
+// names that begin with a dot.
 func sessionFiles(names []string) ([]foundFile, error) {
 	var files []foundFile
 	seen := map[string]bool{}
@@ -30,7 +29,7 @@ func sessionFiles(names []string) ([]foundFile, error) {
 			if err == nil && info.Mode().IsRegular() {
 				size = info.Size()
 			}
-			files = append(files, foundFile{name: name, size: size}) // what is wrong with it is said where it is read
+			files = append(files, foundFile{name: name, size: size}) // errors are returned when it is read
 			continue
 		}
 		found := filesBelow(name)
@@ -50,8 +49,8 @@ func sessionFiles(names []string) ([]foundFile, error) {
 	return files, nil
 }
 
-// filesBelow returns the session files in dir and below it. What cannot be looked
-// into is among them, with the reason.
+// filesBelow returns the session files in and below dir, and the paths that cannot
+// be read with their errors.
 func filesBelow(dir string) (files []foundFile) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -76,8 +75,8 @@ func filesBelow(dir string) (files []foundFile) {
 	return files
 }
 
-// isSessionName reports whether agents give their sessions such a name. Nova's
-// end like any JSON file and are known by their folder.
+// isSessionName reports whether path is that of a session file. Files of Nova are
+// recognized by their directory.
 func isSessionName(path string) bool {
 	if strings.HasSuffix(path, ".jsonl") || strings.HasSuffix(path, ".jsonl.__partial__") {
 		return true
