@@ -122,7 +122,7 @@ func (c clock) set(t *testing.T, d time.Duration) {
 var jumps = []time.Duration{5 * time.Hour, -5 * time.Hour, 400 * 24 * time.Hour, -400 * 24 * time.Hour, 0}
 
 // Nothing asks a clock for who is first, who holds what, and what follows what.
-func TestClocksThatJumpChangeNothingButTimestamps(t *testing.T) {
+func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 	t.Parallel()
 	node := harness.NewNode(t, "--snapshots-idle", "200ms")
 	clock := withClock(t, node)
@@ -168,7 +168,7 @@ func TestClocksThatJumpChangeNothingButTimestamps(t *testing.T) {
 	f.report(t)
 }
 
-func TestClocksOfAClusterThatDisagreeChangeNothingButTimestamps(t *testing.T) {
+func TestClockSkewInClusterChangesOnlyTimestamps(t *testing.T) {
 	t.Parallel()
 	nodes := harness.NewCluster(t, 3, harness.StartBucket(t), "--log-shards", "2")
 	var clocks []clock

@@ -138,7 +138,7 @@ func crashing(dir, at string) error {
 
 // Whatever step an import or a checkpoint dies at, a node that starts on what is
 // left has all of it or nothing, and the same again is done once.
-func TestAnImportAndACheckpointThatDieAtAnyStepLeaveNothingHalf(t *testing.T) {
+func TestKilledImportAndCheckpointLeaveNoPartialState(t *testing.T) {
 	t.Parallel()
 	file := crashFile()
 	found := map[string]int{}

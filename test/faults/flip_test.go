@@ -124,7 +124,7 @@ func fillTwo(t *testing.T, c *client.Client) twoSessions {
 
 // JetStream reads on behind a record that it finds damaged when it stopped in
 // order: then one session has a hole, and only that one.
-func TestAFlippedBitInARecordIsNamedAndStopsNobodyElse(t *testing.T) {
+func TestFlippedBitInRecordIsReportedAndAffectsOneSession(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		if p == inLength {
@@ -163,7 +163,7 @@ func TestAFlippedBitInARecordIsNamedAndStopsNobodyElse(t *testing.T) {
 // A server that did not stop in order, or that cannot tell where the next record
 // begins, cuts the block off at the damage, without a word. What is gone was
 // acknowledged, so the node must say so.
-func TestABlockThatIsCutOffAtAFlippedBitIsALossThatIsSaid(t *testing.T) {
+func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		t.Run(string(p), func(t *testing.T) {
@@ -219,7 +219,7 @@ func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
 }
 
 // A bit flipped in what the file store keeps.
-func TestAFlippedBitInABlobOrASnapshotIsNamedAndNeverServed(t *testing.T) {
+func TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t, "--blobs-cache", "0")
 	c := node.Client()
@@ -286,7 +286,7 @@ func flipFile(t *testing.T, dir string) func() {
 }
 
 // The damage of one copy of three is nobody's loss, whoever leads afterwards.
-func TestAFlippedBitInOneOfThreeCopiesLosesNothing(t *testing.T) {
+func TestFlippedBitInOneOfThreeReplicasLosesNothing(t *testing.T) {
 	if !*long {
 		t.Skip("with -long")
 	}

@@ -14,7 +14,7 @@ const roomy = "--nats-max-store=1GiB"
 
 // A server that met the end of its disk acknowledges nothing more until it is
 // started anew; it never acknowledges what it could not store.
-func TestADiskThatFillsUpUnderWritersLosesNothingAcknowledged(t *testing.T) {
+func TestFullDiskLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	node := harness.NewNode(t, roomy)
 	d := newDisk(t, node.Data, 48)
@@ -47,7 +47,7 @@ func TestADiskThatFillsUpUnderWritersLosesNothingAcknowledged(t *testing.T) {
 
 // A member whose disk is full is one member less: the others go on, and it is
 // back once it has room and is started anew.
-func TestOneFullDiskOfThreeStopsNobody(t *testing.T) {
+func TestOneFullDiskOfThreeDoesNotStopTheCluster(t *testing.T) {
 	t.Parallel()
 	nodes := harness.NewCluster(t, 3, harness.StartBucket(t), roomy)
 	poor := nodes[0]

@@ -84,7 +84,7 @@ func allThere(t *testing.T, who string, file []byte, words []string) {
 }
 
 // Whoever still knows what the log lost puts it back.
-func TestALostTailIsPutBackByWhoStillHasIt(t *testing.T) {
+func TestLostTailIsRepairedByNodeThatHasIt(t *testing.T) {
 	t.Parallel()
 	r := newRestored(t)
 	c := r.writer.Client()
@@ -114,7 +114,7 @@ func TestALostTailIsPutBackByWhoStillHasIt(t *testing.T) {
 
 // Where somebody has gone on meanwhile, nobody's lines are put between theirs:
 // what was lost goes to a head of its own.
-func TestALostTailThatSomebodyWentOnFromGetsAHeadOfItsOwn(t *testing.T) {
+func TestLostTailGoesToSeparateHeadIfWritersDiverged(t *testing.T) {
 	t.Parallel()
 	r := newRestored(t)
 	c, k := r.writer.Client(), r.keeper.Client()
@@ -166,7 +166,7 @@ func TestALostTailThatSomebodyWentOnFromGetsAHeadOfItsOwn(t *testing.T) {
 }
 
 // Where nobody knows what was lost, those who hold a later cursor are told.
-func TestALostTailThatNobodyHasIsToldToWhoHoldsALaterCursor(t *testing.T) {
+func TestLostCursorIsRejected(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
 	r := &restored{keeper: node, copy: filepath.Join(t.TempDir(), "copy")}
@@ -240,7 +240,7 @@ func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOpt
 
 // A zombie is a process that slept while the world went on: others took over, wrote
 // a checkpoint, and dropped the records that it knew.
-func TestAZombieWritesNothingWhenItWakes(t *testing.T) {
+func TestZombieIsFencedWhenItContinues(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
 	addr := testkit.FreeAddrs(t, 1)[0]

@@ -21,7 +21,7 @@ import (
 )
 
 // What an object store can do to who puts something.
-func TestWithoutItsObjectStoreANodeRefusesWhatNeedsItAndOnlyThat(t *testing.T) {
+func TestObjectStoreOutageRejectsOnlyAppendsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "1s")...)
@@ -114,7 +114,7 @@ func healthy(t *testing.T, n *harness.Node) {
 	})
 }
 
-func TestSnapshotsThatWaitedForTheObjectStoreAreMadeUpFor(t *testing.T) {
+func TestSnapshotsAreWrittenAfterObjectStoreOutage(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "100ms")...)
@@ -146,7 +146,7 @@ func TestSnapshotsThatWaitedForTheObjectStoreAreMadeUpFor(t *testing.T) {
 }
 
 // What an object store can do to who gets something.
-func TestWhatAnObjectStoreGetsWrongIsNeverHandedOut(t *testing.T) {
+func TestCorruptObjectsAreNeverServed(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, store.Args()...)
@@ -200,7 +200,7 @@ func TestWhatAnObjectStoreGetsWrongIsNeverHandedOut(t *testing.T) {
 }
 
 // A snapshot is only a faster way to what the records say.
-func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
+func TestUnusableSnapshotIsReplacedByRecords(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, store.Args()...)
@@ -254,7 +254,7 @@ func TestASnapshotThatCannotBeUsedIsDoneWithout(t *testing.T) {
 	}
 }
 
-func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
+func TestNodeStartsWithoutObjectStore(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, store.Args()...)
@@ -307,7 +307,7 @@ func TestANodeStartsWithoutItsObjectStoreAndServesWhatItCan(t *testing.T) {
 	intact(t, c, pictures)
 }
 
-func TestANodeThatTheObjectStoreRefusesSaysSoAndDoesNotStart(t *testing.T) {
+func TestNodeDoesNotStartIfObjectStoreRejectsIt(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	for name, args := range map[string][]string{
@@ -321,7 +321,7 @@ func TestANodeThatTheObjectStoreRefusesSaysSoAndDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestANodeThatDoesNotTrustItsObjectStoreStartsAndSaysWhatToDo(t *testing.T) {
+func TestNodeStartsWithUntrustedObjectStoreAndReportsRemedy(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	args := append(store.Args(), "--blobs-s3-endpoint", store.Endpoint) // TLS, and nobody said whose
@@ -363,7 +363,7 @@ func readyz(t *testing.T, n *harness.Node) string {
 
 // A store that takes requests and says nothing holds up who needs it, no longer
 // than they want to wait, and nobody else.
-func TestAnObjectStoreThatHangsHoldsUpOnlyWhoNeedsIt(t *testing.T) {
+func TestHangingObjectStoreDelaysOnlyRequestsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, append(store.Args(), "--snapshots-idle", "200ms")...)
@@ -401,7 +401,7 @@ func TestAnObjectStoreThatHangsHoldsUpOnlyWhoNeedsIt(t *testing.T) {
 
 // What was read lately is served from the node's own disk while the object store
 // is away, after a restart, too; and wrong bytes there are never served.
-func TestWhatWasReadLatelyIsServedWithoutTheObjectStore(t *testing.T) {
+func TestCachedBlobsAreServedWithoutObjectStore(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
 	node := harness.StartNode(t, append(store.Args(), "--blobs-disk", "64MiB")...)
