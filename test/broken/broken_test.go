@@ -77,7 +77,7 @@ var rules = []rule{
 	{
 		"P1", "what an old leader lacks counts as dropped", "engine/predecessor.go",
 		"first > at", "first+at > at",
-		"test/sim TestAStrayCheckpointIsNoBaseForWantOfAnAnswer",
+		"test/sim TestOrphanCheckpointIsNoBaseIfLeaderLacksRecords",
 	},
 	{
 		"P1", "a prefix is dropped that sessions need", "engine/checkpointall.go",

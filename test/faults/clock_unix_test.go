@@ -22,10 +22,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// jumpSource is put beside Go's own package time. The file that TEST_CLOCK names
-// has the seconds by which this process's wall clock is wrong. It is mapped, for
-// the clock is read where a goroutine may not wait. The monotonic clock is right,
-// as with a machine whose clock somebody sets.
+// jumpSource is compiled into Go's package time. The file named by TEST_CLOCK holds
+// the offset of this process's wall clock in seconds. It is mapped into memory,
+// because the clock is read where a goroutine may not block. The monotonic clock stays
+// right, as on a machine whose clock is set.
 const jumpSource = `package time
 
 import (
@@ -47,8 +47,8 @@ var jumpBy = func() *int64 {
 }()
 `
 
-// jumping builds a sessnode whose clock can be set. That takes all of Go's library
-// anew, which is minutes, once for each machine: the go command keeps it.
+// jumping builds a sessnode whose clock can be set. That compiles Go's standard
+// library again, which takes minutes once per machine; the go command caches it.
 var jumping = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp(scratch, "clock-")
 	if err != nil {
@@ -91,10 +91,10 @@ var jumping = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// A clock is what a process that was built so has.
+// A clock is the settable clock of a process.
 type clock string
 
-// withClock has n run with a clock of its own.
+// withClock makes n run with a separate clock.
 func withClock(t *testing.T, n *harness.Node) clock {
 	t.Helper()
 	if !*long {
@@ -113,7 +113,7 @@ func withClock(t *testing.T, n *harness.Node) clock {
 	return c
 }
 
-// set has the clock be wrong by d.
+// set changes the clock's offset to d.
 func (c clock) set(t *testing.T, d time.Duration) {
 	t.Helper()
 	writeInPlace(t, string(c), binary.NativeEndian.AppendUint64(nil, uint64(int64(d/time.Second))))
@@ -121,7 +121,7 @@ func (c clock) set(t *testing.T, d time.Duration) {
 
 var jumps = []time.Duration{5 * time.Hour, -5 * time.Hour, 400 * 24 * time.Hour, -400 * 24 * time.Hour, 0}
 
-// Nothing asks a clock for who is first, who holds what, and what follows what.
+// No clock decides the order of writers, the holder of a claim or the order of records.
 func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 	t.Parallel()
 	node := harness.NewNode(t, "--snapshots-idle", "200ms")
@@ -139,7 +139,7 @@ func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 		clock.set(t, by)
 		f.fault("clock jump")
 		f.recovered(w.await(30))
-		// Who holds a head still does, and who does not, does not.
+		// The holder of a head keeps it, and no other writer gets it.
 		say(t, c, held, fmt.Sprint("mine ", round), client.AppendOptions{Writer: claim.Writer})
 		if _, err := c.Append(harness.Timeout(t), held, []byte(harness.Message("user", "not mine")), client.AppendOptions{}); !errors.Is(err, core.ErrFenced) {
 			t.Errorf("%v: an append by who holds nothing: %v", by, err)
@@ -152,7 +152,7 @@ func TestClockJumpsChangeOnlyTimestamps(t *testing.T) {
 			t.Errorf("%v: an append by who was fenced: %v", by, err)
 		}
 		claim = next
-		if round == 1 { // and a start in the past
+		if round == 1 { // also start in the past
 			node.Kill()
 			node.Start(t)
 		}
@@ -197,7 +197,7 @@ func TestClockSkewInClusterChangesOnlyTimestamps(t *testing.T) {
 	want := mustExport(t, nodes[0].Client(), w.id)
 	f.add(t, w, want)
 	for _, c := range clocks {
-		c.set(t, 0) // an object store's certificate and signatures do ask a clock
+		c.set(t, 0) // certificates and signatures of the object store depend on the clock
 	}
 	for i, n := range nodes {
 		if got := mustExport(t, n.Client(), w.id); !bytes.Equal(got, want) {

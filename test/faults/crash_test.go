@@ -25,17 +25,16 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// crashAt makes the test binary a child that does what a node does to import a
-// file and to checkpoint it, on a node's directory, and kills itself at that
-// step. Steps are the moments before and behind each object that is put and each
-// record that is stored: what lies between two of them leaves the same behind.
-// (What a single put leaves is for package fsblob to show.)
+// crashAt makes the test binary a child process that imports a file into a node's
+// directory and checkpoints it, and kills itself at that step. There is a step before
+// and after each object that is put and each record that is stored; a kill between two
+// steps has the same result. (Package fsblob tests kills during a put.)
 const (
 	crashAt  = "FAULTS_TEST_CRASH_AT"
 	crashDir = "FAULTS_TEST_CRASH_DIR"
 )
 
-// A step counts down to the one to die at.
+// A step counts down to the step of the kill.
 type step struct{ left int }
 
 func (s *step) here() {
@@ -49,7 +48,7 @@ func (s *step) here() {
 	if err != nil {
 		panic(err)
 	}
-	select {} // until it is done
+	select {} // until the kill
 }
 
 // A stepBucket is a Bucket whose puts are steps.
@@ -78,12 +77,12 @@ func (l stepLog) Append(ctx context.Context, id core.SessionID, after core.Pos, 
 	return pos, err
 }
 
-// crashFile is what the child imports: with images, and too large for a record.
+// crashFile is the imported file: it has images and is too large for one record.
 func crashFile() *harness.File {
 	return harness.Generate(1, harness.Shape{Turns: 12, Images: 1, Words: 2000})
 }
 
-// crashing is what the child does. It says what it has done.
+// crashing runs in the child. It prints what it has done.
 func crashing(dir, at string) error {
 	ctx := context.Background()
 	n, err := strconv.Atoi(at)
@@ -136,14 +135,14 @@ func crashing(dir, at string) error {
 	return nil
 }
 
-// Whatever step an import or a checkpoint dies at, a node that starts on what is
-// left has all of it or nothing, and the same again is done once.
+// After a kill at any step of an import or a checkpoint, a restarted node has all of it
+// or nothing, and a retry succeeds without duplicates.
 func TestKilledImportAndCheckpointLeaveNoPartialState(t *testing.T) {
 	t.Parallel()
 	file := crashFile()
 	found := map[string]int{}
 	var f figures
-	every := 2 // what a death behind one put leaves, one before the next leaves, too
+	every := 2 // a kill after one put has the same result as one before the next
 	if *long {
 		every = 1
 	}
@@ -199,7 +198,7 @@ func TestKilledImportAndCheckpointLeaveNoPartialState(t *testing.T) {
 	f.report(t)
 }
 
-// crash runs a child that dies at that step, and returns what it said before.
+// crash runs a child that dies at that step, and returns its output.
 func crash(t *testing.T, dir string, at int) string {
 	t.Helper()
 	self, err := os.Executable()

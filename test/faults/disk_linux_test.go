@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// A disk is a file system of its own, so small that a test can fill it.
+// A disk is a separate file system that is small enough for a test to fill.
 type disk struct{ dir string }
 
-// newDisk puts a disk of so many MiB where dir is. Where none can be made the
-// test is skipped.
+// newDisk mounts a disk of size MiB at dir. It skips the test if it cannot.
 func newDisk(t *testing.T, dir string, mib int) *disk {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -31,8 +30,7 @@ func newDisk(t *testing.T, dir string, mib int) *disk {
 	return d
 }
 
-// fill takes all the room that is left, but for so many bytes; the returned
-// function gives it back.
+// fill uses all free space except for some bytes. The returned function frees it.
 func (d *disk) fill(t *testing.T, but int64) func() {
 	t.Helper()
 	path := filepath.Join(d.dir, "ballast")
@@ -42,7 +40,7 @@ func (d *disk) fill(t *testing.T, but int64) func() {
 	}
 	size := int64(st.Bavail)*st.Bsize - but
 	b := make([]byte, max(0, size))
-	// Whoever else writes may be faster.
+	// Another process may write at the same time.
 	if err := os.WriteFile(path, b, 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}

@@ -1,10 +1,9 @@
-// Package faults holds what Sesslog promises when what lies below it fails: the
-// disk, the object store, the clock, and bytes that are no longer what they
-// were. Nodes are real sessnode processes, see package harness; what is faulty
-// is put around them:
+// Package faults tests what Sesslog promises if the layers below it fail: the disk, the
+// object store, the clock, and bytes that change on disk. Nodes are real sessnode
+// processes, see package harness. The faults are:
 //
 //   - an HTTP proxy between a node and a real S3 server that is down, slow,
-//     answers with errors, cuts answers short, or gives other bytes;
+//     answers with errors, truncates answers, or returns other bytes;
 //   - a small tmpfs that a node's directory fills;
 //   - bits flipped in the files of a node that does not run;
 //   - an older copy of a node's streams, put back;
@@ -12,11 +11,10 @@
 //   - a sessnode whose clock reads what the test says, built over a copy of one
 //     file of Go's own library; the product has no such switch.
 //
-// Most tests have writers at work all the while. Each of them says numbered
-// things, and each again until it has an answer, so that at the end every
-// session can be compared with what was acknowledged: nothing lost, nothing
-// twice, nothing out of a writer's order, no parent that is nowhere. The
-// figures are logged.
+// Most tests have active writers. Each sends numbered lines and retries each one until
+// it has an answer. At the end, every session is compared with what was acknowledged:
+// no loss, no duplicate, each writer's order kept, no missing parent. The statistics are
+// logged.
 //
-// With -long there are more rounds. -seed repeats a run's random choices.
+// With -long there are more rounds. -seed repeats the random choices of a run.
 package faults

@@ -20,10 +20,10 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A place is where in a message's record a bit is flipped. In a block of
-// JetStream's, a record is: length, sequence, time (4, 8 and 8 bytes), length of
-// the subject (2), the subject, length of the headers (4), headers, body, and 8
-// bytes of checksum.
+// A place is the part of a message's record in which a bit is flipped. In a block of
+// JetStream, a record is: length, sequence, time (4, 8 and 8 bytes), length of the
+// subject (2), the subject, length of the headers (4), headers, body, and a checksum of
+// 8 bytes.
 type place string
 
 const (
@@ -36,8 +36,8 @@ const (
 
 var places = []place{inLength, inSubject, inHeader, inBody, inSum}
 
-// flipRecord flips a bit of the message of session id that holds words, in the
-// file of a block that has it.
+// flipRecord flips a bit of the message of session id that contains words, in the block
+// file that contains the message.
 func flipRecord(t *testing.T, node *harness.Node, id, words string, p place) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_*", "msgs", "*.blk"))
@@ -91,7 +91,7 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
-// writeInPlace writes over the beginning of a file that others may have open.
+// writeInPlace overwrites the beginning of a file that other processes may have open.
 func writeInPlace(t *testing.T, path string, b []byte) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -104,8 +104,8 @@ func writeInPlace(t *testing.T, path string, b []byte) {
 	}
 }
 
-// A twoSessions is two sessions that take turns in one stream, so that each
-// has records before and behind any of the other's.
+// twoSessions are two sessions that alternate in one stream, so that each has records
+// before and after those of the other.
 type twoSessions struct {
 	bad, good   string // ids
 	wants, want []byte // their files
@@ -122,13 +122,13 @@ func fillTwo(t *testing.T, c *client.Client) twoSessions {
 	return s
 }
 
-// JetStream reads on behind a record that it finds damaged when it stopped in
-// order: then one session has a hole, and only that one.
+// After a clean stop, JetStream continues reading after a corrupt record. One session
+// then lacks a record, and the other is intact.
 func TestFlippedBitInRecordIsReportedAndAffectsOneSession(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		if p == inLength {
-			continue // what is behind it cannot be found: see the next test
+			continue // later records cannot be found: see the next test
 		}
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
@@ -160,9 +160,9 @@ func TestFlippedBitInRecordIsReportedAndAffectsOneSession(t *testing.T) {
 	}
 }
 
-// A server that did not stop in order, or that cannot tell where the next record
-// begins, cuts the block off at the damage, without a word. What is gone was
-// acknowledged, so the node must say so.
+// After an unclean stop, or if the server cannot find the next record, it silently
+// truncates the block at the corruption. The lost records were acknowledged, so the node
+// must report the loss.
 func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
@@ -175,7 +175,7 @@ func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 			node.Terminate(t)
 			flipRecord(t, node, s.bad, "bad-5-", p)
 			index := filepath.Join(node.Data, "nats", "jetstream", "$G", "streams", "SESS_main_00", "msgs", "index.db")
-			if err := os.Remove(index); err != nil { // as a kill leaves it
+			if err := os.Remove(index); err != nil { // as after a kill
 				t.Fatal(err)
 			}
 			node.Start(t)
@@ -197,8 +197,8 @@ func TestBlockTruncatedAtFlippedBitIsReportedAsLoss(t *testing.T) {
 	}
 }
 
-// awaitRows returns once the rows of both sessions are on the node's disk as they
-// stand, which is a second behind. Without them nobody knows of a loss.
+// awaitRows returns once the index on the node's disk has the current rows of both
+// sessions, about a second later. The node detects a loss from them.
 func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(node.Data, "index.db")+"?mode=ro")
@@ -218,7 +218,7 @@ func awaitRows(t *testing.T, node *harness.Node, ids ...string) {
 	})
 }
 
-// A bit flipped in what the file store keeps.
+// A bit is flipped in a file of the blob store.
 func TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t, "--blobs-cache", "0")
@@ -256,13 +256,13 @@ func TestFlippedBitInBlobOrSnapshotIsReportedAndNotServed(t *testing.T) {
 		}
 		say(t, c, other, "still", client.AppendOptions{})
 		intact(t, c, other)
-		flipped() // once more: as it was
+		flipped() // flip it back
 		intact(t, c, file.ID)
 	}
 }
 
-// flipFile flips a bit in the middle of the first file below dir, and returns
-// what flips it back.
+// flipFile flips a bit in the middle of the first file below dir, and returns a function
+// that flips it back.
 func flipFile(t *testing.T, dir string) func() {
 	t.Helper()
 	var path string
@@ -285,7 +285,7 @@ func flipFile(t *testing.T, dir string) func() {
 	return flip
 }
 
-// The damage of one copy of three is nobody's loss, whoever leads afterwards.
+// Corruption of one of three replicas loses no record, whichever replica leads later.
 func TestFlippedBitInOneOfThreeReplicasLosesNothing(t *testing.T) {
 	if !*long {
 		t.Skip("with -long")
@@ -301,10 +301,10 @@ func TestFlippedBitInOneOfThreeReplicasLosesNothing(t *testing.T) {
 		p := places[i]
 		flipRecord(t, hurt, w.id, fmt.Sprint(said{0, w.reached(0) / 2}), p)
 		f.fault("bit flipped in " + string(p))
-		w.await(20) // the others go on
+		w.await(20) // the other nodes continue
 		hurt.Start(t)
 		f.recovered(w.await(20))
-		for _, n := range nodes { // each of the others is away once, so the hurt one must do
+		for _, n := range nodes { // stop each of the others once, so that the corrupt one is needed
 			if n == hurt {
 				continue
 			}

@@ -9,11 +9,11 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// roomy lets streams have more than there is, so that it is the disk that ends.
+// roomy sets the streams' limit above the size of the disk, so that the disk fills first.
 const roomy = "--nats-max-store=1GiB"
 
-// A server that met the end of its disk acknowledges nothing more until it is
-// started anew; it never acknowledges what it could not store.
+// After its disk was full, a server acknowledges nothing until it is restarted. It never
+// acknowledges what it could not store.
 func TestFullDiskLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	node := harness.NewNode(t, roomy)
@@ -27,7 +27,7 @@ func TestFullDiskLosesNothingAcknowledged(t *testing.T) {
 		f.fault("disk full")
 		free := d.fill(t, chance(t).Int64N(64<<10))
 		w.awaitRefused(4)
-		// An append whose outcome is unknown keeps its session for itself a while.
+		// An append with an unknown outcome blocks its session for a while.
 		harness.Await(t, "a full disk, and reading", func() error {
 			_, err := export(t, c, w.id)
 			return err
@@ -45,8 +45,8 @@ func TestFullDiskLosesNothingAcknowledged(t *testing.T) {
 	f.report(t)
 }
 
-// A member whose disk is full is one member less: the others go on, and it is
-// back once it has room and is started anew.
+// A cluster continues without a member whose disk is full. The member returns once it
+// has free space and is restarted.
 func TestOneFullDiskOfThreeDoesNotStopTheCluster(t *testing.T) {
 	t.Parallel()
 	nodes := harness.NewCluster(t, 3, harness.StartBucket(t), roomy)
@@ -54,7 +54,7 @@ func TestOneFullDiskOfThreeDoesNotStopTheCluster(t *testing.T) {
 	d := newDisk(t, poor.Data, 64)
 	harness.StartAll(t, nodes)
 	var sessions []*writers
-	for range 4 { // so that the poor one leads some of their streams
+	for range 4 { // so that the full node leads some of their streams
 		sessions = append(sessions, write(t, newSession(t, poor.Client()), 2, inTurn(nodes)))
 	}
 	var f figures

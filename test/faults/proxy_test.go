@@ -20,42 +20,41 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A proxy stands between nodes and an S3 server and passes requests on, unless
-// it is told to do something else.
+// A proxy forwards requests from nodes to an S3 server, unless a fault is set.
 type proxy struct {
 	*harness.Bucket
 	URL string
 
 	mu    sync.Mutex
 	fault fault
-	on    string            // part of the keys that the fault is for
+	on    string            // part of the keys that have the fault
 	hits  int               // since the fault began
-	first map[string][]byte // by family: an object as it was got
+	first map[string][]byte // by family: the first object that was read
 }
 
-// A fault is what the proxy does instead of its work.
+// A fault is what the proxy does instead of forwarding.
 type fault string
 
 const (
 	none     fault = ""
 	down     fault = "down"           // connections break
-	answers5 fault = "500"            // every request is answered with an error of the server
-	busy     fault = "503"            // and with one that asks for patience
-	limited  fault = "429"            // and with one that limits how many there may be
-	gone     fault = "bucket gone"    // the server knows of no such bucket
-	denied   fault = "denied"         // the keys may not do that any more
-	skewed   fault = "clock"          // the server thinks that our clock is wrong
-	hangs    fault = "hangs"          // requests are taken, and nothing is said
-	tornIn   fault = "torn in"        // connections break in the middle of what is put
-	slow     fault = "slow"           // every request takes a while
-	cut      fault = "cut short"      // answers end in their middle
-	flip     fault = "bit flipped"    // in what is got
-	flipIn   fault = "bit flipped in" // in what is put, on the way to the server
-	missing  fault = "missing"        // the server knows of no such object
-	old      fault = "old object"     // another one of the same session
+	answers5 fault = "500"            // every request returns a server error
+	busy     fault = "503"            // every request returns "slow down"
+	limited  fault = "429"            // every request returns a rate limit error
+	gone     fault = "bucket gone"    // the bucket does not exist
+	denied   fault = "denied"         // the credentials have lost the permission
+	skewed   fault = "clock"          // the server rejects the node's clock
+	hangs    fault = "hangs"          // requests get no answer
+	tornIn   fault = "torn in"        // connections break during a put
+	slow     fault = "slow"           // every request is delayed
+	cut      fault = "cut short"      // answers end early
+	flip     fault = "bit flipped"    // in an answer
+	flipIn   fault = "bit flipped in" // in a request body
+	missing  fault = "missing"        // the object does not exist
+	old      fault = "old object"     // an older object of the same session
 )
 
-// slowBy is how much a slow server takes for each request.
+// slowBy is the delay of each request to a slow server.
 const slowBy = 200 * time.Millisecond
 
 // startProxy starts an S3 server and a proxy in front of it.
@@ -94,8 +93,8 @@ func startProxy(t *testing.T) *proxy {
 	return p
 }
 
-// Args are the settings of a node that keeps its blobs behind p, and none of
-// them in memory or on disk.
+// Args are the settings of a node that uses p as its object store, without a cache in
+// memory or on disk.
 func (p *proxy) Args() []string {
 	return []string{
 		"--blobs-store", "s3", "--blobs-s3-endpoint", p.URL, "--blobs-s3-region", p.Region, "--blobs-s3-bucket", p.Name,
@@ -103,21 +102,21 @@ func (p *proxy) Args() []string {
 	}
 }
 
-// do has p do f from now on, with objects that have on in their keys.
+// do sets the fault f for objects whose keys contain on.
 func (p *proxy) do(f fault, on string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault, p.on, p.hits = f, on, 0
 }
 
-// met is how often the fault was met.
+// met returns how often the fault happened.
 func (p *proxy) met() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hits
 }
 
-// now is the fault that the request meets, if it meets one of those.
+// now returns the fault of a request, if there is one.
 func (p *proxy) now(r *http.Request, those ...fault) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +183,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>so the test says</Message></Error>`, code)
 }
 
-// change does what is done to answers.
+// change applies the fault to an answer.
 func (p *proxy) change(r *http.Response) error {
 	if r.Request.Method != http.MethodGet || r.StatusCode != http.StatusOK || r.Request.URL.RawQuery != "" {
 		return nil
@@ -211,7 +210,7 @@ func (p *proxy) change(r *http.Response) error {
 	return nil
 }
 
-// family is what an object is old among: a session's snapshots, or all blobs.
+// family groups the objects that old exchanges: a session's snapshots, or all blobs.
 func family(path string) string {
 	if before, _, blob := strings.Cut(path, "/blobs/sha256/"); blob {
 		return before
@@ -219,7 +218,7 @@ func family(path string) string {
 	return path[:strings.LastIndexByte(path, '/')]
 }
 
-// remember keeps the first object that is got of each family.
+// remember keeps the first object of each family that was read.
 func (p *proxy) remember(path string, b []byte) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,7 +237,7 @@ func (p *proxy) earlier(path string, b []byte) []byte {
 	return b
 }
 
-// flipped flips a bit of what is read, near the end of it.
+// flipped flips a bit near the end of what is read.
 type flipped struct{ io.ReadCloser }
 
 func (f flipped) Read(p []byte) (int, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// A restored is a node with the streams, which are put back to an older copy,
-// and another node that writes through it and goes on running.
+// restored is a node whose streams are replaced by an older copy, and another node
+// that writes through it and keeps running.
 type restored struct {
 	keeper, writer *harness.Node
 	copy           string
@@ -38,7 +38,7 @@ func newRestored(t *testing.T) *restored {
 
 func (r *restored) streams() string { return filepath.Join(r.keeper.Data, "nats") }
 
-// takeCopy stops the keeper for a copy of its streams.
+// takeCopy stops the keeper and copies its streams.
 func (r *restored) takeCopy(t *testing.T) {
 	t.Helper()
 	r.keeper.Kill()
@@ -48,7 +48,7 @@ func (r *restored) takeCopy(t *testing.T) {
 	r.keeper.Start(t)
 }
 
-// restore puts the copy back.
+// restore replaces the streams with the copy.
 func (r *restored) restore(t *testing.T) {
 	t.Helper()
 	r.keeper.Kill()
@@ -61,7 +61,7 @@ func (r *restored) restore(t *testing.T) {
 	r.keeper.Start(t)
 }
 
-// fill appends n messages through c, once it can.
+// fill appends n messages through c. It retries each until it succeeds.
 func fill(t *testing.T, c *client.Client, id, words string, n int) []string {
 	t.Helper()
 	var all []string
@@ -73,7 +73,7 @@ func fill(t *testing.T, c *client.Client, id, words string, n int) []string {
 	return all
 }
 
-// allThere fails the test unless each of words is in the session once.
+// allThere fails the test unless the file contains each of words exactly once.
 func allThere(t *testing.T, who string, file []byte, words []string) {
 	t.Helper()
 	for _, w := range words {
@@ -83,7 +83,7 @@ func allThere(t *testing.T, who string, file []byte, words []string) {
 	}
 }
 
-// Whoever still knows what the log lost puts it back.
+// A node that still has the records that the log lost stores them again.
 func TestLostTailIsRepairedByNodeThatHasIt(t *testing.T) {
 	t.Parallel()
 	r := newRestored(t)
@@ -99,21 +99,21 @@ func TestLostTailIsRepairedByNodeThatHasIt(t *testing.T) {
 	for _, n := range []*harness.Node{r.writer, r.keeper} {
 		got := mustExport(t, n.Client(), id)
 		if !bytes.HasPrefix(got, before) {
-			t.Error("what was acknowledged is not the beginning of what is there")
+			t.Error("the export does not begin with what was acknowledged")
 		}
 		allThere(t, "after the restore", got, words)
 		intact(t, n.Client(), id)
 	}
 	if !strings.Contains(r.writer.Log(), "put back") {
-		t.Error("the loss is not in the log of who put it back")
+		t.Error("the node that repaired the loss did not log it")
 	}
 	f := figures{operations: len(words), acked: len(words)}
 	f.fault("older copy put back")
 	f.report(t)
 }
 
-// Where somebody has gone on meanwhile, nobody's lines are put between theirs:
-// what was lost goes to a head of its own.
+// If another writer has continued from the older copy, its records stay unchanged and
+// the lost lines go to a separate head.
 func TestLostTailGoesToSeparateHeadIfWritersDiverged(t *testing.T) {
 	t.Parallel()
 	r := newRestored(t)
@@ -122,7 +122,7 @@ func TestLostTailGoesToSeparateHeadIfWritersDiverged(t *testing.T) {
 	words := fill(t, c, id, "before the copy", 3)
 	r.takeCopy(t)
 	words = append(words, fill(t, c, id, "behind the copy", 3)...)
-	r.writer.Pause() // it knows nothing of what comes
+	r.writer.Pause() // it does not see the next records
 	r.restore(t)
 	words = append(words, fill(t, k, id, "went on", 3)...)
 	r.writer.Continue()
@@ -147,11 +147,11 @@ func TestLostTailGoesToSeparateHeadIfWritersDiverged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(info.Log.Heads) < 2 {
-		t.Errorf("heads: %+v; the lines that were lost have none of their own", info.Log.Heads)
+		t.Errorf("heads: %+v; the lost lines have no separate head", info.Log.Heads)
 	}
-	// A record may have come to where another was meant: that is damage below us,
-	// which nobody may hide.
-	// Rows that speak of what was lost are made anew after a few seconds.
+	// A record may be stored at the position of a lost one: that is corruption of the
+	// lower layer, and verify must report it. Rows that name lost records are replaced
+	// after a few seconds.
 	harness.Await(t, "verify finds strays alone", func() error {
 		for _, p := range problems(t, k, id) {
 			if p.Kind != "stray" {
@@ -165,7 +165,7 @@ func TestLostTailGoesToSeparateHeadIfWritersDiverged(t *testing.T) {
 	f.report(t)
 }
 
-// Where nobody knows what was lost, those who hold a later cursor are told.
+// If no node has the lost records, clients with a later cursor get an error.
 func TestLostCursorIsRejected(t *testing.T) {
 	t.Parallel()
 	node := harness.StartNode(t)
@@ -179,21 +179,20 @@ func TestLostCursorIsRejected(t *testing.T) {
 	r.restore(t)
 
 	if got := mustExport(t, c, id); !bytes.Equal(got, kept) {
-		t.Error("what is there is not what was copied")
+		t.Error("the export differs from the copy")
 	}
 	err := c.Follow(harness.Timeout(t), id, later, false, func(api.Event) error { return nil })
 	if !errors.Is(err, core.ErrLost) {
-		t.Errorf("a follower with a cursor that was lost: %v", err)
+		t.Errorf("follow after a lost cursor: %v", err)
 	}
 	if _, err := c.Append(harness.Timeout(t), id, []byte(harness.Message("user", "behind it")), client.AppendOptions{After: later.String()}); err == nil {
-		t.Error("an append behind what was lost is taken")
+		t.Error("an append after a lost cursor succeeded")
 	}
 	say(t, c, id, "and on", client.AppendOptions{})
 	intact(t, c, id)
 }
 
-// truncate makes garbage until the one shard there is loses its front, and with it
-// all that came before.
+// truncate appends garbage until the log drops the prefix of its only shard.
 func truncate(t *testing.T, c *client.Client) {
 	t.Helper()
 	before, err := c.Status(harness.Timeout(t))
@@ -212,8 +211,8 @@ func truncate(t *testing.T, c *client.Client) {
 		if err != nil {
 			return err
 		}
-		// Of each session that is no rubbish a few records stay, and of the rubbish
-		// what is less than log.garbage.
+		// Each other session keeps a few records, and less than log.garbage of the
+		// garbage stays.
 		if n, had := st.Shards[0].Messages, before.Shards[0].Messages; n > had+15 {
 			return fmt.Errorf("it has %d messages, and had %d", n, had)
 		}
@@ -221,9 +220,9 @@ func truncate(t *testing.T, c *client.Client) {
 	})
 }
 
-// insist appends words until the node knows what to answer. The time of an append may
-// run out, and its connection be given up, while its node sleeps or finds out what came
-// meanwhile: who asks again, with the same key, hears why.
+// insist appends words until the outcome is known. An append may time out or lose its
+// connection while its node is paused or catches up. A retry with the same key then
+// returns the reason.
 func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOptions) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*harness.WaitTimeout)
 	defer cancel()
@@ -238,8 +237,8 @@ func insist(t *testing.T, c *client.Client, id, words string, o client.AppendOpt
 	}
 }
 
-// A zombie is a process that slept while the world went on: others took over, wrote
-// a checkpoint, and dropped the records that it knew.
+// A zombie is a process that was paused while others took over, wrote a checkpoint and
+// dropped the records that it knew.
 func TestZombieIsFencedWhenItContinues(t *testing.T) {
 	t.Parallel()
 	bucket := harness.StartBucket(t)
@@ -257,7 +256,7 @@ func TestZombieIsFencedWhenItContinues(t *testing.T) {
 		say(t, c, id, "awake", mine)
 
 		zombie.Pause()
-		// Its callers wait with it: these are sent, and answered when it wakes.
+		// These requests are sent now and answered when it continues.
 		type answer struct {
 			words string
 			err   error
@@ -287,7 +286,7 @@ func TestZombieIsFencedWhenItContinues(t *testing.T) {
 		zombie.Continue()
 		before, _, _ := bytes.Cut(want, []byte("taken over"))
 		for range cap(asleep) {
-			// What went out while it fell asleep may have come before the take-over.
+			// A request that was sent just before the pause may precede the takeover.
 			a := <-asleep
 			early := bytes.Contains(before, []byte(a.words))
 			if early && a.err != nil || !early && !errors.Is(a.err, core.ErrFenced) {
@@ -296,11 +295,11 @@ func TestZombieIsFencedWhenItContinues(t *testing.T) {
 		}
 		err = insist(t, c, id, "still me", mine)
 		if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, core.ErrFenced) || e.Detail.Holder == nil || e.Detail.Holder.Writer != taken.Writer {
-			t.Errorf("the zombie is not told by whom it was fenced: %v", err)
+			t.Errorf("the error does not name the current holder: %v", err)
 		}
 		for _, n := range []*harness.Node{zombie, keeper} {
 			if got := mustExport(t, n.Client(), id); !bytes.Equal(got, want) {
-				t.Error("the zombie has written")
+				t.Error("the zombie wrote after it was fenced")
 			}
 		}
 		intact(t, k, id)

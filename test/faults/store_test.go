@@ -20,7 +20,7 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// What an object store can do to who puts something.
+// Faults of the object store during puts.
 func TestObjectStoreOutageRejectsOnlyAppendsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
@@ -31,7 +31,7 @@ func TestObjectStoreOutageRejectsOnlyAppendsThatNeedIt(t *testing.T) {
 	say(t, c, pictures, "before", client.AppendOptions{})
 	var f figures
 
-	// What each is told to the user, beside what it happened to.
+	// Parts of the messages that the user gets besides the name of the fault.
 	told := map[fault]string{
 		answers5: "check its log", busy: "is overloaded", limited: "is overloaded", gone: "create it or correct its name",
 		denied: "allow the credentials to list the bucket", skewed: "set the clock",
@@ -59,13 +59,13 @@ func TestObjectStoreOutageRejectsOnlyAppendsThatNeedIt(t *testing.T) {
 			t.Errorf("%s: the session went from %d to %d entries by an append that was refused", kind, before, now)
 		}
 		say(t, c, pictures, fmt.Sprint("without a picture ", n), client.AppendOptions{})
-		texts.await(20)                       // the others go on
-		if kind != flipIn && kind != tornIn { // which harm only what is put
+		texts.await(20)                       // the others continue
+		if kind != flipIn && kind != tornIn { // these corrupt only puts
 			complains(t, node, "object store")
 		}
 		store.do(none, "")
 		if _, err := c.Append(harness.Timeout(t), pictures, []byte(image), key); err != nil {
-			t.Errorf("%s is over, and the same again: %v", kind, err)
+			t.Errorf("%s: retry after the fault: %v", kind, err)
 		}
 	}
 
@@ -89,8 +89,8 @@ func TestObjectStoreOutageRejectsOnlyAppendsThatNeedIt(t *testing.T) {
 	f.report(t)
 }
 
-// complains returns once the node's status speaks of it, in one of these words.
-// While leaders are elected it has other things to say.
+// complains returns once the node's status contains one of these words. It may report
+// other problems during an election.
 func complains(t *testing.T, n *harness.Node, words ...string) {
 	t.Helper()
 	harness.Await(t, "status speaks of the fault", func() error {
@@ -102,7 +102,7 @@ func complains(t *testing.T, n *harness.Node, words ...string) {
 	})
 }
 
-// healthy returns once the node says that all is well.
+// healthy returns once the node reports that it is healthy.
 func healthy(t *testing.T, n *harness.Node) {
 	t.Helper()
 	harness.Await(t, "the node is healthy", func() error {
@@ -145,7 +145,7 @@ func TestSnapshotsAreWrittenAfterObjectStoreOutage(t *testing.T) {
 	intact(t, c, id)
 }
 
-// What an object store can do to who gets something.
+// Faults of the object store during gets.
 func TestCorruptObjectsAreNeverServed(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
@@ -157,7 +157,7 @@ func TestCorruptObjectsAreNeverServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := string(imported.Session)
-	mustExport(t, c, id) // the proxy sees what it can give for another
+	mustExport(t, c, id) // gives the proxy an object to return for another
 
 	for _, kind := range []fault{flip, cut, missing, old, down, answers5, busy, slow} {
 		store.do(kind, "blobs/sha256")
@@ -175,7 +175,7 @@ func TestCorruptObjectsAreNeverServed(t *testing.T) {
 		case flip, missing, old:
 			bad := 2
 			if kind == old {
-				bad = 1 // the other is the one that is given for both
+				bad = 1 // the other object is returned for both
 			}
 			if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Code != "corrupt" || !strings.Contains(e.Detail.Detail, "image sha256:") {
 				t.Errorf("%s: an export without its images: %v", kind, err)
@@ -194,12 +194,12 @@ func TestCorruptObjectsAreNeverServed(t *testing.T) {
 		}
 	}
 	if got := mustExport(t, c, id); !bytes.Equal(got, file.Bytes) {
-		t.Error("all faults are over, and the export is not what was imported")
+		t.Error("after all faults, the export differs from the import")
 	}
 	intact(t, c, id)
 }
 
-// A snapshot is only a faster way to what the records say.
+// A snapshot only speeds up reading; the records contain everything.
 func TestUnusableSnapshotIsReplacedByRecords(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
@@ -223,7 +223,7 @@ func TestUnusableSnapshotIsReplacedByRecords(t *testing.T) {
 
 	for _, kind := range []fault{flip, missing, old, cut, down} {
 		store.do(kind, snaps[1].Object)
-		node.Kill() // what is in memory needs no snapshot
+		node.Kill() // state in memory needs no snapshot
 		node.Start(t)
 		got, err := export(t, c, id)
 		if err != nil || !bytes.Equal(got, want) {
@@ -302,7 +302,7 @@ func TestNodeStartsWithoutObjectStore(t *testing.T) {
 		t.Errorf("readyz: %s", got)
 	}
 	if got := mustExport(t, c, pictures); !bytes.HasPrefix(got, want) {
-		t.Error("the image did not come back")
+		t.Error("the image is not served after the outage")
 	}
 	intact(t, c, pictures)
 }
@@ -324,7 +324,7 @@ func TestNodeDoesNotStartIfObjectStoreRejectsIt(t *testing.T) {
 func TestNodeStartsWithUntrustedObjectStoreAndReportsRemedy(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
-	args := append(store.Args(), "--blobs-s3-endpoint", store.Endpoint) // TLS, and nobody said whose
+	args := append(store.Args(), "--blobs-s3-endpoint", store.Endpoint) // TLS without a trusted CA
 	node := harness.StartNode(t, args...)
 	c := node.Client()
 	complains(t, node, "signed by an untrusted authority; set the CA file")
@@ -342,7 +342,7 @@ func TestNodeStartsWithUntrustedObjectStoreAndReportsRemedy(t *testing.T) {
 	healthy(t, trusting)
 }
 
-// readyz is what a node says to who asks whether it is ready.
+// readyz returns the node's readiness answer.
 func readyz(t *testing.T, n *harness.Node) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(harness.Timeout(t), http.MethodGet, n.URL+"/readyz", nil)
@@ -361,8 +361,8 @@ func readyz(t *testing.T, n *harness.Node) string {
 	return fmt.Sprintf("%d %s", resp.StatusCode, b)
 }
 
-// A store that takes requests and says nothing holds up who needs it, no longer
-// than they want to wait, and nobody else.
+// A store that does not answer delays only requests that need it, and not beyond their
+// timeout.
 func TestHangingObjectStoreDelaysOnlyRequestsThatNeedIt(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)
@@ -376,7 +376,7 @@ func TestHangingObjectStoreDelaysOnlyRequestsThatNeedIt(t *testing.T) {
 		_, err := c.Append(ctx, pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), client.AppendOptions{Key: fmt.Sprint(n)})
 		cancel()
 		if err == nil {
-			t.Error("an image is stored by a server that says nothing")
+			t.Error("an image was stored although the store does not answer")
 		}
 	}
 	if store.met() == 0 {
@@ -387,7 +387,7 @@ func TestHangingObjectStoreDelaysOnlyRequestsThatNeedIt(t *testing.T) {
 	store.do(none, "")
 	for n := range 4 {
 		if _, err := c.Append(harness.Timeout(t), pictures, []byte(harness.ImageMessage(uint64(n), "look", 5000)), client.AppendOptions{Key: fmt.Sprint(n)}); err != nil {
-			t.Errorf("the same again: %v", err)
+			t.Errorf("retry: %v", err)
 		}
 	}
 	texts.leave()
@@ -399,8 +399,8 @@ func TestHangingObjectStoreDelaysOnlyRequestsThatNeedIt(t *testing.T) {
 	healthy(t, node)
 }
 
-// What was read lately is served from the node's own disk while the object store
-// is away, after a restart, too; and wrong bytes there are never served.
+// Recently read blobs are served from the node's disk cache while the object store is
+// down, also after a restart. Corrupt files of the cache are never served.
 func TestCachedBlobsAreServedWithoutObjectStore(t *testing.T) {
 	t.Parallel()
 	store := startProxy(t)

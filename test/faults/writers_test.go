@@ -14,8 +14,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// writers append to one session at the same time. Each says numbered things,
-// one after the other, and each again until it has an answer.
+// writers append to one session at the same time. Each appends numbered lines one
+// after the other and retries each until it has an answer.
 type writers struct {
 	t    *testing.T
 	id   string
@@ -32,8 +32,7 @@ type writers struct {
 	why   error             // the latest refusal
 }
 
-// write starts n writers on the session id. Each asks pick for a node to speak
-// to, at every try.
+// write starts n writers on the session id. pick chooses the node of each try.
 func write(t *testing.T, id string, n int, pick func() *client.Client) *writers {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &writers{t: t, id: id, pick: pick, stop: stop, acked: map[string]string{}, last: time.Now()}
@@ -49,7 +48,7 @@ func through(n *harness.Node) func() *client.Client {
 	return func() *client.Client { return c }
 }
 
-// inTurn is one node after another.
+// inTurn returns the nodes in rotation.
 func inTurn(nodes []*harness.Node) func() *client.Client {
 	var turn atomic.Int64
 	clients := make([]*client.Client, len(nodes))
@@ -59,22 +58,21 @@ func inTurn(nodes []*harness.Node) func() *client.Client {
 	return func() *client.Client { return clients[int(turn.Add(1))%len(clients)] }
 }
 
-// tryFor is how long a writer waits for an answer before it asks again,
-// somewhere else: a node that hangs must not hang its writers.
+// tryFor is the timeout of one try. A writer then retries on another node, so that a
+// hanging node does not stop its writers.
 const tryFor = 40 * time.Second
 
-// pace is what a writer takes between an answer and what it says next: faults last
-// seconds, and whoever writes without a breath meanwhile keeps the processors from
-// other tests. With -long none is taken.
+// pace is the pause of a writer between an answer and the next append, which leaves
+// processor time for other tests. With -long there is none.
 const pace = 20 * time.Millisecond
 
 func (w *writers) work(ctx context.Context, who int) {
 	for n := 1; ctx.Err() == nil; n++ {
 		for !w.try(ctx, said{who, n}) {
 			if ctx.Err() != nil {
-				return // it may be there or not; nobody was told that it is
+				return // the outcome is unknown; no client was told that it is stored
 			}
-			<-time.After(20 * time.Millisecond) // whoever failed is given a moment
+			<-time.After(20 * time.Millisecond) // let the failed node recover
 		}
 		if !*long {
 			<-time.After(pace)
@@ -82,9 +80,8 @@ func (w *writers) work(ctx context.Context, who int) {
 	}
 }
 
-// try reports whether s was acknowledged. It is known by its id, so that it can
-// be said again; without a key, for with one the client asks the same node again
-// by itself.
+// try reports whether s was acknowledged. A retry is detected by the entry's id. There
+// is no key, because with one the client would retry on the same node.
 func (w *writers) try(ctx context.Context, s said) bool {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
 	defer cancel()
@@ -117,13 +114,13 @@ func (w *writers) note(id, words string) {
 	w.gap, w.last = max(w.gap, now.Sub(w.last)), now
 }
 
-// leave lets every writer finish what it is at.
+// leave stops the writers after their current append.
 func (w *writers) leave() {
 	w.stop()
 	w.wg.Wait()
 }
 
-// count is how many answers there were.
+// count returns the number of acknowledged appends.
 func (w *writers) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +155,7 @@ func (w *writers) awaitRefused(n int64) {
 	})
 }
 
-// said is what a writer says.
+// said is a line of a writer.
 type said struct{ who, n int }
 
 func (s said) String() string { return fmt.Sprintf("writer %d says %d", s.who, s.n) }
@@ -171,7 +168,7 @@ func parseSaid(words string) (s said, ok bool) {
 	return s, n == 2 && err == nil
 }
 
-// reached is the number of the latest thing that a writer was told is stored.
+// reached returns the number of a writer's last acknowledged line.
 func (w *writers) reached(who int) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

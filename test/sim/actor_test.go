@@ -13,8 +13,8 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// An actor is a client: it does one thing after another, each through any
-// node, and again through another where the first did not answer for sure.
+// An actor is a client. It does one operation after another, each through any node, and
+// retries through another node if the outcome is unknown.
 type actor struct {
 	w    *world
 	n    int
@@ -32,7 +32,7 @@ func newActor(w *world, n int) *actor {
 	return &actor{w: w, n: n, name: fmt.Sprintf("w%d", n), rand: rand.New(rand.NewPCG(w.rng.Uint64(), 1)), head: core.MainHead}
 }
 
-// idle returns the actors that do nothing.
+// idle returns the actors without a running operation.
 func (w *world) idle() []*actor {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *world) idle() []*actor {
 	return free
 }
 
-// do runs f beside the world.
+// do runs f concurrently with the world.
 func (a *actor) do(name string, f func()) {
 	a.w.count("did: " + name)
 	a.w.note("%s: %s", a.name, name)
@@ -62,7 +62,7 @@ func (a *actor) do(name string, f func()) {
 	})
 }
 
-// start begins one random thing.
+// start begins a random operation.
 func (a *actor) start() {
 	if a.claim == "" || a.rand.IntN(20) == 0 {
 		a.id, a.claim, a.head = core.SessionID(fmt.Sprintf("session-%d", a.rand.IntN(sessions))), "", core.MainHead
@@ -97,7 +97,7 @@ func (a *actor) start() {
 	}
 }
 
-// node returns one that is up, waiting for it.
+// node waits for a running node and returns it.
 func (a *actor) node() *node {
 	for {
 		a.w.mu.Lock()
@@ -105,7 +105,7 @@ func (a *actor) node() *node {
 		n, over := nodes[a.rand.IntN(len(nodes))], a.w.over
 		a.w.mu.Unlock()
 		if over {
-			runtime.Goexit() // nobody will answer any more
+			runtime.Goexit() // no node will answer
 		}
 		n.mu.Lock()
 		ready := n.ready
@@ -117,10 +117,10 @@ func (a *actor) node() *node {
 	}
 }
 
-// on does f with the actor's session on any node.
+// on calls f with the actor's session on any node.
 func (a *actor) on(f func(ctx context.Context, n *node, s *engine.Session) error) error {
 	n := a.node()
-	ctx, cancel := n.within(patience)
+	ctx, cancel := n.within(clientTimeout)
 	defer cancel()
 	s, err := n.session(ctx, a.id)
 	if err == nil {
@@ -131,14 +131,14 @@ func (a *actor) on(f func(ctx context.Context, n *node, s *engine.Session) error
 	return err
 }
 
-// wait parts a from others who heard of the same thing at the same instant: they
-// would go on in an order that no seed decides.
+// wait separates a from actors that received the same event at the same instant. The
+// seed does not decide the order in which those would continue.
 func (a *actor) wait() {
-	apart := [actors]time.Duration{101, 103, 107, 109, 113, 127, 131} // they rarely meet again
+	apart := [actors]time.Duration{101, 103, 107, 109, 113, 127, 131} // they rarely coincide again
 	time.Sleep(apart[a.n])
 }
 
-// uncertain reports whether err leaves open what became of a write.
+// uncertain reports whether err leaves the outcome of a write open.
 func uncertain(err error) bool {
 	return errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrFull) ||
 		errors.Is(err, core.ErrCorrupt) || errors.Is(err, core.ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -149,7 +149,7 @@ func (a *actor) append() {
 	if a.claim != "" {
 		ap.Head, ap.Writer = a.head, a.claim
 	} else if a.rand.IntN(3) == 0 {
-		ap.Head = a.name // a head of its own
+		ap.Head = a.name // a separate head
 	}
 	var mine []string
 	for range 1 + a.rand.IntN(3) {
@@ -240,7 +240,7 @@ func (a *actor) trash() {
 	}
 }
 
-// checkpoint does what a materializer does to a session.
+// checkpoint does what a materializer does.
 func (a *actor) checkpoint() {
 	_ = a.on(func(ctx context.Context, n *node, s *engine.Session) error {
 		if s.Orphans() > 0 {
@@ -252,8 +252,8 @@ func (a *actor) checkpoint() {
 	})
 }
 
-// checkpoint stores a snapshot of s, as f says, and the record that names it. late lets
-// some time pass in between.
+// checkpoint stores a snapshot of s in form f, and the record that names it. late inserts
+// a delay between the two.
 func (w *world) checkpoint(ctx context.Context, n *node, s *engine.Session, f form, late bool) error {
 	d := s.Draft(func(seq uint64, sum core.Digest) string {
 		return fmt.Sprintf("snapshots/%s/%020d-%s", s.ID(), seq, sum)
@@ -274,7 +274,7 @@ func (w *world) checkpoint(ctx context.Context, n *node, s *engine.Session, f fo
 func (a *actor) open() {
 	must := a.w.must(a.id)
 	n := a.node()
-	ctx, cancel := n.within(patience)
+	ctx, cancel := n.within(clientTimeout)
 	defer cancel()
 	n.mu.Lock()
 	ss := n.ss
@@ -328,9 +328,9 @@ func (a *actor) follow() {
 	})
 }
 
-// truncate drops a prefix. A broker that forgets may forget the checkpoints
-// that allowed it, and Truncate does not wait until they are flushed: in worlds
-// that forget, nothing is dropped.
+// truncate drops a prefix. A broker that loses records may lose the checkpoints that
+// allowed it, and Truncate does not wait until they are flushed. So nothing is dropped in
+// worlds that lose records.
 func (a *actor) truncate() {
 	if a.w.weather.powerCut > 0 {
 		return
@@ -349,13 +349,13 @@ func (a *actor) truncate() {
 	a.w.heard(a, err)
 }
 
-// born makes the sessions, before anything goes wrong.
+// born creates the sessions before any fault.
 func (w *world) born() {
 	a := w.actors[0]
 	for _, id := range w.ids() {
 		w.run("making "+string(id), func() {
 			n := a.node()
-			ctx, cancel := n.within(patience)
+			ctx, cancel := n.within(clientTimeout)
 			defer cancel()
 			b := engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}}
 			var err error

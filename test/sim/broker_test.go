@@ -11,27 +11,27 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A broker is a NATS server with JetStream, as far as package stream needs one:
-// streams with the check of a subject's last sequence, reading by a leader and
-// by replicas, republishing, purging, ordered consumers. It plays one stream
-// leader; what replicas and cut-off leaders would say is an older view of it.
+// A broker is a NATS server with JetStream, as far as package stream uses it: streams
+// that check the last sequence of a subject, reads from leader and replicas,
+// republishing, purges, ordered consumers. It is one stream leader; answers of replicas
+// and leaders without a quorum are an older view of it.
 type broker struct {
 	mu       sync.Mutex
 	conns    []*conn
 	nextConn int
 	streams  map[string]*jstream
-	// gated brokers leave what clients send in their queues, until somebody
-	// takes it from there.
+	// A gated broker leaves the clients' messages in their queues; the world takes them
+	// from there.
 	gated bool
-	// What a broken server does, to see that it is noticed: store without the
-	// check, answer without storing.
+	// Faults of a broken server, which the test must detect: it stores without the check,
+	// or answers without storing.
 	unchecked, lying bool
-	// loses says which answers of a broker that is not gated are lost, twists how
-	// it answers.
+	// loses decides which answers of a broker without a gate are lost, and twists changes
+	// answers.
 	loses  func(*delivery) bool
 	twists func(*pub) *twist
-	// stored is told of every message that a stream took, purged of every purge.
-	// b.mu is held.
+	// stored is called for every message that a stream stores, purged for every purge. The
+	// caller holds b.mu.
 	stored func(s *jstream, m *message)
 	purged func(s *jstream, upTo uint64)
 }
@@ -58,7 +58,7 @@ type message struct {
 
 func newBroker() *broker { return &broker{streams: map[string]*jstream{}} }
 
-// receive takes what a client sent.
+// receive handles a message of a client.
 func (b *broker) receive(p *pub) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,16 +80,15 @@ func (b *broker) receive(p *pub) {
 	}
 }
 
-// A twist says how a request is to be answered where it is not as the stream
-// would. The zero twist changes nothing.
+// A twist changes the answer to a request. The zero twist changes nothing.
 type twist struct {
 	code, status int    // an error for nothing
 	text         string // of that error
-	lag          int    // how many of the last messages the one who answers has not
+	lag          int    // number of the last messages that the answering server lacks
 }
 
-// handle does what p asks for. It returns the answers, and what is told to
-// others. b.mu is held.
+// handle executes p. It returns the answers and the messages for other clients. The
+// caller holds b.mu.
 func (b *broker) handle(p *pub, tw *twist) []*delivery {
 	if tw == nil {
 		tw = &twist{}
@@ -134,7 +133,7 @@ func (b *broker) handle(p *pub, tw *twist) []*delivery {
 	return noResponders(p)
 }
 
-// api splits a subject of JetStream's API.
+// api splits a subject of the JetStream API.
 func api(subject string) (verb, stream, rest string) {
 	s, ok := strings.CutPrefix(subject, "$JS.API.")
 	if !ok {
@@ -213,7 +212,7 @@ func (s *jstream) info() any {
 	}
 }
 
-// lastSeq is the sequence of the last message on a subject, 0 for none.
+// lastSeq returns the sequence of the last message of a subject, or 0.
 func (s *jstream) lastSeq(subject string) uint64 {
 	if m := s.lastOn(subject); m != nil {
 		return m.seq
@@ -230,7 +229,7 @@ func (s *jstream) lastOn(subject string) *message {
 	return nil
 }
 
-// publish stores p where the sequence that it expects is its subject's last.
+// publish stores p if the sequence that it expects is the last one of its subject.
 func (b *broker) publish(s *jstream, p *pub, tw *twist) []*delivery {
 	refuse := func(status, code int, text string) []*delivery {
 		v := failed(status, code, text)
@@ -295,7 +294,7 @@ func (b *broker) purge(s *jstream, ask []byte) any {
 	return map[string]any{"success": true, "purged": before - len(s.msgs)}
 }
 
-// A view is a stream as one server has it.
+// A view is the state of a stream on one server.
 type view struct {
 	name string
 	msgs []*message
@@ -305,7 +304,7 @@ func (s *jstream) view(lag int) view {
 	return view{s.name, s.msgs[:max(0, len(s.msgs)-lag)]}
 }
 
-// from returns where the messages from seq on begin.
+// from returns the index of the first message from seq on.
 func (v view) from(seq uint64) int {
 	lo, hi := 0, len(v.msgs)
 	for lo < hi {

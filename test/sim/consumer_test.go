@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A consumer hands out a stream's messages to one who pulls.
+// A consumer delivers a stream's messages to a client that pulls.
 type consumer struct {
 	name        string
-	n           int    // how many the stream had before
-	next        uint64 // the first sequence not handed out
+	n           int    // number of earlier consumers of the stream
+	next        uint64 // the first sequence that was not delivered
 	handed      uint64
 	headersOnly bool
-	inbox       string // where the latest pull wants its messages
-	left        int    // messages it still wants
+	inbox       string // of the last pull
+	left        int    // messages that it still expects
 }
 
 func (s *jstream) consume(rest string, ask []byte) any {
@@ -59,7 +59,7 @@ func (s *jstream) pull(name string, p *pub) []*delivery {
 	return s.feed()
 }
 
-// feed returns what those who wait can have now.
+// feed returns the messages that the waiting clients can get now.
 func (s *jstream) feed() []*delivery {
 	var all []*delivery
 	for _, c := range s.sortedConsumers() {

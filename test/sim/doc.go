@@ -1,6 +1,6 @@
-// Package sim plays the log under faults: the program's own code, unchanged,
-// against a broker and an object store in memory that lose, delay, double and
-// forget, in virtual time, one thing at a time, from a printed seed.
+// Package sim runs the unchanged code of the program against a broker and an object store
+// in memory that lose, delay, duplicate and forget. Time is virtual, one thing happens at
+// a time, and everything follows from a printed seed.
 //
 //	go test ./test/sim                                a few seconds
 //	go test ./test/sim -run TestPromises -steps 1000000

@@ -19,7 +19,7 @@ import (
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
 
-// kept keeps blobs for logs without faults.
+// kept stores blobs for logs without faults.
 type kept struct {
 	mu  sync.Mutex
 	all map[core.Digest][]byte
@@ -65,16 +65,16 @@ func openLog(t *testing.T, nc *nats.Conn, blobs core.Blobs) *stream.Log {
 	return l
 }
 
-// The double is held to what the server is held to.
-func TestTheBrokerOfTheSimulationIsALog(t *testing.T) {
+// The simulated broker must pass the tests of a log.
+func TestSimulatedBrokerIsALog(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, dial(t, newBroker(), "one"), &kept{})
 	logtest.Test(t, func(*testing.T) core.Log { return l })
 }
 
-// What clients are told by the double, byte for byte, is what they are told by
-// the server, but for times and names.
-func TestTheBrokerOfTheSimulationAnswersAsTheServerDoes(t *testing.T) {
+// The simulated broker must answer byte for byte as the real server, except for times and
+// names.
+func TestSimulatedBrokerAnswersLikeServer(t *testing.T) {
 	t.Parallel()
 	nc, err := embeddedtest.Start(t).Connect()
 	if err != nil {
@@ -87,7 +87,7 @@ func TestTheBrokerOfTheSimulationAnswersAsTheServerDoes(t *testing.T) {
 	}
 }
 
-// answers tells what a log and its server answer to a fixed list of requests.
+// answers returns what a log and its server answer to a fixed list of requests.
 func answers(t *testing.T, nc *nats.Conn) []string {
 	t.Helper()
 	ctx := t.Context()

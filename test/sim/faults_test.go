@@ -9,19 +9,19 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A weather says how often, of 1, what happens to what is on its way. The zero
-// weather is calm.
+// A weather is the probabilities of faults of messages in transit. The zero weather has
+// no faults.
 type weather struct {
 	lostRequest, lostReply, lostInBatch, lostLive float64
 	late, copied, lateReply                       float64
-	refused                                       float64 // an error for nothing
-	lag, oldLeader                                float64 // reads from a replica that lags, from a leader that was cut off
-	cut, frozen, crash                            float64 // of each step: a connection breaks, stands still, a node is killed
+	refused                                       float64 // an error answer without a cause
+	lag, oldLeader                                float64 // reads from a lagging replica, from a leader without a quorum
+	cut, frozen, crash                            float64 // per step: a connection breaks, freezes, a node is killed
 	objectFails, objectLies                       float64
-	powerCut, restored                            float64 // of each step: the broker forgets
+	powerCut, restored                            float64 // per step: the broker loses records
 }
 
-// storm is the worst weather, but for what a broker forgets.
+// storm is the worst weather without losses by the broker.
 var storm = weather{
 	lostRequest: 0.015, lostReply: 0.03, lostInBatch: 0.003, lostLive: 0.1,
 	late: 0.04, copied: 0.03, lateReply: 0.1,
@@ -30,7 +30,7 @@ var storm = weather{
 	objectFails: 0.04, objectLies: 0.02,
 }
 
-// forecast draws a world's weather.
+// forecast draws the weather of a world.
 func (w *world) forecast(forget bool) {
 	all := []float64{0, 0.3, 1, 1, 2}
 	f := func() float64 { return all[w.rng.IntN(len(all))] }
@@ -51,8 +51,8 @@ func (w *world) forecast(forget bool) {
 	}
 }
 
-// happens draws whether something of that probability happens now, and counts
-// and notes it under name where it does.
+// happens draws whether an event of that probability happens now. If so, it counts and
+// records it under name.
 func (w *world) happens(p float64, name string) bool {
 	if p == 0 || w.rng.Float64() >= p {
 		return false
@@ -62,7 +62,7 @@ func (w *world) happens(p float64, name string) bool {
 	return true
 }
 
-// refusals are the answers that say nothing was stored, and mean nothing.
+// refusals are the error answers after which nothing was stored.
 var refusals = []twist{
 	{code: 10071, status: 400, text: "wrong last sequence: 0"},
 	{code: 10164, status: 400, text: "wrong last sequence: another message is on its way"},
@@ -71,8 +71,8 @@ var refusals = []twist{
 	{code: 10077, status: 503, text: "maximum bytes exceeded"},
 }
 
-// deliver brings a client's message to the broker, or not, and the answers
-// back, or not.
+// deliver takes a client's message to the broker and the answers back, unless they are
+// lost.
 func (w *world) deliver(p *pub) {
 	publish := strings.HasPrefix(p.subject, "sess.")
 	w.note("%s %s", p.from.name, describe(p))
@@ -105,7 +105,7 @@ func headerLine(h []byte, key string) string {
 	return v
 }
 
-// arrive is p at the broker.
+// arrive handles p at the broker.
 func (w *world) arrive(p *pub) {
 	tw := &twist{}
 	publish := strings.HasPrefix(p.subject, "sess.")
@@ -127,7 +127,7 @@ func (w *world) arrive(p *pub) {
 	w.answer(p, answers)
 }
 
-// answer sends answers on their way.
+// answer sends answers to their clients.
 func (w *world) answer(p *pub, answers []*delivery) {
 	if len(answers) > 0 && answers[0].to == p.reply && p.reply != "" {
 		if w.happens(w.weather.lostReply, "reply lost") {
@@ -157,7 +157,7 @@ func (w *world) answer(p *pub, answers []*delivery) {
 	send()
 }
 
-// A thing is on its way and arrives when its time has come.
+// A thing is in transit and arrives at its time.
 type thing struct {
 	due  time.Time
 	what string
@@ -172,8 +172,7 @@ func (w *world) between(low, high int) time.Duration {
 	return time.Duration(low)*time.Millisecond + time.Duration(w.rng.Int64N(int64(time.Duration(high-low)*time.Millisecond)))
 }
 
-// disaster lets connections break and stand still, nodes be killed, and the
-// broker forget.
+// disaster breaks and freezes connections, kills nodes, and makes the broker lose records.
 func (w *world) disaster() {
 	if w.happens(w.weather.cut, "connection cut") {
 		w.cut(w.nodes[w.rng.IntN(len(w.nodes))].name)
@@ -188,7 +187,7 @@ func (w *world) disaster() {
 	w.forget()
 }
 
-// cut breaks a node's connection. What it had sent may still arrive.
+// cut breaks a node's connection. Messages that it has sent may still arrive.
 func (w *world) cut(name string) {
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
@@ -206,8 +205,7 @@ func (w *world) cut(name string) {
 	}
 }
 
-// forget is what a broker's disk does that was not flushed, or that was
-// restored from an older copy.
+// forget loses what a broker's disk had not flushed, or restores an older copy.
 func (w *world) forget() {
 	if w.weather.powerCut == 0 {
 		return
@@ -235,16 +233,16 @@ func (w *world) forget() {
 	}
 }
 
-// A disk is what of a stream is safe.
+// A disk is the durable part of a stream.
 type disk struct {
 	synced uint64
 	copy   *jstream
-	// copied are all records that the log had when the copy was made. What the
-	// copy has may since have been lost, and other records stored in its place.
+	// copied are all records that the log had when the copy was made. Records of the copy
+	// may have been lost since, and others stored in their place.
 	copied map[core.SessionID][]*core.Record
 }
 
-// rewind makes s what it was, when the log had these records, and perhaps more.
+// rewind restores s to a state in which the log had at least these records.
 func (w *world) rewind(s *jstream, was *jstream, had map[core.SessionID][]*core.Record) {
 	w.note("! %s ends at %d, not %d", s.name, was.last, s.last)
 	w.b.mu.Lock()
@@ -253,7 +251,7 @@ func (w *world) rewind(s *jstream, was *jstream, had map[core.SessionID][]*core.
 	w.b.mu.Unlock()
 	w.lossAt = append(w.lossAt, w.step)
 	w.lost(s, had)
-	if w.rng.IntN(2) == 0 { // a server that starts anew has no connections
+	if w.rng.IntN(2) == 0 { // a restarted server has no connections
 		for _, n := range w.nodes {
 			w.cut(n.name)
 		}

@@ -18,20 +18,19 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// A truth is what a session really is: the records that the broker has taken
-// and not forgotten, purged ones included. It is read with other code than the
-// program's, but for the fold.
+// A truth is the real state of a session: the records that the broker has stored and not
+// lost, including purged ones. It is read with separate code, except for the fold.
 type truth struct {
 	id     core.SessionID
 	all    []*core.Record // by Pos
 	st     *core.State
 	chains map[uint64]core.Chain // by seq
 	over   map[string]bool       // claims that are over, by writer
-	// granted are claims that their writers were told of.
+	// granted are claims whose writers received the answer.
 	granted map[string]bool
-	acked   []string            // lines, in the order of their answers
-	order   map[string][]string // by writer's name and head: what it was told is stored, in order
-	fate    map[string]error    // of each line sent: what its writer was told, nil for stored
+	acked   []string            // acknowledged lines, in the order of their answers
+	order   map[string][]string // acknowledged lines by writer's name and head, in order
+	fate    map[string]error    // the answer for each line sent, nil for stored
 	drafts  map[core.Chain]core.Digest
 }
 
@@ -48,7 +47,7 @@ func (t *truth) begin() {
 
 var inflate, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 
-// read makes a record of a message.
+// read parses a record from a message.
 func read(m *message) (*core.Record, error) {
 	h, err := nats.DecodeHeadersMsg(m.header)
 	if err != nil {
@@ -87,7 +86,7 @@ func (w *world) truthOf(subject string) *truth {
 	return w.truths[core.SessionID(subject[bytes.LastIndexByte([]byte(subject), '.')+1:])]
 }
 
-// stored judges every message that the broker takes, when it takes it.
+// stored checks every message when the broker stores it.
 func (w *world) stored(s *jstream, m *message) {
 	t := w.truthOf(m.subject)
 	r, err := read(m)
@@ -101,7 +100,7 @@ func (w *world) stored(s *jstream, m *message) {
 	t.take(w, r, true)
 }
 
-// take folds r, and judges it where that is asked for.
+// take folds r, and checks it if asked to.
 func (t *truth) take(w *world, r *core.Record, judge bool) {
 	if !t.st.Follows(r) {
 		if judge {
@@ -121,7 +120,7 @@ func (t *truth) take(w *world, r *core.Record, judge bool) {
 	}
 	switch r.Kind {
 	case core.KindClaim:
-		// Who did not hear that it had a claim, and lost it, may ask again.
+		// A writer that never received its claim, and lost it, may ask again.
 		if judge && t.over[r.Writer] {
 			w.count("claims made again by who had not heard of the first")
 			if t.granted[r.Writer] {
@@ -180,7 +179,7 @@ func (t *truth) judge(w *world, r *core.Record, holder string) {
 	}
 }
 
-// recordsOf returns the records of the sessions in s, purged ones included.
+// recordsOf returns the records of the sessions in s, including purged ones.
 func (w *world) recordsOf(s *jstream) map[core.SessionID][]*core.Record {
 	had := map[core.SessionID][]*core.Record{}
 	for _, id := range w.ids() {
@@ -191,7 +190,7 @@ func (w *world) recordsOf(s *jstream) map[core.SessionID][]*core.Record {
 	return had
 }
 
-// lost makes the truths of s what the broker has left of the records it had.
+// lost reduces the truths of s to the records that the broker still has.
 func (w *world) lost(s *jstream, had map[core.SessionID][]*core.Record) {
 	for _, id := range w.ids() {
 		all, ok := had[id]
@@ -215,12 +214,12 @@ func (w *world) ids() []core.SessionID {
 	return ids
 }
 
-// lives reports whether s is where the session's records are.
+// lives reports whether s is the stream of the session's records.
 func (w *world) lives(s *jstream, id core.SessionID) bool {
 	return s.name == fmt.Sprintf("SESS_main_%02d", shardOf(id))
 }
 
-// purged notes a purge. A purge is on disk before it is answered.
+// purged records a purge. A purge is durable before it is answered.
 func (w *world) purged(s *jstream, upTo uint64) {
 	w.count("purges")
 	w.note("  %s is purged up to %d", s.name, upTo)
@@ -235,7 +234,7 @@ func (w *world) hasPurged() bool {
 	return w.counts["purges"] > 0
 }
 
-// heard takes an answer that a client got.
+// heard handles an answer that a client received.
 func (w *world) heard(a *actor, err error) {
 	switch {
 	case err == nil:
@@ -275,7 +274,7 @@ func (w *world) heard(a *actor, err error) {
 	}
 }
 
-// told takes what the writer of lines was told in the end.
+// told handles the final result of an append.
 func (w *world) told(id core.SessionID, writer, head string, lines []string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,7 +290,7 @@ func (w *world) told(id core.SessionID, writer, head string, lines []string, err
 	t.order[writer+" on "+head] = append(t.order[writer+" on "+head], lines...)
 }
 
-// grant notes that a writer was told of its claim.
+// grant records that a writer received its claim.
 func (w *world) grant(id core.SessionID, writer string) {
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
@@ -305,7 +304,7 @@ func (w *world) must(id core.SessionID) []string {
 	return slices.Clone(w.truths[id].acked)
 }
 
-// sees judges what a reader sees who asked for what is there.
+// sees checks what a reader read.
 func (w *world) sees(who string, s *engine.Session, must []string) {
 	w.count("reads judged")
 	_ = s.View(func(st *core.State) error {
@@ -323,7 +322,7 @@ func (w *world) sees(who string, s *engine.Session, must []string) {
 	})
 }
 
-// met judges a record that somebody has read.
+// met checks a record that a client has read.
 func (w *world) met(who string, id core.SessionID, seq uint64, chain core.Chain) {
 	w.b.mu.Lock()
 	want, ok := w.truths[id].chains[seq]
@@ -333,7 +332,7 @@ func (w *world) met(who string, id core.SessionID, seq uint64, chain core.Chain)
 	}
 }
 
-// snapshot judges a snapshot: of one record there is one.
+// snapshot checks a snapshot: there is one per record.
 func (w *world) snapshot(id core.SessionID, d *engine.Draft) {
 	w.mu.Lock()
 	was, ok := w.truths[id].drafts[d.Manifest.Chain]
@@ -345,7 +344,7 @@ func (w *world) snapshot(id core.SessionID, d *engine.Draft) {
 	}
 }
 
-// finish lets the world become calm, and judges what is left.
+// finish ends all faults and checks the final state.
 func (w *world) finish() {
 	w.weather = weather{}
 	clear(w.frozen)
@@ -358,7 +357,7 @@ func (w *world) finish() {
 	w.end()
 }
 
-// verdictText is what went wrong, with the steps before it.
+// verdictText describes what is wrong, and the steps before it.
 func (w *world) verdictText() string {
 	if len(w.wrong) == 0 {
 		return ""
@@ -366,7 +365,7 @@ func (w *world) verdictText() string {
 	return fmt.Sprintf("seed %d, step %d: %s\n%s", w.seed, w.step, w.wrong[0], strings.Join(w.trace[max(0, len(w.trace)-keepLast):], "\n"))
 }
 
-// end stops all that runs.
+// end stops everything.
 func (w *world) end() {
 	w.mu.Lock()
 	w.over = true
@@ -386,11 +385,11 @@ func (w *world) end() {
 		close(c.done)
 	}
 	w.procs.Wait()
-	time.Sleep(time.Minute) // what goes on behind callers that went
+	time.Sleep(time.Minute) // lets operations of canceled callers finish
 }
 
-// verdict holds what is in the log to the promises, after all who live have
-// had the time to put back what they know.
+// verdict checks the log against the promises, after all running nodes had time to repair
+// what they know.
 func (w *world) verdict() {
 	known := map[core.SessionID]map[string]bool{}
 	for _, id := range w.ids() {
@@ -408,11 +407,11 @@ func (w *world) verdict() {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	// A session in the trash takes nothing, so what it is owed waits.
+	// A session in the trash rejects appends, so its repairs wait.
 	for _, id := range w.ids() {
 		w.run("the emptying of the trash", func() { w.untrash(judge, id) })
 	}
-	for range 3 { // what one puts back, the others have yet to see
+	for range 3 { // the others must still see what one repaired
 		for _, n := range w.nodes {
 			for _, id := range w.ids() {
 				if s := n.open[id]; s != nil {
@@ -426,7 +425,7 @@ func (w *world) verdict() {
 				}
 			}
 		}
-		for _, id := range w.ids() { // as a materializer does that meets strays
+		for _, id := range w.ids() { // as a materializer that finds orphans does
 			w.run("the adoption of strays", func() {
 				if s, err := judge.ss.Open(context.Background(), id); err == nil && s.Orphans() > 0 {
 					w.note("the judge adopts what is stray in %s: %v", id, s.RecoverOrphans(context.Background()))
@@ -463,11 +462,11 @@ func (w *world) verdict() {
 	judge.end()
 }
 
-// untrash takes a session out of the trash, if it is there.
+// untrash restores a session from the trash, if it is there.
 func (w *world) untrash(judge *node, id core.SessionID) {
 	s, err := judge.ss.Open(context.Background(), id)
 	if err != nil {
-		return // what is judged below
+		return // checked below
 	}
 	if s.View(func(st *core.State) error { return st.CheckWritable() }) == nil {
 		return
@@ -481,7 +480,7 @@ func (w *world) untrash(judge *node, id core.SessionID) {
 func (w *world) refresh(n *node, s *engine.Session) {
 	var err error
 	for range 5 {
-		ctx, cancel := n.within(patience)
+		ctx, cancel := n.within(clientTimeout)
 		err = s.Refresh(ctx)
 		cancel()
 		if err == nil {
@@ -496,7 +495,7 @@ func (w *world) refresh(n *node, s *engine.Session) {
 	w.fail("P1: %s cannot read session %s in the end: %v", n.name, s.ID(), err)
 }
 
-// last judges what a fresh reader sees when all is calm.
+// last checks what a new reader sees without faults.
 func (w *world) last(id core.SessionID, st *core.State, known map[string]bool) {
 	t := w.truths[id]
 	if st.Seq != t.st.Seq || st.Chain != t.st.Chain {

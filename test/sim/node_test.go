@@ -17,22 +17,22 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// A node is a process: a connection, a log, and the sessions it keeps in
-// memory. Killing it throws all of that away.
+// A node is a process: a connection, a log, and sessions in memory. Killing it drops them
+// all.
 type node struct {
 	w      *world
 	name   string
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	ids   sync.Mutex // of the names it gives
+	ids   sync.Mutex // of generated names
 	mu    sync.Mutex
 	ready bool
 	nc    *nats.Conn
 	log   *stream.Log
 	ss    *engine.Sessions
 	open  map[core.SessionID]*engine.Session
-	ops   []op // what it was asked to do, in order
+	ops   []op // its requests in order
 }
 
 // An op is an operation on a node.
@@ -48,7 +48,7 @@ func (w *world) newNode(name string) *node {
 	return n
 }
 
-// boot connects, as often as it takes.
+// boot connects, and retries until it succeeds.
 func (n *node) boot() {
 	for n.ctx.Err() == nil {
 		nc, err := nats.Connect(
@@ -86,7 +86,7 @@ func (n *node) boot() {
 	}
 }
 
-// kill ends a node, and another takes its place.
+// kill ends a node and starts another in its place.
 func (w *world) kill(i int) {
 	w.nodes[i].die()
 	w.dead = append(w.dead, w.nodes[i])
@@ -94,9 +94,9 @@ func (w *world) kill(i int) {
 	w.nodes[i] = w.newNode(fmt.Sprintf("node%d", w.nextNode))
 }
 
-// die lets nobody hear of the node any more, nor the node of anybody. What it had
-// sent is on its way. Those who waited for it are told one after another, or a
-// seed would not play the same again.
+// die disconnects the node from all others. Messages that it has sent are still in
+// transit. Waiting callers are released one after another, so that a seed always plays
+// the same history.
 func (n *node) die() {
 	n.mu.Lock()
 	ops := n.ops
@@ -119,7 +119,7 @@ func (n *node) die() {
 	synctest.Wait()
 }
 
-// end stops all that runs on the node.
+// end stops everything that runs on the node.
 func (n *node) end() {
 	n.die()
 	n.mu.Lock()
@@ -144,7 +144,7 @@ func (n *node) session(ctx context.Context, id core.SessionID) (*engine.Session,
 	return n.keep(s), nil
 }
 
-// keep keeps s in memory, unless the session is there already.
+// keep stores s in memory, unless there is one already.
 func (n *node) keep(s *engine.Session) *engine.Session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,15 +155,15 @@ func (n *node) keep(s *engine.Session) *engine.Session {
 	return s
 }
 
-// drop forgets a session, as a full cache does.
+// drop removes a session from memory, as a full cache does.
 func (n *node) drop(id core.SessionID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.open, id)
 }
 
-// patience is how long clients wait for an answer.
-const patience = 5 * time.Second
+// clientTimeout is the timeout of clients.
+const clientTimeout = 5 * time.Second
 
 // within returns the context of one operation on n.
 func (n *node) within(d time.Duration) (context.Context, context.CancelFunc) {

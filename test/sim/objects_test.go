@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A call is a request to the object store that waits for its turn.
+// A call is a pending request to the object store.
 type call struct {
 	node string
 	what string
@@ -16,14 +16,13 @@ type call struct {
 	done chan struct{}
 }
 
-// A shelf is the object store as one node has it: a core.Blobs and a
-// engine.Snapshots.
+// A shelf is one node's view of the object store: a core.Blobs and an engine.Snapshots.
 type shelf struct {
 	w    *world
 	node string
 }
 
-// call waits until the world lets f happen.
+// call waits until the world executes f.
 func (s shelf) call(ctx context.Context, what string, f func(fails, lies bool)) error {
 	c := &call{node: s.node, what: s.node + " " + what, do: f, done: make(chan struct{})}
 	s.w.mu.Lock()
@@ -50,7 +49,7 @@ func (s shelf) put(ctx context.Context, key string, b []byte) error {
 	b = bytes.Clone(b)
 	err := errObjects
 	if cerr := s.call(ctx, "put "+key, func(fails, lies bool) {
-		if !fails || lies { // it is there, the answer is lost
+		if !fails || lies { // it is stored, but the answer is lost
 			s.w.objects[key] = b
 		}
 		if !fails {
@@ -108,7 +107,7 @@ func (s shelf) Load(ctx context.Context, m *core.Manifest) (plain []byte, checke
 	}, err
 }
 
-// serve lets one waiting call happen.
+// serve executes one pending call.
 func (w *world) serve(c *call) {
 	w.note("%s", c.what)
 	fails := w.happens(w.weather.objectFails, "object store fails")

@@ -10,19 +10,19 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// A form is how a snapshot is to be stored: whole, or resting on the former one,
-// with a change that its manifest carries or one that is an object.
+// A form is how a snapshot is stored: whole, or as a change to the last one, which is
+// part of the manifest or a separate object.
 type form struct {
 	rests, carries bool
-	again          int // former changes that the new one is to include
+	again          int // earlier changes that the new one includes
 }
 
-// drawForm draws one.
+// drawForm draws a form.
 func (a *actor) drawForm() form {
 	return form{rests: a.rand.IntN(3) > 0, carries: a.rand.IntN(2) == 0, again: a.rand.IntN(3)}
 }
 
-// save stores d's snapshot, as f says where that can be.
+// save stores d's snapshot in form f if possible.
 func (w *world) save(ctx context.Context, s shelf, d *engine.Draft, f form) error {
 	if f.rests && len(d.FormerParts) > 0 {
 		rests, err := s.rest(ctx, d, f)
@@ -33,7 +33,7 @@ func (w *world) save(ctx context.Context, s shelf, d *engine.Draft, f form) erro
 	return s.put(ctx, d.Manifest.Object, d.Plain)
 }
 
-// rest stores what has come since the former snapshot. It reports false where that
+// rest stores the change since the last snapshot. It returns false if that snapshot
 // cannot be read.
 func (s shelf) rest(ctx context.Context, d *engine.Draft, f form) (bool, error) {
 	parts := d.FormerParts
@@ -61,7 +61,7 @@ func (s shelf) rest(ctx context.Context, d *engine.Draft, f form) (bool, error) 
 	return true, nil
 }
 
-// compose returns what parts come to.
+// compose combines parts.
 func (s shelf) compose(ctx context.Context, parts []core.Part) ([]byte, error) {
 	var plain [][]byte
 	for _, p := range parts {
@@ -80,15 +80,15 @@ func (s shelf) compose(ctx context.Context, parts []core.Part) ([]byte, error) {
 	return core.Patch(plain[0], plain[1:]...)
 }
 
-// collect deletes snapshots that are older than the one that a session is read
-// from, and no part of it. A broker that forgets may forget the checkpoint that
-// says so: in worlds that forget, nothing is deleted.
+// collect deletes snapshots that are older than the session's current one and not part of
+// it. A broker that loses records may lose the checkpoint that names the current one. So
+// nothing is deleted in worlds that lose records.
 func (a *actor) collect() {
 	if a.w.weather.powerCut > 0 {
 		return
 	}
 	n := a.node()
-	ctx, cancel := n.within(patience)
+	ctx, cancel := n.within(clientTimeout)
 	defer cancel()
 	n.mu.Lock()
 	ss := n.ss

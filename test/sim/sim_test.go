@@ -34,13 +34,12 @@ func shardOf(id core.SessionID) int {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	runtime.GOMAXPROCS(1) // one thing at a time, or a seed would not play the same again
+	runtime.GOMAXPROCS(1) // one thing at a time, so that a seed always plays the same history
 	os.Exit(m.Run())
 }
 
-// Worlds in which requests and answers are lost, late and doubled, nodes die
-// and stand still, objects come wrong: what the program promises holds in all
-// of them.
+// In these worlds, requests and answers are lost, delayed and duplicated, nodes die and
+// freeze, and objects are corrupt. The program's promises hold in all of them.
 func TestPromisesHoldInEveryWorld(t *testing.T) {
 	warm(t)
 	first, worlds := *seed, 1
@@ -64,22 +63,22 @@ func TestPromisesHoldInEveryWorld(t *testing.T) {
 	t.Logf("%d worlds of %d steps in %v, seeds from %d\n%s", worlds, worldSteps, time.Since(begin).Round(time.Second), first, table(total))
 }
 
-// Seeds that found something, and what it was. They play other histories once
-// the code waits or draws otherwise.
-func TestSeedsThatFoundSomething(t *testing.T) {
+// Seeds that found a bug. They play other histories once the code waits or draws
+// differently.
+func TestSeedsThatFoundBugs(t *testing.T) {
 	warm(t)
 	for _, s := range []struct {
 		seed   uint64
 		forget bool
 	}{
-		{2, false},      // a follower whose place was purged was given record 53 behind 50; an append was tried without a pause
-		{2000007, true}, // a fresh reader ended at a checkpoint of a past that the log has forgotten
-		// The judge forgot that an older copy, restored, brings back records
-		// that a power cut had taken since.
+		{2, false},      // a follower whose position was purged got record 53 after 50; an append was retried without a pause
+		{2000007, true}, // a new reader ended at a checkpoint of a history that the log has lost
+		// The judge ignored that a restored older copy brings back records that a power cut
+		// had removed since.
 		{148782833, true},
-		// The judge asked for lines that the trash does not take: a node went on
-		// with what an older copy had forgotten, at the very place where the copy's
-		// own history had got to, and that history ended in the trash.
+		// The judge expected lines that the trash rejects: a node continued with what an
+		// older copy lacked, at the position that the copy's own history had reached, and that
+		// history ended in the trash.
 		{269421357, true},
 	} {
 		if _, broken := play(t, s.seed, worldSteps, s.forget, nil); broken != "" {
@@ -88,8 +87,8 @@ func TestSeedsThatFoundSomething(t *testing.T) {
 	}
 }
 
-// A server that breaks its own promises is found out.
-func TestABrokenServerIsFoundOut(t *testing.T) {
+// The simulation detects a server that breaks its own promises.
+func TestBrokenServerIsDetected(t *testing.T) {
 	warm(t)
 	for name, spoil := range map[string]func(*broker){
 		"stores without the check of the last sequence": func(b *broker) { b.unchecked = true },
@@ -103,8 +102,7 @@ func TestABrokenServerIsFoundOut(t *testing.T) {
 	}
 }
 
-// warm makes what the packages keep for the whole process outside of any
-// bubble.
+// warm initializes process-wide state of the packages outside of any bubble.
 func warm(t *testing.T) {
 	t.Helper()
 	l := openLog(t, dial(t, newBroker(), "warm"), &kept{})

@@ -20,8 +20,8 @@ func (k *kept) Load(ctx context.Context, m *core.Manifest) (plain []byte, checke
 	return plain, func() error { return nil }, err
 }
 
-// A past is a log in which session1 has the lines a and c, and then a checkpoint of
-// a past that the log has forgotten, which had b.
+// A past is a log in which session1 has the lines a and c, and then an orphan checkpoint
+// of a lost history, which had b.
 type past struct {
 	t      *testing.T
 	b      *broker
@@ -29,7 +29,7 @@ type past struct {
 	log    *stream.Log
 	shard  *jstream
 	stray  core.Pos
-	before core.Pos // where the record is that is before the checkpoint
+	before core.Pos // position of the record before the checkpoint
 }
 
 func (p *past) node() *engine.Sessions {
@@ -52,7 +52,7 @@ func (p *past) checkpoint(ctx context.Context, s *engine.Session) error {
 	return s.Checkpoint(ctx, d)
 }
 
-// wantLines opens the session as a fresh reader does.
+// wantLines opens the session as a new reader does.
 func (p *past) wantLines(want string) {
 	p.t.Helper()
 	s, err := p.node().Open(p.t.Context(), "session1")
@@ -94,7 +94,7 @@ func forgottenPast(t *testing.T) *past {
 		t.Fatal(err)
 	}
 	p.shard = b.streams[fmt.Sprintf("SESS_main_%02d", p.log.Shard("session1"))]
-	b.mu.Lock() // the checkpoint and b are forgotten
+	b.mu.Lock() // lose the checkpoint and b
 	p.shard.msgs, p.shard.last = p.shard.msgs[:2], 2
 	b.mu.Unlock()
 	other, err := p.node().Open(ctx, "session1")
@@ -103,16 +103,16 @@ func forgottenPast(t *testing.T) *past {
 	}
 	p.say(other, "c")
 	p.before = 3
-	if p.stray, err = p.log.Append(ctx, "session1", p.before, stray); err != nil { // it was late
+	if p.stray, err = p.log.Append(ctx, "session1", p.before, stray); err != nil { // a delayed request
 		t.Fatal(err)
 	}
 	return p
 }
 
-// A checkpoint of a past that the log has forgotten is the session's last
-// record. What it says it covers is not dropped on its word: the session is
-// read from its real base, until a checkpoint of its own covers it.
-func TestAStrayCheckpointLetsNothingBeDropped(t *testing.T) {
+// The session's last record is a checkpoint of a history that the log has lost. Truncate
+// does not trust it: the session is read from its real base until another checkpoint
+// covers it.
+func TestOrphanCheckpointAllowsNoTruncation(t *testing.T) {
 	t.Parallel()
 	p := forgottenPast(t)
 	if err := p.node().Truncate(t.Context(), p.log, p.log.Shard("session1"), p.stray, p.checkpoint); err != nil {
@@ -121,9 +121,9 @@ func TestAStrayCheckpointLetsNothingBeDropped(t *testing.T) {
 	p.wantLines("a c")
 }
 
-// Nor is it anybody's base because a leader that was cut off does not have the
-// record before it: that is no sign that it was dropped with a prefix.
-func TestAStrayCheckpointIsNoBaseForWantOfAnAnswer(t *testing.T) {
+// The checkpoint is not a base either if a leader without a quorum lacks the record before
+// it: that does not mean that the record was truncated.
+func TestOrphanCheckpointIsNoBaseIfLeaderLacksRecords(t *testing.T) {
 	t.Parallel()
 	p := forgottenPast(t)
 	asked := 0
@@ -145,10 +145,10 @@ func TestAStrayCheckpointIsNoBaseForWantOfAnAnswer(t *testing.T) {
 	}
 }
 
-// The answer to a read is several messages. Where one is lost, the first
-// included, the read is made again; nobody is given a gap. Without its last one
-// an answer is that of a replica that lags, which every reader reckons with.
-func TestABatchThatLostAMessageIsAskedForAgain(t *testing.T) {
+// The answer to a read is several messages. If one is lost, even the first, the read is
+// repeated and no reader sees a gap. Without its last message, an answer looks like that
+// of a lagging replica, which every reader handles.
+func TestIncompleteBatchIsRetried(t *testing.T) {
 	t.Parallel()
 	for lost := range 2 {
 		b := newBroker()

@@ -12,9 +12,9 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// Who is told to stop watching a shard stops at once, also while nobody makes the
-// consumer that the watcher needs.
-func TestAWatcherIsDoneWhenItsContextIs(t *testing.T) {
+// Watch returns when its context ends, even while no server creates the consumer that the
+// watcher needs.
+func TestWatchEndsWithItsContext(t *testing.T) {
 	warm(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -37,9 +37,9 @@ func TestAWatcherIsDoneWhenItsContextIs(t *testing.T) {
 		}()
 		synctest.Wait()
 		b.mu.Lock()
-		b.gated = true // from now on nobody answers
+		b.gated = true // from now on there are no answers
 		b.mu.Unlock()
-		time.Sleep(4 * time.Second) // the consumer is silent, another is asked for
+		time.Sleep(4 * time.Second) // the consumer is silent, the watcher requests another
 		told := time.Now()
 		cancel()
 		time.Sleep(time.Minute)

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// A conn is the broker's side of a client's connection. It speaks as much of
-// the NATS protocol as nats.go needs.
+// A conn is the broker's side of a client's connection. It implements the part of the
+// NATS protocol that nats.go uses.
 type conn struct {
 	b    *broker
 	id   int
@@ -23,32 +23,32 @@ type conn struct {
 	// Guarded by b.mu.
 	subs   []*sub // by sid
 	in     []*pub
-	seen   int // of in, what the world has put in order
+	seen   int // number of messages of in that the world has sorted
 	out    []byte
 	wake   *sync.Cond
 	closed bool
-	dead   bool // its node is: nothing comes from there any more
+	dead   bool // its node is dead and sends nothing
 }
 
 type sub struct {
 	sid, subject string
-	left         int // messages until it ends; 0 for no end, -1 when it is over
+	left         int // messages until it ends; 0 for no end, -1 after the end
 }
 
-// A pub is a message that a client sent.
+// A pub is a message from a client.
 type pub struct {
 	from           *conn
 	subject, reply string
 	header, data   []byte
 }
 
-// A delivery is a message for whoever subscribed to "to". It shows subject.
+// A delivery is a message for the subscribers of "to". It carries subject.
 type delivery struct {
 	to, subject, reply string
 	header, data       []byte
 }
 
-// A door is where a client of that name comes in. It is a
+// A door accepts the connections of the client with that name. It implements
 // nats.InProcessConnProvider.
 type door struct {
 	b    *broker
@@ -69,7 +69,7 @@ func (d door) InProcessConn() (net.Conn, error) {
 	return client, nil
 }
 
-// write queues what goes to the client. b.mu is held.
+// write queues data for the client. The caller holds b.mu.
 func (c *conn) write(format string, a ...any) {
 	c.out = fmt.Appendf(c.out, format, a...)
 	c.wake.Signal()
@@ -151,8 +151,8 @@ func (c *conn) command(r io.Reader, f []string) error {
 	return nil
 }
 
-// subscribe keeps subs in the order in which the client made them, in which it
-// does not name them when it connects again.
+// subscribe keeps subs in the order in which the client created them. After a reconnect,
+// the client sends them in another order.
 func (c *conn) subscribe(s *sub) {
 	i := len(c.subs)
 	for i > 0 && number(c.subs[i-1].sid) > number(s.sid) {
@@ -182,8 +182,8 @@ func (c *conn) unsub(f []string) {
 	}
 }
 
-// readPub reads PUB subject [reply] size, or HPUB subject [reply] header size,
-// and what follows.
+// readPub parses PUB subject [reply] size, or HPUB subject [reply] header size, and the
+// payload.
 func readPub(r io.Reader, f []string) (*pub, error) {
 	sizes := 1
 	if strings.EqualFold(f[0], "HPUB") {
@@ -211,7 +211,7 @@ func readPub(r io.Reader, f []string) (*pub, error) {
 	return p, nil
 }
 
-// send gives d to all who subscribed. b.mu is held.
+// send delivers d to all subscribers. The caller holds b.mu.
 func (b *broker) send(d *delivery) {
 	for _, c := range b.conns {
 		if c.closed || c.dead {
@@ -224,7 +224,7 @@ func (b *broker) send(d *delivery) {
 			c.message(s.sid, d)
 			if s.left > 0 {
 				if s.left--; s.left == 0 {
-					s.left = -1 // it is over
+					s.left = -1 // it has ended
 				}
 			}
 		}
@@ -267,7 +267,7 @@ func matches(pattern, subject string) bool {
 	}
 }
 
-// withHeaders returns header with more lines.
+// withHeaders returns header with additional lines.
 func withHeaders(header []byte, more ...string) []byte {
 	h := bytes.TrimSuffix(header, []byte("\r\n"))
 	if len(header) == 0 {

@@ -19,11 +19,11 @@ const (
 	shards   = 2
 	sessions = 4
 	actors   = 7
-	keepLast = 250 // steps that a failure shows
+	keepLast = 250 // steps in the output of a failure
 )
 
-// A world is one history: nodes and actors, a broker and an object store, and
-// one who says what happens next. Everything that is drawn is drawn from rng.
+// A world is one history: nodes and actors, a broker and an object store, and a scheduler.
+// All random choices come from rng.
 type world struct {
 	t       *testing.T
 	seed    uint64
@@ -35,10 +35,10 @@ type world struct {
 
 	nodes    []*node
 	dead     []*node
-	gone     map[string]bool // nodes that are dead, by name; guarded by mu
+	gone     map[string]bool // dead nodes by name; guarded by mu
 	nextNode int
 	actors   []*actor
-	frozen   map[string]time.Time // nodes that stand still
+	frozen   map[string]time.Time // frozen nodes
 	things   []thing
 	disks    map[string]*disk
 	objects  map[string][]byte
@@ -54,8 +54,8 @@ type world struct {
 	truths map[core.SessionID]*truth
 }
 
-// play lets a world run for that many steps, and judges it.
-// It returns what was counted, and the promise that was broken, if one was.
+// play runs a world for that many steps and checks it. It returns the counters, and the
+// broken promise if there is one.
 func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)) (counts map[string]int, broken string) {
 	t.Helper()
 	retry.Seed(seed)
@@ -93,7 +93,7 @@ func play(t *testing.T, seed uint64, steps int, forget bool, spoil func(*broker)
 	return counts, broken
 }
 
-// advance lets one thing happen.
+// advance executes one step.
 func (w *world) advance(start bool) {
 	time.Sleep(time.Duration(200 + w.rng.IntN(1_500_000)))
 	synctest.Wait()
@@ -137,7 +137,7 @@ func (w *world) advance(start bool) {
 	may[w.rng.IntN(len(may))]()
 }
 
-// await lets the world go on, without new work, until done.
+// await runs the world without new work until done.
 func (w *world) await(what string, done func() bool) {
 	for range 400_000 {
 		if done() {
@@ -148,7 +148,7 @@ func (w *world) await(what string, done func() bool) {
 	w.fail("%s does not end", what)
 }
 
-// run lets f run beside the world and waits for it.
+// run runs f concurrently with the world and waits for it.
 func (w *world) run(what string, f func()) {
 	done := make(chan struct{})
 	w.procs.Go(func() { defer close(done); f() })
@@ -162,9 +162,9 @@ func (w *world) run(what string, f func()) {
 	})
 }
 
-// sortedConns are the connections with something to take, by name. What was sent
-// at the same instant is put in order: which goroutine of several is served first
-// is the one thing that a seed does not decide.
+// sortedConns returns the connections with pending messages, sorted by name. It also sorts
+// messages that were sent at the same instant, because the seed does not decide which
+// goroutine runs first.
 func (b *broker) sortedConns() []*conn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +181,8 @@ func (b *broker) sortedConns() []*conn {
 	return cs
 }
 
-// key is what a message says, but for names that are random and the order of its
-// headers, which is as well.
+// key returns the content of a message without random names and in a fixed order of
+// headers.
 func (p *pub) key() string {
 	if verb, stream, _ := api(p.subject); strings.HasPrefix(verb, "CONSUMER") {
 		return verb + stream
@@ -230,7 +230,7 @@ func (w *world) note(format string, a ...any) {
 	}
 }
 
-// fail says that a promise is broken.
+// fail records that a promise is broken.
 func (w *world) fail(format string, a ...any) {
 	s := fmt.Sprintf(format, a...)
 	w.note("BROKEN: %s", s)
