@@ -11,12 +11,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A checker that finds nothing proves nothing unless it finds what is there.
-// Here are histories of broken logs, as small as they can be, and each next to
-// the one that a log that keeps its promises would have given.
+// These tests show that the checker detects violations: minimal histories of broken logs,
+// each next to the one that a correct log would give.
 
-// at makes ops follow each other: each is called when the one before has
-// returned.
+// at orders ops: each is called after the one before has returned.
 func at(ops ...op) []op {
 	for i := range ops {
 		o := &ops[i]
@@ -43,7 +41,7 @@ func claims(writer string, epoch uint64, former string) op {
 	return op{Kind: opClaim, Writer: writer, TakeOver: former != "", Epoch: epoch, Former: former}
 }
 
-func TestTheCheckerSeesWhatALogMustNotDo(t *testing.T) {
+func TestCheckerDetectsBrokenHistories(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ good, bad []op }{
 		"an acknowledged append is lost": {
@@ -107,8 +105,8 @@ func TestTheCheckerSeesWhatALogMustNotDo(t *testing.T) {
 	}
 }
 
-// What has no answer may have happened, then or later, or never.
-func TestWhatHasNoAnswerMayHaveHappened(t *testing.T) {
+// An op without an answer may have happened, at any later time, or never.
+func TestUnansweredOpMayHaveHappened(t *testing.T) {
 	t.Parallel()
 	lost := appends("b").with(unknown)
 	stored := lost
@@ -129,9 +127,9 @@ func TestWhatHasNoAnswerMayHaveHappened(t *testing.T) {
 	}
 }
 
-// What a server that was cut off says may be old, but never made up; and a
-// strict read may not be old.
-func TestAnOldAnswerMustHaveBeenTrue(t *testing.T) {
+// An answer from a server without a quorum may be old, but must have been true. A strict
+// read must not be old.
+func TestOldAnswerMustHaveBeenTrue(t *testing.T) {
 	t.Parallel()
 	was := []state{{}, state{}.appended(0, []string{"a"}), state{}.appended(0, []string{"a", "b"})}
 	old := at(appends("a"), appends("b"), reads("a").maybeOld())
@@ -155,7 +153,7 @@ func TestAnOldAnswerMustHaveBeenTrue(t *testing.T) {
 	}
 }
 
-// file is a session as a node exports it.
+// file is an exported session.
 func file(lines string) []byte {
 	var b strings.Builder
 	b.WriteString("{\"type\":\"session\"}\n")
@@ -166,7 +164,7 @@ func file(lines string) []byte {
 	return []byte(b.String())
 }
 
-func TestTheInspectionSeesWhatALogMustNotDo(t *testing.T) {
+func TestInspectionDetectsBrokenFiles(t *testing.T) {
 	t.Parallel()
 	acked := [][]string{{"a", "c"}, {"b"}}
 	turn := []op{{Kind: opAppend, IDs: []string{"c", "d"}}}
@@ -192,7 +190,7 @@ func TestTheInspectionSeesWhatALogMustNotDo(t *testing.T) {
 	}
 }
 
-func TestTheInspectionSeesWhoMayNotWrite(t *testing.T) {
+func TestInspectionDetectsTrespassingWriters(t *testing.T) {
 	t.Parallel()
 	claim := func(seq, epoch uint64, writer string) record {
 		return record{kind: core.KindClaim, head: "main", seq: seq, epoch: epoch, writer: writer}

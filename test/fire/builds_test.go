@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// A flaw is a promise taken out of the program.
+// A flaw is a source change that breaks a promise.
 type flaw struct {
 	file     string // below the module's root
-	from, to string // its source, and what becomes of it
+	from, to string // source text and its replacement
 }
 
 var flaws = map[string]flaw{
@@ -30,8 +30,8 @@ var flaws = map[string]flaw{
 	},
 }
 
-// A node that breaks a promise does not get through.
-func TestABrokenBuildIsFound(t *testing.T) {
+// The test detects a node that breaks a promise.
+func TestBrokenBuildIsDetected(t *testing.T) {
 	if !*long {
 		t.Skip("skipped: it takes minutes; ask for it with -long")
 	}
@@ -47,7 +47,7 @@ func TestABrokenBuildIsFound(t *testing.T) {
 	}
 }
 
-// overlay writes what has the go command build the program with its flaw.
+// overlay writes the go command's overlay for a build with the flaw.
 func (f flaw) overlay(t *testing.T) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "..", f.file))

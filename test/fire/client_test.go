@@ -18,8 +18,8 @@ import (
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
-// clientOf speaks to n, every request over a connection of its own: none is
-// sent twice behind the test's back.
+// clientOf returns a client of n that uses a new connection for each request, so that no
+// request is retried automatically.
 func clientOf(n *harness.Node) *client.Client {
 	c := n.Client()
 	c.HTTP = &http.Client{Transport: asked{&http.Transport{
@@ -29,7 +29,7 @@ func clientOf(n *harness.Node) *client.Client {
 	return c
 }
 
-// asked asks for strict reads where the test does.
+// asked requests strict reads if the test does.
 type asked struct{ to http.RoundTripper }
 
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -42,7 +42,7 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.to.RoundTrip(r)
 }
 
-// resultOf is what an error of the client comes to.
+// resultOf maps an error of the client to a result.
 func resultOf(err error) string {
 	switch {
 	case err == nil:
@@ -61,19 +61,18 @@ func resultOf(err error) string {
 	return broken
 }
 
-// entryLine is a message whose id and words are its caller's. Its parent is
-// where the head stands.
+// entryLine returns a message with this id and text. Its parent is the head's leaf.
 func entryLine(id, words string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,%s`, id, strings.TrimPrefix(harness.Message("user", words), "{"))
 }
 
-// An entry is what the test looks at in a line.
+// An entry is the checked part of a line.
 type entry struct {
 	ID     string `json:"id"`
 	Parent string `json:"parentId"` // null is ""
 }
 
-// entriesOf reads the lines of entries. A file's header is none.
+// entriesOf parses the lines of entries. A file's header is not one.
 func entriesOf(lines []byte) ([]entry, error) {
 	var es []entry
 	for line := range bytes.Lines(lines) {
@@ -86,7 +85,7 @@ func entriesOf(lines []byte) ([]entry, error) {
 	return es, nil
 }
 
-// linesOf is state.lines of es.
+// linesOf returns es in the form of state.lines.
 func linesOf(es []entry) string {
 	var b strings.Builder
 	for _, e := range es {
@@ -109,7 +108,7 @@ func readEntries(ctx context.Context, c *client.Client, id string) ([]entry, err
 	return entriesOf(b)
 }
 
-// viewOf is what info shows, and the cursor to expect it by.
+// viewOf returns the view that info shows, and the cursor for an append that expects it.
 func viewOf(info api.Info) (view, core.Cursor) {
 	v := view{Count: info.EntryCount, Epoch: info.Log.Epoch}
 	for i, name := range heads {

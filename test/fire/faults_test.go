@@ -14,19 +14,19 @@ import (
 	"github.com/sesslog/sesslog/test/fire/lan"
 )
 
-// A fault is one thing that goes wrong for a while.
+// A fault is a temporary failure.
 type fault struct {
 	kind  string
 	net   bool          // of the network, not of processes
 	least time.Duration // it lasts from least to most
 	most  time.Duration
-	cuts  bool // a server may go on answering without its quorum
+	cuts  bool // a server may answer without a quorum
 	begin func(r *run, node int)
 	end   func(r *run, node int)
-	pick  func(r *run) int // which node is hit, or all
+	pick  func(r *run) int // the affected node, or all
 }
 
-// Faults of processes. A node is its embedded server, too.
+// Faults of processes. A node includes its embedded server.
 var processFaults = []fault{
 	{kind: "kill leader", least: 0, most: 5 * time.Second, pick: leader, begin: kill, end: start},
 	{kind: "kill other", least: 0, most: 5 * time.Second, pick: other, begin: kill, end: start},
@@ -36,8 +36,8 @@ var processFaults = []fault{
 	{kind: "pause all", least: time.Second, most: 8 * time.Second, cuts: true, pick: everyone, begin: stop, end: cont},
 }
 
-// Faults of the network between the nodes. Clients reach all of them, but for
-// the one that is unplugged.
+// Faults of the network between the nodes. Clients can reach all nodes except an unplugged
+// one.
 var networkFaults = []fault{
 	{net: true, kind: "cut off leader", least: 5 * time.Second, most: 15 * time.Second, cuts: true, pick: leader, begin: links(lan.Cut, lan.Cut), end: heal},
 	{net: true, kind: "cut off other", least: 5 * time.Second, most: 15 * time.Second, cuts: true, pick: other, begin: links(lan.Cut, lan.Cut), end: heal},
@@ -56,19 +56,18 @@ var (
 	resets = lan.Link{Reset: true}
 )
 
-// all is what a fault hits that picks no single node.
+// all is the target of a fault that affects every node.
 const all = -1
 
 func everyone(*run) int { return all }
 
-// leader is the node that leads most of the streams that the pulses write to.
+// leader returns the node that leads most of the streams of the pulses.
 func leader(r *run) int { return r.rank()[0] }
 
-// other is the one that leads the fewest of them.
+// other returns the node that leads the fewest of them.
 func other(r *run) int { return r.rank()[len(r.nodes)-1] }
 
-// rank orders the nodes by how many of the pulses' streams they lead, as one of
-// them says.
+// rank sorts the nodes by the number of the pulses' streams that they lead.
 func (r *run) rank() []int {
 	led := make([]int, len(r.nodes))
 	for _, c := range r.clients {
@@ -94,7 +93,7 @@ func (r *run) rank() []int {
 	return nodes
 }
 
-// shardOf is the stream that a session lives in, as docs/FORMAT.md has it.
+// shardOf returns the shard of a session according to docs/FORMAT.md.
 func shardOf(session string, shards int) int {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, session) // it never fails
@@ -117,7 +116,7 @@ func stop(r *run, node int) { r.each(node, func(i int) { r.nodes[i].Pause() }) }
 
 func cont(r *run, node int) { r.each(node, func(i int) { r.nodes[i].Continue() }) }
 
-// links makes every link from node to its peers like to, and back like from.
+// links sets every link from node to its peers, and every link from them to node.
 func links(to, from lan.Link) func(*run, int) {
 	return func(r *run, node int) {
 		r.each(node, func(i int) {
@@ -131,7 +130,7 @@ func links(to, from lan.Link) func(*run, int) {
 	}
 }
 
-// unplug cuts a node off from its peers, clients, and the object store.
+// unplug disconnects a node from its peers, the clients, and the object store.
 func unplug(r *run, node int) {
 	links(lan.Cut, lan.Cut)(r, node)
 	r.each(node, func(i int) {
@@ -142,20 +141,19 @@ func unplug(r *run, node int) {
 
 func heal(r *run, _ int) { r.lan.Heal() }
 
-// A happening is a fault that was.
+// A happening is a fault that occurred.
 type happening struct {
 	kind                  string
 	cuts                  bool
 	begin, end, recovered time.Duration // end is 0 while it lasts
 }
 
-// staleFor is how long after a fault a server may go on answering from what it
-// knew: it asks itself every ten seconds whether it still has its quorum, and
-// connections need a while to notice that the network is back.
+// staleFor is how long after a fault a server may give old answers: it checks its quorum
+// every ten seconds, and connections detect a healed network after a delay.
 const staleFor = 30 * time.Second
 
-// mayBeStale reports whether what was called and answered then may have come
-// from a server that was cut off.
+// mayBeStale reports whether a call at that time may have been answered by a server without
+// a quorum.
 func (r *run) mayBeStale(call, back time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,11 +165,11 @@ func (r *run) mayBeStale(call, back time.Duration) bool {
 	return false
 }
 
-// burn lets faults happen until the run is over, each alone or two at a time,
-// and waits for recovery after each.
+// burn injects faults until the run ends, one or two at a time, and waits for recovery
+// after each.
 func (r *run) burn(t *testing.T, kinds []fault, length time.Duration) {
 	rng := rand.New(rand.NewPCG(r.seed, 0))
-	var order []fault // every kind once before any comes twice
+	var order []fault // every kind once before any kind repeats
 	for r.history.now() < length {
 		for len(order) < 2 {
 			order = append(order, kinds...)
@@ -187,7 +185,7 @@ func (r *run) burn(t *testing.T, kinds []fault, length time.Duration) {
 	}
 }
 
-// happen lets faults begin one after the other, overlap, and end.
+// happen begins faults one after the other, lets them overlap, and ends them.
 func (r *run) happen(t *testing.T, rng *rand.Rand, fs []fault) {
 	var ends []func()
 	var names []string
@@ -230,7 +228,7 @@ func (r *run) over(i int) {
 	r.faults[i].end = r.history.now()
 }
 
-// recovered notes that all is well after the faults that are over.
+// recovered records the recovery from the faults that have ended.
 func (r *run) recovered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

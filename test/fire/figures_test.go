@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Figures are what a run came to, as a table and as a line of JSON.
+// Figures are the statistics of a run, printed as a table and as a line of JSON.
 type figures struct {
 	Name       string         `json:"name"`
 	Seed       uint64         `json:"seed"`
@@ -31,22 +31,22 @@ type figures struct {
 	Differing  int            `json:"differing"`
 	Illegal    int            `json:"notLinearizable"`
 	Undecided  int            `json:"undecided"`
-	MayBeOld   int            `json:"mayBeOld"` // answers that a cut-off server may have given: true once, perhaps not then
+	MayBeOld   int            `json:"mayBeOld"` // answers that a server without a quorum may have given: true at some earlier time
 	Reads      int            `json:"reads"`    // of the pulses' sessions
-	Old        int            `json:"oldReads"` // of them, those that a cut-off server gave
+	Old        int            `json:"oldReads"` // of these, the ones from a server without a quorum
 	Faults     []kindFigures  `json:"faults"`
 }
 
-// KindFigures are what one kind of fault came to. Faults that happened at the
-// same time are one kind of their own.
+// KindFigures are the statistics of one kind of fault. Simultaneous faults are a separate
+// kind.
 type kindFigures struct {
 	Kind     string  `json:"kind"`
 	Times    int     `json:"times"`
-	Gap      float64 `json:"longestGapSeconds"` // that a writer went without an answer
+	Gap      float64 `json:"longestGapSeconds"` // longest time of a writer without an answer
 	Recovery float64 `json:"recoverySeconds"`   // the longest, from its end to an answer for every writer
 }
 
-// add takes in what is wrong with a session, and fails the test for it.
+// add counts the violations in a session, and fails the test for them.
 func (f *figures) add(t *testing.T, id string, d damage) {
 	t.Helper()
 	f.Acked += d.acked
@@ -63,7 +63,7 @@ func (f *figures) add(t *testing.T, id string, d damage) {
 	}
 }
 
-// count takes in an operation.
+// count counts an operation.
 func (f *figures) count(o op) {
 	if f.Results == nil {
 		f.Results = map[string]int{}
@@ -77,7 +77,7 @@ func (f *figures) count(o op) {
 	}
 }
 
-// measure takes in what the faults cost the pulses.
+// measure computes the cost of the faults from the pulses.
 func (f *figures) measure(r *run) {
 	f.Seconds = seconds(r.history.now())
 	kinds := map[string]kindFigures{}
@@ -107,7 +107,7 @@ func seconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Millisecond)/(10*time.Millisecond)) / 100
 }
 
-// print writes the figures to the standard output: first for people.
+// print writes the figures to the standard output, first as a table.
 func (f *figures) print(t *testing.T) {
 	t.Helper()
 	var b strings.Builder

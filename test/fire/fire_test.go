@@ -46,7 +46,7 @@ func TestThreeNodesUnderFire(t *testing.T) {
 	r.fire(chosen(t, kinds), lasts(3*time.Second))
 }
 
-// inside says that the test runs in namespaces of its own.
+// inside is set if the test runs in separate namespaces.
 const inside = "SESSLOG_FIRE_INSIDE"
 
 func TestThreeHostsUnderFire(t *testing.T) {
@@ -64,7 +64,7 @@ func TestThreeHostsUnderFire(t *testing.T) {
 	r.fire(chosen(t, processFaults, networkFaults), lasts(0))
 }
 
-// enter runs the test again, in namespaces of its own.
+// enter runs the test again in separate namespaces.
 func enter(t *testing.T) {
 	if !*long && *length == 0 {
 		t.Skip("skipped: it takes minutes; ask for it with -long or -for")
@@ -81,7 +81,7 @@ func enter(t *testing.T) {
 	}
 }
 
-// asIs are the flags of this run that are its own.
+// asIs returns the flags of this run.
 func asIs() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") || f.Name == "test.timeout" {
@@ -91,8 +91,7 @@ func asIs() (args []string) {
 	return args
 }
 
-// startHosts starts a cluster of a node on each host, and the object store in
-// this process's place.
+// startHosts starts a cluster with one node per host, and the object store in this process.
 func startHosts(t *testing.T, net *lan.LAN) []*harness.Node {
 	t.Helper()
 	bucket := harness.StartBucketAt(t, net.IP(0))
@@ -124,7 +123,7 @@ func newRun(name string) *run {
 	return r
 }
 
-// lasts is how long a run takes whose short form takes short.
+// lasts returns the duration of a run whose short mode takes short.
 func lasts(short time.Duration) time.Duration {
 	switch {
 	case *length > 0:
@@ -135,7 +134,7 @@ func lasts(short time.Duration) time.Duration {
 	return short
 }
 
-// chosen are the kinds that -faults names, of those there are.
+// chosen returns the kinds of faults that -faults selects.
 func chosen(t *testing.T, sets ...[]fault) (kinds []fault) {
 	for _, set := range sets {
 		for _, f := range set {

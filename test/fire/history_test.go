@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What a client may do.
+// Kinds of operations.
 const (
 	opAppend  = "append"
 	opClaim   = "claim"
@@ -15,49 +15,49 @@ const (
 	opEntries = "entries"
 )
 
-// What came of it.
+// Results of operations.
 const (
 	done     = "done"
 	fenced   = "fenced"
 	conflict = "conflict"
 	absent   = "absent"  // no such session, or entry
-	refused  = "refused" // the node could not, and says that nothing was stored
-	unknown  = "unknown" // no answer, or the node could not tell
+	refused  = "refused" // the node could not do it and stored nothing
+	unknown  = "unknown" // no answer, or an unknown outcome
 	broken   = "broken"  // an answer that no fault excuses
 )
 
-// heads are the heads that clients write to; the first is there from the start,
-// the other stands where it stands until somebody makes it.
+// heads are the heads that clients write to. The first exists from the start; the second
+// has the first's leaf until a writer creates it.
 var heads = [2]string{"main", "side"}
 
-// An op is one call as its client saw it. Times count from the start of the run.
+// An op is one call as its client saw it. Times are relative to the start of the run.
 type op struct {
 	Session  string
 	Client   int
-	Node     int // the last that was asked
+	Node     int // of the last try
 	Kind     string
 	Head     int      // of heads
-	Writer   string   // the claim it speaks from, or asks for
+	Writer   string   // the claim that it uses or requests
 	IDs      []string // of the lines of an append
-	After    bool     // an append that expects the head to stand at Leaf
-	Leaf     string   // see After; where a move goes
+	After    bool     // an append that expects Leaf to be the head's leaf
+	Leaf     string   // see After; or the target of a move
 	TakeOver bool
 	Tries    int
 
 	Call, Return time.Duration
 	Result       string
 	Why          string // the error
-	Epoch        uint64 // that a claim got
+	Epoch        uint64 // of the new claim
 	Former       string // the writer whose claim it ended
 	Saw          view   // what a read saw
 
-	// Known once the run is over:
-	Stored bool   // the session's records show it
-	Place  uint64 // where among them, as far as they tell; 0: unknown
-	Stale  bool   // a server that was cut off may have answered
+	// Known after the run:
+	Stored bool   // the session's records contain it
+	Place  uint64 // its position among the records; 0: unknown
+	Stale  bool   // a server without a quorum may have answered
 }
 
-// A view is what a read shows of a session, as far as the model goes.
+// A view is the part of a session that a read shows and the model has.
 type view struct {
 	Lines  string // of entries: see state.lines
 	Count  int    // of info, as all below
@@ -83,7 +83,7 @@ func (h *history) add(o op) {
 	h.ops = append(h.ops, o)
 }
 
-// bySession are the ops of each session, each client's in order.
+// bySession returns the ops of each session, sorted by client and time.
 func (h *history) bySession() map[string][]op {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An ending is a session as all nodes show it when the run is over.
+// An ending is the final state of a session on all nodes.
 type ending struct {
 	files   [][]byte // its export, by node
 	records []record
@@ -22,7 +22,7 @@ type ending struct {
 	reads   []op   // of every node
 }
 
-// A record is one step in the session's life.
+// A record is one step in the session's history.
 type record struct {
 	kind   core.Kind
 	head   string
@@ -63,7 +63,7 @@ func export(ctx context.Context, c *client.Client, id string) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// place notes in each op where among the records its effect is.
+// place sets each op's position among the records.
 func (e ending) place(ops []op) {
 	for i := range ops {
 		o := &ops[i]
@@ -84,9 +84,8 @@ func (e ending) place(ops []op) {
 	}
 }
 
-// asksAs reports whether o and other ask for the same, so that a record does not
-// tell whose it is: moves have no name of their own, and a claim may be released
-// twice.
+// asksAs reports whether o and other make the same request, so that a record may be from
+// either: moves have no id, and a claim may be released twice.
 func (o op) asksAs(other op) bool {
 	if o.Kind != other.Kind || o.Head != other.Head {
 		return false
@@ -94,10 +93,10 @@ func (o op) asksAs(other op) bool {
 	return o.Kind == opMove && o.Leaf == other.Leaf || o.Kind == opRelease && o.Writer == other.Writer
 }
 
-// shows reports whether r may be what o stored, and at which of its lines.
+// shows reports whether o may have stored r, and the number of its line.
 func (r record) shows(o *op) (at int, ok bool) {
 	switch {
-	case o.Result == fenced && o.Kind != opClaim, o.Result == conflict: // it says that it stored nothing
+	case o.Result == fenced && o.Kind != opClaim, o.Result == conflict: // it stored nothing
 		return 0, false
 	case o.Kind == opAppend && r.kind == core.KindAppend:
 		at = slices.Index(r.ids, o.IDs[0])
@@ -110,7 +109,7 @@ func (r record) shows(o *op) (at int, ok bool) {
 	return 0, false
 }
 
-// states are what the session was after each of its records.
+// states returns the state of the session after each of its records.
 func (e ending) states() []state {
 	var s state
 	all := []state{s}
@@ -132,17 +131,17 @@ func (e ending) states() []state {
 	return all
 }
 
-// A damage is what is wrong with a session. All but acked must be 0.
+// A damage counts the violations in a session. All except acked must be 0.
 type damage struct {
-	acked      int // entries that somebody was told are stored
-	lost       int // of them, not there
-	duplicated int // entries that are there more than once
-	reordered  int // entries of a writer that are before what it was told of earlier
+	acked      int // acknowledged entries
+	lost       int // acknowledged entries that are missing
+	duplicated int // entries that exist more than once
+	reordered  int // entries that precede an earlier acknowledged one of their writer
 	dangling   int // entries whose parent is not before them
-	halved     int // appends of which a part is there
+	halved     int // appends that are stored in part
 	trespassed int // records of a writer on a head that was not its own
 	gaps       int // records or epochs that do not follow the one before
-	differing  int // nodes that give other bytes than the first
+	differing  int // nodes whose export differs from that of the first
 	notes      []string
 }
 
@@ -151,8 +150,8 @@ func (d *damage) note(n *int, format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// inspect holds what each writer was told, in order, and what was asked for,
-// against what is there.
+// inspect compares the answers of each writer, in order, and its requests with the final
+// state.
 func inspect(acked [][]string, ops []op, e ending) damage {
 	var d damage
 	for i, file := range e.files {
@@ -162,7 +161,7 @@ func inspect(acked [][]string, ops []op, e ending) damage {
 	}
 	for i, file := range e.files {
 		if i > 0 && bytes.Equal(file, e.files[0]) {
-			continue // what is wrong with it is said
+			continue // it is reported already
 		}
 		d.file(file, acked, ops)
 	}
@@ -173,7 +172,7 @@ func inspect(acked [][]string, ops []op, e ending) damage {
 	return d
 }
 
-// file looks at a session as a file.
+// file checks the export of a session.
 func (d *damage) file(file []byte, acked [][]string, ops []op) {
 	_, lines, _ := bytes.Cut(file, []byte("\n")) // the header
 	es, err := entriesOf(lines)
@@ -217,8 +216,7 @@ func (d *damage) file(file []byte, acked [][]string, ops []op) {
 	}
 }
 
-// chain looks at a session's records: who wrote them, and whether that was
-// theirs to write.
+// chain checks that the author of each of the session's records held the head.
 func (d *damage) chain(records []record) {
 	holder := map[string]string{}
 	claimed := map[string]bool{}
@@ -247,7 +245,7 @@ func (d *damage) chain(records []record) {
 	}
 }
 
-// ackedBy are the entries that each client was told are stored, in order.
+// ackedBy returns each client's acknowledged entries in order.
 func ackedBy(ops []op) [][]string {
 	by := make([][]string, clientsPerRound)
 	for _, o := range ops {
@@ -258,8 +256,8 @@ func ackedBy(ops []op) [][]string {
 	return by
 }
 
-// unexcused says what is wrong with an answer that no state of the session and
-// no fault could have given, or nothing.
+// unexcused returns what is wrong with an answer that no state of the session and no fault
+// explains, or "".
 func unexcused(o op) string {
 	switch {
 	case o.Result == broken:
@@ -270,7 +268,7 @@ func unexcused(o op) string {
 	return ""
 }
 
-// listed is a history for people to read.
+// listed formats a history for people.
 func listed(ops []op) string {
 	ops = slices.Clone(ops)
 	slices.SortFunc(ops, func(a, b op) int { return int(a.Call - b.Call) })

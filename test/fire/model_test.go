@@ -10,13 +10,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A state is what a session is to its clients, as a value. It is written down
-// from what docs/API.md says, and shares nothing with the program.
+// A state is a session as its clients see it. It follows docs/API.md and shares no code
+// with the program.
 type state struct {
 	lines  string // "ID<PARENT " for each entry in order; no parent for a root
 	count  int
-	leaf   [2]string // where each head stands; "" is before all entries
-	made   bool      // the second head is; until then it stands where the first does
+	leaf   [2]string // leaf of each head; "" is before all entries
+	made   bool      // the second head exists; until then it has the first's leaf
 	holder [2]string // the writer that holds it
 	epoch  uint64
 	place  uint64 // of the last write, see op.Place
@@ -29,8 +29,8 @@ func (s state) leafOf(head int) string {
 	return s.leaf[head]
 }
 
-// may reports whether a writer may write to a head: nobody holds it and the
-// writer speaks from no claim, or the writer's claim holds it.
+// may reports whether a writer may write to a head: the head has no holder and the writer
+// uses no claim, or the writer's claim is the holder.
 func (s state) may(head int, writer string) bool { return s.holder[head] == writer }
 
 func (s state) has(id string) bool {
@@ -54,7 +54,7 @@ func (s state) appended(head int, ids []string) state {
 }
 
 func (s state) claimed(head int, writer string) state {
-	s = s.moved(head, s.leafOf(head)) // a claim makes its head
+	s = s.moved(head, s.leafOf(head)) // a claim creates its head
 	s.holder[head] = writer
 	s.epoch++
 	return s
@@ -66,9 +66,9 @@ func (s state) view() view {
 	}
 }
 
-// step reports whether o may have happened to s as it did, and what s is then.
-// What is in the log happened in the log's order; to say so spares the checker
-// all other orders, which the lines that are read at the end would refute.
+// step reports whether o may have happened in state s with its result, and returns the
+// next state. Stored ops happen in the log's order, which saves the checker from trying
+// other orders that the last reads would refute.
 func step(s state, o op) (bool, state) {
 	if o.Place > 0 && o.Place <= s.place {
 		return false, s
@@ -129,7 +129,7 @@ func stepMove(s state, o op) (bool, state) {
 		return !may, s
 	case absent:
 		return may && !there, s
-	case unknown: // at the end of time it changes nothing
+	case unknown: // at the end it changes nothing
 		if may && there {
 			return true, s.moved(o.Head, o.Leaf)
 		}
@@ -148,12 +148,12 @@ var model = porcupine.Model{
 	DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
 }
 
-// linear says whether the ops of one session are a linearizable history: Ok,
-// Illegal, or Unknown where it could not be found out in time.
+// linear checks whether the ops of one session are a linearizable history: Ok, Illegal, or
+// Unknown after a timeout.
 //
-// An op without an answer took effect at any time since, if the session's
-// records show it, else never. What a server that was cut off may have said is
-// for wasOnce to judge; a write that was done is not excused by anything.
+// An op without an answer took effect at any time since if the session's records contain
+// it, and otherwise never. wasOnce checks the answers of servers without a quorum; there
+// is no exception for acknowledged writes.
 func linear(ops []op, patience time.Duration) porcupine.CheckResult {
 	var hist []porcupine.Operation
 	for _, o := range ops {
@@ -167,15 +167,15 @@ func linear(ops []op, patience time.Duration) porcupine.CheckResult {
 		case o.Result == unknown:
 			p.Return = math.MaxInt64
 		case o.Stale && o.Kind == opMove && o.Result == done && o.Place == 0:
-			p.Call = 0 // to a server that was cut off, it may have been there already
+			p.Call = 0 // a server without a quorum may have had it already
 		}
 		hist = append(hist, p)
 	}
 	return porcupine.CheckOperationsTimeout(model, hist, patience)
 }
 
-// wasOnce returns those of the ops that a server that was cut off may have
-// answered, and that are true of no state the session ever had.
+// wasOnce returns the ops that a server without a quorum may have answered, and whose
+// answers were never true.
 func wasOnce(ops []op, states []state) (wrong []op) {
 	for _, o := range ops {
 		if !o.says() || !o.mayBeOld() {
@@ -188,15 +188,14 @@ func wasOnce(ops []op, states []state) (wrong []op) {
 	return wrong
 }
 
-// trueOf reports whether s may have given o's answer, and is what it was after
-// it.
+// trueOf reports whether s may have given o's answer, and is also the state after it.
 func (o op) trueOf(s state) bool {
 	ok, next := step(s, o)
 	return ok && next == s
 }
 
-// says reports whether the answer to o says anything about the session. Of
-// those that no state of it can give, see unexcused.
+// says reports whether the answer to o depends on the session's state. For answers that no
+// state explains, see unexcused.
 func (o op) says() bool {
 	switch o.Result {
 	case refused, broken:
@@ -209,15 +208,14 @@ func (o op) says() bool {
 
 func (o op) isRead() bool { return o.Kind == opInfo || o.Kind == opEntries }
 
-// mayBeOld reports whether o may have been answered by a server that was cut
-// off, from what it knew: nothing was stored by it.
+// mayBeOld reports whether a server without a quorum may have answered o: o stored nothing.
 func (o op) mayBeOld() bool {
 	switch {
 	case !o.Stale, o.Stored:
 		return false
 	case o.isRead():
 		return true
-	case o.Kind == opRelease: // its claim was over already, it says
+	case o.Kind == opRelease: // its claim had already ended
 		return o.Result == done
 	}
 	return o.Result == fenced || o.Result == conflict

@@ -12,22 +12,22 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// pulseEvery is how long a pulse waits between an answer and the next append.
+// pulseEvery is the pause of a pulse between an answer and the next append.
 const pulseEvery = 15 * time.Millisecond
 
-// A pulse is one writer that appends line after line to a session of its own,
-// each again and again, at one node after the other, until it has an answer.
-// How long it goes without one is what a fault costs a writer.
+// A pulse is one writer that appends line after line to a separate session and retries each
+// on one node after the other until it has an answer. Its time without an answer is the
+// cost of a fault.
 type pulse struct {
 	run     *run
 	session string
-	node    int // that it asks
+	node    int // of the next try
 
 	mu    sync.Mutex
 	ids   []string // acknowledged, in order
 	acked []time.Duration
 	doubt int    // lines that were sent more than once
-	fault string // an answer that no fault excuses
+	fault string // an answer that no fault explains
 }
 
 func (p *pulse) beat(ctx context.Context) {
@@ -44,7 +44,7 @@ func (p *pulse) beat(ctx context.Context) {
 				break
 			}
 			if !p.excused(err) || ctx.Err() != nil {
-				return // what has no answer is nobody's loss
+				return // a line without an answer is not a loss
 			}
 			p.node = (p.node + 1) % len(p.run.clients)
 			pause(ctx, 20*time.Millisecond)
@@ -70,8 +70,8 @@ func (p *pulse) answered(id string, again bool) {
 	}
 }
 
-// excused reports whether a fault may give that error; a server that was cut
-// off may not know the session yet.
+// excused reports whether a fault explains that error. A server without a quorum may not
+// know the session yet.
 func (p *pulse) excused(err error) bool {
 	if errors.Is(err, core.ErrUncertain) || errors.Is(err, core.ErrUnavailable) {
 		return true
@@ -86,16 +86,16 @@ func (p *pulse) excused(err error) bool {
 	return false
 }
 
-// since reports whether an append that was sent after t was acknowledged, or
-// whether the pulse has stopped for a reason of its own.
+// since reports whether an append that was sent after t was acknowledged, or whether the
+// pulse has stopped.
 func (p *pulse) since(t time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(p.acked)
-	return p.fault != "" || n > 1 && p.acked[n-2] > t // the one before it was answered by then
+	return p.fault != "" || n > 1 && p.acked[n-2] > t // the one before it was answered at that time
 }
 
-// gap is the longest time without an answer of what overlaps from and to.
+// gap returns the longest time without an answer that overlaps from and to.
 func (p *pulse) gap(from, to time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *pulse) gap(from, to time.Duration) time.Duration {
 	return max(longest, to-last)
 }
 
-// after is when the first answer came after t.
+// after returns the time of the first answer after t.
 func (p *pulse) after(t time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,15 +13,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A round is a few clients on one new session, short enough to be checked as a
-// whole.
+// A round is a few clients on one new session, short enough for the checker.
 const (
 	clientsPerRound = 4
 	opsPerClient    = 10
 )
 
-// rounds runs one round after the other until ctx ends; a round that was begun
-// is finished.
+// rounds runs one round after the other until ctx ends. It finishes the last one.
 func (r *run) rounds(ctx context.Context, lane int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		id := fmt.Sprintf("%s-lane%d-round%d", r.name, lane, n)
@@ -38,7 +36,7 @@ func (r *run) rounds(ctx context.Context, lane int) {
 	}
 }
 
-// create makes a session, at whatever node can.
+// create creates a session on any node that can.
 func (r *run) create(ctx context.Context, id string) bool {
 	for n := 0; ctx.Err() == nil; n++ {
 		try, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -52,7 +50,7 @@ func (r *run) create(ctx context.Context, id string) bool {
 	return false
 }
 
-// A worker does one thing at a time to a session.
+// A worker runs one operation at a time on a session.
 type worker struct {
 	run     *run
 	session string
@@ -61,10 +59,10 @@ type worker struct {
 	node    int
 	ops     int
 
-	writer  [2]string // its last claim on each head, over or not
+	writer  [2]string // its last claim on each head, which may have ended
 	seen    core.Cursor
-	leaf    string   // where the first head stood at seen
-	entries []string // ids it knows to be there
+	leaf    string   // leaf of the first head at seen
+	entries []string // known ids
 }
 
 func (c *worker) work() {
@@ -83,7 +81,7 @@ func (c *worker) work() {
 	}
 }
 
-// next draws what to do.
+// next draws the next operation.
 func (c *worker) next() op {
 	head := 0
 	if c.rng.IntN(4) == 0 {
@@ -93,7 +91,7 @@ func (c *worker) next() op {
 	switch n := c.rng.IntN(100); {
 	case n < 38:
 		o.Kind = opAppend
-		if c.rng.IntN(5) == 0 { // as nobody, or from a claim that may be over
+		if c.rng.IntN(5) == 0 { // without a claim, or with one that may have ended
 			o.Writer = ""
 		}
 		o.IDs = c.ids(1 + c.rng.IntN(3))
@@ -128,8 +126,8 @@ func (c *worker) ids(n int) []string {
 	return ids
 }
 
-// do calls a node, and says in o what came of it. An append without an answer
-// is sent again, most of the time to another node, with the same lines.
+// do calls a node and records the result in o. It retries an append without an answer with
+// the same lines, usually on another node.
 func (c *worker) do(o *op) {
 	doubt := false
 	for o.Tries = 1; ; o.Tries++ {
@@ -140,7 +138,7 @@ func (c *worker) do(o *op) {
 		o.Result = resultOf(err)
 		if err != nil {
 			o.Why = err.Error()
-			c.node = c.rng.IntN(len(c.run.clients)) // it may be dead
+			c.node = c.rng.IntN(len(c.run.clients)) // that node may be dead
 		}
 		if o.Result == unknown {
 			doubt = true
@@ -150,7 +148,7 @@ func (c *worker) do(o *op) {
 			continue
 		}
 		if doubt && o.Result != done && o.Result != broken {
-			o.Result = unknown // an earlier try may yet be stored
+			o.Result = unknown // an earlier try may still be stored
 		}
 		return
 	}
@@ -198,21 +196,21 @@ func (c *worker) append(ctx context.Context, to *client.Client, o *op) error {
 	return err
 }
 
-// learn takes in what an op says of the session.
+// learn updates what the worker knows of the session from an op.
 func (c *worker) learn(o op) {
 	switch {
 	case o.Kind == opClaim && o.Result != fenced:
 		c.writer[o.Head] = o.Writer
-	case o.Kind == opRelease && o.Result == done && c.rng.IntN(3) > 0: // else it writes on
+	case o.Kind == opRelease && o.Result == done && c.rng.IntN(3) > 0: // otherwise it continues to write
 		c.writer[o.Head] = ""
-	case o.Kind == opAppend && o.Result == fenced && c.rng.IntN(2) == 0: // else it tries again
+	case o.Kind == opAppend && o.Result == fenced && c.rng.IntN(2) == 0: // otherwise it retries
 		c.writer[o.Head] = ""
 	case o.Kind == opAppend && o.Result == done:
 		c.entries = append(c.entries, o.IDs...)
 	}
 }
 
-// pause waits, or not so long where ctx ends.
+// pause waits, or returns early if ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,12 +17,12 @@ import (
 	"github.com/sesslog/sesslog/test/fire/lan"
 )
 
-// A run is nodes under load, faults, and what is found afterwards.
+// A run is nodes under load, faults, and the final checks.
 type run struct {
 	t        *testing.T
 	name     string
 	seed     uint64
-	mixed    bool // two faults at a time, now and then
+	mixed    bool // sometimes two faults at a time
 	nodes    []*harness.Node
 	clients  []*client.Client // of each node
 	lan      *lan.LAN         // nil where there is none
@@ -34,18 +34,17 @@ type run struct {
 	faults []happening
 }
 
-// How much goes on at the same time.
+// Amount of concurrent load.
 const (
 	lanes  = 2 // rounds
 	pulses = 3
 )
 
-// checkTime is how long the history of one session may take to check. A checker
-// that does not come to an end has shown nothing: it fails the test.
+// checkTime is the timeout of the check of one session's history. A check that times out
+// proves nothing and fails the test.
 const checkTime = 30 * time.Second
 
-// fire puts the nodes under load and faults for as long as it is told, and
-// checks all that was said.
+// fire runs load and faults for the configured time, and checks all answers.
 func (r *run) fire(kinds []fault, length time.Duration) {
 	t := r.t
 	t.Helper()
@@ -78,7 +77,7 @@ func (r *run) fire(kinds []fault, length time.Duration) {
 	f.print(t)
 }
 
-// await returns once every pulse had an answer to what it sent after then.
+// await returns once every pulse had an answer to a line that it sent after then.
 func (r *run) await(t *testing.T, what string, then time.Duration) {
 	t.Helper()
 	harness.Await(t, what, func() error {
@@ -91,8 +90,7 @@ func (r *run) await(t *testing.T, what string, then time.Duration) {
 	})
 }
 
-// judge reads every session through every node, and holds what was said against
-// what is there.
+// judge reads every session through every node, and compares it with the answers.
 func (r *run) judge(t *testing.T) figures {
 	t.Helper()
 	f := figures{Name: t.Name(), Seed: r.seed, Nodes: len(r.nodes)}
@@ -143,8 +141,8 @@ func (r *run) judge(t *testing.T) figures {
 	return f
 }
 
-// ending reads all there is of a session, from every node. They may need a
-// moment to agree: an append without an answer may be on its way still.
+// ending reads a session completely from every node. It waits until they agree, because an
+// append without an answer may still be in progress.
 func (r *run) ending(t *testing.T, id string) ending {
 	t.Helper()
 	var e ending

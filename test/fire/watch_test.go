@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// watchEvery is how long a watcher waits between reads.
+// watchEvery is the pause of a watcher between reads.
 const watchEvery = 100 * time.Millisecond
 
-// Watchers read what the pulses write, each through each node: what was
-// acknowledged before a read was sent must be in it.
+// Watchers read the sessions of the pulses through each node. A read must contain what was
+// acknowledged before it was sent.
 type watchers struct {
 	mu    sync.Mutex
 	reads int
-	old   int      // that lack an entry which was acknowledged before they were sent
-	wrong []string // of them, those that nothing excuses
+	old   int      // reads that lack an entry acknowledged before they were sent
+	wrong []string // of these, the ones that no fault explains
 }
 
 func (r *run) watch(ctx context.Context, node int, p *pulse) {
@@ -32,7 +32,7 @@ func (r *run) look(node int, p *pulse) {
 	acked, call := p.count(), r.history.now()
 	info, err := r.clients[node].Info(ctx, p.session)
 	if err != nil {
-		return // it says nothing
+		return // it proves nothing
 	}
 	excused := r.mayBeStale(call, r.history.now()) && !*strict
 	w := &r.watchers
@@ -49,7 +49,7 @@ func (r *run) look(node int, p *pulse) {
 	}
 }
 
-// count is how many entries were acknowledged.
+// count returns the number of acknowledged entries.
 func (p *pulse) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxWaiting bounds the frames that are delayed at a time; others are lost, as
-// in a switch whose buffers are full.
+// maxWaiting bounds the delayed frames. Further ones are lost, as in a switch with full
+// buffers.
 const maxWaiting = 20_000
 
-// mtu is of every cable; the larger, the less work for the switch.
+// mtu is that of every cable. A large one saves work for the switch.
 const mtu = 9000
 
-// A LAN is a network of hosts 1 to n, and this process as host 0. Its methods
-// may be called from several goroutines.
+// A LAN is a network of hosts 1 to n, and this process as host 0. Its methods are safe for
+// concurrent use.
 type LAN struct {
 	name   string
 	cables []*os.File
@@ -35,7 +35,7 @@ type LAN struct {
 	closed  bool
 }
 
-// Missing says why there can be no LAN here, or nil.
+// Missing returns why there can be no LAN here, or nil.
 func Missing() error {
 	if os.Geteuid() != 0 {
 		return errors.New("network namespaces need root")
@@ -50,8 +50,8 @@ func Missing() error {
 	return f.Close()
 }
 
-// Enter has cmd start in namespaces of its own, where New may be called. It
-// dies with this process.
+// Enter makes cmd start in separate namespaces, in which New may be called. cmd ends with
+// this process.
 func Enter(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Unshareflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -59,9 +59,8 @@ func Enter(cmd *exec.Cmd) {
 	}
 }
 
-// New makes a network of n hosts, up to 9, whose names begin with name. It must
-// be called in a process that Enter started. What the links draw comes from
-// seed.
+// New creates a network of n hosts, up to 9, whose names begin with name. Call it in a
+// process that Enter started. The links draw from seed.
 func New(name string, n int, seed uint64) (*LAN, error) {
 	l := &LAN{
 		name:   name,
@@ -83,7 +82,7 @@ func New(name string, n int, seed uint64) (*LAN, error) {
 }
 
 func (l *LAN) make() error {
-	// ip keeps names of namespaces there: ours are nobody else's business.
+	// ip stores names of namespaces there; ours stay private.
 	const names = "/run/netns"
 	if err := os.MkdirAll(names, 0o755); err != nil {
 		return err
@@ -102,7 +101,7 @@ func (l *LAN) make() error {
 	return nil
 }
 
-// plugIn makes host i and its cable.
+// plugIn creates host i and its cable.
 func (l *LAN) plugIn(i int) error {
 	dev := fmt.Sprintf("sess%d", i)
 	f, err := tap(dev)
@@ -135,7 +134,7 @@ func (l *LAN) plugIn(i int) error {
 	return nil
 }
 
-// tap makes a TAP device and returns its other end.
+// tap creates a TAP device and returns its other end.
 func tap(dev string) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -159,26 +158,25 @@ func ip(args string) error {
 	return nil
 }
 
-// mac is the hardware address of host i, whose last byte says which it is.
+// mac returns the hardware address of host i, whose last byte is i.
 func mac(i int) string { return fmt.Sprintf("02:5e:55:00:00:%02x", i) }
 
 func (l *LAN) host(i int) string { return fmt.Sprintf("%s-%d", l.name, i) }
 
-// IP is the address of a host; of this process, where it is 0.
+// IP returns the address of a host, or of this process for host 0.
 func (l *LAN) IP(host int) string { return fmt.Sprintf("10.77.0.%d", host+1) }
 
-// Via is what a program is run by to be on a host.
+// Via returns the command prefix that runs a program on a host.
 func (l *LAN) Via(host int) []string { return []string{"ip", "netns", "exec", l.host(host)} }
 
-// Set makes a link what it is from now on. What is delayed already comes when
-// it was to come.
+// Set changes a link. Frames that are already delayed keep their time.
 func (l *LAN) Set(from, to int, link Link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.links[from][to] = link
 }
 
-// Heal makes every link a good one.
+// Heal removes the faults of every link.
 func (l *LAN) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +185,7 @@ func (l *LAN) Heal() {
 	}
 }
 
-// Close ends the switch. The hosts end with the process.
+// Close stops the switch. The hosts end with the process.
 func (l *LAN) Close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -202,7 +200,7 @@ func (l *LAN) Close() error {
 	return errors.Join(errs...)
 }
 
-// pump passes on what host from sends, until its cable is closed.
+// pump forwards the frames of host from until its cable is closed.
 func (l *LAN) pump(from int) {
 	buf := make([]byte, mtu+64)
 	for {
@@ -213,7 +211,7 @@ func (l *LAN) pump(from int) {
 		if n < 14 {
 			continue
 		}
-		if buf[0]&1 == 0 { // for one host
+		if buf[0]&1 == 0 { // unicast
 			l.send(from, int(buf[5]), buf[:n])
 			continue
 		}
@@ -237,7 +235,7 @@ func (l *LAN) send(from, to int, frame []byte) {
 		return
 	}
 	if wait == 0 {
-		_, _ = l.cables[to].Write(frame) // a host that cannot take it has lost it
+		_, _ = l.cables[to].Write(frame) // a host that cannot receive it loses it
 		return
 	}
 	frame = append([]byte(nil), frame...)
@@ -252,7 +250,7 @@ func (l *LAN) send(from, to int, frame []byte) {
 	})
 }
 
-// fate draws what becomes of a frame.
+// fate draws what happens to a frame.
 func (l *LAN) fate(from, to int) (wait time.Duration, lost, reset bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"github.com/sesslog/sesslog/test/fire/lan"
 )
 
-// What the test binary does when it is run as something else.
+// Environment variables that select another role of the test binary.
 const (
-	inside = "SESSLOG_LAN_INSIDE" // the test, in namespaces of its own
+	inside = "SESSLOG_LAN_INSIDE" // the test, in separate namespaces
 	answer = "SESSLOG_LAN_ANSWER" // a host that sends back every datagram
 	ask    = "SESSLOG_LAN_ASK"    // a host that sends one and awaits it back
-	dial   = "SESSLOG_LAN_DIAL"   // a host that makes a connection and keeps it
+	dial   = "SESSLOG_LAN_DIAL"   // a host that opens a connection and keeps it
 )
 
 func TestMain(m *testing.M) {
@@ -85,7 +85,7 @@ func keeps(addr string) error {
 	return err
 }
 
-func TestLinksDoWhatTheyAreTold(t *testing.T) {
+func TestLinksApplyTheirFaults(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inside) == "" {
 		again(t)
@@ -100,7 +100,7 @@ func TestLinksDoWhatTheyAreTold(t *testing.T) {
 		listen(t, l, host)
 	}
 	reaches(t, l, 1, 2, true)
-	l.Set(2, 1, lan.Cut) // the way back alone
+	l.Set(2, 1, lan.Cut) // only the direction back
 	reaches(t, l, 1, 2, false)
 	reaches(t, l, 3, 2, true)
 	l.Heal()
@@ -115,8 +115,8 @@ func TestLinksDoWhatTheyAreTold(t *testing.T) {
 	}
 }
 
-// refuses fails the test unless a link that resets ends connections at once,
-// new ones and those that are there.
+// refuses fails the test unless a link with Reset ends connections at once, new and
+// existing ones.
 func refuses(t *testing.T, l *lan.LAN) {
 	t.Helper()
 	ln, err := net.Listen("tcp", l.IP(0)+":8")
@@ -144,11 +144,11 @@ func refuses(t *testing.T, l *lan.LAN) {
 		t.Errorf("a new connection over a link that resets: %v", err)
 	}
 	l.Heal()
-	_ = cmd.Process.Kill() // it fails only for the dead
+	_ = cmd.Process.Kill() // fails only if the process has ended
 	_ = cmd.Wait()         // it was killed
 }
 
-// again runs the test in namespaces of its own.
+// again runs the test in separate namespaces.
 func again(t *testing.T) {
 	if err := lan.Missing(); err != nil {
 		t.Skip("skipped:", err)
@@ -171,7 +171,7 @@ func on(l *lan.LAN, host int, what, value string) *exec.Cmd {
 	return cmd
 }
 
-// listen has a host answer for the rest of the test.
+// listen makes a host answer for the rest of the test.
 func listen(t *testing.T, l *lan.LAN, host int) {
 	t.Helper()
 	cmd := on(l, host, answer, at(l, host))
@@ -183,7 +183,7 @@ func listen(t *testing.T, l *lan.LAN, host int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it fails only for the dead
+		_ = cmd.Process.Kill() // fails only if the process has ended
 		_ = cmd.Wait()         // it was killed
 	})
 	if _, err := out.Read(make([]byte, 1)); err != nil {
@@ -191,7 +191,7 @@ func listen(t *testing.T, l *lan.LAN, host int) {
 	}
 }
 
-// reaches has one host ask the other.
+// reaches makes one host send to the other.
 func reaches(t *testing.T, l *lan.LAN, from, to int, want bool) time.Duration {
 	t.Helper()
 	began := time.Now()

@@ -2,13 +2,13 @@ package lan
 
 import "time"
 
-// A Link is what happens to what goes from one host to another. The zero Link
-// delivers everything at once.
+// A Link is the behaviour of one direction between two hosts. The zero Link delivers
+// everything at once.
 type Link struct {
-	Loss   float64       // the part of the frames that is lost: 1 is all
+	Loss   float64       // fraction of lost frames: 1 is all
 	Delay  time.Duration // of each frame
-	Jitter time.Duration // more delay, up to so much, for each frame anew
-	Reset  bool          // nothing passes, and TCP's senders are told that nobody is there
+	Jitter time.Duration // maximum of an additional random delay of each frame
+	Reset  bool          // deliver nothing, and answer TCP segments with a reset
 }
 
 // Cut is a Link that delivers nothing.

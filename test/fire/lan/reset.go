@@ -2,7 +2,7 @@ package lan
 
 import "encoding/binary"
 
-// Where things are in a frame, and in the headers inside of it.
+// Offsets in a frame and in the headers inside it.
 const (
 	etherLen = 14
 	ipLen    = 20
@@ -11,9 +11,8 @@ const (
 	flagFIN, flagSYN, flagRST, flagACK = 1, 2, 4, 16
 )
 
-// resetFor is the frame that tells the sender of a TCP segment that there is no
-// such connection, as its receiver would; nil where frame is none of TCP, or is
-// a reset itself.
+// resetFor returns the frame that resets the connection of a TCP segment, as its receiver
+// would send it. Returns nil if frame is not TCP or is a reset.
 func resetFor(frame []byte) []byte {
 	ip, tcp := segment(frame)
 	if tcp == nil || tcp[13]&flagRST != 0 {
@@ -48,8 +47,7 @@ func resetFor(frame []byte) []byte {
 	return out
 }
 
-// segment returns the IP header of an IPv4 frame and the TCP segment in it, or
-// nil.
+// segment returns the IP header of an IPv4 frame and the TCP segment in it, or nil.
 func segment(frame []byte) (ip, tcp []byte) {
 	if len(frame) < etherLen+ipLen || frame[12] != 8 || frame[13] != 0 {
 		return nil, nil
@@ -62,7 +60,7 @@ func segment(frame []byte) (ip, tcp []byte) {
 	return ip, ip[head:all]
 }
 
-// length is how many sequence numbers a segment takes.
+// length returns the number of sequence numbers of a segment.
 func length(tcp []byte) uint32 {
 	n := uint32(max(0, len(tcp)-int(tcp[12]>>4)*4))
 	if tcp[13]&flagSYN != 0 {
@@ -74,7 +72,7 @@ func length(tcp []byte) uint32 {
 	return n
 }
 
-// checksum is that of the internet protocols, over what sum came to and b.
+// checksum returns the internet checksum over b, continued from sum.
 func checksum(before uint32, b []byte) uint16 {
 	n := sum(before, b)
 	for n > 0xffff {
