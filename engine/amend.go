@@ -9,28 +9,26 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An Amend gives entries that are there other lines. An agent does that to its
-// own file when it notes something about a message later.
+// Amend replaces lines of existing entries, as agents do in their files when they
+// add something to a message later.
 type Amend struct {
 	Head   string // default core.MainHead: who may write to it may amend
 	Writer string // of the claim it speaks from; empty for none
-	// After, where it is not nil, is where the session must be still, unless the
-	// lines are there already: an amendment that comes late would else undo those
-	// that came since.
+	// After, unless nil, is where the session must still be, except if the lines
+	// exist already. It prevents that a delayed amendment undoes later ones.
 	After *core.Cursor
-	// Change returns the entries, each known by its id, of the session as it is
-	// when the record is made, with lines as the log keeps them: an image that
-	// the log took out stays out. It may be called several times and may do
-	// nothing else.
+	// Change returns the entries to replace, by id, with lines as the log stores them:
+	// its images stay blobs. It gets the state that the record will follow, may be
+	// called several times, and must have no side effects.
 	Change func(*core.State) ([]core.Entry, error)
-	// Given are lines that Keep took the images of at Began, for Change to name.
+	// Given are lines that StoreImages was called with at Began, for Change to refer to.
 	Given []core.Entry
 	Began time.Time
 
 	inline bool // Change returns lines with their images in them
 }
 
-// Lines makes a Change of whole lines, with their images in them.
+// Lines sets Change to whole lines, with their images in them.
 func (a *Amend) Lines(lines [][]byte) {
 	a.inline = true
 	a.Change = func(st *core.State) ([]core.Entry, error) {
@@ -46,11 +44,10 @@ func (a *Amend) Lines(lines [][]byte) {
 	}
 }
 
-// Amend stores other lines for entries that are there and returns when they are
-// durable. An entry keeps its id, its parent and its place; a line that is
-// there already with the same bytes is not stored again. Besides those of
-// Append the errors are core.ErrNotFound for an entry that is not there, a
-// *core.ConflictError for a.After, and what Change returns.
+// Amend replaces lines of existing entries and returns when they are durable. An
+// entry keeps its id, parent and position; byte-identical lines are not stored
+// again. Besides those of Append the errors are core.ErrNotFound for an unknown
+// entry, a *core.ConflictError for a.After, and what Change returns.
 func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 	if a.Head == "" {
 		a.Head = core.MainHead
@@ -84,7 +81,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 		if err == nil && len(es) == 0 {
 			return nil, nil
 		}
-		if a.After != nil { // before what is wrong with the lines: they are for another state
+		if a.After != nil { // before errors in the lines, which are for another state
 			if err := st.CheckUnchanged(*a.After); err != nil {
 				return nil, err
 			}
@@ -106,7 +103,7 @@ func (s *Session) Amend(ctx context.Context, a Amend) (core.Cursor, error) {
 	return at, err
 }
 
-// amended returns es less those that are there as they are.
+// amended returns es without those that do not change.
 func (s *Session) amended(st *core.State, es []core.Entry) ([]core.Entry, error) {
 	var changed []core.Entry
 	for i, e := range es {

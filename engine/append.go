@@ -13,42 +13,41 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// An Append is lines for a head.
+// Append asks for lines to be stored on a head.
 type Append struct {
 	Head   string // default core.MainHead
-	Writer string // of the claim it speaks from; empty for none
+	Writer string // of the claim to write with; empty for none
 	Loose  bool   // see core.Proposal
 	After  *core.Cursor
 	Exact  bool // see core.Proposal
 	Lines  [][]byte
-	// ID returns the id of the line at i where it has none; default new ids of
-	// the dialect's own shape, none of which the session has.
-	// An append that may be repeated must give the same ids again.
+	// ID returns the id of line i if that has none. The default makes new ids in the
+	// dialect's format. A request that may be repeated must return the same ids.
 	ID func(i int) string
-	// Time is the time of lines that have none; default now.
+	// Time is the time of lines without one; default now.
 	Time string
-	// OnConflict says what to do where another writer came first, and Branch
-	// what the head is called that session.Branch makes; default a name made of
-	// the head's and the lines' ids, the same on every try.
+	// OnConflict says what happens if another writer was first. Branch is the name of
+	// the head that session.Branch makes; the default is derived from the head and the
+	// ids of the lines, the same on every attempt.
 	OnConflict session.OnConflict
 	Branch     string
 
-	kept bool       // the lines are as the log keeps them already
-	from *core.Leaf // the head is made here, where it is not there
+	kept bool       // the images of the lines are stored
+	from *core.Leaf // where to make the head if it does not exist
 }
 
-// A Receipt says where appended lines are.
+// Receipt says where appended lines are.
 type Receipt = core.Receipt
 
-// Append stores lines and returns when they are durable. A line's absent id,
-// parent and time are filled in: the parent is the head's leaf, or the line
-// before. Lines that are there already with the same bytes are not stored
-// again. On error nothing was stored, but for core.ErrUncertain. The errors are
-// those of core.State.Admit, and core.ErrInvalid, ErrTooLarge, ErrUnavailable,
-// ErrFull.
+// Append stores lines and returns when they are durable. It fills in a missing id,
+// parent and time: the parent is the head's leaf, or the line before. Lines that
+// exist, byte for byte, are not stored again. On error nothing was stored,
+// unless it is core.ErrUncertain. The errors are those of core.State.Admit,
+// core.ErrInvalid, ErrTooLarge, ErrUnavailable and ErrFull.
 //
-// Where another writer came first, a.OnConflict decides. A *core.FencedError or
-// *core.ConflictError has the lines as they were given, and what came in between.
+// If another writer was first, a.OnConflict decides. A *core.FencedError or
+// *core.ConflictError has the rejected lines, as they were given, and what was
+// stored in between.
 func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error) {
 	defer s.ss.cfg.Observer.appended(time.Now(), &rec, &err)
 	ctx, end := s.span(ctx, "append", attribute.Int("sess.lines", len(a.Lines)))
@@ -77,8 +76,7 @@ func (s *Session) Append(ctx context.Context, a Append) (rec Receipt, err error)
 	return rec, nil
 }
 
-// store is Append that leaves it to its caller what to do where another came
-// first.
+// enqueueAndWait is Append without a.OnConflict.
 func (s *Session) enqueueAndWait(ctx context.Context, a Append) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("append to session %s: %w", s.id, err)
@@ -98,8 +96,8 @@ func (s *Session) enqueueAndWait(ctx context.Context, a Append) (Receipt, error)
 	return s.await(ctx, q)
 }
 
-// prepare checks what can be checked without the state, and makes the lines'
-// images durable.
+// prepare checks what does not depend on the state, and stores the images of the
+// lines.
 func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	a.Head = headOr(a.Head)
 	if err := core.CheckHead(a.Head); err != nil {
@@ -137,8 +135,7 @@ func (s *Session) prepare(ctx context.Context, a Append) (*request, error) {
 	return q, nil
 }
 
-// checked reads a line, which the agent must be able to read too, unless loose
-// lines are taken.
+// checkLine parses a line. Unless loose, the agent must be able to read it, too.
 func checkLine(d core.Dialect, line []byte, loose bool) (core.Entry, error) {
 	e, err := d.Entry(line)
 	if c, ok := d.(core.Checker); ok && err == nil && !loose {
@@ -147,8 +144,8 @@ func checkLine(d core.Dialect, line []byte, loose bool) (core.Entry, error) {
 	return e, err
 }
 
-// newIDs returns a maker of ids of the dialect's own shape that no entry of the
-// session has, and that differ among themselves.
+// newIDs returns a generator of ids in the dialect's format that no entry of the
+// session has. It never returns an id twice.
 func (s *Session) newIDs(d core.Dialect) func(int) string {
 	given := map[string]bool{}
 	return func(int) string {

@@ -10,14 +10,12 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// RefreshStrict brings the session up to a record that was its last at some
-// moment of the call, as a quorum of the log's servers has it. After it returns
-// nil, every append that was acknowledged before the call is in the state, and
-// no cut-off server had a say in that. It tries until ctx ends, which is
-// core.ErrUnavailable. It writes to the stream, though not to the session, so from
-// 95 % of its room on a log answers core.ErrFull; Refresh works then.
-//
-// Callers that wait at the same time share a barrier.
+// RefreshStrict brings the session up to a record that a quorum of the log's servers
+// had as its last during the call. After it returns nil, the state has every append
+// that was acknowledged before the call, without relying on a server that was cut
+// off. It retries until ctx ends, which is core.ErrUnavailable. It writes to the
+// stream, though not to the session, so a log that is 95 % full answers
+// core.ErrFull; Refresh still works then. Concurrent callers share a barrier.
 func (s *Session) RefreshStrict(ctx context.Context) error {
 	r := s.barriers.join(s.ss.workers, s.proveUntilDone)
 	defer s.barriers.leave(r)
@@ -29,8 +27,8 @@ func (s *Session) RefreshStrict(ctx context.Context) error {
 	}
 }
 
-// proveOnce catches up and proves, again and again until it has, or until ctx
-// ends. It lets others have their turn between tries.
+// proveUntilDone catches up and proves until it succeeds or ctx ends. It releases
+// the write lock between attempts.
 func (s *Session) proveUntilDone(ctx context.Context) error {
 	for {
 		err := s.proveLast(ctx)
@@ -41,7 +39,7 @@ func (s *Session) proveUntilDone(ctx context.Context) error {
 	}
 }
 
-// proveEnd holds the turn, so that no append of this node comes between.
+// proveLast holds the write lock, so that no append of this node comes between.
 func (s *Session) proveLast(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -53,9 +51,9 @@ func (s *Session) proveLast(ctx context.Context) error {
 	return s.ss.cfg.Log.Prove(ctx, s.id, s.end.pos)
 }
 
-// ProveAbsent returns nil when a quorum of the log's servers had nothing of the
-// session at some moment of the call, and core.ErrConflict when it has
-// something. The other errors are those of RefreshStrict.
+// ProveAbsent returns nil if a quorum of the log's servers had nothing of the
+// session during the call, and core.ErrConflict if it has something. The other
+// errors are those of RefreshStrict.
 func (ss *Sessions) ProveAbsent(ctx context.Context, id core.SessionID) error {
 	for {
 		err := ss.cfg.Log.Prove(ctx, id, 0)
@@ -65,25 +63,24 @@ func (ss *Sessions) ProveAbsent(ctx context.Context, id core.SessionID) error {
 	}
 }
 
-// Rounds let callers share the runs of a function. Whoever comes gets the
-// result of a run that began after it came.
+// rounds shares runs of a function. Each caller gets the result of a run that began
+// after it joined.
 type rounds struct {
 	mu      sync.Mutex
-	next    *round // that nobody runs yet
+	next    *round // not started
 	running bool
 }
 
-// A round is one run and those who wait for it.
+// round is one run and its callers.
 type round struct {
 	ctx     context.Context
-	cancel  context.CancelFunc // when nobody waits any more
+	cancel  context.CancelFunc // when no caller waits
 	waiting int
 	done    chan struct{} // closed when err is set
 	err     error
 }
 
-// join makes the caller one of those who wait for the next round. Each must
-// leave.
+// join adds the caller to the next round. The caller must leave it.
 func (rs *rounds) join(w *workers, run func(context.Context) error) *round {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -116,7 +113,7 @@ func (rs *rounds) leave(r *round) {
 	}
 }
 
-// serve runs one round after another while somebody waits.
+// serve runs rounds while there are callers.
 func (rs *rounds) serve(run func(context.Context) error) {
 	for {
 		rs.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// serveBatch stores one record of all the requests that pass their checks. What
-// cannot have been stored when the first of them is given up is tried again for
-// the others, until the time that one record may take is over.
+// serveBatch stores one record with all requests that pass their checks. If the
+// first deadline passes while nothing can have been stored, it retries for the other
+// requests until Config.Timeout.
 func (s *Session) serveBatch(batch []*request) {
 	ctx, cancel := context.WithTimeout(s.ss.workers.ctx, s.ss.cfg.Timeout)
 	defer cancel()
@@ -32,8 +32,8 @@ func (s *Session) serveBatch(batch []*request) {
 	}
 }
 
-// tryBatch returns those requests of a batch that have time left, where others
-// ran out of theirs.
+// tryBatch returns the requests that have time left after another request's deadline
+// has passed.
 func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*request) {
 	first := slices.MinFunc(batch, func(a, b *request) int { return a.deadline.Compare(b.deadline) })
 	retryCtx, cancel := context.WithDeadline(ctx, first.deadline)
@@ -64,8 +64,8 @@ func (s *Session) tryBatch(ctx context.Context, batch []*request) (left []*reque
 	return left
 }
 
-// record makes the record of a batch. A request that fails fails alone, once
-// the state is fresh.
+// record builds the record of a batch. A request that is rejected by a fresh state
+// does not affect the others.
 func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Record, error) {
 	var pending []core.Entry
 	for _, q := range batch {
@@ -90,8 +90,7 @@ func (s *Session) record(st *core.State, batch []*request, fresh bool) (*core.Re
 	}, nil
 }
 
-// refusals returns why requests of a batch were refused, each of which has its
-// own error, or nil.
+// joinRefusals returns why requests of a batch were rejected, or nil.
 func joinRefusals(batch []*request) error {
 	var all refusals
 	for _, q := range batch {
@@ -105,15 +104,15 @@ func joinRefusals(batch []*request) error {
 	return all
 }
 
-// refused are the errors of the requests of a batch.
+// refusals are the errors of the requests of a batch.
 type refusals []error
 
 func (r refusals) Error() string { return errors.Join(r...).Error() }
 
 func (r refusals) Unwrap() []error { return r }
 
-// admit fills in q's lines and checks them against the state and the entries
-// that go before them in the same record.
+// admit fills in q's lines and lets the state decide: this is where an append is
+// rejected.
 func (s *Session) admit(st *core.State, q *request, pending []core.Entry) error {
 	if err := checkHeadAllowed(st, q.Head); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// onMain returns ErrInvalid where head is another than main and the session is
-// one chain of entries.
+// checkHeadAllowed returns ErrInvalid if the session is a single chain and head is
+// not main.
 func checkHeadAllowed(st *core.State, head string) error {
 	if head == core.MainHead || st.Dialect == nil || !st.Dialect.Linear() {
 		return nil
@@ -21,13 +21,13 @@ func chainError(st *core.State) error {
 		st.Dialect.Name(), st.ID, core.ErrInvalid)
 }
 
-// places are where the entries of a linear session stand, for core.Fields.
+// positions are the indexes of the entries of a chain, for core.Fields.
 type positions struct {
 	next int // of an entry that is not there yet; 0 where the session is a tree
 	byID map[string]int
 }
 
-// newPlaces counts the entries of st and those that are about to follow them.
+// newPositions counts the entries of st, and those that will follow them.
 func newPositions(st *core.State, pending []core.Entry) *positions {
 	if !st.Dialect.Linear() {
 		return &positions{}
@@ -41,8 +41,7 @@ func newPositions(st *core.State, pending []core.Entry) *positions {
 	return p
 }
 
-// of is the place of the entry called id, where that is there, else of the
-// next.
+// of returns the position of the entry with that id, or the next one.
 func (p *positions) of(id string) int {
 	if place, ok := p.byID[id]; ok && id != "" {
 		return place
@@ -50,7 +49,7 @@ func (p *positions) of(id string) int {
 	return p.next
 }
 
-// add notes an entry of the request that is being made, unless it is there.
+// add notes an entry of the request unless it exists.
 func (p *positions) add(e core.Entry) {
 	if _, ok := p.byID[e.ID]; !ok && p.next > 0 {
 		p.put(e)

@@ -10,19 +10,19 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// errNotFresh asks commit for a state as fresh as the leader's.
+// errNeedsFresh asks commit for a state as fresh as the leader's.
 var errNeedsFresh = errors.New("state is not known to be fresh")
 
-// A Draft is a snapshot on its way: what a checkpoint is to name.
+// Draft is a snapshot that a checkpoint will name.
 type Draft struct {
 	Manifest *core.Manifest
 	Plain    []byte // canonical JSONL
-	// Kept says that the manifest names the object of the checkpoint before, which
-	// has the same bytes: they need not be written again. Read says that they were
-	// read from there when this session was loaded.
+	// Reused means that the manifest names the object of the previous checkpoint, which
+	// is byte-identical and need not be written again. WasRead means that the session
+	// was loaded from that object.
 	Reused, WasRead bool
-	// Former is what the snapshot before is made of, which this one may rest on:
-	// its manifest then names those of them that it needs. Empty where it may not.
+	// FormerParts are the parts of the previous snapshot that this one may share. Its
+	// manifest names those that it uses. Empty if it must not share any.
 	FormerParts []core.Part
 
 	coversTo       core.Pos // of the last record it covers
@@ -30,13 +30,13 @@ type Draft struct {
 	formerSnapshot core.SnapshotRef // the snapshot before
 }
 
-// ErrStaleDraft is a snapshot that rests on another which is no longer the latest,
-// or has lines that were redacted: its parts may be deleted at any time. A new
-// draft is to be made.
+// ErrStaleDraft means that a snapshot has parts of one that is no longer the latest,
+// or lines that were redacted: its parts may be deleted at any time. The caller must
+// make a new draft.
 var ErrStaleDraft = fmt.Errorf("what this snapshot rests on is the latest no more: %w", core.ErrConflict)
 
-// isOvertaken reports whether parts that the draft rests on may be gone, or its
-// manifest may have lines that were redacted since.
+// isStale reports whether parts of the draft may be deleted, or its manifest may
+// have lines that were redacted since.
 func (d *Draft) isStale(st *core.State) bool {
 	if len(d.Manifest.Parts) == 0 {
 		return false
@@ -44,8 +44,8 @@ func (d *Draft) isStale(st *core.State) bool {
 	return st.RedactedAfter(d.Manifest.Seq) || st.Snapshot.Object != d.formerSnapshot.Object || len(st.Snapshot.Parts) != len(d.formerSnapshot.Parts)
 }
 
-// Draft takes a snapshot of the session as it is in memory. object names the
-// key it will have, given its seq and the digest of its plain bytes.
+// Draft takes a snapshot of the session in memory. object returns its key for its
+// seq and the digest of its plain bytes.
 func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -64,18 +64,17 @@ func (s *Session) Draft(object func(seq uint64, sum core.Digest) string) *Draft 
 	}
 }
 
-// BaseManifest is the manifest of the snapshot that the session was loaded from, which
-// was read and found to be what it should be then. nil where it was loaded from
-// its first record.
+// BaseManifest returns the manifest of the snapshot that the session was loaded from
+// and verified with, or nil if it was loaded from its first record.
 func (s *Session) BaseManifest() *core.Manifest {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.base
 }
 
-// Manifest returns the manifest of the checkpoint that a session is read from, nil
-// for one that is read from its open. No snapshot is read. core.ErrNotFound when
-// there is no such session, or its base is not there.
+// Manifest returns the manifest of a session's checkpoint, or nil if the session is
+// read from its open. It reads no snapshot. It returns core.ErrNotFound if the
+// session or its base does not exist.
 func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Manifest, error) {
 	last, err := ss.lastOf(ctx, id)
 	if err != nil {
@@ -91,10 +90,10 @@ func (ss *Sessions) Manifest(ctx context.Context, id core.SessionID) (*core.Mani
 	return core.ReadManifest(base)
 }
 
-// Checkpoint stores the record that names d's snapshot, which must be durable
-// by now. Records may have come since the draft was taken. It stores nothing,
-// and that is no error, when a checkpoint is there that covers as much, or when
-// the session was loaded anew since. ErrStaleDraft where it may not be named.
+// Checkpoint stores the record that names d's snapshot, which must be durable.
+// Records may have been stored since the draft. It stores nothing, and returns nil,
+// if a checkpoint covers as much or the session was loaded again since. It returns
+// ErrStaleDraft if the draft must not be used.
 func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	body, err := json.Marshal(d.Manifest)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 			return nil, st.CheckWritable()
 		}
 		if overtaken = d.isStale(st); overtaken {
-			if !fresh { // there may be one that covers as much, or an erasure
+			if !fresh { // a checkpoint may cover as much, or the session may be erased
 				return nil, errNeedsFresh
 			}
 			return nil, nil
@@ -137,9 +136,9 @@ func (s *Session) Checkpoint(ctx context.Context, d *Draft) error {
 	return err
 }
 
-// prove reads the records since the last checkpoint once more and loads the
-// session anew where the log has others: what a checkpoint covers is dropped
-// from the log one day, so it must not rest on memory alone.
+// verifyRecent reads the records since the last checkpoint again and loads the
+// session again if the log has others: what a checkpoint covers will be truncated,
+// so it must not rely on memory alone.
 func (s *Session) verifyRecent(ctx context.Context) error {
 	known := s.recent.records
 	for len(known) > 0 && known[0].Seq <= s.st.Checkpointed {
@@ -170,8 +169,8 @@ func (s *Session) verifyRecent(ctx context.Context) error {
 	return nil
 }
 
-// proveFirst reports whether r is in the log, and follows what is before it
-// there. Its body, which may be a whole file, is not read.
+// verifyFirst reports whether r is in the log and follows its predecessor. It does
+// not read the body, which may be large.
 func (s *Session) verifyFirst(ctx context.Context, r *core.Record) (bool, error) {
 	there, err := s.ss.cfg.Log.LinkAt(ctx, s.id, r.Pos)
 	if errors.Is(err, core.ErrNotFound) || err == nil && there.Chain != r.Chain {

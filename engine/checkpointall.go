@@ -12,19 +12,19 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Nearly all of what it takes to vacate a small session is waiting, for the broker
-// and for the object store, so several are seen to at once. A large one takes its
-// size in memory several times over, so not many of those.
+// Checkpointing a small session is mostly waiting for the broker and the object store,
+// so several are processed concurrently. A large one takes a multiple of its size in
+// memory.
 const (
-	// vacateAtOnce is the default of Config.Concurrency.
+	// defaultConcurrency is the default of Config.Concurrency.
 	defaultConcurrency = 8
-	// vacateBytes bounds the size of the sessions that are seen to at once. A larger
-	// one is seen to alone.
+	// defaultTruncateBytes bounds the total size of the sessions that are processed
+	// concurrently. A larger session is processed alone.
 	defaultTruncateBytes = 32 << 20
 )
 
-// vacateAll vacates every session with records up to upTo, and reports whether
-// anything had to be stored for one of them. Without an error, each was vacated.
+// checkpointAll ensures that no session needs records up to upTo. It reports whether
+// it stored anything.
 func (ss *Sessions) checkpointAll(ctx context.Context, l ShardLog, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
 	ids, err := l.SessionsUpTo(ctx, shard, upTo)
 	if err != nil {
@@ -32,7 +32,7 @@ func (ss *Sessions) checkpointAll(ctx context.Context, l ShardLog, shard int, up
 	}
 	var stored atomic.Bool
 	room := semaphore.NewWeighted(ss.truncateBytes)
-	g, going := errgroup.WithContext(ctx) // going ends with the first error
+	g, going := errgroup.WithContext(ctx) // ends with the first error
 	g.SetLimit(ss.cfg.Concurrency)
 	for _, id := range ids {
 		g.Go(func() error {
@@ -48,7 +48,7 @@ func (ss *Sessions) checkpointAll(ctx context.Context, l ShardLog, shard int, up
 				return err
 			}
 			defer room.Release(weight)
-			did, err := ss.checkpointPast(ctx, id, upTo, checkpoint) // not going: what is under way comes to its end
+			did, err := ss.checkpointPast(ctx, id, upTo, checkpoint) // not going: sessions in progress are completed
 			if err != nil {
 				return &BlockedError{id, err}
 			}
@@ -64,9 +64,9 @@ func (ss *Sessions) checkpointAll(ctx context.Context, l ShardLog, shard int, up
 	return stored.Load(), nil
 }
 
-// weigh returns the size of a session as its base tells, and where that tells
-// nothing all that there is room for. What came behind the base is not counted: a
-// snapshot is due before that is much.
+// sizeOf returns the size of a session according to its base, or the whole budget if
+// that is unknown. Records after the base are not counted: a snapshot is due before
+// they are large.
 func (ss *Sessions) sizeOf(ctx context.Context, id core.SessionID, last *core.Record) int64 {
 	base := last
 	switch last.Kind {
@@ -76,11 +76,11 @@ func (ss *Sessions) sizeOf(ctx context.Context, id core.SessionID, last *core.Re
 	default:
 		var err error
 		if base, err = ss.cfg.Log.LinkAt(ctx, id, last.Base); err != nil {
-			return ss.truncateBytes // whoever loads it finds out why
+			return ss.truncateBytes // loading it returns the error
 		}
 	}
 	if len(base.Body) == 0 {
-		return ss.truncateBytes // it is large enough to be a blob
+		return ss.truncateBytes // stored as a blob, so large
 	}
 	size := int64(len(base.Body))
 	if base.Kind == core.KindCheckpoint {
@@ -93,11 +93,11 @@ func (ss *Sessions) sizeOf(ctx context.Context, id core.SessionID, last *core.Re
 	return min(size, ss.truncateBytes)
 }
 
-// vacate sees to it that a session needs no record up to upTo, and reports
-// whether anything had to be stored for it.
+// checkpointPast ensures that a session needs no record up to upTo. It reports
+// whether it stored anything.
 func (ss *Sessions) checkpointPast(ctx context.Context, id core.SessionID, upTo core.Pos, checkpoint func(context.Context, *Session) error) (wrote bool, err error) {
 	s, err := ss.Open(ctx, id)
-	if errors.Is(err, core.ErrDeleted) { // it was erased: what is in the trash can be opened
+	if errors.Is(err, core.ErrDeleted) { // erased; a session in the trash can be opened
 		return ss.copyErase(ctx, id, upTo)
 	}
 	if err != nil || s.needsFrom > upTo {
@@ -115,7 +115,7 @@ func (ss *Sessions) checkpointPast(ctx context.Context, id core.SessionID, upTo 
 		return false, err
 	}
 	if s.needsFrom <= upTo {
-		return false, fmt.Errorf("it is read from %d on in spite of a new checkpoint: %w", s.needsFrom, core.ErrConflict)
+		return false, fmt.Errorf("it is still read from %d after a new checkpoint: %w", s.needsFrom, core.ErrConflict)
 	}
 	return true, nil
 }

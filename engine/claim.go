@@ -9,13 +9,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A ClaimRequest asks for a head.
+// ClaimRequest asks for a head.
 type ClaimRequest = core.ClaimRequest
 
-// Claim makes a new writer the holder of a head, and returns its claim and the
-// one that it ended, if any. From then on every append of the former holder is
-// refused with a *core.FencedError. Without TakeOver, a head that is held gives
-// that error to the caller instead.
+// Claim makes a new writer the holder of a head. It returns the new claim and the
+// one that it ended, if any. From then on appends of the former holder fail with a
+// *core.FencedError. Without TakeOver, Claim returns that error if the head is held.
 func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, former *core.Claim, err error) {
 	defer s.ss.cfg.Observer.claimed(&former, &err)
 	q.Head = headOr(q.Head)
@@ -60,7 +59,7 @@ func (s *Session) Claim(ctx context.Context, q ClaimRequest) (mine core.Claim, f
 	return mine, former, err
 }
 
-// headOr is the head that a request means.
+// headOr returns head, or main if it is empty.
 func headOr(head string) string {
 	if head == "" {
 		return core.MainHead
@@ -75,8 +74,8 @@ func holderOf(st *core.State, head string) *core.Claim {
 	return nil
 }
 
-// Release gives up the claim of writer on head. It is no error when the claim
-// was over already.
+// Release ends the claim of writer on head. It returns nil if that has ended
+// already.
 func (s *Session) Release(ctx context.Context, head, writer string, n core.Notice) error {
 	return s.notice(ctx, core.KindRelease, head, writer, n, func(st *core.State) bool {
 		holder := holderOf(st, head)
@@ -84,23 +83,21 @@ func (s *Session) Release(ctx context.Context, head, writer string, n core.Notic
 	})
 }
 
-// Move makes head stand at leaf, without an entry. A head that nobody made yet
-// is made by it. writer is the claim it speaks from, empty for none. In a
-// linear session nothing moves, which is core.ErrInvalid.
+// Move moves head to leaf without an entry. It makes a head that does not exist.
+// writer is the claim to write with, empty for none. A session that is a single
+// chain returns core.ErrInvalid.
 func (s *Session) Move(ctx context.Context, head, writer string, leaf core.Leaf) error {
 	return s.MoveAfter(ctx, head, writer, leaf, nil)
 }
 
-// MoveAfter is Move where the head has not moved since after, unless that is
-// nil; else it is a *core.ConflictError. A head that stands there already is no
-// error.
+// MoveAfter is Move that returns a *core.ConflictError if the head has moved since
+// after, unless that is nil. Moving a head to where it is returns nil.
 func (s *Session) MoveAfter(ctx context.Context, head, writer string, leaf core.Leaf, after *core.Cursor) error {
 	return s.MoveNoted(ctx, head, writer, core.Move{Leaf: leaf}, after)
 }
 
-// MoveNoted is MoveAfter that says why. With a note there is a record also where
-// the head stands there already, and in a session of one chain, which moves no
-// head.
+// MoveNoted is MoveAfter with a note. A note is stored even if the head does not
+// move, and in a session that is a single chain.
 func (s *Session) MoveNoted(ctx context.Context, head, writer string, m core.Move, after *core.Cursor) error {
 	leaf := m.Leaf
 	body, err := json.Marshal(m)
@@ -160,8 +157,8 @@ func (s *Session) notice(ctx context.Context, kind core.Kind, head, writer strin
 	return s.noticeIf(ctx, kind, head, writer, n, done, nil)
 }
 
-// noticeIf is notice where may, unless it is nil, returns no error for the state
-// that the record follows.
+// noticeIf is notice that stores nothing if may, unless nil, returns an error for
+// the state.
 func (s *Session) noticeIf(ctx context.Context, kind core.Kind, head, writer string, n core.Notice, done func(*core.State) bool, may func(*core.State) error) error {
 	if n.Time.IsZero() {
 		n.Time = s.ss.cfg.Now().UTC()
@@ -193,8 +190,8 @@ func (s *Session) noticeIf(ctx context.Context, kind core.Kind, head, writer str
 	}, nil)
 }
 
-// mayNotice returns why there can be no such record, or nil. In the trash a
-// session can be taken out, held, released and erased, and nothing else.
+// mayNotice returns why such a record cannot be stored, or nil. A session in the
+// trash can be restored, held, released and erased, and nothing else.
 func mayNotice(st *core.State, kind core.Kind) error {
 	if kind == core.KindDelete || kind == core.KindErase {
 		if err := st.CheckRemovable(); err != nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// commit stores the record that build makes of the state, and folds it. build
-// returns no record when there is nothing to store. Its error counts once the
-// state is as fresh as the leader's; fresh tells it so. It must find out from
-// the state alone when its work is done: it is called again whenever another
-// record came between, or when only reading can tell what became of its own.
-// What cannot have been stored is given up when retryCtx ends, which is before ctx.
+// commit stores the record that build makes from the state, and folds it. build
+// returns nil if there is nothing to store. Its error counts only if fresh is true:
+// the state is then as fresh as the leader's. commit calls build again after another
+// record came first, or if only a read can tell what became of its own record, so
+// build must see from the state that its work is done. Until retryCtx ends it
+// retries what cannot have been stored; until ctx, which ends later, what may have
+// been.
 func (s *Session) commit(ctx, retryCtx context.Context, build func(st *core.State, fresh bool) (*core.Record, error)) error {
 	fresh := false
 	for {
@@ -40,15 +41,14 @@ func (s *Session) commit(ctx, retryCtx context.Context, build func(st *core.Stat
 		if err != nil || stored {
 			return err
 		}
-		fresh = true // put has caught up
+		fresh = true // put has read the new records
 	}
 }
 
-// refuse returns the refusal if it stands, and nil where the state was not as
-// fresh as it seemed. A leader that was cut off knows holders who are none any
-// more, and lacks lines that are there: who asks again because an answer was lost
-// must not be refused on its word. So a proof is asked for, where the log gives
-// any and has room for it.
+// confirmRefusal returns the refusal if it holds, and nil if the state was stale. A
+// leader that was cut off knows former holders and lacks stored lines, so a retry
+// after a lost answer must not be rejected on its word: the log proves the last
+// record, if it can and has the space.
 func (s *Session) confirmRefusal(ctx context.Context, refusal error) error {
 	if !needsProof(refusal) {
 		return refusal
@@ -59,7 +59,7 @@ func (s *Session) confirmRefusal(ctx context.Context, refusal error) error {
 		case err == nil, errors.Is(err, core.ErrFull):
 			return refusal
 		case retry.Pause(ctx) != nil:
-			return fmt.Errorf("%v, says a server that may be cut off: %w", refusal, core.ErrUnavailable)
+			return fmt.Errorf("%v, according to a server that may be cut off: %w", refusal, core.ErrUnavailable)
 		case errors.Is(err, core.ErrConflict):
 			return nil
 		case !errors.Is(err, core.ErrUnavailable):
@@ -68,8 +68,8 @@ func (s *Session) confirmRefusal(ctx context.Context, refusal error) error {
 	}
 }
 
-// needsProof reports whether a refusal is for what others are said to have done,
-// and might not be so. An id that is taken stays taken.
+// needsProof reports whether a refusal depends on what other writers did. An id that
+// is taken stays taken.
 func needsProof(refusal error) bool {
 	if _, ok := errors.AsType[*core.LineError](refusal); ok {
 		return false
@@ -77,7 +77,7 @@ func needsProof(refusal error) bool {
 	return errors.Is(refusal, core.ErrFenced) || errors.Is(refusal, core.ErrConflict)
 }
 
-// link makes r the record behind the state's last.
+// link makes r the successor of the state's last record.
 func (s *Session) link(r *core.Record) {
 	r.Seq = s.st.Seq + 1
 	if r.Kind != core.KindCheckpoint {
@@ -89,11 +89,11 @@ func (s *Session) link(r *core.Record) {
 	r.Chain = s.st.Chain.Next(r)
 }
 
-// put stores r behind the state's last record and folds it. It returns false
-// when another record came first; the state holds that one then.
+// put stores r after the state's last record and folds it. It returns false if
+// another record came first, which is then folded.
 func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored bool, err error) {
 	s.sent, s.found = r.Chain, false
-	uncertain := false // an earlier try may have been stored
+	uncertain := false // an earlier attempt may have been stored
 	for {
 		before, seq, began := s.end, s.st.Seq, time.Now()
 		pos, err := s.ss.cfg.Log.Append(retryCtx, s.id, s.end.pos, r)
@@ -107,19 +107,19 @@ func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored boo
 				return false, s.outcome(r, cerr, uncertain)
 			}
 			if s.found {
-				return true, nil // an earlier try, whose answer was lost; others may be behind it
+				return true, nil // an earlier attempt was stored; other records may follow it
 			}
 			if s.end != before {
-				// One checkpoint is no writer, and waits for nothing.
+				// A single checkpoint is not a competing writer.
 				s.recordLostRace(s.st.Seq != seq+1 || s.st.Base != s.end.pos)
 				return false, nil
 			}
-			// The server refused for a record that is not there: its own read
-			// failed. The same again.
+			// The server rejected it because of a record that does not exist: its own
+			// read failed. Retry.
 		case errors.Is(err, core.ErrUncertain):
 			uncertain, retryCtx = true, ctx
 		case uncertain && errors.Is(err, core.ErrUnavailable):
-			// This try was not stored. An earlier one may be.
+			// This attempt was not stored. An earlier one may have been.
 		default:
 			return false, s.outcome(r, err, uncertain)
 		}
@@ -129,16 +129,16 @@ func (s *Session) put(ctx, retryCtx context.Context, r *core.Record) (stored boo
 	}
 }
 
-// outcome is what to say of r when err is in the way of storing it.
+// outcome returns err, as core.ErrUncertain if r may have been stored.
 func (s *Session) outcome(r *core.Record, err error, uncertain bool) error {
 	if !uncertain {
 		return err
 	}
-	return fmt.Errorf("%s record %d of session %s: %v; the same again tells: %w", r.Kind, r.Seq, s.id, err, core.ErrUncertain)
+	return fmt.Errorf("%s record %d of session %s: %v; repeat the same request to find out: %w", r.Kind, r.Seq, s.id, err, core.ErrUncertain)
 }
 
-// write is commit for one that waits for its turn. done, where there is one,
-// sees the state right after.
+// write is commit for a caller without the write lock. done, unless nil, sees the
+// state after it.
 func (s *Session) write(ctx context.Context, build func(st *core.State, fresh bool) (*core.Record, error), done func(*core.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.ss.cfg.Timeout)
 	defer cancel()

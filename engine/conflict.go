@@ -11,10 +11,10 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// rebaseTries is how often lines are put behind a head that goes on moving.
+// maxRebases is how often lines are rebased onto a head that keeps moving.
 const maxRebases = 20
 
-// ready fills in what an append needs to be tried in several ways.
+// withBranch fills in the name of the branch and the ids that it is derived from.
 func (s *Session) withBranch(a Append) (Append, error) {
 	a.Head = headOr(a.Head)
 	if _, err := session.ParseOnConflict(string(a.OnConflict)); err != nil {
@@ -22,11 +22,11 @@ func (s *Session) withBranch(a Append) (Append, error) {
 	}
 	if a.OnConflict != session.Branch {
 		if a.Branch != "" {
-			return a, fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", a.Branch, core.ErrInvalid)
+			return a, fmt.Errorf("a branch name, %.64q, requires the conflict mode branch: %w", a.Branch, core.ErrInvalid)
 		}
 		return a, nil
 	}
-	if a.ID == nil { // the branch is called after the ids
+	if a.ID == nil { // the name of the branch is derived from the ids
 		fresh, given := s.newIDs(s.dialect()), map[int]string{}
 		a.ID = func(i int) string {
 			if given[i] == "" {
@@ -39,13 +39,13 @@ func (s *Session) withBranch(a Append) (Append, error) {
 		a.Branch = s.branchName(a)
 	}
 	if a.Branch == a.Head {
-		return a, fmt.Errorf("the branch of head %q is to be called the same: %w", a.Head, core.ErrInvalid)
+		return a, fmt.Errorf("a branch of head %q must have another name: %w", a.Head, core.ErrInvalid)
 	}
 	return a, core.CheckHead(a.Branch)
 }
 
-// branchName is what the branch of an append is called: on every try the same,
-// through whatever node.
+// branchName derives the name of an append's branch. It is the same on every attempt
+// and every node.
 func (s *Session) branchName(a Append) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s", s.id, a.Head)
@@ -55,8 +55,7 @@ func (s *Session) branchName(a Append) string {
 	return a.Head[:min(len(a.Head), 40)] + "-" + hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// idOf is the id that the line at i has or gets; of a line that gets none, the
-// line.
+// idOf returns the id that line i has or gets; the line itself if it gets none.
 func (s *Session) idOf(a Append, i int) string {
 	e, err := s.dialect().Entry(a.Lines[i])
 	switch {
@@ -68,15 +67,15 @@ func (s *Session) idOf(a Append, i int) string {
 	return a.ID(i)
 }
 
-// cameFirst reports whether err is about another writer.
+// isConflict reports whether err is about another writer.
 func isConflict(err error) bool {
 	_, fenced := errors.AsType[*core.FencedError](err)
 	_, moved := errors.AsType[*core.ConflictError](err)
 	return fenced || moved
 }
 
-// landed is the head that stored lines are on: the one asked for, or its branch
-// where an earlier try had to make that.
+// headOf returns the head that stored lines are on: the requested one, or its branch
+// if an earlier attempt had to make it.
 func (s *Session) headOf(a Append, rec Receipt) string {
 	if a.OnConflict != session.Branch || rec.Stored > 0 || len(rec.IDs) == 0 {
 		return a.Head
@@ -92,8 +91,7 @@ func (s *Session) headOf(a Append, rec Receipt) string {
 	return head
 }
 
-// leadsTo reports whether the entry called id is on the way to where head
-// stands.
+// leadsTo reports whether the entry with that id is on the path to head's leaf.
 func leadsTo(st *core.State, head, id string) bool {
 	at, _ := st.Leaf(head).ID()
 	for range len(st.Entries) {
@@ -109,8 +107,8 @@ func leadsTo(st *core.State, head, id string) bool {
 	return false
 }
 
-// rebase puts a's lines behind where the head stands by now. It returns why,
-// where that cannot be.
+// rebase appends a's lines to the head's current leaf. If that is impossible it
+// returns why.
 func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, error) {
 	if errors.Is(why, core.ErrFenced) {
 		return Receipt{}, why
@@ -137,7 +135,7 @@ func (s *Session) rebase(ctx context.Context, a Append, why error) (Receipt, err
 	return Receipt{}, why
 }
 
-// rebased returns lines whose parent seenLeaf is leaf instead.
+// withParent returns lines with leaf as parent in place of seenLeaf.
 func withParent(d core.Dialect, lines [][]byte, seenLeaf, leaf core.Leaf) [][]byte {
 	id, named := seenLeaf.ID()
 	if !named && !seenLeaf.IsNone() || leaf.IsDefault() {
@@ -153,8 +151,8 @@ func withParent(d core.Dialect, lines [][]byte, seenLeaf, leaf core.Leaf) [][]by
 	return out
 }
 
-// branchOff puts a's lines on the head a.Branch, made by the same record. It
-// returns why, where that cannot be.
+// branch stores a's lines on the head a.Branch, which the same record makes. If that
+// is impossible it returns why.
 func (s *Session) branch(ctx context.Context, a Append, why error) (Receipt, error) {
 	if s.dialect().Linear() {
 		return Receipt{}, why
@@ -167,13 +165,13 @@ func (s *Session) branch(ctx context.Context, a Append, why error) (Receipt, err
 	b.Head, b.Writer, b.After, b.OnConflict, b.Branch, b.from = a.Branch, "", nil, "", "", &seenLeaf
 	rec, err := s.enqueueAndWait(ctx, b)
 	if errors.Is(err, errHeadExists) {
-		return rec, fmt.Errorf("%w; branch to another head, %q is there already", why, a.Branch)
+		return rec, fmt.Errorf("%w; head %q exists, choose another name for the branch", why, a.Branch)
 	}
 	rec.Head = a.Branch
 	return rec, err
 }
 
-// notThere returns errTaken where q makes a head that is there.
+// checkNewHead returns errHeadExists if q makes a head that exists.
 func (q *request) checkNewHead(st *core.State) error {
 	if q.from != nil && st.Heads[q.Head] != nil {
 		return errHeadExists
@@ -181,5 +179,5 @@ func (q *request) checkNewHead(st *core.State) error {
 	return nil
 }
 
-// errTaken is a branch whose name is another's.
-var errHeadExists = fmt.Errorf("a head of that name is there: %w", core.ErrConflict)
+// errHeadExists means that the name of a branch is taken.
+var errHeadExists = fmt.Errorf("a head with that name exists: %w", core.ErrConflict)

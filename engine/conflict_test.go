@@ -224,7 +224,7 @@ func TestABranchTakesNobodysName(t *testing.T) {
 	a := engine.Append{Lines: rawLines([]string{message("x")}), After: &seen, OnConflict: session.Branch, Branch: "side"}
 	_, err := s.Append(t.Context(), a)
 	e, ok := errors.AsType[*core.ConflictError](err)
-	if !ok || len(e.Lines) != 1 || !strings.Contains(err.Error(), `branch to another head, "side" is there already`) {
+	if !ok || len(e.Lines) != 1 || !strings.Contains(err.Error(), `head "side" exists, choose another name`) {
 		t.Errorf("error is %v", err)
 	}
 	testkit.Equal(t, "side", "s", leafOf(t, s, "side"))

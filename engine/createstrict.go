@@ -9,9 +9,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// CreateStrict makes a session from what a caller sent, with the id that its header
-// names; n.ID may be empty. Unlike Create, it refuses entries that an append would
-// refuse.
+// CreateStrict makes a session from client input, with the id that its header names;
+// n.ID may be empty. Unlike Create, it rejects entries that an append would reject.
 func (ss *Sessions) CreateStrict(ctx context.Context, n session.New) (*Session, error) {
 	d, ok := ss.cfg.Dialects[n.Dialect]
 	if !ok {
@@ -66,7 +65,7 @@ func admitAll(d core.Dialect, all core.Dialects, n session.New) ([]core.Entry, e
 	empty.Seq, empty.Dialect = 1, d // exists, without entries
 	fresh, err := empty.Admit(core.Proposal{Head: core.MainHead, Entries: es})
 	if err == nil && len(fresh) < len(es) {
-		err = fmt.Errorf("a line is repeated: %w", core.ErrInvalid)
+		err = fmt.Errorf("an entry is repeated: %w", core.ErrInvalid)
 	}
 	return es, err
 }

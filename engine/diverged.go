@@ -8,26 +8,25 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A file and its session in the log may have hasDiverged: an agent went on with the
-// file, and somebody else with the session. Both are kept, on heads of their own,
-// if the importer says so.
+// A file and its session diverge if an agent adds lines to the file while another writer
+// adds lines to the session. If the importer allows it, both are kept, on separate heads.
 
 func (opts ImportOptions) check() error {
 	switch o := opts.OnConflict; {
 	case o != "" && o != session.Fail && o != session.Branch:
-		return fmt.Errorf("on conflict %.64q: a file's lines stay behind each other, say fail or branch: %w", o, core.ErrInvalid)
+		return fmt.Errorf("on conflict %.64q: an import supports only fail or branch: %w", o, core.ErrInvalid)
 	case opts.Branch == "":
 		return nil
 	case o != session.Branch:
-		return fmt.Errorf("head %.64q is for a branch, which was not asked for: %w", opts.Branch, core.ErrInvalid)
+		return fmt.Errorf("a branch name, %.64q, requires the conflict mode branch: %w", opts.Branch, core.ErrInvalid)
 	case opts.Branch == core.MainHead:
-		return fmt.Errorf("the branch of a file cannot be called %s: %w", core.MainHead, core.ErrInvalid)
+		return fmt.Errorf("the branch of a file must not be named %s: %w", core.MainHead, core.ErrInvalid)
 	}
 	return core.CheckHead(opts.Branch)
 }
 
-// wentOn reports whether head stands behind entries that f lacks and that are
-// more than labels and names, which are given to sessions from outside.
+// diverged reports whether head has entries after those of f, other than labels and
+// names, which users give to sessions.
 func diverged(st *core.State, head string, f *core.File) bool {
 	has := map[string]bool{}
 	for i := range f.Entries {
@@ -48,7 +47,7 @@ func diverged(st *core.State, head string, f *core.File) bool {
 	return false
 }
 
-// noteTypes are the types of labels and names.
+// noteTypes returns the types of labels and names.
 func noteTypes(d core.Dialect) map[string]bool {
 	types := map[string]bool{}
 	for _, line := range [][]byte{d.NewLabel("x", "x"), d.NewName("x")} {
@@ -59,7 +58,7 @@ func noteTypes(d core.Dialect) map[string]bool {
 	return types
 }
 
-// parentOf is behind which entry of the log the first of fresh goes.
+// parentOf returns the entry of the log that the first of fresh follows.
 func parentOf(fresh []core.Entry) core.Leaf {
 	for i := range fresh {
 		if !fresh[i].Aside && fresh[i].Parent != "" {
@@ -69,11 +68,10 @@ func parentOf(fresh []core.Entry) core.Leaf {
 	return core.NoLeaf
 }
 
-// headFor is the head that the entries that f adds, fresh, are for, and the claim
-// to write to it from: the head that they go on from, the writer's own and main
-// before others, such as one that an earlier import made; else the writer's own,
-// for which the file was made; else main. Whoever holds a head may write to
-// others that are free.
+// headFor returns the head for the entries that f adds, and the claim to write with:
+// the head that they continue, preferably the writer's own or main; otherwise the
+// writer's own, for which the file was made; otherwise main. A writer that holds a
+// head may write to free ones.
 func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (head, as string) {
 	names := st.HeadNames() // main first
 	own := ""
@@ -100,8 +98,8 @@ func headFor(st *core.State, f *core.File, fresh []core.Entry, writer string) (h
 	return core.MainHead, writer
 }
 
-// branchFile puts the lines of a, which are those of fresh, on a head of their
-// own.
+// importToBranch stores the lines of a, which are those of fresh, on a separate
+// head.
 func (s *Session) importToBranch(ctx context.Context, a Append, fresh []core.Entry, opts ImportOptions) (Append, Receipt, error) {
 	from := parentOf(fresh)
 	b := a
@@ -119,17 +117,17 @@ func (s *Session) importToBranch(ctx context.Context, a Append, fresh []core.Ent
 	return b, rec, nil
 }
 
-// A partedError is a *core.ConflictError of a file and not of a moment: to look
-// again will not help.
+// divergedError is a *core.ConflictError that a retry cannot resolve.
 type divergedError struct{ *core.ConflictError }
 
 func (e *divergedError) Error() string {
-	return "the session went on otherwise than the file: " + e.ConflictError.Error()
+	return "the session and the file have diverged: " + e.ConflictError.Error()
 }
 
 func (e *divergedError) Unwrap() error { return e.ConflictError }
 
-// partedFrom says who wrote what since the head seenLeaf at an entry that f has.
+// divergedSince returns the error that says who wrote what after the last common
+// entry.
 func (s *Session) divergedSince(ctx context.Context, f *core.File, a Append) error {
 	var want core.Cursor
 	err := s.replay(ctx, func(st *core.State) {

@@ -10,12 +10,10 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// EraseUnread is Session.Erase for a session that cannot be opened, because
-// records or its snapshot are damaged or of another version: nothing is read of
-// it but its last record and, to tell whether it is held, the kinds of those
-// before. core.ErrHeld where one of them, or the manifest of a checkpoint, says
-// so. The record is stored behind whatever is last. That it was erased before is
-// no error.
+// EraseUnread is Session.Erase for a session that cannot be opened, because it is
+// damaged or of another version. It reads only the last record and, to find a legal
+// hold, the kinds of the others. It returns core.ErrHeld if one of them, or a
+// checkpoint's manifest, says so, and nil if the session was erased before.
 func (ss *Sessions) EraseUnread(ctx context.Context, id core.SessionID, n core.Notice) error {
 	if n.Time.IsZero() {
 		n.Time = ss.cfg.Now().UTC()
@@ -56,15 +54,15 @@ func (ss *Sessions) EraseUnread(ctx context.Context, id core.SessionID, n core.N
 	}
 }
 
-// heldUnread returns core.ErrHeld where the records up to last say that the
-// session is held, as far as they can be read.
+// heldUnread returns core.ErrHeld if the readable records up to last say that the
+// session is under a legal hold.
 func heldUnread(ctx context.Context, l Log, id core.SessionID, last *core.Record) error {
 	var h holding
 	for at := core.Pos(0); at < last.Pos; {
 		before := at
 		for z, err := range l.Scan(ctx, id, at, last.Pos) {
 			if bad, ok := errors.AsType[*core.RecordError](err); ok && bad.Pos > at {
-				at = bad.Pos // it says nothing; what is behind it may
+				at = bad.Pos // unreadable; read the records after it
 				break
 			}
 			if err != nil {
@@ -76,14 +74,14 @@ func heldUnread(ctx context.Context, l Log, id core.SessionID, last *core.Record
 			}
 		}
 		if at == before {
-			return fmt.Errorf("the records of session %s do not arrive: %w", id, core.ErrUnavailable)
+			return fmt.Errorf("the records of session %s cannot be read: %w", id, core.ErrUnavailable)
 		}
 	}
 	st := core.State{ID: id, LegalHold: h.by}
 	return st.CheckRemovable()
 }
 
-// A holding is who holds a session, as far as record seq.
+// holding is the legal hold of a session up to record seq.
 type holding struct {
 	by  *core.Notice
 	seq uint64
@@ -104,12 +102,12 @@ func (h *holding) take(ctx context.Context, z *core.Lazy) error {
 	switch z.Kind {
 	case core.KindHold:
 		n := &core.Notice{}
-		_ = json.Unmarshal(r.Body, n) // who it was, as far as it says
+		_ = json.Unmarshal(r.Body, n) // what it says, if it is readable
 		h.by, h.seq = n, z.Seq
 	case core.KindUnhold:
 		h.by, h.seq = nil, z.Seq
 	default:
-		// What a checkpoint covers may end before the records in front of it.
+		// A checkpoint may cover less than the records before it.
 		if m, err := core.ReadManifest(r); err == nil && m.Seq >= h.seq {
 			h.by, h.seq = m.LegalHold, m.Seq
 		}

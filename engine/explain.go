@@ -19,8 +19,8 @@ const (
 	windowFactor = 16
 )
 
-// explained adds to err, which says that another came first and is nobody
-// else's, a's lines and what happened since a's writer saw the head last.
+// withChanges adds to err a's lines, and what happened since a's writer last saw the
+// head.
 func (s *Session) withChanges(ctx context.Context, a Append, err error) error {
 	fenced, isFenced := errors.AsType[*core.FencedError](err)
 	moved, isMoved := errors.AsType[*core.ConflictError](err)
@@ -47,8 +47,8 @@ func (s *Session) withChanges(ctx context.Context, a Append, err error) error {
 	return err
 }
 
-// since is what happened to head behind record seq: the first of it, and how
-// many records the session has behind those. Nothing where it cannot be told.
+// since returns the first changes of head after record seq, and how many records
+// follow those. It returns nothing if they cannot be read.
 func (s *Session) since(ctx context.Context, head string, seq uint64) (found []core.Change, more int) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (s *Session) since(ctx context.Context, head string, seq uint64) (found []c
 	}
 }
 
-// noted adds what r says of its head.
+// withChange appends what r says about its head.
 func (s *Session) withChange(found []core.Change, r *core.Record, claims *[]*core.Claim) []core.Change {
 	c := core.Change{Cursor: core.CursorOf(r.Seq, r.Chain), Kind: r.Kind, Writer: r.Writer, Time: r.Time, Count: r.Count}
 	switch r.Kind {
@@ -120,9 +120,9 @@ func (s *Session) withChange(found []core.Change, r *core.Record, claims *[]*cor
 	return append(found, c)
 }
 
-// stoodAt is where a's head seenLeaf when its writer saw it last: at a.After, or
-// else when the claim that a speaks from ended, or another's began that keeps it
-// out. why is the error that says so.
+// leafLastSeen returns where a's head was when its writer last saw it: at a.After,
+// or when the writer's claim ended, or when the claim began that fences it. why is
+// that error.
 func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.Leaf, error) {
 	var holder *core.Claim
 	if e, ok := errors.AsType[*core.FencedError](why); ok {
@@ -151,7 +151,7 @@ func (s *Session) leafLastSeen(ctx context.Context, a Append, why error) (core.L
 }
 
 // replay calls see with the session's state after each record, from the oldest
-// on that reading can begin at.
+// usable base.
 func (s *Session) replay(ctx context.Context, see func(*core.State)) error {
 	log := s.ss.cfg.Log
 	last, err := log.LastLink(ctx, s.id)

@@ -7,32 +7,28 @@ import (
 )
 
 const (
-	// aloneFor is how long a session's line writes without a gap before it makes
-	// one, in case that somebody else waits for one.
+	// maxBurst is how long a node writes to a session without a gap.
 	maxBurst = 2 * time.Second
-	// sharedFor is how long a session counts as written by others, too, once a
-	// record of theirs came before one from here.
+	// contendedFor is how long a session counts as contended after a lost race.
 	contendedFor = 10 * time.Second
-	// A gap is at least so long, and at most.
+	// The limits of a gap.
 	minGap = 50 * time.Millisecond
 	maxGap = time.Second
 )
 
-// A courtesy is what keeps the line of one node from having a session to itself.
-// Whoever has just stored a record knows at once where the next one goes. Others
-// hear only that they came too late, have to read, and are too late again, for as
-// long as that one's line is never empty: their appends would wait until they are
-// given up. So a line leaves a gap behind a record in which others can read and
-// send theirs: each time where it knows of others, and every two seconds where it
-// does not, for one who never gets in is not to be seen from here.
+// fairness makes a busy node pause between records, so that other nodes can win the
+// sequence check. The node that stored the last record knows the next sequence
+// first; the others learn that they lost, read, and lose again while its queue is
+// never empty. It pauses after each record if it has lost a race recently, and every
+// two seconds otherwise, because a node that never wins is invisible from here.
 type fairness struct {
-	busySince time.Time     // of the first record without a gap before it
-	stored    time.Time     // when the last record from here was
-	took      time.Duration // to store that one
-	lostRace  time.Time     // when another's record came before one from here
+	busySince time.Time     // first record after the last gap
+	stored    time.Time     // the last record of this node
+	took      time.Duration // to store it
+	lostRace  time.Time     // when another node's record was first
 }
 
-// rest returns how long the next record must wait for the sake of others.
+// wait returns how long the next record must wait for other nodes.
 func (c *fairness) wait(now time.Time) time.Duration {
 	left := c.stored.Add(c.writeGap()).Sub(now)
 	if left > 0 && now.Sub(c.busySince) < maxBurst && now.Sub(c.lostRace) >= contendedFor {
@@ -42,13 +38,13 @@ func (c *fairness) wait(now time.Time) time.Duration {
 	return max(left, 0)
 }
 
-// gap is the time that others need: one more try that fails, a reading, and a try
-// that does not, each of which is quicker than to store a record.
+// writeGap is the time that other nodes need for a failed attempt, a read and a
+// second attempt. Each of them is shorter than storing a record.
 func (c *fairness) writeGap() time.Duration {
 	return min(minGap+2*c.took, maxGap)
 }
 
-// letOthers waits where it is the turn of other nodes. Nothing is held meanwhile.
+// yield waits if other nodes should write now. It holds no lock.
 func (s *Session) yield() {
 	s.qmu.Lock()
 	var left time.Duration
@@ -61,7 +57,7 @@ func (s *Session) yield() {
 	}
 }
 
-// noteStored notes that a record from here was stored, which was sent at began.
+// recordStored notes that a record, sent at began, was stored.
 func (s *Session) recordStored(began time.Time) {
 	s.qmu.Lock()
 	defer s.qmu.Unlock()
@@ -69,8 +65,8 @@ func (s *Session) recordStored(began time.Time) {
 	s.fairness.took = s.fairness.stored.Sub(began)
 }
 
-// notePassed notes that a record of others came before one from here, and whether
-// it may be one of many.
+// recordLostRace notes that another writer's record came first, and whether more may
+// follow.
 func (s *Session) recordLostRace(many bool) {
 	if many {
 		s.qmu.Lock()

@@ -8,10 +8,9 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// fill returns q's lines as entries with an id, a parent and a time. A line
-// whose id is there already, in the session or in the same record, takes the
-// parent and the time it has there, so that a repeated append gives the same
-// bytes.
+// fill returns q's lines as entries with an id, a parent and a time. A line whose id
+// exists, in the session or in the same record, gets the parent and the time of that
+// entry, so that a repeated append has identical bytes.
 func (q *request) fill(st *core.State, pending []core.Entry) ([]core.Entry, error) {
 	leaf := st.Leaf(q.Head)
 	if q.from != nil && st.Heads[q.Head] == nil {
@@ -75,8 +74,8 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 	return e, nil
 }
 
-// known returns the entry called id, of the session or of the record that is
-// being made.
+// findEntry returns the entry with that id, of the session or of the record that is
+// being built.
 func findEntry(st *core.State, pending []core.Entry, id string) (core.Entry, bool) {
 	if e, ok := st.Entry(id); ok {
 		return e, true

@@ -10,27 +10,25 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
-// A Fork says what to make of a session.
+// Fork says how to copy a session.
 type Fork struct {
 	ID    core.SessionID // of the new session; default a new id
-	Whole bool           // all entries, and main stands as in the source
-	At    core.Leaf      // else: where the path to copy ends; the default is where main stands
-	// Branched has the labels of the path come along, wherever in the tree they
-	// were given: as new entries behind the path, the last of which main stands
-	// at. It is what agents call a branched session.
+	Whole bool           // copy all entries, with main where it is in the source
+	At    core.Leaf      // otherwise: where the copied path ends; the default is main's leaf
+	// Branched carries over the labels of the path from anywhere in the tree, as new
+	// entries after the path. Agents call the result a branched session.
 	Branched bool
 	CWD      string // default the source's
 	By       string
 	Key      string // see core.Origin
-	// Kind is how the new session tells of the old one: lineage.Fork, which is
-	// the default but for a branched session, lineage.Branch, or lineage.Detach,
-	// which does not name it.
+	// Kind is how the new session refers to its source: lineage.Fork (the default),
+	// lineage.Branch (the default if Branched), or lineage.Detach, which does not name it.
 	Kind lineage.Kind
 }
 
-// Fork makes a new session of src, line by line as it is there, and records
-// where it came from: all of it, or the path from the root to f.At. Images are
-// shared, not copied. core.ErrInvalid for a kind that is none of a fork's.
+// Fork makes a new session from src, line by line, and records its origin: all of
+// it, or the path from the root to f.At. Images are shared, not copied. It returns
+// core.ErrInvalid for an unknown kind.
 func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, error) {
 	if f.ID == "" {
 		f.ID = core.NewSessionID(ulid.Make())
@@ -57,16 +55,16 @@ func (ss *Sessions) Fork(ctx context.Context, src *Session, f Fork) (*Session, e
 	if err != nil || !f.Whole || s.dialect().Linear() || !core.AnyInTree(b.Entries) || s.cursor().Seq > 1 || s.dialect().Leaf(b.Entries) == leaf {
 		return s, err
 	}
-	// Where a file of these entries ends is not where the source stands. Once
-	// somebody has gone on in the fork, it stands where they are.
+	// These entries alone do not end at the leaf of the source. If another writer has added
+	// entries to the fork already, its head stays.
 	err = s.Move(ctx, core.MainHead, "", leaf)
 	if errors.Is(err, core.ErrNotFound) {
-		return s, nil // an earlier try made it, and the source has gone on since
+		return s, nil // an earlier attempt made it, and the source has new entries since
 	}
 	return s, err
 }
 
-// birth is the session that f makes of st.
+// copyOf returns the request for the session that f makes of st.
 func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequest, err error) {
 	es := st.Entries
 	switch {
@@ -104,8 +102,8 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 	}, nil
 }
 
-// checkKind settles how a fork tells of its source. Where ctx says that lineage
-// is not recorded, it does not.
+// checkKind sets how a fork refers to its source. It does not if ctx disables
+// lineage.
 func (f *Fork) checkKind(ctx context.Context) error {
 	switch f.Kind {
 	case "":
@@ -123,8 +121,8 @@ func (f *Fork) checkKind(ctx context.Context) error {
 	return nil
 }
 
-// descent is what the log records of a fork at leaf of st, and the parent that
-// its header names.
+// lineage returns the origin of a fork at leaf of st, and the parent that its header
+// names.
 func (f *Fork) lineage(st *core.State, leaf core.Leaf) (o core.Origin, parent string) {
 	if f.Kind == lineage.Detach {
 		return core.Origin{Kind: string(lineage.Detach)}, ""
@@ -132,7 +130,7 @@ func (f *Fork) lineage(st *core.State, leaf core.Leaf) (o core.Origin, parent st
 	return core.Origin{Parents: []core.Lineage{lineageAt(st, leaf, f.Kind)}}, st.Header.ID
 }
 
-// descendsFrom names the place in st where leaf is.
+// lineageAt names leaf in st.
 func lineageAt(st *core.State, leaf core.Leaf, kind lineage.Kind) core.Lineage {
 	l := core.Lineage{Session: st.ID, Cursor: st.Cursor(), Kind: string(kind)}
 	l.Entry, _ = leaf.ID()

@@ -10,13 +10,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// What is put is left alone by the collector of blobs for half its grace, which
-// is time to store the record that names it. Whoever takes longer puts it again.
+// The blob collector leaves new blobs alone for half of its grace period. A write that takes
+// longer stores them again.
 
-// RenewImages has the images of es, as they were given to Keep at began, there once
-// more, if their record took so long that the collector may have come between. It
-// is called once the record is stored; after an error that is still so, and the
-// same write again puts them.
+// RenewImages stores the images of es again if more than half of Config.Grace has
+// passed since began, when StoreImages stored them: the blob collector may have
+// deleted them. The caller calls it after the record is stored. On error it must
+// repeat the write.
 func (ss *Sessions) RenewImages(ctx context.Context, began time.Time, es []core.Entry) error {
 	if !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return nil
@@ -25,14 +25,14 @@ func (ss *Sessions) RenewImages(ctx context.Context, began time.Time, es []core.
 		_, blobs := core.Externalize(es[i].Line)
 		for _, b := range blobs {
 			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
-				return fmt.Errorf("entry %q is stored, its image %s is to be put again: %v: %w", es[i].ID, b.Digest, err, core.ErrUnavailable)
+				return fmt.Errorf("entry %q is stored, but not its image %s; repeat the request: %v: %w", es[i].ID, b.Digest, err, core.ErrUnavailable)
 			}
 		}
 	}
 	return nil
 }
 
-// renewLines is Renew for lines.
+// renewLines is RenewImages for lines.
 func (ss *Sessions) renewLines(ctx context.Context, began time.Time, lines [][]byte) error {
 	es := make([]core.Entry, len(lines))
 	for i, line := range lines {
@@ -41,9 +41,8 @@ func (ss *Sessions) renewLines(ctx context.Context, began time.Time, lines [][]b
 	return ss.RenewImages(ctx, began, es)
 }
 
-// revive has the images that a body names be young, as far as they are still
-// there: a record that the log had lost is about to name them again, and while it
-// was lost nobody did. What is gone is no reason to lose the lines, too.
+// renewBlobs stores the images that a body names again: the log had lost the record,
+// so the collector may delete them. Missing images are logged; their lines are kept.
 func (ss *Sessions) renewBlobs(ctx context.Context, id core.SessionID, body []byte) {
 	for d := range BlobRefs(body) {
 		b, err := ss.cfg.Blobs.Get(ctx, d)
@@ -51,15 +50,14 @@ func (ss *Sessions) renewBlobs(ctx context.Context, id core.SessionID, body []by
 			_, err = ss.cfg.Blobs.Put(ctx, b)
 		}
 		if err != nil {
-			ss.cfg.Logger.Warn("an image of a record that is put back cannot be kept", "session", id, "blob", d, "err", err)
+			ss.cfg.Logger.Warn("cannot keep an image of a repaired record", "session", id, "blob", d, "err", err)
 		}
 	}
 }
 
-// BlobRefs returns the digests that text speaks of as "blob:sha256:<64 hex
-// digits>", wherever that stands: as images that the log keeps elsewhere, as
-// references of the agent's own, or as mere words. Each names a blob, if there is
-// one.
+// BlobRefs returns the digests in text of the form "blob:sha256:<64 hex digits>",
+// wherever they are: images that the log keeps, references of an agent, or plain
+// text. Each names a blob, if it exists.
 func BlobRefs(text []byte) map[core.Digest]bool {
 	mark := []byte("blob:sha256:")
 	found := map[core.Digest]bool{}

@@ -10,30 +10,30 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Imported says what became of a file.
+// Imported says what an import did.
 type Imported struct {
 	Session *Session
-	Created bool   // the session was not in the log before
-	Head    string // that the file's lines are on, where they are not on core.MainHead
-	Entries int    // lines that were not there before
-	Blobs   int    // images of the file that are kept as blobs
+	Created bool   // the session is new
+	Head    string // of the file's lines, if not core.MainHead
+	Entries int    // new lines
+	Blobs   int    // images stored as blobs
 }
 
-// An ImportOptions value says as whom a file is imported, and what to do where the session
-// went on otherwise: with entries on main that the file lacks, while the file
-// has some that the log lacks. Labels and names are no such entries.
+// ImportOptions says who imports a file, and what happens if the session has entries
+// on main that the file lacks, while the file has entries that the log lacks. Labels
+// and names do not count.
 type ImportOptions struct {
-	Writer     string             // the claim to speak from, empty for none
+	Writer     string             // the claim to write with, empty for none
 	OnConflict session.OnConflict // session.Fail, which is the default, or session.Branch, which is the same for agents without branches
 	Branch     string             // what the head is called that session.Branch makes; default a name made of the lines
-	// After, where it is not nil, is where the session must be still, the zero
-	// cursor for nowhere, unless the log has all lines already. With Head it is
-	// that head that must not have moved since, whatever else came.
+	// After, unless nil, is where the session must still be, the zero cursor if it must not
+	// exist, unless the log has all lines. With Head, only that head must not have moved.
 	After *core.Cursor
 	Head  string
 }
 
-// holds returns a *core.ConflictError where the session is not as After has it.
+// checkAfter returns a *core.ConflictError if the session is not where After
+// requires.
 func (opts *ImportOptions) checkAfter(st *core.State) error {
 	switch {
 	case opts.After == nil:
@@ -44,8 +44,8 @@ func (opts *ImportOptions) checkAfter(st *core.State) error {
 	return st.CheckUnchanged(*opts.After)
 }
 
-// again reports whether an import that was refused with err is to be compared with
-// the session anew: another record came between, and that one may.
+// isRetryable reports whether an import that failed with err may be compared with
+// the session again.
 func (opts *ImportOptions) isRetryable(err error) bool {
 	if opts.After == nil {
 		return true
@@ -54,14 +54,14 @@ func (opts *ImportOptions) isRetryable(err error) bool {
 	return ok && opts.Head != "" && c.Head == "" && *opts.After != (core.Cursor{})
 }
 
-// Import brings a session file into the log: the whole file in one record where
-// the session is new, else what the log lacks of it. raw is the file's bytes;
-// they are kept as a blob where f says that its entries are not the whole of
-// them. who is for the record. A file that contradicts the log is a
-// *core.LineError with core.ErrConflict and changes nothing. Where the session
-// went on otherwise, or another holds main, how decides: a *core.ConflictError
-// or *core.FencedError says who wrote what. A *core.ConflictError without a head
-// says that the session is not where how has it.
+// Import brings a session file into the log: all of it in one record if the session
+// is new, otherwise what the log lacks. raw is the file's bytes; they are kept as a
+// blob if f says that its entries do not reproduce them. who is for the record. A
+// file that contradicts the log is a *core.LineError with core.ErrConflict and
+// changes nothing. If the session has diverged, or another writer holds main, opts
+// decides: a *core.ConflictError or *core.FencedError says who wrote what. A
+// *core.ConflictError without a head means that the session is not where opts.After
+// requires.
 func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who core.Origin, opts ImportOptions) (Imported, error) {
 	if err := opts.check(); err != nil {
 		return Imported{}, err
@@ -74,7 +74,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 	}
 	file := *f
 	file.Entries = kept
-	// Somebody else may make the session, or write to it, at the same time.
+	// Another writer may create the session, or write to it, at the same time.
 	for range maxImports {
 		var res Imported
 		s, err := ss.Open(ctx, id)
@@ -97,22 +97,21 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 		}
 		return res, err
 	}
-	return Imported{}, fmt.Errorf("session %s changes all the time: %w", id, core.ErrUnavailable)
+	return Imported{}, fmt.Errorf("session %s: other writers changed it during %d attempts: %w", id, maxImports, core.ErrUnavailable)
 }
 
-// renewImport is Renew for a file and its images.
+// renewImport is RenewImages for a file and its images.
 func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
 	if err := ss.RenewImages(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return err
 	}
 	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
-		return fmt.Errorf("the session is stored, the file as it was is to be put again: %v: %w", err, core.ErrUnavailable)
+		return fmt.Errorf("the session is stored, but not the original file; repeat the request: %v: %w", err, core.ErrUnavailable)
 	}
 	return nil
 }
 
-// importTries is how often an import compares its file with the session anew
-// because another record came between.
+// maxImports is how often an import compares its file with the session again.
 const maxImports = 10
 
 func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.File, raw []byte, who core.Origin) (Imported, error) {
@@ -120,7 +119,7 @@ func (ss *Sessions) importNew(ctx context.Context, id core.SessionID, f *core.Fi
 	if !f.Exact {
 		d, err := ss.cfg.Blobs.Put(ctx, raw)
 		if err != nil {
-			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+			return Imported{}, fmt.Errorf("store the original file, %d bytes: %w", len(raw), err)
 		}
 		who.Original, who.OriginalSize = d, int64(len(raw))
 	}
@@ -146,7 +145,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
 			return nil
 		}
-		// Before what is wrong with its lines: it is asked of another state.
+		// Before errors in the lines, which are for another state.
 		if moved := opts.checkAfter(st); moved != nil {
 			return moved
 		}
@@ -160,10 +159,10 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 	if err != nil {
 		return Imported{}, err
 	}
-	// Whoever imports a file again has what the store may have lost of it.
+	// The object store may have lost the original of a file that is imported again.
 	if !original.IsZero() && core.DigestOf(raw) == original {
 		if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
-			return Imported{}, fmt.Errorf("the file as it was, %d bytes: %w", len(raw), err)
+			return Imported{}, fmt.Errorf("store the original file, %d bytes: %w", len(raw), err)
 		}
 	}
 	if len(fresh) == 0 {

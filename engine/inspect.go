@@ -9,42 +9,40 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// An Inspection is what the records of a session are worth, each read and held
-// to the one before it.
+// Inspection is the result of reading and verifying every record of a session.
 type Inspection struct {
-	Records    int          // that are there
-	Redone     int          // of them, stored a second time because the log had lost them
-	Restored   int          // of them, put there from a backup
-	Orphans    []Fault      // records that follow no other
-	Faults     []Fault      // what is missing or cannot be read, in the order it was met
-	Backfilled []Fault      // records that the copy of the log that was read lacks, and another has
-	State      *core.State  // as a reader gets it; nil where none can
-	Last       *core.Record // without its body, where that is spilled
-	// Latest is the manifest of the last checkpoint, nil where there is none.
-	// Plain is the canonical JSONL that the records come to where it stands; nil
-	// where those before it are dropped, or harmed.
+	Records    int          // that exist
+	Redone     int          // stored again because the log had lost them
+	Restored   int          // stored from a backup
+	Orphans    []Fault      // records that do not follow the previous one
+	Faults     []Fault      // missing or unreadable records, in order
+	Backfilled []Fault      // records that one replica lacks and another has
+	State      *core.State  // as a reader gets it; nil if it cannot be loaded
+	Last       *core.Record // without its body, if that is a blob
+	// Latest is the manifest of the last checkpoint, or nil. Plain is the canonical JSONL of
+	// the records up to what it covers; nil if those are truncated or damaged.
 	Latest *core.Manifest
 	Plain  []byte
 }
 
-// A Fault is one thing wrong with a session's records.
+// Fault is one thing wrong with a session's records.
 type Fault struct {
 	Kind FaultKind
-	Pos  core.Pos // of the record, or of the one behind what is missing
-	Seq  uint64   // the same, 0 where it cannot be told
+	Pos  core.Pos // of the record, or of the one after the missing records
+	Seq  uint64   // likewise; 0 if unknown
 	Err  error
 }
 
-// A FaultKind names a kind of damage.
+// FaultKind names a kind of damage.
 type FaultKind string
 
 // The kinds of damage to records.
 const (
-	Orphan     FaultKind = "stray"  // a record whose writer knew a past that the log has lost
+	Orphan     FaultKind = "stray"  // a record that follows one that the log has lost
 	Gap        FaultKind = "hole"   // records are missing
-	Unreadable FaultKind = "record" // a message is no record
-	BodyGone   FaultKind = "body"   // a record's body, kept as a blob, is gone or other bytes
-	Copy       FaultKind = "copy"   // one server's copy of the log lacks a record that another has
+	Unreadable FaultKind = "record" // a message that is not a record
+	BodyGone   FaultKind = "body"   // the blob of a record's body is missing or corrupt
+	Copy       FaultKind = "copy"   // one replica lacks a record that another has
 )
 
 // Inspect reads every record of a session that the log still has. Damage is in
@@ -53,7 +51,7 @@ const (
 func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
 	if bad, ok := errors.AsType[*core.RecordError](err); ok {
-		last, err = &core.Record{Pos: bad.Pos}, nil // the walk names it
+		last, err = &core.Record{Pos: bad.Pos}, nil // walk reports it
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +79,7 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 	return &in.Inspection, nil
 }
 
-// isDamage tells what is wrong with a session from what is wrong with the log.
+// isDamage distinguishes a damaged session from a failing log.
 func isDamage(err error) bool {
 	for _, damage := range []error{core.ErrCorrupt, core.ErrNotFound, core.ErrOrphan, errMissingRecord} {
 		if errors.Is(err, damage) {
@@ -96,11 +94,11 @@ type inspector struct {
 	ss    *Sessions
 	id    core.SessionID
 	last  *core.Record
-	first core.Kind // of the first record there is
-	v     *view     // nil before a base was met, and behind damage
+	first core.Kind // of the first record
+	v     *view     // nil before the first base, and after damage
 }
 
-// walk reads the records up to seq, or all where it is 0.
+// walk reads the records up to seq, or all if it is 0.
 func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 	at := core.Pos(0)
 	for idle := 0; at < in.last.Pos; {
@@ -128,7 +126,7 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 			continue
 		}
 		if idle++; retry.Pause(ctx) != nil {
-			return fmt.Errorf("session %s: records behind %d do not arrive: %w", in.id, at, core.ErrUnavailable)
+			return fmt.Errorf("session %s: records after %d cannot be read: %w", in.id, at, core.ErrUnavailable)
 		}
 	}
 	return nil
@@ -144,8 +142,8 @@ func (in *inspector) unreadable(bad *core.RecordError) {
 	in.v = nil
 }
 
-// take holds r to the record before it. Behind damage, and where the log was
-// truncated, a checkpoint is where the walk goes on.
+// take verifies r against the record before it. After damage, and after a
+// truncation, it continues from the next checkpoint.
 func (in *inspector) take(ctx context.Context, r *core.Record) error {
 	in.Records++
 	if in.first == "" {
@@ -158,7 +156,7 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.Redone++
 	}
 	if r.Lent {
-		in.Backfilled = append(in.Backfilled, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("the copy of the log that was read lacks it, another has it: %w", core.ErrLost)})
+		in.Backfilled = append(in.Backfilled, Fault{Copy, r.Pos, r.Seq, fmt.Errorf("one replica of the log lacks it, another has it: %w", core.ErrLost)})
 	}
 	if in.v == nil {
 		return in.begin(ctx, r)
@@ -175,13 +173,13 @@ func (in *inspector) take(ctx context.Context, r *core.Record) error {
 		in.v = nil
 		return nil
 	case len(in.v.orphans) > strays:
-		in.Orphans = append(in.Orphans, Fault{Orphan, r.Pos, r.Seq, fmt.Errorf("a record of writer %s that follows none of the log's: %w", r.Writer, core.ErrOrphan)})
+		in.Orphans = append(in.Orphans, Fault{Orphan, r.Pos, r.Seq, fmt.Errorf("a record of writer %s does not follow the previous one: %w", r.Writer, core.ErrOrphan)})
 		return nil
 	}
 	return in.note(r)
 }
 
-// begin makes a view of r where it is a base that can be used.
+// begin starts a view at r if it is a usable base.
 func (in *inspector) begin(ctx context.Context, r *core.Record) error {
 	if r.Kind != core.KindOpen && r.Kind != core.KindCheckpoint {
 		return nil
@@ -191,9 +189,9 @@ func (in *inspector) begin(ctx context.Context, r *core.Record) error {
 		return err
 	}
 	if err != nil {
-		return nil // a snapshot that cannot be used is named by whoever looks at snapshots
+		return nil // the check of snapshots reports it
 	}
-	if r.Kind == core.KindCheckpoint { // what it covers ends before records that were read by now
+	if r.Kind == core.KindCheckpoint { // it may cover less than was read
 		if err := in.ss.readAfter(ctx, &v, r, v.read); err != nil {
 			if isDamage(err) {
 				return nil
@@ -214,7 +212,7 @@ func (in *inspector) note(r *core.Record) error {
 	return err
 }
 
-// render walks once more, to where the latest snapshot stands.
+// render reads the records again, up to what the latest snapshot covers.
 func (in *inspector) render(ctx context.Context) ([]byte, error) {
 	again := &inspector{ss: in.ss, id: in.id, last: in.last}
 	if err := again.walk(ctx, in.Latest.Seq); err != nil || again.v == nil || again.v.st.Seq != in.Latest.Seq {

@@ -12,12 +12,11 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// loadTries is how often a load starts over when what a base names is not
-// there, or not what it should be: a checkpoint, a purge or a loss may have come
-// between.
+// maxLoads is how often a load starts again if a base is missing or damaged: a
+// checkpoint, a truncation or a loss may have happened meanwhile.
 const maxLoads = 3
 
-// load reads a session from the leader's last record's base up to that record.
+// load reads a session from the base of the leader's last record up to that record.
 func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	var err error
 	inPart := false
@@ -40,14 +39,14 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		}
 	}
 	if inPart {
-		return view{}, fmt.Errorf("session %s is there in part: its restore is under way, or broke off and is to be run again: %v: %w", id, err, core.ErrCorrupt)
+		return view{}, fmt.Errorf("session %s is incomplete: its restore is running, or must be repeated: %v: %w", id, err, core.ErrCorrupt)
 	}
 	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
 }
 
-// lastOf returns the session's last record. A leader that was just made, or that
-// was cut off, may know nothing of a session that other servers have: it is asked
-// again, and in the end that is core.ErrUnavailable and not core.ErrNotFound.
+// lastOf returns the session's last record. A new or cut-off leader may not know a
+// session that other servers have: it is asked again, and the final error is
+// core.ErrUnavailable instead of core.ErrNotFound.
 func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.RetryTimeout)
 	defer cancel()
@@ -57,12 +56,12 @@ func (ss *Sessions) lastOf(ctx context.Context, id core.SessionID) (*core.Record
 			return last, err
 		}
 		if retry.Pause(ctx) != nil {
-			return nil, fmt.Errorf("session %s is not known to the leader of its stream, but to others: %w", id, core.ErrUnavailable)
+			return nil, fmt.Errorf("session %s exists, but the leader of its stream does not know it: %w", id, core.ErrUnavailable)
 		}
 	}
 }
 
-// isAnywhere reports whether a server that happens to be asked has a record of the
+// existsOnAnyReplica reports whether an arbitrary server has a record of the
 // session.
 func (ss *Sessions) existsOnAnyReplica(ctx context.Context, id core.SessionID) bool {
 	for range 2 {
@@ -73,7 +72,7 @@ func (ss *Sessions) existsOnAnyReplica(ctx context.Context, id core.SessionID) b
 	return false
 }
 
-// erased is the error that opens in place of a session that was erased.
+// erased returns the error for opening an erased session.
 func erased(id core.SessionID, last *core.Record) error {
 	st := core.State{ID: id, Seq: last.Seq, Erased: &core.Notice{}}
 	_ = json.Unmarshal(last.Body, st.Erased) // who and when, as far as it says
@@ -95,7 +94,7 @@ func (ss *Sessions) loadUpTo(ctx context.Context, id core.SessionID, last *core.
 	if !ok {
 		return view{}, err
 	}
-	ss.cfg.Logger.Warn("session read from an older record, its base cannot be used",
+	ss.cfg.Logger.Warn("read the session from an older record: its base cannot be used",
 		"session", id, "base", last.Base, "err", err)
 	return v, nil
 }
@@ -116,9 +115,8 @@ func (ss *Sessions) baseOf(ctx context.Context, id core.SessionID, last *core.Re
 	return base, nil
 }
 
-// loadOlder loads the session from the youngest base that can still be used,
-// found by reading its subject from the beginning. Nothing is lost while the
-// records behind an older snapshot, or all of them, are still there.
+// loadFromOlderBase loads the session from the latest usable base, which it finds by
+// reading all records. Nothing is lost as long as the records after it exist.
 func (ss *Sessions) loadFromOlderBase(ctx context.Context, id core.SessionID, last *core.Record) (view, bool) {
 	var bases []*core.Record
 	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
@@ -162,15 +160,15 @@ func (ss *Sessions) loadBase(ctx context.Context, id core.SessionID, base *core.
 		}
 		return view{st: st, end: mark{st.Pos, st.Chain}, base: m}, nil
 	}
-	return view{}, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+	return view{}, fmt.Errorf("record %d, of kind %q, is not a base: %w", base.Seq, base.Kind, core.ErrCorrupt)
 }
 
-// mostStrays is how many strays may lie before a checkpoint that is none.
+// maxOrphans is how many orphans may precede a checkpoint that is not one.
 const maxOrphans = 1000
 
-// linked returns an error that is core.ErrOrphan when r is a orphan: what a
-// checkpoint names is then not what the log holds. A record follows the one before
-// it, but for strays. Where that was purged, whoever did so has proved it.
+// checkFollows returns core.ErrOrphan if r is an orphan: its snapshot is then not
+// what the log holds. A record follows the previous one that is not an orphan. If
+// that was truncated, the truncation has proved it.
 func (ss *Sessions) checkFollows(ctx context.Context, id core.SessionID, r *core.Record) error {
 	at := r.After
 	for range maxOrphans {
@@ -186,7 +184,7 @@ func (ss *Sessions) checkFollows(ctx context.Context, id core.SessionID, r *core
 		}
 		at = before.After
 	}
-	return fmt.Errorf("%s record %d, at %d, is a orphan: %w", r.Kind, r.Seq, r.Pos, core.ErrOrphan)
+	return fmt.Errorf("%s record %d, at %d, is an orphan: %w", r.Kind, r.Seq, r.Pos, core.ErrOrphan)
 }
 
 func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *core.Record) (*core.State, *core.Manifest, error) {
@@ -195,7 +193,7 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 		return nil, nil, err
 	}
 	if m.Session != id || m.Log != ss.cfg.Log.Name() {
-		return nil, nil, fmt.Errorf("checkpoint record %d speaks of session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
+		return nil, nil, fmt.Errorf("checkpoint record %d is for session %q in log %q: %w", r.Seq, m.Session, m.Log, core.ErrCorrupt)
 	}
 	if err := m.Known(); err != nil {
 		return nil, nil, err
@@ -211,8 +209,8 @@ func (ss *Sessions) loadCheckpoint(ctx context.Context, id core.SessionID, r *co
 	return st, m, err
 }
 
-// readOn hands apply the records behind v up to last. A copy that lags is asked
-// again until ctx ends.
+// readAfter passes the records after v up to last to apply. It retries a replica
+// that lags until ctx ends.
 func (ss *Sessions) readAfter(ctx context.Context, v *view, last *core.Record, apply func(*core.Record) error) error {
 	id := v.st.ID
 	for idle := 0; v.end.pos < last.Pos; {
@@ -230,14 +228,14 @@ func (ss *Sessions) readAfter(ctx context.Context, v *view, last *core.Record, a
 			continue
 		}
 		if idle++; retry.Pause(ctx) != nil {
-			return fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable)
+			return fmt.Errorf("session %s: records after %d cannot be read: %w", id, before, core.ErrUnavailable)
 		}
 	}
 	return nil
 }
 
-// Has returns nil where the log has a record of the session, in the trash or
-// erased as it may be, and core.ErrNotFound where it has none.
+// Has returns nil if the log has a record of the session, even if it is in the trash
+// or erased, and core.ErrNotFound otherwise.
 func (ss *Sessions) Has(ctx context.Context, id core.SessionID) error {
 	_, err := ss.lastOf(ctx, id)
 	return err

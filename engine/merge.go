@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
-// A Merge says how to make one session of two.
+// Merge says how to make one session of two.
 type Merge struct {
 	ID    core.SessionID // of the new session; default a new id
 	HeadA string         // whose path of the first session is taken; default main
@@ -20,13 +20,11 @@ type Merge struct {
 	Key   string // see core.Origin
 }
 
-// Merge makes a new session of two: what a's head stands for, then what b's
-// does, as package join has it, with both as its parents, in that order. a and
-// b may be the same session, also with the same head. Images are shared, not
-// copied.
-//
-// core.ErrInvalid where the two are of different dialects, core.ErrNotFound for
-// a head that is not there, core.ErrDeleted where one of them was erased.
+// Merge makes a new session of two: the path of a's head, then that of b's, as
+// package convert merges them, with both as parents in that order. a and b may be
+// the same session and head. Images are shared, not copied. It returns
+// core.ErrInvalid if the dialects differ, core.ErrNotFound for an unknown head,
+// core.ErrDeleted if one of them was erased.
 func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session, error) {
 	if m.ID == "" {
 		m.ID = core.NewSessionID(ulid.Make())
@@ -66,7 +64,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	return ss.Create(ctx, CreateRequest{ID: m.ID, Origin: o, Header: head, Entries: es})
 }
 
-// A part is what a merge takes of one session.
+// part is what a merge takes from one session.
 type part struct {
 	convert.Side
 	dialect core.Dialect
@@ -74,7 +72,7 @@ type part struct {
 	from    core.Lineage
 }
 
-// partOf returns what head stands for in s.
+// partOf returns the part of s at head.
 func partOf(s *Session, head string) (p part, err error) {
 	if head == "" {
 		head = core.MainHead
@@ -93,7 +91,8 @@ func partOf(s *Session, head string) (p part, err error) {
 	return p, err
 }
 
-// mixedError: sessions of two dialects cannot be one.
+// dialectMismatchError means that two sessions of different dialects cannot be
+// merged.
 type dialectMismatchError struct {
 	a        core.SessionID
 	dialectA string

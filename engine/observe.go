@@ -6,18 +6,15 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An Observer is told what becomes of writes, so that somebody can count them.
-// Its functions are called on the way of the write: they must not block, and may
-// be called from several goroutines. A nil one is not called.
+// Observer is told the results of writes, for metrics. Its functions must not block
+// and may be called concurrently. A nil function is not called.
 type Observer struct {
-	// Appended is told of each Append that was answered, and how long that took.
-	// stored is how many of its lines were not there before.
+	// Appended is called after each Append. stored is how many of its lines are new.
 	Appended func(took time.Duration, stored int, err error)
-	// Claimed is told of each Claim that was answered; former is the one that it
-	// ended, nil for none.
+	// Claimed is called after each Claim. former is the claim that it ended, or nil.
 	Claimed func(former *core.Claim, err error)
-	// Passed is told each time that another record came before one of this
-	// process, which is then checked and made anew. Its caller may never hear of it.
+	// LostRace is called each time another record came first and a record of this process
+	// is built again, even if its caller succeeds.
 	LostRace func()
 }
 

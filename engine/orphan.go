@@ -6,16 +6,16 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Orphans is how many records of the session are in the log and not in its
-// state: their writers knew another past, which the log has forgotten.
+// Orphans returns how many records of the session are in the log and not in its
+// state: they follow records that the log has lost.
 func (s *Session) Orphans() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.orphans)
 }
 
-// RecoverOrphans stores the lines of strays that the session lacks, each writer's on a
-// head of its own. A checkpoint behind it frees readers of the strays.
+// RecoverOrphans stores the lines of orphans that the session lacks, for each writer
+// on a separate head. After the next checkpoint readers skip the orphans.
 func (s *Session) RecoverOrphans(ctx context.Context) error {
 	for more := true; more; {
 		if err := s.write(ctx, func(st *core.State, fresh bool) (r *core.Record, err error) {
@@ -35,8 +35,8 @@ func (s *Session) RecoverOrphans(ctx context.Context) error {
 	return nil
 }
 
-// nextAdoption returns the append of what st lacks of the first orphan of which
-// it lacks something, or nil.
+// nextRecovery returns the append of the missing lines of the first orphan that has
+// any, or nil.
 func (s *Session) nextRecovery(st *core.State) *core.Record {
 	for _, orphan := range s.orphans {
 		if r := s.recovery(st, orphan); r != nil {
@@ -46,7 +46,7 @@ func (s *Session) nextRecovery(st *core.State) *core.Record {
 	return nil
 }
 
-// adoption returns the append of what st lacks of a orphan's lines, or nil.
+// recovery returns the append of an orphan's missing lines, or nil.
 func (s *Session) recovery(st *core.State, orphan *core.Record) *core.Record {
 	if orphan.Kind != core.KindAppend {
 		return nil
@@ -66,7 +66,7 @@ func (s *Session) recovery(st *core.State, orphan *core.Record) *core.Record {
 	}
 }
 
-// covered forgets the strays up to at, which a checkpoint covers.
+// forgetOrphans removes the orphans up to the position that a checkpoint covers.
 func (s *Session) forgetOrphans(at core.Pos) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

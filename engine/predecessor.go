@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// before returns the record at at, which lies before r, or nil where it was
-// dropped with a prefix. That it was is not taken from an answer alone: a leader
-// that was cut off lacks what it never had, and says the same of it.
+// predecessor returns the record at a position before r, or nil if it was truncated.
+// One answer does not prove that: a leader that was cut off gives the same one for a
+// record that it never had.
 func (ss *Sessions) predecessor(ctx context.Context, r *core.Record, id core.SessionID, at core.Pos) (*core.Record, error) {
 	log := ss.cfg.Log
 	for try := 1; ; try++ {

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// maxWaiting bounds the appends that wait for a session's turn.
+	// maxWaiting bounds the queue of one session.
 	maxWaiting = 256
 	// maxLines bounds the lines of one append.
 	maxLines = 100_000
 )
 
-// A request is an Append on its way.
+// request is an Append in a session's queue.
 type request struct {
 	Append
-	lines    [][]byte          // as the log keeps them
-	ids      []string          // given to lines that have none, on every try the same
-	span     trace.SpanContext // that it is part of
-	began    time.Time         // when its blobs were put
-	deadline time.Time         // when it is given up, if it cannot have been stored by then
+	lines    [][]byte          // as the log stores them
+	ids      []string          // for lines without one, the same on every attempt
+	span     trace.SpanContext // of the caller
+	began    time.Time         // when its blobs were stored
+	deadline time.Time         // for what cannot have been stored
 	done     chan struct{}
 	entries  []core.Entry // admitted
 	receipt  Receipt
 	err      error
 }
 
-// enqueue puts q in line, and starts the goroutine that serves the line where
-// none is at it.
+// enqueue adds q to the queue. It starts the goroutine that stores the queue if none
+// runs.
 func (s *Session) enqueue(q *request) error {
 	s.qmu.Lock()
 	defer s.qmu.Unlock()
 	if len(s.queue) >= maxWaiting {
-		return fmt.Errorf("session %s has %d appends waiting, try again: %w", s.id, len(s.queue), core.ErrUnavailable)
+		return fmt.Errorf("session %s: %d appends are queued, try again: %w", s.id, len(s.queue), core.ErrUnavailable)
 	}
 	if !s.serving {
 		if err := s.ss.workers.start(s.serve); err != nil {
@@ -50,8 +50,8 @@ func (s *Session) enqueue(q *request) error {
 	return nil
 }
 
-// serve stores what waits, a record at a time, until nothing does. An append
-// is seen through even when its caller has gone.
+// serve stores queued requests, one record at a time, until the queue is empty. A
+// request that has left the queue is completed even if its caller has left.
 func (s *Session) serve() {
 	for {
 		s.yield()
@@ -63,8 +63,8 @@ func (s *Session) serve() {
 	}
 }
 
-// take removes from the queue the requests that may share a record with its
-// first. It returns none, and ends the service, when the queue is empty.
+// nextBatch removes from the queue the requests that may share a record with the
+// first one. If the queue is empty, it returns nil and the caller must stop serving.
 func (s *Session) nextBatch() []*request {
 	s.qmu.Lock()
 	defer s.qmu.Unlock()
@@ -87,11 +87,11 @@ func (s *Session) nextBatch() []*request {
 	return batch
 }
 
-// batchBytes is the size from which waiting lines no longer share a record. It is
-// what a JetStream message takes before its body becomes a blob.
+// batchBytes is the size from which requests no longer share a record. A larger body
+// of a JetStream message becomes a blob.
 const batchBytes = 256 << 10
 
-// size is how many bytes q adds to a record.
+// size returns how many bytes q adds to a record.
 func (q *request) size() (n int) {
 	for _, line := range q.lines {
 		n += len(line) + 1
@@ -104,12 +104,12 @@ func (q *request) joins(first *request) bool {
 	return q.Head == first.Head && q.Writer == first.Writer && !q.needsOwnRecord() && !first.needsOwnRecord()
 }
 
-// alone reports whether q takes a record of its own: it expects a position, or
-// its lines may lack the ids that others behind it would continue.
+// needsOwnRecord reports whether q cannot share a record: it expects a position, or
+// its lines may lack the ids that the next request would need.
 func (q *request) needsOwnRecord() bool { return q.After != nil || q.Loose || q.from != nil }
 
-// await returns what became of q. While q is still in line it can be taken
-// back, and nothing is in uncertain.
+// await returns the result of q. A request that is still queued is withdrawn at its
+// deadline or when ctx ends; then nothing was sent.
 func (s *Session) await(ctx context.Context, q *request) (Receipt, error) {
 	late := time.NewTimer(time.Until(q.deadline))
 	defer late.Stop()
@@ -122,7 +122,7 @@ func (s *Session) await(ctx context.Context, q *request) (Receipt, error) {
 			return q.receipt, nil
 		case <-late.C:
 			if s.withdraw(q) {
-				return Receipt{}, fmt.Errorf("append to session %s: its turn did not come in time, and nothing was sent: %w", s.id, core.ErrUnavailable)
+				return Receipt{}, fmt.Errorf("append to session %s: timed out in the queue, and nothing was sent: %w", s.id, core.ErrUnavailable)
 			}
 		case <-ctx.Done():
 			if s.withdraw(q) {
@@ -133,7 +133,7 @@ func (s *Session) await(ctx context.Context, q *request) (Receipt, error) {
 	}
 }
 
-// drop takes q out of the line. It reports whether q was still there.
+// withdraw removes q from the queue. It reports whether q was still queued.
 func (s *Session) withdraw(q *request) bool {
 	s.qmu.Lock()
 	defer s.qmu.Unlock()
@@ -147,14 +147,13 @@ func (s *Session) withdraw(q *request) bool {
 }
 
 const (
-	// maxAppends bounds the appends of all sessions that wait or are on their way.
+	// maxAppends bounds the queued and in-flight appends of all sessions.
 	maxAppends = 10_000
 	// maxAppendBytes bounds their lines.
 	maxAppendBytes = 512 << 20
 )
 
-// A line bounds what waits in the queues of all sessions together: many
-// sessions with short queues are a long one.
+// queueLimit bounds the queues of all sessions together.
 type queueLimit struct {
 	mu      sync.Mutex
 	appends int64
@@ -162,13 +161,13 @@ type queueLimit struct {
 	refused int64
 }
 
-// enter counts an append of n bytes in. One is let in however large it is.
+// acquire counts an append of n bytes. The first one is admitted whatever its size.
 func (l *queueLimit) acquire(n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.appends >= maxAppends || l.appends > 0 && l.bytes+int64(n) > maxAppendBytes {
 		l.refused++
-		return fmt.Errorf("this node has %d appends of %d bytes waiting, try again: %w", l.appends, l.bytes, core.ErrUnavailable)
+		return fmt.Errorf("this node has %d appends of %d bytes queued, try again: %w", l.appends, l.bytes, core.ErrUnavailable)
 	}
 	l.appends++
 	l.bytes += int64(n)
@@ -182,14 +181,14 @@ func (l *queueLimit) release(n int) {
 	l.bytes -= int64(n)
 }
 
-// Waiting is how much waits to be stored.
+// Waiting is how much is queued or in flight.
 type Waiting struct {
 	Appends, MaxAppends int64
 	Bytes, MaxBytes     int64
 	Refused             int64 // appends, since the start
 }
 
-// Waiting returns how much waits to be stored, in all sessions together.
+// Waiting returns how much is queued or in flight, in all sessions together.
 func (ss *Sessions) Waiting() Waiting {
 	l := &ss.limit
 	l.mu.Lock()

@@ -9,10 +9,9 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// ReadTo yields the session's records behind after, up to the one at end, which
-// the log has: it was the last, or is before it. A replica that lags is asked
-// again until ctx ends, which is core.ErrUnavailable. An error is yielded once,
-// last, with a nil record; what ends without one is whole.
+// ReadTo yields the session's records after a position up to end, where the log has
+// a record. It retries a replica that lags until ctx ends, which is
+// core.ErrUnavailable. An error is yielded once, last, with a nil record.
 func ReadTo(ctx context.Context, log core.Log, id core.SessionID, after, end core.Pos) iter.Seq2[*core.Record, error] {
 	read := func(after core.Pos) iter.Seq2[*core.Record, error] { return log.Read(ctx, id, after, end) }
 	return readUntil(ctx, id, after, end, read, func(r *core.Record) core.Pos { return r.Pos })
@@ -38,7 +37,7 @@ func readUntil[R any](ctx context.Context, id core.SessionID, after, end core.Po
 			}
 			if after == before && retry.Pause(ctx) != nil {
 				var none R
-				yield(none, fmt.Errorf("session %s: records behind %d do not arrive: %w", id, before, core.ErrUnavailable))
+				yield(none, fmt.Errorf("session %s: records after %d cannot be read: %w", id, before, core.ErrUnavailable))
 				return
 			}
 		}

@@ -9,11 +9,10 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Chained yields the records of read, which begins behind the session's record
-// at after, whose cursor is have, as long as each follows the one before it.
-// Strays are passed by. It ends with core.ErrLost where the log goes on from other
-// records than those that were read, or does not hold the next one: it has lost
-// some, or dropped them with a prefix, and who follows must start over.
+// Chained yields the records of read, which starts after the record at after, whose
+// cursor is have, while each follows the previous one. It skips orphans. It ends
+// with core.ErrLost if the log continues from other records than those that were
+// read, or does not have the next one; the follower must then start over.
 func Chained(ctx context.Context, l Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Record, error]) iter.Seq2[*core.Record, error] {
 	return chained(ctx, l, id, after, have, read, func(r *core.Record) (core.Record, core.Digest, error) {
 		links := *r
@@ -30,8 +29,8 @@ func ChainedLazily(ctx context.Context, l Log, id core.SessionID, after core.Pos
 	})
 }
 
-// chained is both of them. links returns a record without its body, and the
-// digest of that.
+// chained implements both. links returns a record without its body, and the digest
+// of that.
 func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*T, error],
 	links func(*T) (core.Record, core.Digest, error),
 ) iter.Seq2[*T, error] {
@@ -41,14 +40,14 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 			yield(nil, err)
 			return
 		}
-		end := before // strays included
+		end := before // including orphans
 		for t, err := range read {
 			var r core.Record
 			var sum core.Digest
 			if err == nil {
 				r, sum, err = links(t)
 			}
-			if err == nil && before == nil && after != 0 { // it was lost, and may be another's by now
+			if err == nil && before == nil && after != 0 { // it was lost, and may be replaced
 				if before, err = recordAt(ctx, l, id, after, have); before != nil {
 					end = before
 				}
@@ -65,7 +64,7 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 				end = &r
 				continue
 			default:
-				t, err = nil, fmt.Errorf("session %s goes on at %d from another record than %d: %w", id, r.Pos, before.Seq, core.ErrLost)
+				t, err = nil, fmt.Errorf("session %s: the record at %d does not follow record %d: %w", id, r.Pos, before.Seq, core.ErrLost)
 			}
 			if !yield(t, err) || err != nil {
 				return
@@ -74,8 +73,8 @@ func chained[T any](ctx context.Context, l Log, id core.SessionID, after core.Po
 	}
 }
 
-// placeOf returns the record at a follower's place, or nil where there is none.
-// core.ErrLost when it is another than the one that the follower was given.
+// recordAt returns the record at a follower's position, or nil if there is none. It
+// returns core.ErrLost if it is not the one that the follower got.
 func recordAt(ctx context.Context, l Log, id core.SessionID, at core.Pos, have core.Cursor) (*core.Record, error) {
 	r, err := l.LinkAt(ctx, id, at)
 	if errors.Is(err, core.ErrNotFound) {
@@ -87,7 +86,7 @@ func recordAt(ctx context.Context, l Log, id core.SessionID, at core.Pos, have c
 	return r, err
 }
 
-// isBehind reports whether r was stored behind end, and end is still there.
+// followsOrphan reports whether r was stored after end, and end still exists.
 func followsOrphan(ctx context.Context, l Log, id core.SessionID, end, r *core.Record) bool {
 	if r.After != end.Pos {
 		return false

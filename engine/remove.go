@@ -10,35 +10,32 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Erase says that the session is gone for good: from then on nothing can be
-// written to it, and whoever tries is told by whom it was erased. What it
-// consists of is for the caller to remove, once Erase has returned nil: see
-// Log.Forget. may is asked of the state that is erased; its error is Erase's,
-// and nothing is stored then. core.ErrHeld while the session is held. That it was
-// erased before is no error.
+// Erase ends the session permanently: later writes fail, and the error names who
+// erased it. The caller then removes its data, see stream.Log.Forget. If may returns
+// an error for the state, nothing is stored and Erase returns it. It returns
+// core.ErrHeld under a legal hold, and nil if the session was erased before.
 func (s *Session) Erase(ctx context.Context, n core.Notice, may func(*core.State) error) error {
 	return s.noticeIf(ctx, core.KindErase, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Erased != nil }, may)
 }
 
-// DeleteIf is Delete where may returns no error for the state that goes.
+// DeleteIf is Delete that stores nothing if may returns an error for the state.
 func (s *Session) DeleteIf(ctx context.Context, n core.Notice, may func(*core.State) error) error {
 	return s.noticeIf(ctx, core.KindDelete, core.MainHead, s.writer, n, func(st *core.State) bool { return st.Deleted != nil }, may)
 }
 
-// Hold sees to it that nothing of the session can be deleted, erased or redacted
-// until Unhold. Appending goes on. A session that is held stays held by whoever
-// was first.
+// Hold prevents that the session is deleted, erased or redacted until Unhold.
+// Appends continue. A second hold changes nothing.
 func (s *Session) Hold(ctx context.Context, n core.Notice) error {
 	return s.notice(ctx, core.KindHold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.LegalHold != nil })
 }
 
-// Unhold ends a hold, whoever's it is. It is no error where there is none.
+// Unhold ends a legal hold, of any user. It returns nil if there is none.
 func (s *Session) Unhold(ctx context.Context, n core.Notice) error {
 	return s.notice(ctx, core.KindUnhold, core.MainHead, s.writer, n, func(st *core.State) bool { return st.LegalHold == nil })
 }
 
-// LastErase returns what the log says of a session that was erased, and where
-// that record lies. core.ErrConflict where the session was not erased.
+// LastErase returns the erase record of a session and what it says. It returns
+// core.ErrConflict if the session was not erased.
 func (ss *Sessions) LastErase(ctx context.Context, id core.SessionID) (*core.Record, core.Notice, error) {
 	var n core.Notice
 	last, err := ss.lastOf(ctx, id)
@@ -54,19 +51,18 @@ func (ss *Sessions) LastErase(ctx context.Context, id core.SessionID) (*core.Rec
 	return last, n, nil
 }
 
-// A Redaction replaces entries for good.
+// Redaction replaces entries permanently.
 type Redaction struct {
 	IDs    []string // of the entries
 	Text   string   // in place of every text of theirs
 	Notice core.Notice
 }
 
-// Redact replaces what the entries say and remembers that: nobody can give them
-// other bytes again. Their old bytes are still in the log until a checkpoint
-// covers the redaction and the records before it are dropped. core.ErrHeld while
-// the session is held, core.ErrNotFound for an entry that is not there,
-// core.ErrInvalid for one that its agent could not read without what is taken
-// out. That all of them were redacted before is no error.
+// Redact replaces the texts of entries permanently: their ids never accept other
+// bytes. The old bytes stay in the log until a checkpoint covers the redaction and
+// the records before it are truncated. It returns core.ErrHeld under a legal hold,
+// core.ErrNotFound for an unknown entry, core.ErrInvalid if the agent could not read
+// the redacted entry, and nil if all were redacted before.
 func (s *Session) Redact(ctx context.Context, r Redaction) error {
 	n := r.Notice
 	if n.Time.IsZero() {
@@ -95,8 +91,8 @@ func (s *Session) Redact(ctx context.Context, r Redaction) error {
 	}, nil)
 }
 
-// Redacted returns the entries as Redact would have them, without those that
-// were redacted before. It stores nothing. Its errors are those of Redact.
+// Redacted returns the entries as Redact would store them. It stores nothing; its
+// errors are those of Redact.
 func (s *Session) Redacted(r Redaction) (es []core.Entry, err error) {
 	err = s.View(func(st *core.State) error {
 		if err := errors.Join(st.CheckRemovable(), st.CheckWritable()); err != nil {
@@ -108,8 +104,7 @@ func (s *Session) Redacted(r Redaction) (es []core.Entry, err error) {
 	return es, err
 }
 
-// redacted returns the entries of r as they are to be, less those that were
-// redacted before.
+// redacted returns the new entries of r, without those that were redacted before.
 func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
 	var es []core.Entry
 	for i, id := range r.IDs {

@@ -10,16 +10,15 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// A broker may forget the end of a log that it had acknowledged: it lost power
-// before its disk had flushed, or its disk was restored from an older copy. Who
-// still knows those records puts them back. See "Lost tail" in
-// docs/ARCHITECTURE.md.
+// A broker may lose the end of a log that it had acknowledged: it lost power before a flush, or
+// its disk was restored from an older copy. A process that still has the records stores them
+// again. See the package comment.
 
-// putBack loads the session anew and stores what the log has lost of it. Where
-// the log ends with a record that is known, the records behind it go in again,
-// unchanged; others that know them may do the same. Where somebody has gone on
-// meanwhile, the lines that are missing go to a head of their own. The returned
-// view has all of it. gone is why the log has nothing of the session, or nil.
+// reinstate loads the session again and stores what the log has lost of it. If the
+// log ends with a known record, the records after it are stored again, unchanged;
+// other nodes may do the same. If another writer has continued, the missing lines go
+// to a separate head. The returned view has all of it. gone is why the log has
+// nothing of the session, or nil.
 func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 	redone, rescued := 0, 0
 	for {
@@ -56,13 +55,13 @@ func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 			}
 		}
 		if err := retry.Pause(ctx); err != nil {
-			return view{}, fmt.Errorf("put back what the log lost of session %s: %v: %w", s.id, err, core.ErrUnavailable)
+			return view{}, fmt.Errorf("repair session %s: %v: %w", s.id, err, core.ErrUnavailable)
 		}
 	}
 }
 
-// restore stores r behind v and folds it. It returns false where only reading
-// anew can tell what became of it, or another record came first.
+// storeAgain stores r after v and folds it. It returns false if another record came
+// first or only a read can tell.
 func (s *Session) storeAgain(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
 	s.ss.renewBlobs(ctx, s.id, r.Body)
 	pos, err := s.ss.cfg.Log.Append(core.WithReserve(ctx), s.id, v.end.pos, r)
@@ -70,14 +69,14 @@ func (s *Session) storeAgain(ctx context.Context, v *view, r *core.Record) (stor
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("put back what the log lost of session %s: %w", s.id, err)
+		return false, fmt.Errorf("repair session %s: %w", s.id, err)
 	}
 	r.Pos, r.After = pos, v.end.pos
 	return true, v.fold(r)
 }
 
-// owed returns the next record that v needs to have all that is known of the
-// session, or nil.
+// nextMissing returns the next record that v needs to have all that this process
+// knows, or nil.
 func (s *Session) nextMissing(v *view) (*core.Record, error) {
 	switch {
 	case v.st.Seq == s.st.Seq && v.st.Chain == s.st.Chain:
@@ -94,7 +93,7 @@ func (s *Session) nextMissing(v *view) (*core.Record, error) {
 	return s.rescue(v, slices.Concat(s.st.Entries, missingFrom(s.st, s.pendingLines)))
 }
 
-// redo returns r as it is stored a second time, behind v.
+// reinstated returns r as it is stored again after v.
 func reinstated(v *view, r *core.Record) *core.Record {
 	again := *r
 	again.Redo, again.Restored = true, false
@@ -116,9 +115,8 @@ func reinstated(v *view, r *core.Record) *core.Record {
 	return &again
 }
 
-// rescue returns the append of those of es that v lacks, to a head of their own.
-// It is nil where none is missing. Lines that a session in the trash lacks are
-// kept until it is out.
+// rescue returns the append of those of es that v lacks, to a separate head, or nil.
+// If the session is in the trash, the lines are kept until it is restored.
 func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 	missing := missingFrom(v.st, es)
 	if len(missing) == 0 || v.st.Seq == 0 {
@@ -127,7 +125,7 @@ func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 	}
 	if err := v.st.CheckWritable(); err != nil {
 		s.setPending(missing)
-		s.ss.cfg.Logger.Error("the log lost lines of a session that takes none now; undelete it while this node runs to keep them: sessctl rm --undo "+string(s.id),
+		s.ss.cfg.Logger.Error("the log lost lines of a session that accepts none now; to keep them, restore it while this node runs: sessctl rm --undo "+string(s.id),
 			"session", s.id, "lines", len(missing), "err", err)
 		return nil, nil
 	}
@@ -140,18 +138,19 @@ func (s *Session) rescue(v *view, es []core.Entry) (*core.Record, error) {
 	return r, nil
 }
 
-// owe notes the lines that the session is to get once it takes lines again.
+// setPending sets the lines that the session gets when it accepts writes again.
 func (s *Session) setPending(es []core.Entry) {
 	s.ss.lost.pending.Add(int64(len(es) - len(s.pendingLines)))
 	s.pendingLines = es
 	s.hasPending.Store(len(es) > 0)
 }
 
-// HasPendingRepair reports whether the session in memory has lines that the log lost and that
-// it takes only once it is out of the trash: whoever forgets it, loses them.
+// HasPendingRepair reports whether only this process has lines that the log lost,
+// which the session accepts once it is out of the trash. They are lost if the
+// session leaves memory.
 func (s *Session) HasPendingRepair() bool { return s.hasPending.Load() }
 
-// lacking returns those of es that st has not.
+// missingFrom returns those of es that st lacks.
 func missingFrom(st *core.State, es []core.Entry) []core.Entry {
 	var missing []core.Entry
 	var nameless map[string]bool // lines of st without an id
@@ -177,7 +176,7 @@ func missingFrom(st *core.State, es []core.Entry) []core.Entry {
 	return missing
 }
 
-// lastWriter is who wrote the last lines in memory.
+// lastWriter returns the writer of the latest lines in memory.
 func (s *Session) lastWriter() string {
 	for i := len(s.recent.records) - 1; i >= 0; i-- {
 		if r := s.recent.records[i]; r.Kind == core.KindAppend {
@@ -187,8 +186,7 @@ func (s *Session) lastWriter() string {
 	return s.writer
 }
 
-// strayHead is the head for the lines of a writer that the log lost, or that
-// are strays: one that nobody holds.
+// orphanHead returns the name of a free head for lines that the log lost.
 func (s *Session) orphanHead(st *core.State, writer string) string {
 	name := "stray-" + writer
 	if core.CheckHead(name) != nil {
@@ -200,8 +198,8 @@ func (s *Session) orphanHead(st *core.State, writer string) string {
 	return name
 }
 
-// RecentRecords returns the session's latest records, as this process has them in
-// memory. They may not be changed.
+// RecentRecords returns the session's latest records in memory. Callers must not
+// modify them.
 func (s *Session) RecentRecords() []*core.Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -10,17 +10,18 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// A Past is a session's history as somebody else has it, such as a backup:
-// records that follow each other, without their bodies.
+// History is a session's history as a backup has it: consecutive records, without
+// bodies.
 type History struct {
-	// Seq and Chain are of the record before the first of Steps. Both are zero
-	// where that is the session's open, or its erase.
+	// Seq and Chain are of the record before Steps[0]. Both are zero if that is the
+	// session's open, or its erase.
 	Seq   uint64
 	Chain core.Chain
 	Steps []Step
 }
 
-// HistoryOf returns the past that records are, behind one with that seq and chain.
+// HistoryOf returns the history of records, which follow a record with that seq and
+// chain.
 func HistoryOf(seq uint64, chain core.Chain, records []*core.Record) History {
 	p := History{Seq: seq, Chain: chain, Steps: make([]Step, len(records))}
 	for i, r := range records {
@@ -31,14 +32,14 @@ func HistoryOf(seq uint64, chain core.Chain, records []*core.Record) History {
 
 func (p *History) check() error {
 	if len(p.Steps) == 0 {
-		return fmt.Errorf("a past without records: %w", core.ErrInvalid)
+		return fmt.Errorf("a history without records: %w", core.ErrInvalid)
 	}
 	if p.Seq == 0 && p.Steps[0].Kind == core.KindErase && len(p.Steps) == 1 {
 		return nil
 	}
 	for i := range p.Steps {
 		if p.Steps[i].Seq != p.Seq+uint64(i)+1 {
-			return fmt.Errorf("record %d where %d should be: %w", p.Steps[i].Seq, p.Seq+uint64(i)+1, core.ErrInvalid)
+			return fmt.Errorf("got record %d, want %d: %w", p.Steps[i].Seq, p.Seq+uint64(i)+1, core.ErrInvalid)
 		}
 	}
 	return nil
@@ -46,7 +47,7 @@ func (p *History) check() error {
 
 func (p *History) end() Step { return p.Steps[len(p.Steps)-1] }
 
-// at returns the chain of record seq, as far as p knows it.
+// at returns the chain of record seq if p has it.
 func (p *History) at(seq uint64) (core.Chain, bool) {
 	if seq == p.Seq && seq != 0 {
 		return p.Chain, true
@@ -90,7 +91,7 @@ func (c *comparison) err(id core.SessionID) error {
 	return c.Err(id)
 }
 
-// Compare holds a session in the log to p, and changes nothing.
+// Compare compares a session in the log with p. It changes nothing.
 func (ss *Sessions) Compare(ctx context.Context, id core.SessionID, p History) (Comparison, error) {
 	c, err := ss.compare(ctx, id, p)
 	return c.Comparison, err
@@ -127,9 +128,8 @@ func (ss *Sessions) compare(ctx context.Context, id core.SessionID, p History) (
 	return c, nil
 }
 
-// shared finds the last record that log and past have in common, among those
-// that the log still has. Where the past ends before those, and nothing tells
-// otherwise, the log is ahead.
+// shared finds the last common record among those that the log still has. If the
+// history ends before them, the log is ahead.
 func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *comparison, p History) error {
 	other := false
 	for r, err := range ReadTo(ctx, ss.cfg.Log, id, 0, c.last.Pos) {
@@ -150,11 +150,10 @@ func (ss *Sessions) shared(ctx context.Context, id core.SessionID, c *comparison
 	return nil
 }
 
-// Refold returns the state that records come to behind the record with that seq
-// and chain, whose snapshot a checkpoint among them names; both are zero where the
-// first record is an open. It proves that a log which gets them can be read: each
-// follows the one before it, and the snapshot is there. The state is nil where
-// the only record is an erase. Nothing is stored.
+// Refold returns the state after records, which follow the record with that seq and
+// chain. A checkpoint among them names its snapshot; both are zero if the first
+// record is an open. It proves that a log with these records can be read. The state
+// is nil if the only record is an erase. Nothing is stored.
 func (ss *Sessions) Refold(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (*core.State, error) {
 	p := HistoryOf(seq, chain, records)
 	if err := p.check(); err != nil {
@@ -184,8 +183,8 @@ func (ss *Sessions) Refold(ctx context.Context, id core.SessionID, seq uint64, c
 	return st, nil
 }
 
-// coveringBase returns the checkpoint among records whose snapshot covers the
-// record with that seq and chain.
+// coveringBase returns the checkpoint among records whose snapshot covers the record
+// with that seq and chain.
 func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.Record, error) {
 	for _, r := range records {
 		if r.Kind != core.KindCheckpoint {
@@ -198,13 +197,11 @@ func coveringBase(seq uint64, chain core.Chain, records []*core.Record) (*core.R
 	return nil, fmt.Errorf("no checkpoint among these records names a snapshot that covers record %d: %w", seq, core.ErrInvalid)
 }
 
-// Restore stores those of records that the log lacks of a session, unchanged but
-// for their bases and a mark that they are a redo, through the same sequence
-// check as everything else. They must be what Refold accepts. A session that the
-// log has with the same records, or with more, is left alone; Comparison.Err says
-// where the two do not go together, and then nothing is stored. It may be called
-// again: what is there already is found. A session whose base is a checkpoint
-// cannot be read before that is stored, so a call that broke off is to be repeated.
+// Restore stores the records that the log lacks, unchanged except for their bases
+// and a mark. They must pass Refold. A session that has the same records, or more,
+// does not change; Comparison.Err says if the two do not fit, and nothing is stored
+// then. It is safe to repeat, and must be repeated if it was interrupted: a session
+// whose base is a checkpoint cannot be read before that is stored.
 func (ss *Sessions) Restore(ctx context.Context, id core.SessionID, seq uint64, chain core.Chain, records []*core.Record) (c Comparison, stored int, err error) {
 	p := HistoryOf(seq, chain, records)
 	for {
@@ -249,7 +246,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *compar
 			}
 		}
 		put := ctx
-		if i > 0 || c.last != nil { // who has begun ends: half a session is worth nothing
+		if i > 0 || c.last != nil { // complete a session that is partly stored, even if space is short
 			put = core.WithReserve(ctx)
 		}
 		if after, err = ss.cfg.Log.Append(put, id, after, &again); err != nil {
@@ -264,8 +261,8 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *compar
 	return stored, nil
 }
 
-// covered returns where the last record lies that a checkpoint's snapshot covers:
-// 0 where the log has none up to it.
+// coveredPos returns the position of the last record that a checkpoint's snapshot
+// covers, or 0.
 func (ss *Sessions) coveredPos(ctx context.Context, id core.SessionID, r *core.Record, placed map[uint64]core.Pos, last *core.Record) (core.Pos, error) {
 	m, err := core.ReadManifest(r)
 	if err != nil {

@@ -11,41 +11,40 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// A Session is an open session: its state in memory, and the way to write to
-// it. Its methods may be called from several goroutines. It holds no claim and
-// needs no closing; the goroutine that sends appends ends by itself.
+// Session is an open session: its state in memory, and its writer. Its methods may
+// be called concurrently. It holds no claim and needs no Close.
 type Session struct {
 	ss     *Sessions
 	id     core.SessionID
-	writer string // of appends that speak from no claim
+	writer string // of appends without a claim
 
-	writeLock chan struct{} // held by whoever writes or catches up: one record in flight
-	mu        sync.RWMutex  // guards what st points to, held for writing in fold alone
-	view                    // st may be read under mu, the rest by whoever has the turn
-	gen       atomic.Uint64 // how often st was loaded anew
+	writeLock chan struct{} // held while writing or catching up: one record in flight
+	mu        sync.RWMutex  // guards what st points to; only fold locks it for writing
+	view                    // st may be read under mu, the rest under writeLock
+	gen       atomic.Uint64 // how often st was loaded again
 	size      atomic.Int64  // bytes of st, roughly
 
-	// Of the record in flight: its chain, and whether it was met in the log.
-	// Guarded by turn.
+	// The chain of the record in flight, and whether it was found in the log. Guarded by
+	// writeLock.
 	sent  core.Chain
 	found bool
-	// owing are lines that the log lost and that the session takes only once it
-	// is out of the trash. Guarded by turn.
+	// pendingLines are lines that the log lost and that the session accepts only once it
+	// is out of the trash. Guarded by writeLock.
 	pendingLines []core.Entry
-	hasPending   atomic.Bool // there are such lines
+	hasPending   atomic.Bool // pendingLines is not empty
 
-	qmu      sync.Mutex // guards what follows, and is held across no wait
+	qmu      sync.Mutex // guards the fields below; never held while waiting
 	queue    []*request
 	serving  bool
 	fairness fairness
 
-	barriers rounds // of strict reads
+	barriers rounds // strict reads
 }
 
-// ID is the session's name in the log.
+// ID returns the session's name in the log.
 func (s *Session) ID() core.SessionID { return s.id }
 
-// Size is about how many bytes of memory the session takes.
+// Size returns roughly how many bytes of memory the session takes.
 func (s *Session) Size() int64 { return s.size.Load() }
 
 // Refresh brings the session up to the leader's last record. After it returns
@@ -58,8 +57,8 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return s.catchUp(ctx)
 }
 
-// View calls f with the session's state, which stands still meanwhile. f may
-// not keep the state, nor change it; lines it may keep.
+// View calls f with the session's state, which does not change meanwhile. f must not
+// keep or modify the state; it may keep lines.
 func (s *Session) View(f func(*core.State) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -77,7 +76,7 @@ func (s *Session) lock(ctx context.Context) error {
 
 func (s *Session) unlock() { <-s.writeLock }
 
-// fold takes r into the state.
+// fold applies r to the state.
 func (s *Session) fold(r *core.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,16 +88,15 @@ func (s *Session) fold(r *core.Record) error {
 	return nil
 }
 
-// entryOverhead is about what an entry takes in memory besides its line.
+// entryOverhead is roughly what an entry takes in memory besides its line.
 const entryOverhead = 300
 
-// sessionOverhead is about what a session takes in memory besides its entries and
+// sessionOverhead is roughly what a session takes in memory besides its entries and
 // records.
 const sessionOverhead = 6 << 10
 
-// measure sets size from the state. A line keeps all the bytes in memory that it
-// was read with: a snapshot, or the body of a record. So lines count that others
-// took the place of.
+// measure sets size from the state. A line retains the snapshot or body that it was
+// read with, so replaced lines count, too.
 func (s *Session) measure() {
 	var lines int64
 	for i := range s.st.Entries {
@@ -114,8 +112,8 @@ func (s *Session) measure() {
 	s.size.Store(sessionOverhead + max(lines, read) + int64(len(s.st.Entries))*entryOverhead)
 }
 
-// catchUp folds what the leader has beyond the state. The turn is held. Where
-// the log does not go on from what the state knows, the session is loaded anew.
+// catchUp folds the leader's records after the state. The caller holds the write
+// lock. If the log does not continue from the state, the session is loaded again.
 func (s *Session) catchUp(ctx context.Context) error {
 	err := s.readNew(ctx)
 	if err != nil || len(s.pendingLines) == 0 || s.st.CheckWritable() != nil {
@@ -144,27 +142,25 @@ func (s *Session) readNew(ctx context.Context) error {
 	return s.reload(ctx, nil)
 }
 
-// follows reports whether r, with its body, is the one record that the state
-// lacks: then there is nothing more to read.
+// isNext reports whether r, with its body, is the only record that the state lacks.
 func (s *Session) isNext(r *core.Record) bool {
 	return r.After == s.end.pos && s.end.chain == s.st.Chain && r.Seq == s.st.Seq+1 && s.st.Chain.Next(r) == r.Chain
 }
 
-// lostTries is how often a log must say that it has nothing of a session that
-// it had.
+// maxLostReads is how often a log must answer that a known session does not exist.
 const maxLostReads = 5
 
-// last returns the log's last record. An answer that is behind what the log
-// still holds was stale: a leader that was cut off gave it. It is asked again.
+// last returns the log's last record. It retries an answer that is older than what
+// the log still has: a leader that was cut off gave it.
 func (s *Session) last(ctx context.Context) (*core.Record, error) {
 	for try := 1; ; try++ {
 		last, err := s.ss.cfg.Log.LastLink(ctx, s.id)
 		if errors.Is(err, core.ErrNotFound) {
-			// A session never becomes empty; a server may fail to read, though.
+			// A session never becomes empty, but a server may fail to read.
 			if try < maxLostReads && retry.Pause(ctx) == nil {
 				continue
 			}
-			return nil, fmt.Errorf("session %s had record %d, the log has none of it: %w", s.id, s.st.Seq, core.ErrLost)
+			return nil, fmt.Errorf("session %s had record %d, and the log has none of its records: %w", s.id, s.st.Seq, core.ErrLost)
 		}
 		if err != nil || last.Pos >= s.end.pos {
 			return last, err
@@ -177,16 +173,15 @@ func (s *Session) last(ctx context.Context) (*core.Record, error) {
 			return nil, err
 		}
 		if retry.Pause(ctx) != nil {
-			return nil, fmt.Errorf("session %s: the log answers with record %d, it has %d: %w", s.id, last.Seq, known.Seq, core.ErrUnavailable)
+			return nil, fmt.Errorf("session %s: the log answers with record %d, but it has record %d: %w", s.id, last.Seq, known.Seq, core.ErrUnavailable)
 		}
 	}
 }
 
-// reload replaces a state that the log does not bear out. What the log has lost
-// of it is put back first. gone is why the log has nothing of the session at
-// all, or nil.
+// reload replaces a state that the log does not confirm, after it has stored what
+// the log lost. gone is why the log has nothing of the session, or nil.
 func (s *Session) reload(ctx context.Context, gone error) error {
-	s.ss.cfg.Logger.Info("the log does not go on from what this node knew of the session; loading it anew",
+	s.ss.cfg.Logger.Info("the log does not continue from the session in memory; loading it again",
 		"session", s.id, "known", s.st.Cursor())
 	v, err := s.reinstate(ctx, gone)
 	if err != nil {

@@ -17,64 +17,61 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Snapshots fetches what checkpoints name.
+// Snapshots loads the snapshots that checkpoints name.
 type Snapshots interface {
-	// Load returns the plain canonical JSONL of m's snapshot. core.ErrNotFound
-	// when it is gone, core.ErrCorrupt when it is not what m names. checked
-	// waits until a digest of m was compared, and returns core.ErrCorrupt when
-	// it is another: before it has returned nil, nothing that was made of plain may
-	// be let out. Nobody else compares the digest.
+	// Load returns the plain canonical JSONL of m's snapshot: core.ErrNotFound if it is
+	// missing, core.ErrCorrupt if it is not what m names. checked waits for the comparison
+	// of digests. Nothing derived from plain may be used before checked returns nil: no
+	// other code compares the digest.
 	Load(ctx context.Context, m *core.Manifest) (plain []byte, checked func() error, err error)
 }
 
-// Presence tells other processes that this one is at work; *stream.Presence is one.
+// Presence announces this process to others; *stream.Presence implements it.
 type Presence interface {
 	Beat(context.Context, session.Presence) error
 	Leave(ctx context.Context, id string) error
 }
 
-// Config is what Sessions needs to know. A nil or zero optional field means its
-// default.
+// Config configures Sessions. Zero optional fields have the documented default.
 type Config struct {
 	Log       Log
 	Blobs     core.Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
-	Presence  Presence // tells others of a Local's claims; optional
+	Presence  Presence // announces a Local's claims; optional
 
-	Host    string        // this node, as claims and notices name it
-	Timeout time.Duration // how long a record is tried before its outcome is unknown; default 30 s
-	// RetryTimeout is how long a write is tried that cannot have been stored yet;
-	// then it is core.ErrUnavailable. Default 12 s: a cluster takes up to 9 to
-	// elect a leader.
+	Host    string        // the name of this node in claims and notices
+	Timeout time.Duration // how long a record in doubt is retried; default 30 s
+	// RetryTimeout is how long a write is retried that cannot have been stored; then it is
+	// core.ErrUnavailable. Default 12 s, longer than an election in a cluster.
 	RetryTimeout time.Duration
-	// Grace is that of the store that Blobs keeps them in: a write that took longer
-	// than half of it puts its blobs again. 0 where nobody collects blobs.
+	// Grace is the grace period of the blob collector: a write that takes longer than half
+	// of it stores its blobs again. 0 if no collector runs.
 	Grace time.Duration
-	// FlushEvery is how often the brokers flush to disk what they acknowledged; 0
-	// for before every answer. Until then a power cut makes them forget it.
+	// FlushEvery is how often the brokers flush acknowledged records to disk, 0 for before
+	// each answer. A power failure loses what is not flushed.
 	FlushEvery time.Duration
-	// Concurrency is how many sessions Truncate sees to at a time. Default 8; 1 for a
-	// simulation that is to play the same again.
+	// Concurrency is how many sessions Truncate processes concurrently. Default 8; 1 for
+	// reproducible simulations.
 	Concurrency int
-	Observer    Observer         // told what becomes of writes; optional
+	Observer    Observer         // optional
 	Tracer      trace.Tracer     // makes spans of appends; default none
 	Now         func() time.Time // default time.Now
 	NewID       func() string    // default a new ULID
 	Logger      *slog.Logger     // default slog.Default()
 }
 
-// Sessions opens and makes the sessions of one log. It keeps none of them: see
+// Sessions opens and creates the sessions of one log. It does not cache them: see
 // materializer.Cache.
 type Sessions struct {
 	cfg           Config
 	workers       *workers
 	lost          losses
 	limit         queueLimit // of all sessions' appends
-	truncateBytes int64      // bytes of the sessions that Truncate sees to at a time
+	truncateBytes int64      // bytes of concurrently truncated sessions
 }
 
-// NewSessions returns the sessions of cfg.Log.
+// NewSessions returns the sessions of cfg.Log. The caller must Close them.
 func NewSessions(cfg Config) *Sessions {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 30 * time.Second
@@ -98,8 +95,8 @@ func NewSessions(cfg Config) *Sessions {
 	return &Sessions{cfg: cfg, truncateBytes: defaultTruncateBytes, workers: newWorkers()}
 }
 
-// Open loads a session as its log's leader has it. core.ErrNotFound when there
-// is none, core.ErrCorrupt when its records or its snapshot are damaged.
+// Open loads a session from the log's leader. It returns core.ErrNotFound if there
+// is none, and core.ErrCorrupt if its records or its snapshot are damaged.
 func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, error) {
 	v, err := ss.load(ctx, id)
 	if err != nil {
@@ -108,19 +105,18 @@ func (ss *Sessions) Open(ctx context.Context, id core.SessionID) (*Session, erro
 	return ss.session(v), nil
 }
 
-// A CreateRequest is a session to be made.
+// CreateRequest asks for a new session.
 type CreateRequest struct {
 	ID      core.SessionID
-	Origin  core.Origin // Time, Host and By are filled in where they are empty
+	Origin  core.Origin // empty Time and Host are filled in
 	Header  core.Header
-	Entries []core.Entry // as the log keeps them, see Keep
+	Entries []core.Entry // with stored images, see StoreImages
 }
 
-// Create makes a session. core.ErrExists when there is one of that id already,
-// whatever it holds, unless it was made under the same Origin.Key: that is the
-// session then. When the answer was lost and the log now has this very session,
-// that is success. It is noted in the lineage journal of ctx, and loses its
-// parents where ctx says that lineage is not recorded.
+// Create makes a session. It returns core.ErrExists if one with that id exists,
+// unless that was made with the same Origin.Key: then it returns that one. It adds
+// the session to the lineage journal of ctx, and drops its parents if ctx disables
+// lineage.
 func (ss *Sessions) Create(ctx context.Context, b CreateRequest) (*Session, error) {
 	s, err := ss.create(ctx, b)
 	if !errors.Is(err, core.ErrExists) || b.Origin.Key == "" {
@@ -157,7 +153,7 @@ func (ss *Sessions) create(ctx context.Context, b CreateRequest) (*Session, erro
 		Count: len(b.Entries), Body: body,
 	}
 	r.Chain = st.Chain.Next(r)
-	if err := st.Apply(r); err != nil { // before it is stored: what is in the log can be read
+	if err := st.Apply(r); err != nil { // before it is stored, so that the log has only valid records
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
@@ -195,7 +191,7 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 			if err == nil {
 				return 0, fmt.Errorf("session %s: %w", id, core.ErrExists)
 			}
-			// Where nothing is there, the server could not read its own last record.
+			// If nothing exists, the server could not read its own last record.
 		case errors.Is(err, core.ErrUncertain):
 			uncertain = true
 		}
@@ -204,13 +200,13 @@ func (ss *Sessions) putFirst(ctx context.Context, id core.SessionID, r *core.Rec
 			continue
 		}
 		if uncertain {
-			return 0, fmt.Errorf("make session %s: %v; whether it is there only reading tells: %w", id, err, core.ErrUncertain)
+			return 0, fmt.Errorf("make session %s: %v; read the session to find out if it was stored: %w", id, err, core.ErrUncertain)
 		}
 		return 0, fmt.Errorf("make session %s: %w", id, err)
 	}
 }
 
-// first returns the first record of a session that is still there.
+// firstRecord returns the first record of a session that the log still has.
 func (ss *Sessions) firstRecord(ctx context.Context, id core.SessionID) (*core.Record, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
 	if err != nil {
@@ -219,13 +215,12 @@ func (ss *Sessions) firstRecord(ctx context.Context, id core.SessionID) (*core.R
 	for r, err := range ss.cfg.Log.Read(ctx, id, 0, last.Pos) {
 		return r, err
 	}
-	return nil, fmt.Errorf("records of session %s do not arrive: %w", id, core.ErrUnavailable)
+	return nil, fmt.Errorf("records of session %s cannot be read: %w", id, core.ErrUnavailable)
 }
 
-// StoreImages returns es as the log keeps them: images of core.MinBlob characters and
-// more are blobs, durable before Keep returns. n is how many images that were.
-// core.ErrFull where the log's server has no room for new entries: their images
-// are not to take what is left.
+// StoreImages returns es as the log stores them: images of at least core.MinBlob
+// characters are blobs, durable when it returns. n counts them. It returns
+// core.ErrFull if the server has no space for new entries.
 func (ss *Sessions) StoreImages(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
 	kept = make([]core.Entry, len(es))
 	for i := range es {
@@ -247,21 +242,21 @@ func (ss *Sessions) StoreImages(ctx context.Context, es []core.Entry) (kept []co
 	return kept, n, nil
 }
 
-// Inline returns a line, or any other JSON made of entries, with its images put
-// back. An image that is gone is core.ErrCorrupt: the line is there and says that
-// the image is, and core.ErrNotFound would be said of the session.
+// Inline returns a line, or JSON made of entries, with its images put back. A
+// missing image is core.ErrCorrupt, not core.ErrNotFound, which would mean the
+// session.
 func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
 	return core.Inline(line, func(d core.Digest) ([]byte, error) {
 		b, err := ss.cfg.Blobs.Get(ctx, d)
 		if errors.Is(err, core.ErrNotFound) {
-			return nil, fmt.Errorf("it is gone: %v: %w", err, core.ErrCorrupt)
+			return nil, fmt.Errorf("the blob is missing: %v: %w", err, core.ErrCorrupt)
 		}
 		return b, err
 	})
 }
 
-// Resolve is Inline with the images that the agent keeps in a store of its own
-// put in their places, too; what is not here stays a reference.
+// Resolve is Inline that also inserts the images of the agent's own store. Unknown
+// ones stay references.
 func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
 	return core.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
-// span begins a span about s. The caller calls end with where its error will be.
+// span starts a span about s. The caller calls end with a pointer to its error.
 func (s *Session) span(ctx context.Context, name string, attrs ...attribute.KeyValue) (_ context.Context, end func(*error)) {
 	ctx, span := s.ss.cfg.Tracer.Start(ctx, name)
 	if span.IsRecording() {
@@ -18,8 +18,8 @@ func (s *Session) span(ctx context.Context, name string, attrs ...attribute.KeyV
 	return ctx, func(err *error) { spans.End(span, *err) }
 }
 
-// batchSpan begins the span of the record that a batch shares. It belongs to the
-// trace of the batch's first request; the others are linked.
+// batchSpan starts the span of a batch's record, in the trace of the first request.
+// It links the others.
 func (s *Session) batchSpan(ctx context.Context, batch []*request) (context.Context, trace.Span) {
 	var links []trace.Link
 	for _, q := range batch[1:] {

@@ -8,39 +8,38 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A Tail is the records that a session is read from, besides a snapshot.
+// Tail is the records that a session is read from, besides a snapshot.
 type Tail struct {
-	// Seq and Chain are of the record before the first of Records. Both are zero
-	// where that is the session's open, or its erase, or just the first that the
-	// log has.
+	// Seq and Chain are of the record before the first of Records. Both are zero if that is
+	// the session's open, its erase, or the first record that the log has.
 	Seq   uint64
 	Chain core.Chain
-	// Covered is up to where the snapshot reaches that the session is read from; 0
-	// where it is read from its open.
+	// Covered is the last record in the snapshot that the session is read from; 0 if it is
+	// read from its open.
 	Covered uint64
-	// Last is the session's last record as the leader had it, without body.
+	// Last is the last record that the leader had, without its body.
 	Last *core.Record
-	// Records are those behind that up to Last, each held to the one before it.
-	// Strays are left out. An error is yielded once, last.
+	// Records are the verified records up to Last, without orphans. An error is yielded
+	// once, last.
 	Records iter.Seq2[*core.Lazy, error]
 }
 
-// A TailFrom says where a tail begins.
+// TailFrom says where a tail begins.
 type TailFrom struct {
-	// After is a record that the caller has: the tail goes on behind it, where it
-	// is on the session's chain and not before its base. Else it begins at the base.
+	// After is a record that the caller has. The tail starts after it if it is on the
+	// session's chain and not before its base, and at the base otherwise.
 	After core.Cursor
-	// Start asks for all that the log has, from the session's first record on.
+	// Start requests all records that the log has.
 	Start bool
 }
 
-// Tail returns a session's records from its base on: what its checkpoint's
-// snapshot does not cover, or all since its open. The base itself is one of them.
-// No snapshot is read. core.ErrCorrupt where the base is not there.
+// Tail returns a session's records from its base: those that its snapshot does not
+// cover, or all since its open. The base is one of them. It reads no snapshot. It
+// returns core.ErrCorrupt if the base is missing.
 func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
 	l := ss.cfg.Log
 	var err error
-	for range maxLoads { // a new base and a purge may come between
+	for range maxLoads { // a checkpoint and a truncation may happen meanwhile
 		var last *core.Record
 		if last, err = ss.lastOf(ctx, id); err != nil {
 			return nil, err
@@ -93,7 +92,7 @@ func (t *Tail) chained(ctx context.Context, l Log, id core.SessionID, after core
 	return ChainedLazily(ctx, l, id, after, have, ScanTo(ctx, l, id, after, t.Last.Pos))
 }
 
-// baseLinks returns the base of last, without its body where that is an open.
+// baseLinks returns the base of last, without its body if that is an open.
 func baseLinks(ctx context.Context, l Log, id core.SessionID, last *core.Record) (*core.Record, error) {
 	at := last.Base
 	if last.Kind == core.KindOpen || last.Kind == core.KindCheckpoint {
@@ -109,7 +108,7 @@ func baseLinks(ctx context.Context, l Log, id core.SessionID, last *core.Record)
 	return base, nil
 }
 
-// beforeBase returns the record behind which a session with that base is read.
+// beforeBase returns the record that the records of a session with that base follow.
 func beforeBase(base *core.Record) (mark, uint64, error) {
 	switch base.Kind {
 	case core.KindOpen:
@@ -121,11 +120,11 @@ func beforeBase(base *core.Record) (mark, uint64, error) {
 		}
 		return mark{base.Base, m.Chain}, m.Seq, nil
 	}
-	return mark{}, 0, fmt.Errorf("record %d, of kind %q, is no base: %w", base.Seq, base.Kind, core.ErrCorrupt)
+	return mark{}, 0, fmt.Errorf("record %d, of kind %q, is not a base: %w", base.Seq, base.Kind, core.ErrCorrupt)
 }
 
-// findBehind returns the record that want names among those behind after, whose
-// seq is seq; none where it is none of them.
+// findAfter returns the record that want names among those after a mark, whose seq
+// is seq. It returns the zero mark if there is none.
 func findAfter(ctx context.Context, l Log, id core.SessionID, after mark, seq uint64, last *core.Record, want core.Cursor) (mark, error) {
 	if core.CursorOf(last.Seq, last.Chain) == want {
 		return mark{last.Pos, last.Chain}, nil

@@ -10,16 +10,16 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// A Prefix is the beginning of shards, which can be dropped. A Log is one.
+// ShardLog truncates the beginning of shards. *stream.Log implements it.
 type ShardLog interface {
-	// SessionsUpTo returns the sessions that have records in a shard up to
-	// upTo, by name. core.ErrInvalid where the shard ends before.
+	// SessionsUpTo returns the ids of the sessions with records in a shard up to upTo, in
+	// order. It returns core.ErrInvalid if the shard ends before upTo.
 	SessionsUpTo(ctx context.Context, shard int, upTo core.Pos) ([]core.SessionID, error)
-	// Drop drops a shard's records up to upTo, whoever needs them.
+	// Drop removes a shard's records up to upTo unconditionally.
 	Drop(ctx context.Context, shard int, upTo core.Pos) error
 }
 
-// A BlockedError names the session because of which a prefix stays.
+// BlockedError names the session that prevents a truncation.
 type BlockedError struct {
 	Session core.SessionID
 	Err     error
@@ -30,39 +30,37 @@ func (e *BlockedError) Error() string { return fmt.Sprintf("session %s: %v", e.S
 // Unwrap returns why.
 func (e *BlockedError) Unwrap() error { return e.Err }
 
-// Truncate drops the records of a shard of l up to upTo, once no session needs
-// any of them: each session that has one there is loaded from the leader, its
-// snapshot read and its chain proved, and gets a checkpoint where its base does
-// not lie behind; the erase record of one that was erased is stored again.
-// checkpoint writes one, snapshot and record; it is called from several goroutines
-// at once, for Config.Concurrency sessions at most. l is the log of ss. On error nothing
-// was dropped; checkpoints may have been written. A session that cannot be read,
-// or takes no checkpoint, is a BlockedError: the first one that was met. The
-// sessions at work then come to their end, and no other is begun.
+// Truncate removes the records of a shard of l up to upTo, after it has ensured that
+// no session needs them: it loads each session from the leader, verifies its
+// snapshot and chain, and writes a checkpoint if its base is not after upTo. It
+// stores the erase records of erased sessions again. checkpoint writes snapshot and
+// record; it is called concurrently, for up to Config.Concurrency sessions. l is the
+// log of ss. On error nothing was removed; checkpoints may have been written. If a
+// session cannot be read, or accepts no checkpoint, the error is the first
+// BlockedError; sessions in progress are completed and no other is started.
 //
-// Where the brokers flush only every Config.FlushEvery, they may yet forget such
-// a checkpoint, but no drop. So twice that time passes before the drop, and all
-// is proved again then.
+// If the brokers flush only every Config.FlushEvery, they may lose a checkpoint but
+// not the truncation. Truncate then waits twice that time and verifies everything
+// again.
 func (ss *Sessions) Truncate(ctx context.Context, l ShardLog, shard int, upTo core.Pos, checkpoint func(context.Context, *Session) error) error {
 	flushed := ss.cfg.FlushEvery == 0
 	for {
 		wrote, err := ss.checkpointAll(ctx, l, shard, upTo, checkpoint)
 		if err != nil {
-			return fmt.Errorf("records of shard %d up to %d stay: %w", shard, upTo, err)
+			return fmt.Errorf("records of shard %d up to %d were kept: %w", shard, upTo, err)
 		}
 		if flushed && (!wrote || ss.cfg.FlushEvery == 0) {
 			return l.Drop(ctx, shard, upTo)
 		}
 		if err := retry.Wait(ctx, 2*ss.cfg.FlushEvery); err != nil {
-			return fmt.Errorf("records of shard %d up to %d stay: %w", shard, upTo, err)
+			return fmt.Errorf("records of shard %d up to %d were kept: %w", shard, upTo, err)
 		}
 		flushed = true
 	}
 }
 
-// raise stores the erase record of a session once more where it lies in the
-// prefix: who erased it, when and why is told for ever, and its id is never used
-// again.
+// copyErase stores the erase record of a session again if it lies in the prefix: who
+// erased it, when and why stays known, and the id is never reused.
 func (ss *Sessions) copyErase(ctx context.Context, id core.SessionID, upTo core.Pos) (wrote bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ss.cfg.Timeout)
 	defer cancel()
@@ -88,13 +86,13 @@ func (ss *Sessions) copyErase(ctx context.Context, id core.SessionID, upTo core.
 		if err != nil && !errors.Is(err, core.ErrConflict) && !errors.Is(err, core.ErrUncertain) {
 			return false, err
 		}
-		wrote = true // reading on tells
+		wrote = true // the next read tells
 		if err != nil && retry.Pause(ctx) != nil {
 			return false, err
 		}
 	}
 }
 
-// FlushEvery is how often the brokers flush what they acknowledged, 0 for before
-// every answer.
+// FlushEvery returns how often the brokers flush acknowledged records, 0 for before
+// each answer.
 func (ss *Sessions) FlushEvery() time.Duration { return ss.cfg.FlushEvery }

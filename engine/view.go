@@ -7,31 +7,31 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// errHole is a record that others must have been before, which are not there.
+// errMissingRecord means that a record's predecessor is not there.
 var errMissingRecord = errors.New("a record is missing")
 
-// A view is a session as the log's records gave it.
+// view is a session as the log's records gave it.
 type view struct {
 	st *core.State
-	// end is the session's last record that was read. It is where the next one
-	// goes, and not always the last one folded: strays stay behind.
+	// end is the last record that was read. The next one is stored after it. It may be an
+	// orphan, which is not folded.
 	end     mark
 	orphans []*core.Record // read and not folded, in order
 	recent  recentRecords
-	// from is the first record that was read to get here, but for the checkpoint
-	// that said where to begin. Nothing before it is needed.
+	// needsFrom is the first record that the view was read from, except for the checkpoint
+	// that is its base. Earlier records are not needed.
 	needsFrom core.Pos
-	// begun is the manifest that reading began at, nil for the first record.
+	// base is the manifest that reading started at, nil if that was the first record.
 	base *core.Manifest
 }
 
-// A mark names one record of a log.
+// mark names one record of a log.
 type mark struct {
 	pos   core.Pos
 	chain core.Chain
 }
 
-// fold takes r in. It is core.ErrOrphan when r does not follow what is known.
+// fold applies r. It returns core.ErrOrphan if r does not follow the last record.
 func (v *view) fold(r *core.Record) error {
 	if err := v.st.Apply(r); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (v *view) fold(r *core.Record) error {
 	return nil
 }
 
-// pass notes that r was read.
+// setEnd notes that r was read.
 func (v *view) setEnd(r *core.Record) {
 	v.end = mark{r.Pos, r.Chain}
 	if v.needsFrom == 0 {
@@ -49,17 +49,16 @@ func (v *view) setEnd(r *core.Record) {
 	}
 }
 
-// read is fold for one who reads from a base that is known to be good: a record
-// that does not follow, although its writer meant the place where it is, is a
-// orphan. That writer knew another record there, which the log has forgotten.
-// It is errHole where a record is missing before r.
+// read is fold for a reader that started at a valid base. A record that does not
+// follow is then an orphan: its writer knew another predecessor, which the log has
+// lost. It returns errMissingRecord if a record before r is missing.
 func (v *view) read(r *core.Record) error {
 	err := v.fold(r)
 	if !errors.Is(err, core.ErrOrphan) {
 		return err
 	}
 	if r.After != v.end.pos {
-		return fmt.Errorf("record %d, at %d, was stored behind one at %d, which does not exist: %w", r.Seq, r.Pos, r.After, errMissingRecord)
+		return fmt.Errorf("record %d, at %d, follows one at %d, which does not exist: %w", r.Seq, r.Pos, r.After, errMissingRecord)
 	}
 	v.orphans = append(v.orphans, r)
 	v.setEnd(r)
@@ -67,21 +66,20 @@ func (v *view) read(r *core.Record) error {
 }
 
 const (
-	// memoryBytes bounds what a memory holds. Most bodies share their bytes with
-	// the state's entries.
+	// maxRecentBytes bounds recentRecords. Most bodies share memory with entries.
 	maxRecentBytes = 16 << 20
-	// recordOverhead is about what a record takes besides its body. Many have none.
+	// recordOverhead is roughly what a record takes besides its body.
 	recordOverhead = 400
 )
 
-// A memory holds the latest records of a session, as they are in the log, so
-// that they can be stored again when a broker has forgotten them.
+// recentRecords holds the latest records of a session as they are in the log, so
+// that they can be stored again if a broker loses them.
 type recentRecords struct {
 	records []*core.Record // without a gap
 	size    int64          // of all of them, roughly
 }
 
-// add appends r and drops the oldest while they take too much.
+// add appends r and drops the oldest ones beyond the limit.
 func (m *recentRecords) add(r *core.Record) {
 	m.records = append(m.records, r)
 	m.size += int64(len(r.Body)) + recordOverhead
@@ -92,7 +90,7 @@ func (m *recentRecords) add(r *core.Record) {
 	}
 }
 
-// at returns the record of that seq, or nil.
+// at returns the record with that seq, or nil.
 func (m *recentRecords) at(seq uint64) *core.Record {
 	if len(m.records) == 0 || seq < m.records[0].Seq {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// WaitFor brings the session up to the leader's last record, and further until it
-// has the record that c names: a node elsewhere that acknowledged it may be
-// ahead of the servers that answer here. When the session ends before that
-// record, a quorum is asked (see RefreshStrict): core.ErrLost says that the
-// session has another record there or none, core.ErrUnavailable that this could
-// not be told before ctx ended. The zero cursor is in every session.
+// WaitFor brings the session up to the leader's last record, and on until it has the
+// record at c: another node that acknowledged it may be ahead of the servers that
+// answer here. If the session ends before c, it asks a quorum (see RefreshStrict):
+// core.ErrLost means that the session has another record there or none,
+// core.ErrUnavailable that this is unknown when ctx ends. Every session has the zero
+// cursor.
 func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	if c == (core.Cursor{}) {
 		return nil
@@ -26,7 +26,7 @@ func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	}
 	err := s.RefreshStrict(ctx)
 	if errors.Is(err, core.ErrFull) {
-		return fmt.Errorf("session %s has no record %s yet, and a full log cannot prove that it never will: %v: %w", s.id, c, err, core.ErrUnavailable)
+		return fmt.Errorf("session %s has no record %s yet, and a full log cannot prove that it never will have it: %v: %w", s.id, c, err, core.ErrUnavailable)
 	}
 	if err != nil {
 		return fmt.Errorf("session %s has no record %s yet: %w", s.id, c, err)
@@ -37,8 +37,8 @@ func (s *Session) WaitFor(ctx context.Context, c core.Cursor) error {
 	return s.lostError(c)
 }
 
-// Position is Reach that tells where in the log that record lies. core.ErrLost
-// also where it was dropped because nobody needed it to read the session.
+// Position is WaitFor that returns the record's position in the log. It returns
+// core.ErrLost also if the record was truncated.
 func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error) {
 	if err := s.WaitFor(ctx, c); err != nil {
 		return 0, err
@@ -51,13 +51,13 @@ func (s *Session) Position(ctx context.Context, c core.Cursor) (core.Pos, error)
 	}
 	pos, err := s.locate(ctx, c, end)
 	if err == nil && pos == 0 {
-		return 0, fmt.Errorf("record %s of session %s was dropped with others before it; read the session anew: %w", c, s.id, core.ErrLost)
+		return 0, fmt.Errorf("record %s of session %s was truncated; read the session again: %w", c, s.id, core.ErrLost)
 	}
 	return pos, err
 }
 
-// holds reports whether the session has the record that c names, false where it
-// ends before it. core.ErrLost when it has another one there.
+// hasRecord reports whether the session has the record at c, false if it ends
+// before. It returns core.ErrLost if another record is there.
 func (s *Session) hasRecord(ctx context.Context, c core.Cursor) (bool, error) {
 	s.mu.RLock()
 	have, end, known := s.st.Cursor(), s.end.pos, s.recent.at(c.Seq)
@@ -86,9 +86,9 @@ func (s *Session) lostError(c core.Cursor) error {
 	return fmt.Errorf("session %s is at %s and has no record %s: %w", s.id, s.st.Cursor(), c, core.ErrLost)
 }
 
-// find returns where the record lies that c names, which is none of the latest.
-// Where it was dropped with all before it, whoever did so has proved what came
-// of it: that is 0, from where reading begins at what is left.
+// locate returns the position of the record at c, which is not a recent one. It
+// returns 0 if that was truncated: the truncation has proved that the remaining
+// records follow it.
 func (s *Session) locate(ctx context.Context, c core.Cursor, end core.Pos) (core.Pos, error) {
 	log := s.ss.cfg.Log
 	for r, err := range Chained(ctx, log, s.id, 0, core.Cursor{}, ReadTo(ctx, log, s.id, 0, end)) {
