@@ -8,26 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/stream"
 )
 
 const (
-	// mostInline is the largest plain size of a change that is kept in the
-	// manifest. It needs no object, and the record stays small enough not to become
-	// a blob.
-	mostInline = 128 << 10
-	// mostParts limits the objects from which a snapshot is read.
-	mostParts = 48
 	// mergeFrom is how many times a change's size the later ones must have for it
 	// to be merged with them.
 	mergeFrom = 11
-	// partsAtOnce limits concurrent reads of parts.
-	partsAtOnce = 8
 )
 
 // keptChanges returns how many of the changes of those sizes, all objects, are kept
@@ -42,7 +32,7 @@ func keptChanges(sizes []int64, next int64) int {
 		}
 		behind += sizes[i]
 	}
-	if stay+3 > mostParts { // the first part, the new one, and one inline
+	if stay+3 > snapshot.MaxParts { // the first part, the new one, and one inline
 		return 0
 	}
 	return stay
@@ -51,7 +41,7 @@ func keptChanges(sizes []int64, next int64) int {
 // ChangeKey returns the key of a change that completes the snapshot of a session at
 // seq. sum is the digest of the snapshot's plain bytes.
 func ChangeKey(log string, id core.SessionID, seq uint64, sum core.Digest) string {
-	return fmt.Sprintf("%s%020d-%x.change.zst", sessionPrefix(log, id), seq, sum[:8])
+	return fmt.Sprintf("%s%020d-%x.change.zst", snapshot.Prefix(log, id), seq, sum[:8])
 }
 
 // IsChange reports whether key is one of ChangeKey.
@@ -66,7 +56,7 @@ func (s *Snapshots) keepIncremental(ctx context.Context, d *engine.Draft) (bool,
 	if len(former[len(former)-1].Inline) > 0 {
 		former = former[:len(former)-1]
 	}
-	plain, err := readParts(ctx, d.Manifest, former, s.read)
+	plain, err := snapshot.ReadParts(ctx, d.Manifest, former, s.read)
 	if err != nil {
 		if isLost(err) {
 			return false, nil
@@ -75,7 +65,7 @@ func (s *Snapshots) keepIncremental(ctx context.Context, d *engine.Draft) (bool,
 	}
 	r := incremental{m: *d.Manifest, former: former, plain: plain, next: d.Plain}
 	whole := r.m.Whole()
-	if _, err := packPart(&whole, d.Plain); err != nil {
+	if _, err := snapshot.PackPart(&whole, d.Plain); err != nil {
 		return false, err
 	}
 	r.m.Packed = whole.Packed
@@ -112,8 +102,8 @@ func (r *incremental) choose() (object []byte, err error) {
 		return nil, nil
 	}
 	p := core.Part{Size: int64(len(change)), SHA256: core.DigestOf(change)}
-	if len(change) <= mostInline {
-		if p.Inline, err = packPart(&p, change); err != nil {
+	if len(change) <= snapshot.MaxInline {
+		if p.Inline, err = snapshot.PackPart(&p, change); err != nil {
 			return nil, err
 		}
 		if r.put(stay, p); isRecord(&r.m) {
@@ -129,7 +119,7 @@ func (r *incremental) choose() (object []byte, err error) {
 	}
 	p = core.Part{Size: int64(len(change)), SHA256: core.DigestOf(change)}
 	p.Object = ChangeKey(r.m.Log, r.m.Session, r.m.Seq, p.SHA256)
-	if object, err = packPart(&p, change); err != nil {
+	if object, err = snapshot.PackPart(&p, change); err != nil {
 		return nil, err
 	}
 	r.put(stay, p)
@@ -181,7 +171,7 @@ func isRecord(m *core.Manifest) bool {
 
 // compose returns the bytes of m's parts. It does not compare their digest.
 func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return composeBy(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
+	return snapshot.Compose(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
 		plain, checked, err := s.load(ctx, p)
 		if err != nil {
 			return nil, err
@@ -192,71 +182,5 @@ func (s *Snapshots) compose(ctx context.Context, m *core.Manifest) ([]byte, erro
 
 // composeVerified is compose from the bucket, comparing all digests.
 func (s *Snapshots) composeVerified(ctx context.Context, m *core.Manifest) ([]byte, error) {
-	return composeVerifiedBy(ctx, m, s.read)
-}
-
-// composeVerifiedBy returns the bytes of m's parts after comparing their digest.
-func composeVerifiedBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
-	plain, err := composeBy(ctx, m, read)
-	if err == nil && core.DigestOf(plain) != m.SHA256 {
-		return nil, corrupt(m.Whole(), errDifferent)
-	}
-	return plain, err
-}
-
-// A partReader returns the plain bytes of an object.
-type partReader func(context.Context, core.Part) ([]byte, error)
-
-func composeBy(ctx context.Context, m *core.Manifest, read partReader) ([]byte, error) {
-	parts, err := readParts(ctx, m, m.Parts, read)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := core.Patch(parts[0], parts[1:]...)
-	if err == nil && int64(len(plain)) != m.Size {
-		err = errDifferent
-	}
-	if err != nil {
-		return nil, corrupt(m.Whole(), err)
-	}
-	return plain, nil
-}
-
-// readParts returns the plain bytes of parts, which are m's or those that m will
-// rest on.
-func readParts(ctx context.Context, m *core.Manifest, parts []core.Part, read partReader) ([][]byte, error) {
-	if err := checkParts(m, parts); err != nil {
-		return nil, err
-	}
-	plain := make([][]byte, len(parts))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(partsAtOnce)
-	for i, p := range parts {
-		g.Go(func() (err error) {
-			if p.Object == "" {
-				plain[i], err = unpackVerified(p.Inline, p)
-			} else {
-				plain[i], err = read(ctx, p)
-			}
-			return err
-		})
-	}
-	return plain, g.Wait()
-}
-
-// checkParts returns core.ErrCorrupt if a snapshot of m's session cannot have these
-// parts.
-func checkParts(m *core.Manifest, parts []core.Part) error {
-	if len(parts) == 0 || len(parts) > mostParts {
-		return fmt.Errorf("snapshot %s has %d parts, 1 to %d are allowed: %w", m.Object, len(parts), mostParts, core.ErrCorrupt)
-	}
-	prefix := sessionPrefix(m.Log, m.Session)
-	for i, p := range parts {
-		isInline := p.Object == "" && i == len(parts)-1 && i > 0 && p.Size <= mostInline
-		isObject := strings.HasPrefix(p.Object, prefix) && blobstore.CheckKey(p.Object) == nil
-		if p.Size < 0 || !isInline && !isObject {
-			return fmt.Errorf("snapshot %s has a part %d of %d bytes at %q: %w", m.Object, i+1, p.Size, p.Object, core.ErrCorrupt)
-		}
-	}
-	return nil
+	return snapshot.ComposeVerified(ctx, m, s.read)
 }

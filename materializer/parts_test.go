@@ -3,6 +3,8 @@ package materializer
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sesslog/sesslog/core/snapshot"
 )
 
 // A thrift simulates what is written of a session that is truncated all the time:
@@ -20,7 +22,7 @@ func (g *thrift) step(n int64) {
 	case g.written <= mostWritten*g.size:
 		g.whole()
 		return
-	case g.since <= mostInline:
+	case g.since <= snapshot.MaxInline:
 		return
 	}
 	stay := keptChanges(g.changes, g.since)
@@ -44,7 +46,7 @@ func (g *thrift) whole() { g.written, g.changes, g.since = g.written+g.size, nil
 func TestTruncatedSessionIsWrittenInProportionToInput(t *testing.T) {
 	t.Parallel()
 	t.Logf("-seed %d", *seed)
-	const just = mostInline + 1
+	const just = snapshot.MaxInline + 1
 	patterns := map[string]func(rng *rand.Rand, i int, size int64) int64{
 		"a line":               func(*rand.Rand, int, int64) int64 { return 300 },
 		"just too much inline": func(*rand.Rand, int, int64) int64 { return just },
@@ -65,7 +67,7 @@ func TestTruncatedSessionIsWrittenInProportionToInput(t *testing.T) {
 				if g.size <= 1<<30 && g.written > 5*g.size {
 					t.Fatalf("%s, from %d bytes: %d written for %d at step %d", name, size, g.written, g.size, i)
 				}
-				if g.most > mostParts {
+				if g.most > snapshot.MaxParts {
 					t.Fatalf("%s, from %d bytes: %d parts", name, size, g.most)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/stream"
 )
 
@@ -88,7 +89,7 @@ func (g *growth) look(idle time.Duration) {
 	plain := g.st.Render()
 	m := g.st.Manifest(plain, SnapshotKey("main", "session-one", g.st.Seq, core.DigestOf(plain)))
 	if !m.Reuse(g.st) {
-		packed, err := packSnapshot(plain)
+		packed, err := snapshot.Pack(plain)
 		if err != nil {
 			g.t.Fatal(err)
 		}

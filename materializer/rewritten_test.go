@@ -3,6 +3,8 @@ package materializer
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sesslog/sesslog/core/snapshot"
 )
 
 // A rewriting simulates what is written of a session whose lines are replaced while
@@ -54,7 +56,7 @@ func (w *rewriting) cover() {
 	case w.written <= mostWritten*w.size:
 		w.whole()
 		return
-	case next <= mostInline:
+	case next <= snapshot.MaxInline:
 		return
 	}
 	stay := keptChanges(w.sizes, next)
@@ -111,7 +113,7 @@ func TestReplacedLinesAreWrittenInProportionToInput(t *testing.T) {
 	worst := 0.0
 	for name, next := range patterns {
 		for _, lines := range []int{1, 10, 300, 10_000} {
-			for _, each := range []int64{300, 40 << 10, mostInline + 1} {
+			for _, each := range []int64{300, 40 << 10, snapshot.MaxInline + 1} {
 				rng := rand.New(rand.NewPCG(*seed, 11))
 				w := newRewriting(lines, each)
 				for i := range 1500 {

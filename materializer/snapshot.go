@@ -8,20 +8,13 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
-
-	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sesslog/sesslog/blobstore"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/engine"
 )
-
-// frameSize is the plain size of a zstd frame of a snapshot. A part of a large
-// snapshot can be read without the rest.
-const frameSize = 256 << 10
 
 // Snapshots stores snapshots in a bucket.
 type Snapshots struct {
@@ -68,7 +61,7 @@ func IsSnapshotKey(m *core.Manifest) bool {
 // that check m.Packed rely on it. The object is durable when Save returns nil.
 func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) error {
 	p := m.Whole()
-	packed, err := packPart(&p, plain)
+	packed, err := snapshot.PackPart(&p, plain)
 	if err != nil {
 		return err
 	}
@@ -78,21 +71,6 @@ func (s *Snapshots) Save(ctx context.Context, m *core.Manifest, plain []byte) er
 
 func (s *Snapshots) put(ctx context.Context, key string, packed []byte) error {
 	return BlobError(s.bucket.Put(ctx, key, bytes.NewReader(packed), int64(len(packed))))
-}
-
-// packPart packs plain, which has the size in p, verifies the result by unpacking
-// it, and sets p.Packed.
-func packPart(p *core.Part, plain []byte) ([]byte, error) {
-	packed, err := packSnapshot(plain)
-	if err != nil {
-		return nil, fmt.Errorf("compress snapshot %s: %w", p.Object, err)
-	}
-	again, err := unpackFrames(packed, *p, nil)
-	if err != nil || !bytes.Equal(again, plain) {
-		return nil, fmt.Errorf("snapshot %s does not unpack to its input; nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
-	}
-	p.Packed = core.DigestOf(packed)
-	return packed, nil
 }
 
 // Keep makes d's snapshot durable, and sets where it is in the manifest. If the
@@ -117,33 +95,6 @@ func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 	}
 	return s.Save(ctx, d.Manifest, d.Plain)
 }
-
-func packSnapshot(plain []byte) ([]byte, error) {
-	e, err := seekable.NewEncoder(snapshotEncoder())
-	if err != nil {
-		return nil, err
-	}
-	var out []byte
-	for len(plain) > 0 {
-		n := min(frameSize, len(plain))
-		frame, err := e.Encode(plain[:n])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, frame...)
-		plain = plain[n:]
-	}
-	table, err := e.EndStream()
-	return append(out, table...), err
-}
-
-var snapshotEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return e
-})
 
 // Blobs adapts a blob store to core.Blobs.
 type Blobs struct{ store *blobstore.Blobs }
@@ -179,15 +130,10 @@ func BlobError(err error) error {
 	return err
 }
 
-// sessionPrefix returns the prefix of the keys of a session's snapshots.
-func sessionPrefix(log string, id core.SessionID) string {
-	return fmt.Sprintf("snapshots/%s/%s/", log, id)
-}
-
 // Kept returns the snapshots of a session in the bucket, the oldest first.
 func (s *Snapshots) Kept(ctx context.Context, log string, id core.SessionID) ([]blobstore.Info, error) {
 	var all []blobstore.Info
-	for info, err := range s.bucket.List(ctx, sessionPrefix(log, id)) {
+	for info, err := range s.bucket.List(ctx, snapshot.Prefix(log, id)) {
 		if err != nil {
 			return nil, fmt.Errorf("snapshots of session %s: %w", id, BlobError(err))
 		}

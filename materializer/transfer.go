@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/snapshot"
 )
 
 // Object returns the object under key as it is stored, packed and unchecked, and
@@ -26,31 +27,14 @@ func (s *Snapshots) Packed(ctx context.Context, m *core.Manifest) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return packSnapshot(plain)
-}
-
-// PackedFrom is Snapshots.Packed for a snapshot of several parts and a caller
-// without the bucket: object returns a stored object that m names. Its errors are
-// passed on. It returns core.ErrCorrupt if the objects are not what m names.
-func PackedFrom(ctx context.Context, m *core.Manifest, object func(ctx context.Context, key string) ([]byte, error)) ([]byte, error) {
-	plain, err := composeVerifiedBy(ctx, m, func(ctx context.Context, p core.Part) ([]byte, error) {
-		packed, err := object(ctx, p.Object)
-		if err != nil {
-			return nil, err
-		}
-		return unpackVerified(packed, p)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return packSnapshot(plain)
+	return snapshot.Pack(plain)
 }
 
 // Restore stores an object that a backup kept of m's snapshot, after unpacking and
 // verifying it. An existing intact object stays. The object is durable when Restore
 // returns nil.
 func (s *Snapshots) Restore(ctx context.Context, m *core.Manifest, packed []byte) error {
-	if _, err := unpackVerified(packed, m.Whole()); err != nil {
+	if _, err := snapshot.UnpackVerified(packed, m.Whole()); err != nil {
 		return fmt.Errorf("the object is not the snapshot that the manifest names: %w", err)
 	}
 	if _, err := s.Read(ctx, m); err == nil {

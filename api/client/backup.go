@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
-	"github.com/sesslog/sesslog/materializer"
+	"github.com/sesslog/sesslog/core/snapshot"
 )
 
 // Ends returns where the sessions of a shard end. Each record of the shard that
@@ -86,7 +86,7 @@ func (c *Client) SnapshotObject(ctx context.Context, m *core.Manifest) ([]byte, 
 	if len(m.Parts) == 0 || !errors.Is(err, core.ErrNotFound) {
 		return packed, err
 	}
-	return materializer.PackedFrom(ctx, m, func(ctx context.Context, key string) ([]byte, error) {
+	return snapshot.PackFrom(ctx, m, func(ctx context.Context, key string) ([]byte, error) {
 		return c.bytes(ctx, snapshotPath(c, m, key))
 	})
 }
