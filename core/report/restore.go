@@ -47,8 +47,8 @@ func (c *Comparison) Err(id core.SessionID) error {
 		return fmt.Errorf("session %s went two ways behind %s: in the log to %s, in the backup to %s; nothing was stored: %w",
 			id, c.Shared, c.Log, c.History, core.ErrConflict)
 	case TooShort:
-		return fmt.Errorf("session %s ends at %s in the log, and the backup's snapshot reaches further: the records between are in neither, so nothing was stored. "+
-			"Restore it into a log that does not have it, such as a new one of the same name: %w", id, c.Log, core.ErrConflict)
+		return fmt.Errorf("session %s: not restored: it ends at %s in the log, before the first record of the backup: %w\n"+
+			"hint: restore it into a log that does not have it, such as a new one of the same name", id, c.Log, core.ErrConflict)
 	case Erased:
 		return fmt.Errorf("session %s was erased from the log at %s, its id is never used again: %w", id, c.Log, core.ErrDeleted)
 	}
