@@ -25,7 +25,7 @@ func PackPart(p *core.Part, plain []byte) ([]byte, error) {
 	}
 	again, err := UnpackFrames(packed, *p, nil)
 	if err != nil || !bytes.Equal(again, plain) {
-		return nil, fmt.Errorf("snapshot %s not stored: its unpacked bytes differ from the original: %w", p.Object, errors.Join(err, core.ErrCorrupt))
+		return nil, fmt.Errorf("snapshot %s does not unpack to its input; nothing was stored: %w", p.Object, errors.Join(err, core.ErrCorrupt))
 	}
 	p.Packed = core.DigestOf(packed)
 	return packed, nil
