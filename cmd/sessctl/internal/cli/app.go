@@ -51,6 +51,7 @@ type App struct {
 	started bool  // the command line is valid: later errors are not misuse
 }
 
+// New returns an app with that environment and those streams.
 func New(env func(string) string, stdin io.Reader, stdout, stderr io.Writer) *App {
 	errs := newScreen(stderr, env)
 	errs.Writer = &lockedWriter{w: stderr} // some verbs work concurrently

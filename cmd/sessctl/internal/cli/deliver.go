@@ -20,6 +20,7 @@ type OutFlags struct {
 	force bool
 }
 
+// Add adds the flags to cmd.
 func (o *OutFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Out, "out", "", "write to `FILE` instead of standard output")
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace an existing file")

@@ -14,6 +14,7 @@ type demandFlags struct {
 	api.ReadOptions
 }
 
+// Add adds the flags to cmd.
 func (d *demandFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&d.seen, "seen", "", "wait until the session has the record of this `CURSOR`")
 	cmd.Flags().BoolVar(&d.strict, "strict", false, "read with confirmation by a quorum of the log's servers")

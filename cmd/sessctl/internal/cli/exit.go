@@ -70,6 +70,7 @@ type UsageError struct{ Text string }
 
 func (e *UsageError) Error() string { return e.Text }
 
+// Usagef returns a UsageError.
 func Usagef(form string, args ...any) error { return &UsageError{fmt.Sprintf(form, args...)} }
 
 // Hintf returns err with a hint, or nil if err is nil.

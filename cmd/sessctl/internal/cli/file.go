@@ -35,6 +35,7 @@ func (a *App) readFile(ctx context.Context, name string) (*SessionFile, error) {
 	return &SessionFile{File: f, name: name, Data: data, Rules: d}, nil
 }
 
+// ReadBytes reads the file name, or standard input for "-", up to MaxFile bytes.
 func (a *App) ReadBytes(ctx context.Context, name string) ([]byte, error) {
 	if name == "-" {
 		return a.readLimited(name, a.Input(ctx), -1)

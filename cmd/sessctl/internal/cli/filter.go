@@ -26,6 +26,7 @@ type FilterFlags struct {
 	minCost, maxCost                         string
 }
 
+// Add adds the flags to cmd.
 func (f *FilterFlags) Add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.cwd, "cwd", "", "only sessions of the directory `DIR`, as their agent wrote it")

@@ -36,7 +36,7 @@ func (a *App) Find(ctx context.Context, arg string) (Source, error) {
 }
 
 func (a *App) findAny(ctx context.Context, arg string) (Source, error) {
-	if name, ok, err := FilePath(arg); err != nil {
+	if name, ok, err := filePath(arg); err != nil {
 		return Source{}, err
 	} else if ok {
 		f, err := a.readFile(ctx, name)
@@ -46,12 +46,12 @@ func (a *App) findAny(ctx context.Context, arg string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	id, err := Resolve(ctx, node, arg, false)
+	id, err := resolve(ctx, node, arg, false)
 	return Source{ID: string(id), Node: node}, err
 }
 
-// FilePath reports whether arg names a file rather than a session in the log.
-func FilePath(arg string) (name string, ok bool, err error) {
+// filePath reports whether arg names a file rather than a session in the log.
+func filePath(arg string) (name string, ok bool, err error) {
 	if arg == "-" {
 		return arg, true, nil
 	}
@@ -72,6 +72,7 @@ func isDirectory(path string) error {
 		"name the files in it, such as: %s/*.jsonl", strings.TrimSuffix(path, "/"))
 }
 
+// FileError returns the error err of the file path in short form.
 func FileError(path string, err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		err = pe.Err
@@ -82,6 +83,7 @@ func FileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
+// LooksLikePath reports whether arg has the form of a path.
 func LooksLikePath(arg string) bool {
 	return strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, os.PathSeparator) || strings.HasSuffix(arg, ".jsonl")
 }
@@ -91,6 +93,7 @@ func (a *App) InLog(ctx context.Context, arg string) (*client.Client, core.Sessi
 	return a.InLogOrTrash(ctx, arg, false)
 }
 
+// InLogOrTrash is like InLog. With trash it only searches deleted sessions.
 func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client.Client, core.SessionID, error) {
 	if arg == "-" || LooksLikePath(arg) {
 		return nil, "", Hintf(
@@ -101,19 +104,19 @@ func (a *App) InLogOrTrash(ctx context.Context, arg string, trash bool) (*client
 	if err != nil {
 		return nil, "", err
 	}
-	id, err := Resolve(ctx, node, arg, trash)
+	id, err := resolve(ctx, node, arg, trash)
 	return node, id, err
 }
 
 // maxCandidates is how many sessions the error of an ambiguous prefix names.
 const maxCandidates = 5
 
-// Resolve returns the id of the session that arg names: the complete id, or an
+// resolve returns the id of the session that arg names: the complete id, or an
 // unambiguous prefix. With trash it only searches deleted sessions.
 //
 // The listing can lag. If arg is a valid id that is not listed, it is returned as
 // it is, and the request for the session decides.
-func Resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
+func resolve(ctx context.Context, node *client.Client, arg string, trash bool) (core.SessionID, error) {
 	if arg == "" {
 		return "", Usagef("the session id is empty")
 	}

@@ -32,7 +32,7 @@ func TestFilePath(t *testing.T) {
 		{"01234567", false, ExitOK},
 		{"not-here", false, ExitOK},
 	} {
-		_, ok, err := FilePath(c.arg)
+		_, ok, err := filePath(c.arg)
 		exit := ExitOK
 		if err != nil {
 			exit = Describe(err, "").Exit
@@ -76,7 +76,7 @@ func TestResolve(t *testing.T) {
 		{arg: "trashed", trash: true, exit: ExitUsage},
 		{arg: "session", trash: true, exit: ExitNotFound},
 	} {
-		got, err := Resolve(t.Context(), node, c.arg, c.trash)
+		got, err := resolve(t.Context(), node, c.arg, c.trash)
 		exit := ExitOK
 		if err != nil {
 			exit = Describe(err, "").Exit
@@ -92,7 +92,7 @@ func TestResolvePrefersExactUnlistedSession(t *testing.T) {
 	f := nodetest.New(t)
 	f.Has([]string{"session-10"})
 	f.Answers("GET /v1/sessions/session-1", api.Info{})
-	got, err := Resolve(t.Context(), &client.Client{Base: f.URL}, "session-1", false)
+	got, err := resolve(t.Context(), &client.Client{Base: f.URL}, "session-1", false)
 	if got != "session-1" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/internal/humantime"
 )
 
+// OrDash returns s, or "-" if it is empty.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"
@@ -17,6 +18,7 @@ func OrDash(s string) string {
 	return s
 }
 
+// Uint returns n in decimal.
 func Uint(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // Join joins the parts that are not empty.
@@ -58,6 +60,7 @@ func Count[N int | int64 | uint64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Bytes returns a size in the largest unit that fits, such as "1.5 MiB".
 func Bytes(n int64) string {
 	const unit = 1024
 	if n < unit {
@@ -79,6 +82,7 @@ func CountIf(n int, one, many string) string {
 	return Count(n, one, many)
 }
 
+// AddNotice adds a row with the caller, time and reason of n, unless n is nil.
 func (a *App) AddNotice(g *Grid, what string, n *core.Notice) {
 	if n != nil {
 		g.Row(what, OrNone(Join(", ", Join(" on ", n.By, n.Host), a.Time(n.Time), n.Why)))
@@ -98,6 +102,7 @@ func (a *App) ClaimText(c *core.Claim) string {
 	return who
 }
 
+// LeafText returns a leaf as text.
 func LeafText(l core.Leaf) string {
 	if id, ok := l.ID(); ok {
 		return id
@@ -108,6 +113,7 @@ func LeafText(l core.Leaf) string {
 	return "the end"
 }
 
+// Deref returns *s, or "" if s is nil.
 func Deref(s *string) string {
 	if s == nil {
 		return ""
@@ -115,6 +121,7 @@ func Deref(s *string) string {
 	return *s
 }
 
+// OrNone returns s, or "none" if it is empty.
 func OrNone(s string) string {
 	if s == "" {
 		return "none"

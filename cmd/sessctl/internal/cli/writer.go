@@ -21,16 +21,19 @@ type WriterFlags struct {
 	noClaim bool
 }
 
+// Add adds the flags to cmd.
 func (w *WriterFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.Head, "head", core.MainHead, "write to the head `NAME`")
 	w.AddClaim(cmd)
 }
 
+// AddClaim adds the flags of the claim to cmd, without --head.
 func (w *WriterFlags) AddClaim(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.Writer, "writer", "", "write with the claim of the writer `ID` (SESS_WRITER; default the claim that this host remembers)")
 	cmd.Flags().BoolVar(&w.noClaim, "no-claim", false, "write without a claim, even if this host remembers one")
 }
 
+// Check validates the flags.
 func (w *WriterFlags) Check() error {
 	if w.noClaim && w.Writer != "" {
 		return Usagef("--writer and --no-claim exclude each other")
