@@ -15,7 +15,7 @@ type AuditPage struct {
 	Next    uint64        `json:"next,omitempty"` // pass as ?after= for the next page, 0 at the end
 }
 
-// AuditQuery says which audit records are wanted.
+// AuditQuery selects audit records.
 type AuditQuery struct {
 	After uint64    // those with a higher number
 	Since time.Time // those stored then or later

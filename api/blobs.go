@@ -18,8 +18,8 @@ type CacheStats struct {
 	Failed  int64 `json:"failed,omitempty"`  // blobs that could not be written to the disk
 }
 
-// BlobCaches are a node's caches of blobs: in memory blobs alone, on disk, where
-// it has one, snapshots as well.
+// BlobCaches are a node's caches of blobs. The one on disk, if there is one, also
+// has snapshots.
 type BlobCaches struct {
 	Memory CacheStats `json:"memory"`
 	Disk   CacheStats `json:"disk"`
@@ -33,15 +33,15 @@ type BlobPuts struct {
 	ExistingBytes int64 `json:"thereBytes"`
 }
 
-// BlobStat is one blob, looked at.
+// BlobStat is what is known about a blob without reading it.
 type BlobStat struct {
 	BlobInfo
 	Cached bool `json:"cached"` // in this node's memory or on its disk
-	// Sessions are those in this node's memory that name the blob. Others may.
+	// Sessions are those in this node's memory that refer to the blob. Others may.
 	Sessions []core.SessionID `json:"sessions"`
 }
 
-// BlobState is what a look at a blob's bytes found.
+// BlobState is the result of reading a blob.
 type BlobState string
 
 // The states of a blob.
@@ -51,7 +51,7 @@ const (
 	BlobMissing BlobState = "missing"
 )
 
-// BlobReport is what became of a blob that was verified.
+// BlobReport is the result of verifying a blob.
 type BlobReport struct {
 	Digest core.Digest `json:"digest"`
 	State  BlobState   `json:"state"`
@@ -60,19 +60,19 @@ type BlobReport struct {
 	Next   string      `json:"next,omitempty"`
 }
 
-// A GCRequest says what POST /v1/blobs/gc is to do, who asks, and why.
+// A GCRequest says what POST /v1/blobs/gc does, who requests it, and why.
 type GCRequest struct {
 	Apply bool   `json:"apply,omitempty"` // do it; else only say what would be done
 	Grace string `json:"grace,omitempty"` // such as "48h"; empty: the node's. Not shorter than that
 	By    string `json:"by,omitempty"`
 	Host  string `json:"host,omitempty"`
 	Why   string `json:"why,omitempty"`
-	// Gone are the signatures of logs that kept blobs in the same bucket and are gone
-	// for good, as a run that refuses names them.
+	// Gone are the signatures of logs that kept blobs in the same bucket and no
+	// longer exist. A run that refuses names them.
 	Gone []string `json:"gone,omitempty"`
 }
 
-// GCReport is what a run found and did or, where it was not applied, would do.
+// GCReport is what a run found and did or, without apply, would do.
 type GCReport = report.GC
 
 // BlobInfo is one blob in a listing.

@@ -7,15 +7,15 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// FeedLoss says that a follower of several sessions did not get all of one: its
-// records are no longer there, or other ones are. What it has of the session it
-// is to read anew.
+// FeedLoss says that a follower of several sessions did not get all records of
+// one, because they were removed or replaced. The follower must read that session
+// again.
 type FeedLoss struct {
 	Session core.SessionID `json:"session"`
 	Problem Detail         `json:"problem"`
 }
 
-// Event is one record as a follower sees it.
+// Event is one record as a follower gets it.
 type Event struct {
 	Session core.SessionID    `json:"session,omitempty"` // where several are followed
 	Seq     uint64            `json:"seq"`

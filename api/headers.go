@@ -1,36 +1,37 @@
 package api
 
-// HeaderLost names what a conversion could not carry over: a JSON list of
-// {"what","count"}, the most frequent first, at most maxLost of them.
+// HeaderLost names what a conversion lost: a JSON list of {"what","count"}, the
+// most frequent first, at most 30 of them.
 const HeaderLost = "Sess-Lost"
 
 // Prefix is where the calls are, DryRunPrefix where the dry runs of the same calls are.
 const (
+	// Prefix is the path of all calls, DryRunPrefix that of their dry runs.
 	Prefix       = "/v1/"
 	DryRunPrefix = "/v1/dry-run/"
 )
 
-// HeaderDryRun is a header that, where it is "true", has a call that writes to sessions be checked
-// and answered, and nothing stored. A call that has no dry run is refused. Below
-// /v1/dry-run/ a call has it by itself.
+// HeaderDryRun is a header that, if it is "true", makes a call that writes to
+// sessions a dry run: it is checked and answered, and nothing is stored. A call
+// without a dry run is rejected. Calls below /v1/dry-run/ need no header.
 const HeaderDryRun = "Sess-Dry-Run"
 
-// HeaderPrefer says how long the caller waits for the answer: "wait=5", in whole
-// seconds, as in RFC 7240.
+// HeaderPrefer is how long the caller waits: "wait=5", in whole seconds (RFC
+// 7240).
 const HeaderPrefer = "Prefer"
 
-// Headers of requests and answers beyond HTTP's own.
+// Headers of requests and answers that HTTP does not define.
 const (
-	// HeaderWriter names the claim that a write speaks from.
+	// HeaderWriter names the claim of a write.
 	HeaderWriter = "Sess-Writer"
-	// HeaderHead names the head that a request is about; default "main".
+	// HeaderHead names the head of a request; default "main".
 	HeaderHead = "Sess-Head"
-	// HeaderCursor is where the session stood when it was answered.
+	// HeaderCursor is the session's cursor at the time of the answer.
 	HeaderCursor = "Sess-Cursor"
-	// HeaderDialect says whose file it is.
+	// HeaderDialect names the dialect of the file.
 	HeaderDialect = "Sess-Dialect"
-	// HeaderDir and HeaderFile say where the agent looks for the file, below
-	// its own root of sessions.
+	// HeaderDir and HeaderFile say where the agent looks for the file, below its root
+	// of sessions.
 	HeaderDir  = "Sess-Dir"
 	HeaderFile = "Sess-File"
 	// HeaderSnapshot is the object key of a snapshot.

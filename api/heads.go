@@ -16,8 +16,7 @@ type Heads struct {
 	More    int            `json:"more,omitempty"` // heads that are left out
 }
 
-// HeadInfo is a head: where it stands, who holds it, and how far it is from
-// main.
+// HeadInfo is a head: its leaf, its claim, and its distance from main.
 type HeadInfo struct {
 	Head  string      `json:"head"`
 	Leaf  core.Leaf   `json:"leaf"`
@@ -25,14 +24,14 @@ type HeadInfo struct {
 	Entry *HeadEntry  `json:"entry,omitempty"` // where it stands; absent before all entries
 	Claim *core.Claim `json:"claim,omitempty"`
 	Life  *Life       `json:"life,omitempty"` // of who has the claim
-	// Fork is the last entry that it shares with main; Ahead and Behind are how
-	// many entries each has from there on. Of main itself all three are zero.
+	// Fork is the last entry that the head shares with main. Ahead and Behind are how
+	// many entries each has after it. For main itself all three are zero.
 	Fork   string `json:"fork,omitempty"`
 	Ahead  int    `json:"ahead"`
 	Behind int    `json:"behind"`
 }
 
-// HeadEntry is the entry that a head stands at.
+// HeadEntry is a preview of the entry that a head points to.
 type HeadEntry struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -59,29 +58,29 @@ const (
 	LifeNew    = session.LifeNew
 )
 
-// BranchRequest makes a head go on from another place.
+// BranchRequest moves a head to another entry, to continue from there.
 type BranchRequest struct {
 	At core.Leaf `json:"at"` // an entry, or before all of them
-	// Summary of the branch that is left, where there is to be one, and what
-	// the agent adds to it, one JSON value.
+	// Summary describes the branch that the head leaves. Details is what the agent
+	// adds to it, one JSON value. Both are optional.
 	Summary string          `json:"summary,omitempty"`
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// MoveRequest makes a head stand at an entry, or before all of them.
+// MoveRequest moves a head to an entry, or before all entries.
 type MoveRequest struct {
 	Leaf core.Leaf `json:"leaf"`
-	// Note says who moves it and why. With a note there is a record also where
-	// the head stands there already.
+	// Note says who moves the head and why. With a note, a record is written even if
+	// the head is already there.
 	Note *Notice `json:"note,omitempty"`
-	// After is a cursor, sent as If-Match: the head must not have moved since.
+	// After is a cursor, sent as If-Match: the move fails if the head moved since.
 	After string `json:"-"`
 }
 
-// ClaimRequest asks for a head.
+// ClaimRequest asks for a claim of a head.
 type ClaimRequest = core.ClaimRequest
 
-// Claimed is a claim that was granted, and the one that it ended.
+// Claimed is a granted claim, and the one that it ended.
 type Claimed struct {
 	core.Claim
 	Head   string      `json:"head"`

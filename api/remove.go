@@ -11,17 +11,16 @@ import (
 // Receipt says what was erased, and what remains.
 type Receipt = report.Receipt
 
-// EraseRequest asks for the end of a session.
+// EraseRequest erases a session permanently.
 type EraseRequest struct {
 	Notice
 	// Now erases a session that is not in the trash, or not for long enough.
 	Now bool `json:"now,omitempty"`
-	// Damaged erases a session that cannot be read, so that nobody can tell what it
-	// holds.
+	// Damaged erases a session that cannot be read, so that its content is unknown.
 	Damaged bool `json:"damaged,omitempty"`
 }
 
-// RedactRequest asks for entries to be replaced for good.
+// RedactRequest replaces entries permanently.
 type RedactRequest struct {
 	Notice
 	Entries []string `json:"entries"`        // their ids
@@ -29,17 +28,17 @@ type RedactRequest struct {
 	DryRun  bool     `json:"dryRun,omitempty"`
 }
 
-// Redacted says what was redacted. Of a dry run it has the lines as they would
-// be, and nothing was removed.
+// Redacted is the result of a redaction. For a dry run it has the lines as they
+// would be, and nothing was removed.
 type Redacted struct {
 	report.Redacted
 	Lines []json.RawMessage `json:"lines,omitempty"`
-	// Wait is, in a dry run, how long the redaction waits until the brokers have
-	// flushed what says so.
+	// Wait is, in a dry run, how long the redaction would wait until the brokers have
+	// flushed its record.
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// Hold is a session that is held.
+// Hold is a session on legal hold.
 type Hold struct {
 	Session core.SessionID `json:"session"`
 	Held    core.Notice    `json:"held"`

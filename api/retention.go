@@ -14,13 +14,13 @@ type Plan = report.Plan
 // PlanOutcome is what became of a session of a plan.
 type PlanOutcome = report.Outcome
 
-// ApplyRequest asks for a plan to be done.
+// ApplyRequest executes a plan.
 type ApplyRequest struct {
 	Notice
 	Plan Plan `json:"plan"`
 }
 
-// Applied says what became of a plan.
+// Applied is the result of executing a plan.
 type Applied struct {
 	Plan     string        `json:"plan"` // its id
 	Done     int           `json:"done"`

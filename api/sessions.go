@@ -7,28 +7,29 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// A RowChange is a session whose row changed, as GET /v1/sessions/changes sends
-// it.
+// A RowChange is a changed row of the directory, as GET /v1/sessions/changes
+// sends it.
 type RowChange struct {
 	ID core.SessionID `json:"id"`
-	// Row is what it is now; nil where it is none that was asked for, or is gone.
+	// Row is the current row; nil if it no longer matches the filter, or if the
+	// session is gone.
 	Row  *Row `json:"row,omitempty"`
-	Mark Mark `json:"mark"` // to go on from
+	Mark Mark `json:"mark"` // to continue from
 }
 
-// ReadOptions say what an answer about a session must contain.
+// ReadOptions says what an answer about a session must contain.
 type ReadOptions struct {
-	// Seen is a cursor that was acknowledged: the answer has that record, or it
-	// is core.ErrUnavailable; core.ErrLost where the log has no such record.
+	// Seen is an acknowledged cursor: the answer has its record, or it is
+	// core.ErrUnavailable; core.ErrLost if the log has no such record.
 	Seen core.Cursor
-	// Strict has a quorum of the log's servers agree that the answer has every
-	// write that was acknowledged before it was asked for. Without it, a server
-	// that was cut off from the others a moment ago may give an older one.
+	// Strict requires a quorum of the log's servers to confirm that the answer has
+	// every write that was acknowledged before the request. Without it, a server that
+	// was just partitioned may give an older answer.
 	Strict bool
 }
 
-// Digested is a digest of a session's beginning: of its header's line and its
-// first entry lines as the log keeps them, images as blobs, each with a newline.
+// Digested is a digest of a session's beginning: its header and first entries as
+// the log keeps them, images as blobs, each with a newline.
 type Digested struct {
 	Session  core.SessionID `json:"session"`
 	Entries  int            `json:"entries"` // that the digest is of: as many as were asked for, or all there are
@@ -38,9 +39,9 @@ type Digested struct {
 	Deleted  bool           `json:"deleted,omitempty"` // in the trash, or erased
 }
 
-// DigestOf returns the digest of a header's line and of entry lines, as the
-// answer of GET /v1/sessions/{id}/digest has it. The lines are as the log keeps
-// them, see core.Externalize.
+// DigestOf returns the digest of a header's line and of entry lines, as GET
+// /v1/sessions/{id}/digest computes it. The lines are as the log keeps them, see
+// core.Externalize.
 func DigestOf(h core.Header, es []core.Entry) core.Digest {
 	sum := sha256.New()
 	newline := []byte("\n")
@@ -72,14 +73,14 @@ type SearchQuery = catalog.SearchQuery
 type Hit = catalog.Hit
 
 // State is the first line of an answer of GET /v1/sessions/{id}/state. The
-// header's line and the entries' lines follow it.
+// header's line and the entries' lines follow.
 type State struct {
 	Session core.SessionID       `json:"session"`
 	Dialect string               `json:"dialect"`
 	Cursor  core.Cursor          `json:"cursor"`
 	Heads   map[string]core.Leaf `json:"heads"`
 	Covered uint64               `json:"covered"` // seq that the latest snapshot covers, 0 for none
-	// Claims of the heads that are claimed.
+	// Claims are the claims of heads.
 	Claims map[string]core.Claim `json:"claims,omitempty"`
 	// Deleted is set while the session is in the trash.
 	Deleted *core.Notice `json:"deleted,omitempty"`
@@ -98,19 +99,19 @@ type Row = catalog.Row
 type List struct {
 	Sessions []Row  `json:"sessions"`
 	Next     string `json:"next,omitempty"` // pass as ?after= for the next page
-	// Mark is for GET /v1/sessions/changes: what comes after it is not in this
-	// page. Of several pages, that of the first counts.
+	// Mark is where GET /v1/sessions/changes continues after this page. Of several
+	// pages, use that of the first.
 	Mark Mark `json:"mark,omitempty"`
 }
 
-// Info is a session at a glance: what its agent would say, and what the log
-// knows beyond that.
+// Info summarizes a session: what its agent shows, and what the log knows
+// besides.
 type Info struct {
 	core.Info
 	Log LogInfo `json:"log"`
 }
 
-// LogInfo is what the log knows of a session beyond its lines.
+// LogInfo is what the log knows about a session besides its lines.
 type LogInfo struct {
 	Session    core.SessionID        `json:"session"`
 	Dialect    string                `json:"dialect"`
@@ -126,7 +127,7 @@ type LogInfo struct {
 	Usage      core.Usage            `json:"usage"`
 }
 
-// Create asks for a new, empty session.
+// Create creates an empty session.
 type Create struct {
 	ID      string `json:"id,omitempty"` // default a new one
 	Dialect string `json:"dialect,omitempty"`
@@ -138,7 +139,7 @@ type Create struct {
 	Key     string      `json:"-"` // Idempotency-Key: the same request again is the same session
 }
 
-// Created names the session that was made, or was there.
+// Created names the session that was created or already existed.
 type Created struct {
 	ID     core.SessionID `json:"id"`
 	Cursor core.Cursor    `json:"seq"`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/sesslog/sesslog/core/report"
 
-// Status is a node at a glance.
+// Status summarizes a node.
 type Status struct {
 	Node     string        `json:"node"`
 	Version  string        `json:"version"`
@@ -14,18 +14,18 @@ type Status struct {
 	Shards   []ShardStatus `json:"shards"`
 	Cache    CacheStatus   `json:"cache"`
 	Blobs    string        `json:"blobs"` // where they are kept
-	// BlobCache is how blobs and snapshots read lately are kept here.
+	// BlobCache describes the caches of blobs and snapshots.
 	BlobCache BlobCaches `json:"blobCache"`
-	// BlobPuts is what was stored of blobs since the node began.
+	// BlobPuts counts the blobs stored since the node started.
 	BlobPuts BlobPuts `json:"blobPuts"`
-	// Losses is what the log was found to have lost since the node began.
+	// Losses counts what the log was found to have lost since the node started.
 	Losses Losses `json:"losses"`
-	// Bounds are what this node can have in hand at once, by what it is.
+	// Bounds are the node's limits and their use, by name.
 	Bounds map[string]Bound `json:"bounds"`
 }
 
-// A Bound is how much of something a node has in hand, how much it can have, and
-// how often it refused more since it started.
+// A Bound is how much of a resource a node uses, its limit, and how many requests
+// were rejected for it since the node started.
 type Bound struct {
 	Used    int64 `json:"used"`
 	Limit   int64 `json:"limit"`
@@ -46,7 +46,7 @@ type ShardStatus struct {
 	Full     float64 `json:"full"`  // of its room, from 0 to 1; entries are refused from 0.9 on
 	Sessions uint64  `json:"sessions"`
 	Lag      uint64  `json:"lag"` // records this node's materializer has yet to see
-	// Work is what this node knows of the shard's garbage.
+	// Work is what this node knows about the shard's garbage.
 	Work report.ShardWork `json:"work"`
 }
 

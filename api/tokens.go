@@ -6,16 +6,16 @@ import (
 	"github.com/sesslog/sesslog/api/access"
 )
 
-// Token is what the log knows of a token: never its secret.
+// Token is what the log knows about a token. It never has the secret.
 type Token = access.Token
 
-// MadeToken is a token with its secret, as its maker sees it, once.
+// MadeToken is a token with its secret, which is in this answer only.
 type MadeToken = access.Issued
 
-// TokenLimits bound what the bearer of a token may have of one node.
+// TokenLimits bound the use of one node by the bearer of a token.
 type TokenLimits = access.Limits
 
-// TokenRequest asks for a new token.
+// TokenRequest creates a token.
 type TokenRequest struct {
 	Name    string       `json:"name"`
 	Scope   access.Scope `json:"scope"`            // "read", "write" or "admin"
@@ -25,18 +25,18 @@ type TokenRequest struct {
 	Notice
 }
 
-// RotateRequest asks for a new secret for a token.
+// RotateRequest gives a token a new secret.
 type RotateRequest struct {
 	Keep string `json:"keep,omitempty"` // how long the former secret stays good, such as "1h"; empty: not at all
 	Notice
 }
 
-// TokenList is an answer of GET /v1/tokens, the oldest first.
+// TokenList is an answer of GET /v1/tokens, oldest first.
 type TokenList struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Whoami is an answer of GET /v1/whoami: what the caller may do here.
+// Whoami is an answer of GET /v1/whoami: the caller's rights.
 type Whoami struct {
 	Log   string `json:"log"`
 	Node  string `json:"node"`

@@ -12,7 +12,7 @@ const (
 	Danger  = report.Danger
 )
 
-// Rebuilt is what a node makes of the log and can make again.
+// Rebuilt is what a node derives from the log and can derive again.
 type Rebuilt struct {
 	Node     string `json:"node"`
 	Sessions int    `json:"sessions"` // rows
@@ -28,7 +28,7 @@ type Report struct {
 	Mended   []Problem `json:"mended,omitempty"` // by a repair
 }
 
-// A Problem is one thing that is not as promised.
+// A Problem is one violation of what the log promises.
 type Problem = report.Problem
 
 // LogReport is what verify found in the log as a whole.

@@ -6,8 +6,8 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// EntryLines splits a body into its lines, blank ones left out, and says which
-// line of the body each is.
+// EntryLines splits a body into its lines without blank ones, and returns the
+// line number of each.
 func EntryLines(body []byte) (lines [][]byte, numbers []int) {
 	for n := 1; len(body) > 0; n++ {
 		line, rest, _ := bytes.Cut(body, []byte("\n"))
@@ -20,7 +20,7 @@ func EntryLines(body []byte) (lines [][]byte, numbers []int) {
 	return lines, numbers
 }
 
-// ReactionRequest adds a reaction to a message that came through a channel.
+// ReactionRequest adds a reaction to a message of a channel.
 type ReactionRequest struct {
 	Message string `json:"message"` // as the channel calls it
 	Emoji   string `json:"emoji"`
@@ -31,7 +31,7 @@ type Amended struct {
 	Cursor core.Cursor `json:"seq"`
 }
 
-// Imported says what became of a file.
+// Imported is the result of an import.
 type Imported struct {
 	ID      string         `json:"id"`      // the file's own session id
 	Session core.SessionID `json:"session"` // its name in the log; the same, where that id is fit for it
@@ -45,7 +45,7 @@ type Imported struct {
 	Cursor  core.Cursor    `json:"seq"`
 }
 
-// Appended says where appended lines are.
+// Appended says where the appended lines are.
 type Appended = core.Receipt
 
 // LabelRequest sets an entry's label; an empty one clears it.
@@ -59,7 +59,7 @@ type NameRequest struct {
 	Name string `json:"name"`
 }
 
-// Notice says who does something that others will want to know of, and why.
+// Notice says who does something that affects others, and why.
 type Notice struct {
 	By   string `json:"by,omitempty"`
 	Host string `json:"host,omitempty"`

@@ -18,29 +18,29 @@ import (
 	"github.com/sesslog/sesslog/core/snapshot"
 )
 
-// Ends returns where the sessions of a shard end. Each record of the shard that
-// was acknowledged before the call is at such an end, or before it.
+// Ends returns the last record of each session of a shard. Every record of the
+// shard that was acknowledged before the call is at or before such an end.
 func (c *Client) Ends(ctx context.Context, shard int) (api.ShardEnds, error) {
 	return get[api.ShardEnds](ctx, c, "/v1/ends/"+strconv.Itoa(shard), nil)
 }
 
-// RecordsFrom says where a session's records are to begin: behind After, where
-// that is one of those it is read from, else at its base; or with Start at the
-// first one that the log has.
+// RecordsFrom says where a session's records begin: after After if the session is
+// read from it, else at the session's base. With Start they begin at the first
+// record that the log has.
 type RecordsFrom struct {
 	After core.Cursor
 	Start bool
 }
 
-// Records are a session's records on their way. The caller closes them.
+// Records are a stream of a session's records. The caller closes it.
 type Records struct {
 	api.RecordsHead
 	*recordio.Reader
 	io.Closer
 }
 
-// Records returns a session's records. A reader of them ends with io.EOF where
-// they are whole, and with core.ErrUnavailable where they broke off.
+// Records returns a session's records. Reading ends with io.EOF if they are
+// complete, and with core.ErrUnavailable if the stream broke.
 func (c *Client) Records(ctx context.Context, id string, from RecordsFrom) (*Records, error) {
 	q := url.Values{}
 	if from.After != (core.Cursor{}) {
@@ -65,7 +65,8 @@ func (c *Client) Records(ctx context.Context, id string, from RecordsFrom) (*Rec
 	return rs, nil
 }
 
-// arriving is the body of an answer. One that breaks off is no damage.
+// arriving is the body of an answer. If it breaks off, the error is
+// core.ErrUnavailable: nothing is corrupt.
 type arriving struct{ io.Reader }
 
 func (a arriving) Read(p []byte) (int, error) {
@@ -76,11 +77,9 @@ func (a arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SnapshotObject returns the object that m names as the node has it stored:
-// packed, and not checked. A snapshot of several parts is the one object that it
-// would be: the node makes that of a session's latest snapshot, and of a former one
-// its parts are fetched, for as long as they are kept. core.ErrNotFound where they
-// are not.
+// SnapshotObject returns the object that m names as the node stores it: packed
+// and not verified. A snapshot in several parts is returned as one object. It
+// returns core.ErrNotFound if parts of an older snapshot are no longer kept.
 func (c *Client) SnapshotObject(ctx context.Context, m *core.Manifest) ([]byte, error) {
 	packed, err := c.bytes(ctx, snapshotPath(c, m, m.Object))
 	if len(m.Parts) == 0 || !errors.Is(err, core.ErrNotFound) {
@@ -104,12 +103,12 @@ func snapshotPath(c *Client, m *core.Manifest, key string) string {
 	return c.session(string(m.Session), "/snapshots/"+url.PathEscape(path.Base(key)))
 }
 
-// PlanRestore says what a restore of a session would find, and changes nothing.
+// PlanRestore says what a restore of a session would find. It changes nothing.
 func (c *Client) PlanRestore(ctx context.Context, id string, p api.RestorePlan) (api.Planned, error) {
 	return send[api.Planned](ctx, c, http.MethodPost, c.session(id, "/restore/plan"), nil, p)
 }
 
-// WantedBlobs returns those of blobs that the node has not, or not sound.
+// WantedBlobs returns those of blobs that the node lacks or has damaged.
 func (c *Client) WantedBlobs(ctx context.Context, blobs []api.BlobWant) ([]api.BlobWant, error) {
 	var wanted []api.BlobWant
 	for len(blobs) > 0 {
@@ -123,7 +122,7 @@ func (c *Client) WantedBlobs(ctx context.Context, blobs []api.BlobWant) ([]api.B
 	return wanted, nil
 }
 
-// RestoreBlob stores b under its digest, also where other bytes are there.
+// RestoreBlob stores b under its digest and replaces damaged bytes.
 func (c *Client) RestoreBlob(ctx context.Context, b []byte) error {
 	return c.do(ctx, http.MethodPut, "/v1/restore/blobs/"+core.DigestOf(b).String(), nil, nil, bytes.NewReader(b), int64(len(b)), nil)
 }
@@ -139,8 +138,9 @@ func (c *Client) RestoreSnapshot(ctx context.Context, m *core.Manifest, packed [
 	return c.do(ctx, http.MethodPut, snapshotPath(c, m, m.Object), nil, nil, body, int64(len(head)+len(packed)), nil)
 }
 
-// Restore stores what the log lacks of a session: records, as package recordio
-// writes them, whose blobs and snapshot the node has by now. It may be repeated.
+// Restore stores the records that the log lacks of a session, in the format of
+// package recordio. The node must have their blobs and snapshot. It may be
+// repeated.
 func (c *Client) Restore(ctx context.Context, id string, h api.RestoreHead, records []byte) (api.Restored, error) {
 	head, err := json.Marshal(h)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// BlobBytes returns a blob, whose digest was compared.
+// BlobBytes returns a blob and verifies its digest.
 func (c *Client) BlobBytes(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := c.bytes(ctx, "/v1/blobs/"+d.String())
 	if err == nil && core.DigestOf(b) != d {
@@ -22,7 +22,7 @@ func (c *Client) BlobBytes(ctx context.Context, d core.Digest) ([]byte, error) {
 	return b, err
 }
 
-// BlobStat looks at one blob, without its bytes.
+// BlobStat returns what is known about a blob without reading it.
 func (c *Client) BlobStat(ctx context.Context, d core.Digest) (api.BlobStat, error) {
 	return get[api.BlobStat](ctx, c, "/v1/blobs/"+d.String()+"/info", nil)
 }
@@ -32,8 +32,8 @@ func (c *Client) VerifyBlob(ctx context.Context, d core.Digest) (api.BlobReport,
 	return get[api.BlobReport](ctx, c, "/v1/blobs/"+d.String()+"/verify", nil)
 }
 
-// RepairBlob is VerifyBlob that writes a blob again that is not sound, if the
-// node has its bytes in memory or on its disk.
+// RepairBlob verifies a blob and writes it again if it is damaged and the node
+// has a copy in memory or on disk.
 func (c *Client) RepairBlob(ctx context.Context, d core.Digest) (api.BlobReport, error) {
 	return send[api.BlobReport](ctx, c, http.MethodPost, "/v1/blobs/"+d.String()+"/repair", nil, struct{}{})
 }
@@ -57,16 +57,16 @@ func (c *Client) Blob(ctx context.Context, d core.Digest) (io.ReadCloser, error)
 	return r.Body, nil
 }
 
-// PutBlob stores bytes under their digest. To store what is there already is no
+// PutBlob stores bytes under their digest. Storing an existing blob is not an
 // error.
 func (c *Client) PutBlob(ctx context.Context, b []byte) error {
 	h := http.Header{"Content-Type": {"application/octet-stream"}}
 	return c.do(ctx, http.MethodPut, "/v1/blobs/"+core.DigestOf(b).String(), nil, h, bytes.NewReader(b), int64(len(b)), nil)
 }
 
-// CollectBlobs moves blobs that no session names to the trash and deletes those
-// that lay there for a grace; without q.Apply it says what it would do. It takes a
-// reading of all sessions.
+// CollectBlobs moves blobs that no session refers to into the trash, and deletes
+// those that were there for the grace period. Without q.Apply it only reports. It
+// reads all sessions.
 func (c *Client) CollectBlobs(ctx context.Context, q api.GCRequest) (api.GCReport, error) {
 	return send[api.GCReport](ctx, c, http.MethodPost, "/v1/blobs/gc", nil, q)
 }

@@ -76,14 +76,13 @@ func setNumber[T int64 | float64](q url.Values, name string, v *T) {
 	}
 }
 
-// List returns a page of sessions: the latest modified first, where o does not
-// say otherwise.
+// List returns a page of sessions, the latest modified first unless o says
+// otherwise.
 func (c *Client) List(ctx context.Context, o ListOptions) (api.List, error) {
 	return get[api.List](ctx, c, "/v1/sessions", listQuery(o))
 }
 
-// Search returns a page of what was found in the texts of sessions, the newest
-// first.
+// Search returns a page of hits in the texts of sessions, newest first.
 func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, error) {
 	o := q.Sessions
 	o.Limit, o.After = q.Limit, ""
@@ -95,10 +94,11 @@ func (c *Client) Search(ctx context.Context, q api.SearchQuery) (SearchPage, err
 	return get[SearchPage](ctx, c, "/v1/search", v)
 }
 
-// Changes calls f with each row that changes after a mark, reconnecting when the
-// stream breaks, until f or ctx ends it. An empty mark means now. core.ErrLost
-// where the node does not know the mark, as after it made its directory again,
-// or because it is another node: list anew and go on from the new mark.
+// Changes calls f with each row that changes after a mark, and reconnects when
+// the stream breaks, until f fails or ctx ends. An empty mark means now. It
+// returns core.ErrLost if the node does not know the mark, as after it rebuilt
+// its directory or if it is another node: list again and continue from the new
+// mark.
 func (c *Client) Changes(ctx context.Context, o ListOptions, after api.Mark, f func(api.RowChange) error) error {
 	for {
 		err := c.changesOnce(ctx, o, &after, f)

@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/core/convert"
 )
 
-// Export returns the session as its agent's file, byte for byte; with original,
-// the file that was imported as it was. The caller closes the reader.
+// Export returns the session as its agent's file, byte-identical; with original,
+// the file as it was imported. The caller closes the reader.
 func (c *Client) Export(ctx context.Context, id string, original bool) (io.ReadCloser, error) {
 	q := url.Values{}
 	if original {
@@ -34,8 +34,8 @@ type Place struct {
 	Cursor  core.Cursor
 }
 
-// File returns the session as its agent has to find it to go on where head
-// stands: the leaf's line is the last. The caller closes the reader.
+// File returns the session as a file with which its agent continues at the head's
+// leaf: that line is the last. The caller closes the reader.
 func (c *Client) File(ctx context.Context, id, head string) (io.ReadCloser, Place, error) {
 	r, err := c.fetch(ctx, c.session(id, "/file"), View{Head: head}.query())
 	if err != nil {
@@ -56,8 +56,8 @@ type Converted struct {
 	Lost []convert.Loss
 }
 
-// ExportAs returns the session as a file of the agent of another dialect, which
-// goes on where v says. The caller closes the reader.
+// ExportAs returns the session as a file of another dialect's agent, which
+// continues at v. The caller closes the reader.
 func (c *Client) ExportAs(ctx context.Context, id, dialect string, v View) (io.ReadCloser, Converted, error) {
 	q := v.query()
 	q.Set("as", dialect)

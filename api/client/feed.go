@@ -13,28 +13,29 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// FeedOptions say which sessions are followed: those that are named, 100 at most,
-// or else those that Filter lets pass, which without anything said are all.
+// FeedOptions select the sessions to follow: the named ones, at most 100, or
+// those that match Filter; by default all.
 type FeedOptions struct {
 	Sessions []string
 	Filter   ListOptions
 	After    string // the Place of an earlier event; empty for from now on
 }
 
-// A FeedEvent is one record of several sessions' as a follower sees it.
+// A FeedEvent is one record of several sessions as a follower gets it.
 type FeedEvent struct {
-	// Place is what to go on from. The first event of a feed has nothing else.
+	// Place is the position to continue from. The first event of a feed has nothing
+	// else.
 	Place string
 	api.Event
-	// Lost says, without an Event, that records of Session were not to be had: what
-	// is known of it is to be read anew.
+	// Lost says that records of Session could not be sent: read that session again.
+	// There is no Event then.
 	Lost *api.Detail
 }
 
-// FollowMany calls f with the records of several sessions as they are stored: of
-// each session in their order and without gaps, of different ones in any.
-// It reconnects when the stream breaks, until f or ctx ends it. core.ErrLost where
-// the log no longer has what lies behind o.After.
+// FollowMany calls f with the records of several sessions as they are stored: in
+// order and without gaps within a session. It reconnects when the stream breaks,
+// until f fails or ctx ends. It returns core.ErrLost if the log no longer has the
+// records after o.After.
 func (c *Client) FollowMany(ctx context.Context, o FeedOptions, f func(FeedEvent) error) error {
 	for {
 		err := c.followManyOnce(ctx, &o, f)

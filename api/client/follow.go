@@ -17,9 +17,9 @@ import (
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
-// Follow calls f with the session's records behind after as they are stored,
-// reconnecting when the stream breaks, until f or ctx ends it. With wait false
-// it ends at the last record there is.
+// Follow calls f with the session's records after a cursor as they are stored,
+// and reconnects when the stream breaks, until f fails or ctx ends. With wait
+// false it ends at the last record.
 func (c *Client) Follow(ctx context.Context, id string, after core.Cursor, wait bool, f func(api.Event) error) error {
 	for {
 		err := c.followOnce(ctx, id, &after, wait, f)
@@ -75,8 +75,8 @@ func readEvents(body io.Reader, f func(api.Event) error) error {
 	})
 }
 
-// readSSE reads server-sent events: f gets those with data or an id. A stream
-// that breaks is core.ErrUnavailable, one that ends is no error.
+// readSSE reads server-sent events and calls f with those that have data or an
+// id. It returns core.ErrUnavailable if the stream breaks, nil if it ends.
 func readSSE(body io.Reader, f func(kind, id string, data []byte) error) error {
 	r := bufio.NewReaderSize(body, 64<<10)
 	var data, kind, id []byte

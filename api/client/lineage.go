@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// Fork makes a new session of a path of this one.
+// Fork creates a session from a path of this one.
 func (c *Client) Fork(ctx context.Context, id string, r api.ForkRequest) (api.Created, error) {
 	return send[api.Created](ctx, c, http.MethodPost, c.session(id, "/fork"), keyHeader(r.Key), r)
 }
@@ -27,12 +27,12 @@ func (o LineageOptions) query() url.Values {
 	return q
 }
 
-// Lineage returns sessions and which came from which.
+// Lineage returns sessions and their parents.
 func (c *Client) Lineage(ctx context.Context, o LineageOptions) (api.Lineage, error) {
 	return get[api.Lineage](ctx, c, "/v1/lineage", o.query())
 }
 
-// LineageJSONL returns the same, as OpenRath exports it: one line for each
+// LineageJSONL returns the lineage in the format of OpenRath: one line for each
 // session in the log. The caller closes the reader.
 func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadCloser, error) {
 	q := o.query()
@@ -44,7 +44,7 @@ func (c *Client) LineageJSONL(ctx context.Context, o LineageOptions) (io.ReadClo
 	return r.Body, nil
 }
 
-// Merge makes a new session of this one and another.
+// Merge creates a session from this one and another.
 func (c *Client) Merge(ctx context.Context, id string, r api.MergeRequest) (api.Merged, error) {
 	return send[api.Merged](ctx, c, http.MethodPost, c.session(id, "/merge"), keyHeader(r.Key), r)
 }

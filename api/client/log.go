@@ -15,15 +15,13 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Log returns the node's log for package session.
-//
-// While a claim that was made through it lasts, this process is present there.
+// Log returns the node's log for package session. While a claim made through it
+// lasts, this process is announced as present.
 func (c *Client) Log() session.Log {
 	return remote{c, c.Announcer()}
 }
 
-// A remote is a node's log. The node's problems come out of it as the typed
-// errors of core that they were.
+// A remote is a node's log. It turns problems into the typed errors of core.
 type remote struct {
 	c         *Client
 	announcer *session.Announcer
@@ -158,7 +156,7 @@ func optionsOf(w session.Writing) AppendOptions {
 	return AppendOptions{Head: w.Head, Writer: w.Writer}
 }
 
-// typed is err as it was before it crossed the wire.
+// typed returns err as the typed error of core that it was at the node.
 func typed(id core.SessionID, err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -176,8 +174,8 @@ func typed(id core.SessionID, err error) error {
 	return err
 }
 
-// withLines gives err, where it says that another came first, the lines that
-// were not stored.
+// withLines adds the lines that were not stored to an error that names another
+// writer.
 func withLines(err error, lines [][]byte) error {
 	if e, ok := errors.AsType[*core.FencedError](err); ok {
 		e.Lines = lines

@@ -11,20 +11,20 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// nodes are where a client may ask.
+// nodes are the addresses that a client may call.
 type nodes struct {
 	urls []string
 	at   atomic.Uint32 // the one that is asked first
 }
 
-// leave has the next request ask another node than the one at.
+// leave makes the next request call another node than the one at index at.
 func (ns *nodes) leave(at uint32) { ns.turn(at, at+1) }
 
-// turn has the next request ask the node to instead of the one at, unless another
-// request has turned away from that already.
+// turn makes the next request call node to instead of at, unless another request
+// switched already.
 func (ns *nodes) turn(at, to uint32) { ns.at.CompareAndSwap(at, to) }
 
-// send sends a request to a node, and to the next where that is of use.
+// send sends a request to a node, and to the next node if that may help.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
 	if c.nodes == nil {
 		return c.sendTo(ctx, c.Base, method, path, q, h, body, size)
@@ -43,7 +43,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, h 
 	}
 }
 
-// rewound reports whether body can be sent again from its beginning, after err.
+// rewound reports whether body can be sent again from its beginning after err.
 func rewound(body io.Reader, err error) bool {
 	if body == nil || unsent(err) {
 		return true

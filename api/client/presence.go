@@ -11,29 +11,29 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Presence returns who is at work on the log, or was until lately.
+// Presence returns the active writers and those that were active recently.
 func (c *Client) Presence(ctx context.Context) (api.PresenceList, error) {
 	return get[api.PresenceList](ctx, c, "/v1/presence", nil)
 }
 
-// Announcer returns what keeps this process present at the node while it has
-// claims.
+// Announcer returns an announcer that keeps this process present at the node
+// while it has claims.
 func (c *Client) Announcer() *session.Announcer {
 	return &session.Announcer{Heartbeat: c.Beat, Leave: c.Leave}
 }
 
-// Beat says that this process is there and which claims it has. It is to be
-// said again every session.HeartbeatEvery.
+// Beat announces this process and its claims. Repeat it every
+// session.HeartbeatEvery.
 func (c *Client) Beat(ctx context.Context, p session.Presence) error {
 	err := c.sendJSON(ctx, http.MethodPut, "/v1/presence/"+url.PathEscape(p.ID), nil, p, nil)
-	if p.More > 0 && errors.Is(err, core.ErrInvalid) { // by an older node, that knows no more
+	if p.More > 0 && errors.Is(err, core.ErrInvalid) { // an older node without the member more
 		p.More = 0
 		return c.Beat(ctx, p)
 	}
 	return err
 }
 
-// Leave says that this process has gone. To say it twice is no error.
+// Leave ends the presence of this process. It may be repeated.
 func (c *Client) Leave(ctx context.Context, id string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/presence/"+url.PathEscape(id), nil, nil, nil, 0, nil)
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // An Error is a problem that a node answered with. errors.Is finds the error of
-// core that it stands for.
+// core for its code.
 type Error struct {
 	Detail api.Detail
-	// Cause is the typed error of core that the problem was, where more is known
-	// of it than the code says; else nil.
+	// Cause is the typed error of core, if the problem has more than the code; else
+	// nil.
 	Cause error
 }
 
@@ -40,7 +40,7 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// readProblem makes an error of an answer that is none of success.
+// readProblem returns the error of a non-2xx answer.
 func readProblem(r *http.Response) error {
 	b, broken := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if broken != nil && r.StatusCode < 500 { // nothing was stored; why is unknown
@@ -67,7 +67,7 @@ func readProblem(r *http.Response) error {
 	return err
 }
 
-// problemOf makes an error of a status alone.
+// problemOf returns the error of a status without a body.
 func problemOf(status int) error {
 	for _, p := range api.Problems {
 		if p.Status == status && p.Err != core.ErrUncertain { // nothing was to be changed

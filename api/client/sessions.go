@@ -13,35 +13,34 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// Create makes an empty session.
+// Create creates an empty session.
 func (c *Client) Create(ctx context.Context, r api.Create) (api.Created, error) {
 	return send[api.Created](ctx, c, http.MethodPost, "/v1/sessions", keyHeader(r.Key), r)
 }
 
-// ImportOptions are what may be said with a file.
+// ImportOptions are the options of an import.
 type ImportOptions struct {
 	Dialect string // default: found out from the file
 	Writer  string // the claim to speak from
 	By      string
-	// Parent is the session in the log that a new one comes from, and Kind how,
-	// where more is known of it than the file's header says. The parent need not
-	// be there yet.
+	// Parent is the session in the log that a new one comes from, and Kind the
+	// relation, if more is known than the file's header says. The parent need not
+	// exist yet.
 	Parent string
 	Kind   string
-	// OnConflict is Fail, which is the default, or Branch: what to do where the
-	// session went on otherwise than the file. Branch is what the head is called
-	// then; default a name made of the lines.
+	// OnConflict is Fail, the default, or Branch: what to do if the session diverged
+	// from the file. Branch is the name of the new head; default a name derived from
+	// the lines.
 	OnConflict session.OnConflict
 	Branch     string
-	// After is a cursor: the session must be where it says still, unless the log has
-	// all lines already. "0" says that the session must not be there. With Head it
-	// is that head that must not have moved since, whatever else came.
+	// After is a cursor: the import fails if the session moved since, unless the log
+	// has all lines already. "0" means that the session must not exist. With Head it
+	// applies to that head alone.
 	After string
 	Head  string
 }
 
-// Import brings a session file into the log; size is its length, or -1 where it
-// is not known.
+// Import imports a session file. size is its length, or -1 if unknown.
 func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o ImportOptions) (api.Imported, error) {
 	q, h := o.request()
 	h.Set("Content-Type", "application/x-ndjson")
@@ -50,7 +49,7 @@ func (c *Client) Import(ctx context.Context, file io.Reader, size int64, o Impor
 	return out, err
 }
 
-// request is what o adds to a request.
+// request returns the query and headers of o.
 func (o ImportOptions) request() (url.Values, http.Header) {
 	q, h := url.Values{}, http.Header{}
 	setIf(q, "dialect", o.Dialect)
@@ -65,7 +64,7 @@ func (o ImportOptions) request() (url.Values, http.Header) {
 	return q, h
 }
 
-// Info returns a session at a glance.
+// Info summarizes a session.
 func (c *Client) Info(ctx context.Context, id string) (api.Info, error) {
 	return get[api.Info](ctx, c, c.session(id, ""), nil)
 }
@@ -75,13 +74,13 @@ func (c *Client) Tree(ctx context.Context, id string) ([]core.TreeNode, error) {
 	return get[[]core.TreeNode](ctx, c, c.session(id, "/tree"), nil)
 }
 
-// A View says how a session is read: from a leaf, or a head, by default the
-// head main; and by whose rules.
+// A View says how to read a session: from a leaf or a head, by default the head
+// main, and by which profile.
 type View struct {
 	Leaf string // an entry's id, or "null" for before all entries
 	Head string
-	// Profile is whose rules a context is built by, such as "omp"; the session's
-	// own agent's by default.
+	// Profile has the rules for a context, such as "omp"; by default those of the
+	// session's own agent.
 	Profile string
 }
 
@@ -93,14 +92,14 @@ func (v View) query() url.Values {
 	return q
 }
 
-// Context returns the object that the session's agent would build, or the one
-// that v.Profile says.
+// Context returns the context that the session's agent would build, or that of
+// v.Profile.
 func (c *Client) Context(ctx context.Context, id string, v View) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, c.session(id, "/context"), v.query())
 }
 
-// Entries returns the session's entry lines, one per line: all of them, or with
-// path only those from the root to v.
+// Entries returns the session's entry lines: all of them, or with path only those
+// from the root to v. The caller closes the reader.
 func (c *Client) Entries(ctx context.Context, id string, path bool, v View) (io.ReadCloser, error) {
 	q := v.query()
 	if path {
@@ -119,7 +118,7 @@ func keyHeader(key string) http.Header {
 	return h
 }
 
-// Checkpoint has the node write a snapshot now, and names it.
+// Checkpoint makes the node write a snapshot now.
 func (c *Client) Checkpoint(ctx context.Context, id string) (api.Snapshot, error) {
 	return send[api.Snapshot](ctx, c, http.MethodPost, c.session(id, "/checkpoint"), nil, struct{}{})
 }
@@ -140,8 +139,8 @@ func (c *Client) Digest(ctx context.Context, id string, entries int) (api.Digest
 	return get[api.Digested](ctx, c, c.session(id, "/digest"), url.Values{"entries": {strconv.Itoa(entries)}})
 }
 
-// CreateWhole makes a session of its header's line and its entries' lines, in
-// one record. With a key the same request again is the same session.
+// CreateWhole creates a session from its header's line and its entries' lines in
+// one record. With a key, retrying the same request is safe.
 func (c *Client) CreateWhole(ctx context.Context, n session.New) (api.Created, error) {
 	q := url.Values{}
 	setIf(q, "dialect", n.Dialect)
@@ -154,8 +153,8 @@ func (c *Client) CreateWhole(ctx context.Context, n session.New) (api.Created, e
 	return out, err
 }
 
-// Children returns the lines of the entries that hang on the entry called of,
-// oldest first, or of the roots where of is empty.
+// Children returns the lines of the children of an entry, oldest first, or of the
+// roots if of is empty.
 func (c *Client) Children(ctx context.Context, id, of string) ([][]byte, error) {
 	q := url.Values{}
 	setIf(q, "of", of)

@@ -9,14 +9,14 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// Status returns the node at a glance.
+// Status summarizes the node.
 func (c *Client) Status(ctx context.Context) (api.Status, error) {
 	return get[api.Status](ctx, c, "/v1/status", nil)
 }
 
-// Metrics returns what a node says of itself at GET /metrics: by name, the sum of
-// all series that have the labels wanted, written as `name{label="value"}`, or
-// just by name. What the node does not say is absent.
+// Metrics returns values of GET /metrics by name: the sum of all series with the
+// wanted labels, written as `name{label="value"}` or just as name. Missing series
+// are absent.
 func (c *Client) Metrics(ctx context.Context, wanted ...string) (map[string]float64, error) {
 	r, err := c.fetch(ctx, "/metrics", nil)
 	if err != nil {

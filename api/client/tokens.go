@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-// Whoami returns what the client's token may do.
+// Whoami returns the rights of the client's token.
 func (c *Client) Whoami(ctx context.Context) (api.Whoami, error) {
 	return get[api.Whoami](ctx, c, "/v1/whoami", nil)
 }
@@ -19,7 +19,7 @@ func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
 	return l.Tokens, err
 }
 
-// CreateToken makes a token. Its secret is in the answer and nowhere else.
+// CreateToken creates a token. Its secret is in the answer and nowhere else.
 func (c *Client) CreateToken(ctx context.Context, q api.TokenRequest) (api.MadeToken, error) {
 	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens", nil, q)
 }
@@ -30,7 +30,7 @@ func (c *Client) RotateToken(ctx context.Context, id string, q api.RotateRequest
 	return send[api.MadeToken](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/rotate", nil, q)
 }
 
-// RevokeToken ends the token called id, for good.
+// RevokeToken revokes the token called id permanently.
 func (c *Client) RevokeToken(ctx context.Context, id string, n api.Notice) (api.Token, error) {
 	q := url.Values{}
 	setIf(q, "by", n.By)

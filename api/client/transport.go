@@ -85,8 +85,7 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, h ht
 	return nil
 }
 
-// sendTo sends a request to the node at base. An answer that is none of success
-// is an error.
+// sendTo sends a request to the node at base. A non-2xx answer is an error.
 func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Values, h http.Header, body io.Reader, size int64) (*http.Response, error) {
 	if method == http.MethodGet && c.readOptions != (api.ReadOptions{}) && strings.HasPrefix(path, "/v1/sessions/") {
 		q = maps.Clone(q)
@@ -142,8 +141,8 @@ func (c *Client) sendTo(ctx context.Context, base, method, path string, q url.Va
 	return r, nil
 }
 
-// unanswered is what a request without an answer comes to: a read did nothing,
-// a write may have.
+// unanswered returns the error of a request without an answer: a read did
+// nothing, the outcome of a write is unknown.
 func unanswered(method string) error {
 	if method == http.MethodGet {
 		return core.ErrUnavailable
@@ -169,7 +168,7 @@ func headIf(h http.Header, k, v string) {
 	}
 }
 
-// setReadOptions adds to q what d asks for.
+// setReadOptions adds d to the query.
 func setReadOptions(q url.Values, d api.ReadOptions) {
 	if d.Seen != (core.Cursor{}) {
 		q.Set("seen", d.Seen.String())
@@ -179,7 +178,8 @@ func setReadOptions(q url.Values, d api.ReadOptions) {
 	}
 }
 
-// dryAnswer returns why r, the answer of the node at base to a dry run, is none.
+// dryAnswer returns an error if r, the answer of the node at base, is not that of
+// a dry run.
 func dryAnswer(base string, r *http.Response) error {
 	if r.Header.Get(api.HeaderDryRun) == "true" {
 		return nil
@@ -188,12 +188,12 @@ func dryAnswer(base string, r *http.Response) error {
 	case r.StatusCode < 300:
 		return fmt.Errorf("the node at %s answers a dry run with %s, and does not say that it was one: see what was done: %w", base, r.Status, core.ErrInvalid)
 	case r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed:
-		return fmt.Errorf("the node at %s is older and knows no dry runs; nothing was done, upgrade it first: %w", base, core.ErrInvalid)
+		return fmt.Errorf("the node at %s is too old for dry runs and did nothing; upgrade it: %w", base, core.ErrInvalid)
 	}
 	return nil // it says itself why not
 }
 
-// preferWait tells a node how long the caller of ctx will wait.
+// preferWait tells the node how long the caller of ctx waits.
 func preferWait(ctx context.Context, h http.Header) {
 	end, ok := ctx.Deadline()
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// AppendOptions are what may be said with lines.
+// AppendOptions are the options of an append.
 type AppendOptions struct {
 	Head   string
 	Writer string // the claim to speak from
@@ -35,10 +35,9 @@ func (o AppendOptions) query() url.Values {
 }
 
 // Append stores entry lines, joined by newlines, and returns when they are
-// durable. A request without an answer is sent again while ctx lasts; without
-// a Key that is done only where every line has its id. Where another writer came
-// first the error is also a *core.FencedError or a *core.ConflictError, which has
-// the lines.
+// durable. With a Key it retries a request without an answer while ctx lasts. If
+// another writer was first, the error is also a *core.FencedError or a
+// *core.ConflictError with the lines.
 func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOptions) (api.Appended, error) {
 	h := http.Header{"Content-Type": {"application/x-ndjson"}}
 	headIf(h, api.HeaderHead, o.Head)
@@ -57,8 +56,8 @@ func (c *Client) Append(ctx context.Context, id string, lines []byte, o AppendOp
 	}
 }
 
-// refusedLines gives err, where it says that another came first, its cause and
-// with that the lines that were not stored.
+// refusedLines adds to an error that names another writer its cause and the lines
+// that were not stored.
 func refusedLines(id core.SessionID, err error, body []byte) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -71,8 +70,7 @@ func refusedLines(id core.SessionID, err error, body []byte) error {
 	return err
 }
 
-// unheard reports whether err leaves open what became of a request: it was not
-// answered, or the node could not tell.
+// unheard reports whether err leaves the outcome of a request unknown.
 func unheard(err error) bool {
 	if errors.Is(err, core.ErrUncertain) {
 		return true
@@ -99,10 +97,10 @@ func (o AppendOptions) header() http.Header {
 	return h
 }
 
-// Amend gives an entry another line with the same id, parent and type. With
-// o.After nothing at all may have come to the session since, unless the line is
-// there already: a *core.ConflictError is in the error's chain then. Without it
-// a request whose answer was lost may undo, late, what was amended since.
+// Amend replaces the line of an entry; id, parent and type stay. With o.After it
+// fails with a *core.ConflictError if the session changed since, unless the line
+// is already stored. Without o.After a delayed request may undo a later
+// amendment.
 func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o AppendOptions) (api.Amended, error) {
 	h := o.header()
 	headIf(h, "If-Match", o.After)
@@ -113,7 +111,7 @@ func (c *Client) Amend(ctx context.Context, id, entry string, line []byte, o App
 	return out, err
 }
 
-// SetMeta replaces what a message says of the channel that it came through.
+// SetMeta replaces a message's metadata of the channel that it came through.
 func (c *Client) SetMeta(ctx context.Context, id, entry string, meta json.RawMessage, o AppendOptions) (api.Amended, error) {
 	return send[api.Amended](ctx, c, http.MethodPut, c.session(id, "/entries/"+url.PathEscape(entry)+"/meta"), o.header(), meta)
 }

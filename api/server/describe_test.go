@@ -124,7 +124,7 @@ var (
 	ifMatch  = text("If-Match", "A cursor: only if the head has not moved since.")
 	ifHead   = text(api.HeaderHead, "With If-Match: it is this head that must not have moved since, whatever else came.")
 	ifSame   = text("If-Match", "A cursor: only if nothing at all came to the session since, or what is sent is there already. Of an import, 0 is for a session that is not there.")
-	lastID   = text("Last-Event-ID", "The id of the last event that was received: the answer goes on behind it. It goes before after.")
+	lastID   = text("Last-Event-ID", "The id of the last event that was received: the answer continues after it. It takes precedence over after.")
 
 	conflict = []param{
 		oneOf("onConflict", "What to do where another writer came first; default fail.", "fail", "rebase", "branch"),

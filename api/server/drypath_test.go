@@ -55,7 +55,7 @@ func TestANodeThatKnowsNoDryRunsDoesNothing(t *testing.T) {
 		t.Errorf("it carried out %d of them", done)
 	}
 	_, err := c.Create(t.Context(), api.Create{})
-	if err == nil || !strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), s.URL) {
+	if err == nil || !strings.Contains(err.Error(), "did nothing; upgrade it") || !strings.Contains(err.Error(), s.URL) {
 		t.Errorf("it is told as: %v", err)
 	}
 }
