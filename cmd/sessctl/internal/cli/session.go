@@ -72,7 +72,7 @@ func isDirectory(path string) error {
 		"name the files in it, such as: %s/*.jsonl", strings.TrimSuffix(path, "/"))
 }
 
-// FileError returns the error err of the file path in short form.
+// FileError returns err with the path, without the name of the system call.
 func FileError(path string, err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		err = pe.Err
