@@ -49,7 +49,7 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestAmendOfASessionThatWentOnIsRefused(t *testing.T) {
+func TestAmendRejectsMovedSession(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
 	seen := state(t, s).Cursor()

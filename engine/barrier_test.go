@@ -143,7 +143,7 @@ func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {
 	}
 }
 
-func TestReachWaitsForARecordOrSaysThatItIsLost(t *testing.T) {
+func TestWaitForReturnsOnceTheRecordArrivesOrIsLost(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))

@@ -73,7 +73,7 @@ func (c *crowd) write(ctx context.Context, s *engine.Session) error {
 
 // As many sessions as Config.Concurrency says wait for each other here, and no more are
 // ever at work. Each of them has a checkpoint in the end.
-func TestTruncationSeesToSeveralSessionsAtATime(t *testing.T) {
+func TestTruncateProcessesSessionsConcurrently(t *testing.T) {
 	t.Parallel()
 	const atOnce, n = 4, 16
 	l, b := memlog.New("test"), streamtest.NewBlobs()
@@ -109,7 +109,7 @@ func TestTruncationSeesToSeveralSessionsAtATime(t *testing.T) {
 
 // Large sessions take their size in memory several times over: together they have a
 // bound.
-func TestTruncationSeesToLargeSessionsOneByOne(t *testing.T) {
+func TestTruncateProcessesLargeSessionsOneByOne(t *testing.T) {
 	t.Parallel()
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 32, 1<<10)

@@ -170,7 +170,7 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 	testkit.Equal(t, "unknown kind", core.Kind("frobnicate"), st.UnknownKind)
 }
 
-func TestErasedSessionIsGoneForGood(t *testing.T) {
+func TestErasedSessionRejectsAllWrites(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {

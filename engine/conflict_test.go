@@ -138,7 +138,7 @@ func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
 	testkit.Equal(t, "parent", "b", parentOf(t, s, "back"))
 }
 
-func TestABranchGoesOnFromWhereItsWriterSawTheHead(t *testing.T) {
+func TestBranchStartsWhereItsWriterLastSawTheHead(t *testing.T) {
 	t.Parallel()
 	ss, s, seen := moved(t)
 	a := engine.Append{Lines: rawLines([]string{message("x"), message("y")}), After: &seen, OnConflict: session.Branch}
@@ -217,7 +217,7 @@ func TestAStrangerBranchesFromWhereTheHeadWasClaimed(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrFenced)
 }
 
-func TestABranchTakesNobodysName(t *testing.T) {
+func TestBranchRejectsExistingHead(t *testing.T) {
 	t.Parallel()
 	_, s, seen := moved(t)
 	mustAppend(t, s, "side", "", message("s"))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestALineLeavesAGapEachTimeForOthersAndElseEveryTwoSeconds(t *testing.T) {
+func TestFairnessLeavesGaps(t *testing.T) {
 	t.Parallel()
 	const took, gap = 5 * time.Millisecond, minGap + 2*5*time.Millisecond
 	start := time.Now()

@@ -205,7 +205,7 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 }
 
 // Labels and names that were given in the log do not keep a file from going on.
-func TestALabelKeepsNoFileFromGoingOn(t *testing.T) {
+func TestLabelDoesNotMakeAFileDiverge(t *testing.T) {
 	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
@@ -253,7 +253,7 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 
 // A file goes on with the head that it was written for, and main stays where it
 // is: known by the claim that the importer speaks from, or by where it goes on.
-func TestAFileGoesOnWithTheHeadItIsFor(t *testing.T) {
+func TestImportContinuesTheHeadOfTheFile(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		claim  string // the head that the importer holds
@@ -313,7 +313,7 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 
 // An import that says where the session must be is taken there and nowhere else,
 // whichever way it would go.
-func TestAnImportOfASessionThatWentOnIsRefused(t *testing.T) {
+func TestImportRejectsMovedSession(t *testing.T) {
 	_, ss, _ := inMemory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
 	bring := func(after core.Cursor, on session.OnConflict, lines ...string) error {

@@ -83,7 +83,7 @@ func saysConflict(t *testing.T, err error, last string) {
 }
 
 // Somebody purged the stream by hand.
-func TestASessionThatWasPurgedIsPutBackByWhoeverKnowsIt(t *testing.T) {
+func TestPurgedSessionIsStoredAgain(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	b := streamtest.NewBlobs()
@@ -272,7 +272,7 @@ func TestManyMayOpenALogAtOnce(t *testing.T) {
 	}
 }
 
-func TestLostStreamIsNotMadeAnew(t *testing.T) {
+func TestLostStreamIsNotCreatedAgain(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	streamtest.Open(t, nc, stream.LogConfig{})

@@ -109,7 +109,7 @@ func (c cutLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Po
 	return c.Log.Read(ctx, id, max(after, c.from-1), upTo)
 }
 
-func TestWriterThatMissedATruncationLoadsAnew(t *testing.T) {
+func TestWriterThatMissedATruncationReloads(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))

@@ -108,7 +108,7 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 
 // OP-22: an Operator session stands where its leaf entry points, and the next
 // line of the same append hangs there.
-func TestLineBehindALeafEntryHangsWhereItPoints(t *testing.T) {
+func TestLineAfterLeafEntryFollowsItsTarget(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
 	first := mustAppend(t, s, "", "", operatorMessage, operatorMessage)

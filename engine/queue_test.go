@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestTheQueuesOfAllSessionsAreBoundedTogether(t *testing.T) {
+func TestQueueLimitBoundsAllSessions(t *testing.T) {
 	t.Parallel()
 	var l queueLimit
 	for range maxAppends {

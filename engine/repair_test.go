@@ -23,7 +23,7 @@ func all(t *testing.T, s *engine.Session) (entries []string, others []string) {
 	return ids(st), st.HeadNames()[1:]
 }
 
-func TestALostTailIsPutBackByWhoeverKnowsIt(t *testing.T) {
+func TestLostTailIsStoredAgain(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(*engine.Session) error{
 		"a writer": func(s *engine.Session) error {
@@ -103,7 +103,7 @@ func TestSeveralThatKnowALostTailPutItBackOnce(t *testing.T) {
 	sameState(t, "the other", state(t, s), state(t, other))
 }
 
-func TestLinesThatTheLogLostGoToAHeadOfTheirOwnWhereSomebodyWentOn(t *testing.T) {
+func TestLostLinesGoToSeparateHeadAfterAnotherWriter(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()
@@ -202,7 +202,7 @@ func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 	testkit.Equal(t, "entries at the end", []string{"a", "d", "f", "e", "b", "g"}, entries)
 }
 
-func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
+func TestWriterWithOrphanHistoryWritesNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id, s, _ := stray(t, l, ss, b)
@@ -218,7 +218,7 @@ func TestAWriterInAStrayPastWritesNoCheckpointOfIt(t *testing.T) {
 	testkit.Equal(t, "of all that was acknowledged, is there", 5, len(entries))
 }
 
-func TestAStrayCheckpointIsNobodysBase(t *testing.T) {
+func TestOrphanCheckpointIsNotABase(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()
@@ -262,7 +262,7 @@ func (l *between) Append(ctx context.Context, id core.SessionID, after core.Pos,
 	return l.Log.Append(ctx, id, after, r)
 }
 
-func TestAHoleIsNamedAndNothingIsGuessed(t *testing.T) {
+func TestMissingRecordIsReported(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()

@@ -104,7 +104,7 @@ func TestWhatWasNeverSentIsGivenUpSoon(t *testing.T) {
 
 // A node whose patience is longer than the time that a record may take gives up
 // when that is over. It does not try again and again without a pause.
-func TestPatienceEndsWithTheTimeThatARecordMayTake(t *testing.T) {
+func TestRetriesEndWithConfigTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		b := streamtest.NewBlobs()
@@ -157,7 +157,7 @@ func TestWhatIsInDoubtIsTriedToTheDeadline(t *testing.T) {
 
 // An impatient caller hears in time that nothing was sent, whether it waits in
 // line or shares a record with others; and it does not make those give up.
-func TestAShortDeadlineEndsNobodyElsesAppend(t *testing.T) {
+func TestShortDeadlineDoesNotEndOtherAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		s := create(t, defaults(l), "session1")

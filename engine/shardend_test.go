@@ -32,7 +32,7 @@ func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
 	}
 }
 
-func TestAFollowerBehindTheEndIsToldOfALossOnceAQuorumSaysSo(t *testing.T) {
+func TestFollowerAfterEndGetsLostOnceAQuorumConfirms(t *testing.T) {
 	t.Parallel()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 	s := create(t, node(l, streamtest.NewBlobs()), logtest.NewID(), entry("a", ""))

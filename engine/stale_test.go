@@ -23,7 +23,7 @@ func (l *young) Last(ctx context.Context, id core.SessionID) (*core.Record, erro
 	return l.Log.Last(ctx, id)
 }
 
-func TestALeaderThatKnowsNothingYetIsAskedAgain(t *testing.T) {
+func TestOpenRetriesLeaderWithoutTheSession(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()

@@ -67,12 +67,12 @@ var rules = []rule{
 	{
 		"P5", "a checkpoint rests on memory alone", "engine/checkpoint.go",
 		"if len(known) == 0 {", "if true {",
-		"engine TestAWriterInAStrayPastWritesNoCheckpointOfIt",
+		"engine TestWriterWithOrphanHistoryWritesNoCheckpoint",
 	},
 	{
 		"P5", "a stray checkpoint is a base", "engine/load.go",
 		"if before.Chain.Next(r) == r.Chain {", "if true {",
-		"engine TestAStrayCheckpointIsNobodysBase",
+		"engine TestOrphanCheckpointIsNotABase",
 	},
 	{
 		"P1", "what an old leader lacks counts as dropped", "engine/predecessor.go",
