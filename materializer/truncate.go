@@ -29,8 +29,10 @@ const (
 
 // What callers see of truncation, see package report.
 type (
+	// ShardWork is report.ShardWork.
 	ShardWork = report.ShardWork
-	InWay     = report.InWay
+	// InWay is report.InWay.
+	InWay = report.InWay
 )
 
 // A truncator truncates one shard. mu guards what other goroutines read.

@@ -8,10 +8,14 @@ import (
 
 // What callers see of an examination, see package report.
 type (
-	Level   = report.Level
+	// Level is report.Level.
+	Level = report.Level
+	// Finding is report.Finding.
 	Finding = report.Finding
-	Report  = report.Examination
-	Check   = report.Check
+	// Report is report.Examination.
+	Report = report.Examination
+	// Check is report.Check.
+	Check = report.Check
 )
 
 // The levels, the most serious last.

@@ -4,14 +4,23 @@ import "github.com/sesslog/sesslog/core/report"
 
 // What callers see of removals and of plans, see package report.
 type (
-	Policy   = report.Policy
-	Rule     = report.Rule
-	Item     = report.Item
-	Plan     = report.Plan
-	Outcome  = report.Outcome
-	Found    = report.Found
-	Receipt  = report.Receipt
-	Removed  = report.Removed
+	// Policy is report.Policy.
+	Policy = report.Policy
+	// Rule is report.Rule.
+	Rule = report.Rule
+	// Item is report.Item.
+	Item = report.Item
+	// Plan is report.Plan.
+	Plan = report.Plan
+	// Outcome is report.Outcome.
+	Outcome = report.Outcome
+	// Found is report.Found.
+	Found = report.Found
+	// Receipt is report.Receipt.
+	Receipt = report.Receipt
+	// Removed is report.Removed.
+	Removed = report.Removed
+	// Redacted is report.Redacted.
 	Redacted = report.Redacted
 )
 
