@@ -31,7 +31,7 @@ func message(id, parent, text string) string {
 
 func file(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-func TestImportThenExportGivesTheSameBytes(t *testing.T) {
+func TestImportThenExportIsByteIdentical(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	image := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 300)))
@@ -170,7 +170,7 @@ func TestAppendExpectingAPlaceConflictsWhenTheHeadMoved(t *testing.T) {
 	}
 }
 
-func TestWhoeverLostTheHeadIsToldByWhom(t *testing.T) {
+func TestFencedWriterLearnsTheHolder(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1")))
@@ -303,7 +303,7 @@ func TestForkBeginsAsThePath(t *testing.T) {
 	}
 }
 
-func TestSnapshotIsTheSessionAndReadingGoesOnFromIt(t *testing.T) {
+func TestReadsContinueFromSnapshot(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))

@@ -265,7 +265,7 @@ func (s *Server) collectAudited(ctx context.Context, q gc.Request) (*api.GCRepor
 	}
 	detail := ""
 	if len(q.Gone) > 0 {
-		detail = fmt.Sprintf("gone for good: %q; ", q.Gone)
+		detail = fmt.Sprintf("permanently gone: %q; ", q.Gone)
 	}
 	if err == nil {
 		detail += fmt.Sprintf("run %s: %d blobs, %d bytes deleted; %d blobs moved to the trash, %d put back",

@@ -32,7 +32,7 @@ func (n *node) spoil(t *testing.T, p []byte) {
 	}
 }
 
-func TestImportingAFileAgainMendsItsDamagedBlobs(t *testing.T) {
+func TestImportingAgainRepairsDamagedBlobs(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	text, pixels := withPicture()

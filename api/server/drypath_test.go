@@ -15,7 +15,7 @@ import (
 )
 
 // An older node takes no notice of the header, and would carry the call out.
-func TestANodeThatKnowsNoDryRunsDoesNothing(t *testing.T) {
+func TestOlderNodeIgnoresDryRun(t *testing.T) {
 	t.Parallel()
 	done := 0
 	older := http.NewServeMux()

@@ -96,7 +96,7 @@ func TestAFollowerOfAllSessionsSeesEachInOrder(t *testing.T) {
 	}
 }
 
-func TestAFollowerGoesOnFromItsLastEvent(t *testing.T) {
+func TestFollowerResumesFromLastEvent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/w")

@@ -95,7 +95,7 @@ func (n *node) holdsSecret(t *testing.T, what string) (where []string) {
 	return where
 }
 
-func TestAnErasedSessionIsGoneForGood(t *testing.T) {
+func TestErasedSessionIsGone(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx, id := t.Context(), "session-1"

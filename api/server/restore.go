@@ -161,8 +161,8 @@ func (s *Server) sameLog(log string) error {
 	if log == s.cfg.Log.Name() {
 		return nil
 	}
-	return fmt.Errorf("these records are of log %q, and their chains are bound to that name; this node has log %q. Restore them into a node whose log.name is %q, "+
-		"and from there bring sessions over with sessctl export and sessctl import: %w", log, s.cfg.Log.Name(), log, core.ErrInvalid)
+	return fmt.Errorf("these records are of log %q, this node has log %q: %w\nhint: restore into a node with log.name %q, then copy with sessctl export and import",
+		log, s.cfg.Log.Name(), core.ErrInvalid, log)
 }
 
 // restore verifies all records of the body and then stores those that the log

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestRepairMendsWhatAnotherCopyCanMend(t *testing.T) {
+func TestRepairUsesOtherCopies(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	pixels := []byte(strings.Repeat("pixels", 300))
