@@ -488,7 +488,7 @@ func TestRestoreRejectsOtherLog(t *testing.T) {
 	}
 	r := backup.Restorer{Node: b.Client, Repo: repo, Run: run}
 	for i := range run.Sessions {
-		if _, err := r.Restore(t.Context(), &run.Sessions[i]); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), `log.name is "main"`) {
+		if _, err := r.Restore(t.Context(), &run.Sessions[i]); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), `log.name "main"`) {
 			t.Errorf("restore: %v", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A EngineLog is what the protocol needs of a log: a core.Log with what a replicated
+// A Log is what the protocol needs of a log: a core.Log with what a replicated
 // log can tell beyond it. *stream.Log is one; Plain makes one of any core.Log.
 type Log interface {
 	core.Log

@@ -59,10 +59,12 @@ func (p *History) at(seq uint64) (core.Chain, bool) {
 	return p.Steps[seq-first].Chain, true
 }
 
-// What a comparison with a history finds, see package report.
 type (
-	Step       = report.Step
-	Relation   = report.Relation
+	// Step is report.Step.
+	Step = report.Step
+	// Relation is report.Relation.
+	Relation = report.Relation
+	// Comparison is report.Comparison.
 	Comparison = report.Comparison
 )
 

@@ -27,7 +27,6 @@ const (
 	inWayMost = 6 * time.Hour
 )
 
-// What callers see of truncation, see package report.
 type (
 	// ShardWork is report.ShardWork.
 	ShardWork = report.ShardWork

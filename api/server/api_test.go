@@ -455,7 +455,9 @@ func TestFollowerGetsEveryRecordAndResumesByCursor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	const total = 30
+	appended := make(chan struct{})
 	go func() {
+		defer close(appended)
 		parent := "a"
 		for i := range total {
 			id := fmt.Sprintf("m%d", i)
@@ -487,6 +489,7 @@ func TestFollowerGetsEveryRecordAndResumesByCursor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	<-appended // a follower may see a record before its writer has the answer
 	if got := strings.Join(seen, "\n") + "\n"; got != read2(t, n, "session-one", false) {
 		t.Errorf("the follower saw\n%s", got)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/sesslog/sesslog/core/report"
 )
 
-// What callers see of an examination, see package report.
 type (
 	// Level is report.Level.
 	Level = report.Level

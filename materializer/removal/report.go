@@ -2,7 +2,6 @@ package removal
 
 import "github.com/sesslog/sesslog/core/report"
 
-// What callers see of removals and of plans, see package report.
 type (
 	// Policy is report.Policy.
 	Policy = report.Policy

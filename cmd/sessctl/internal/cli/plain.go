@@ -91,35 +91,3 @@ func EscapeJSON(b []byte) []byte {
 	}
 	return out
 }
-
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case unicode.Is(wide, r):
-		return 2
-	}
-	return 1
-}
-
-// wide are the characters that terminals give two columns, in the rough.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x1100, 0x115F, 1},
-		{0x2E80, 0x303E, 1},
-		{0x3041, 0xA4CF, 1},
-		{0xAC00, 0xD7A3, 1},
-		{0xF900, 0xFAFF, 1},
-		{0xFE30, 0xFE6F, 1},
-		{0xFF00, 0xFF60, 1},
-		{0xFFE0, 0xFFE6, 1},
-	},
-	R32: []unicode.Range32{
-		{0x1F300, 0x1F64F, 1},
-		{0x1F680, 0x1F6FF, 1},
-		{0x1F900, 0x1FAFF, 1},
-		{0x20000, 0x3FFFD, 1},
-	},
-}
