@@ -2,8 +2,9 @@ package follow
 
 import (
 	"context"
-	"github.com/sesslog/sesslog/api/client"
 	"time"
+
+	"github.com/sesslog/sesslog/api/client"
 )
 
 // auditInterval is how often the state is compared with a listing of the log.

@@ -2,10 +2,11 @@ package follow_test
 
 import (
 	"context"
-	"github.com/sesslog/sesslog/api/client"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sesslog/sesslog/api/client"
 )
 
 func TestNotesAreRecordedOnceDespiteLostAnswers(t *testing.T) {

@@ -132,14 +132,12 @@ var (
 	}
 )
 
-var (
-	importQuery = []param{
-		text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
-		text("parent", "The session in the log that a new one is from, where more is known than its header says."),
-		text("kind", "How it is from that parent."),
-		oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
-	}
-)
+var importQuery = []param{
+	text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
+	text("parent", "The session in the log that a new one is from, where more is known than its header says."),
+	text("kind", "How it is from that parent."),
+	oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
+}
 
 func words[T ~string](names []T) (out []string) {
 	for _, n := range names {

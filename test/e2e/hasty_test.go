@@ -1,8 +1,9 @@
 package e2e_test
 
 import (
-	"github.com/sesslog/sesslog/api/client"
 	"net/http"
+
+	"github.com/sesslog/sesslog/api/client"
 )
 
 // A hasty transport gives the node three seconds for an answer, independent of the
