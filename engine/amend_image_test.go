@@ -11,8 +11,8 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// What is noted about a message with an image leaves the image as it is.
-func TestNotesLeaveImagesAlone(t *testing.T) {
+// Amending a message that has an image leaves the image unchanged.
+func TestAmendKeepsImages(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
 	image := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("image"), 400))

@@ -23,7 +23,7 @@ func other(id, parent, text string) string {
 	return strings.Replace(entry(id, parent), `"hi"`, `"`+text+`"`, 1)
 }
 
-func TestAmendedEntryKeepsItsPlace(t *testing.T) {
+func TestAmendedEntryKeepsItsPosition(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	before := state(t, s).Entries
@@ -37,7 +37,7 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 	testkit.Equal(t, "ids", []string{"root", "a", "b"}, ids(st))
 	testkit.Equal(t, "line", other("a", "root", "new"), string(st.Entries[1].Line))
 	if st.Leaf(core.MainHead) != core.LeafAt("b") {
-		t.Errorf("main stands at %v", st.Leaf(core.MainHead))
+		t.Errorf("main points to %v", st.Leaf(core.MainHead))
 	}
 	testkit.Equal(t, "a reader's line", entry("a", "root"), string(before[1].Line))
 	if r := records(t, l, "session1")[1]; r.Kind != core.KindAmend || r.Count != 1 {
@@ -45,7 +45,7 @@ func TestAmendedEntryKeepsItsPlace(t *testing.T) {
 	}
 	again, err := s.Amend(t.Context(), amend("", other("a", "root", "new")))
 	if err != nil || again != at {
-		t.Errorf("the same again is at %s, %v; want %s", again, err, at)
+		t.Errorf("the retry is at %s, %v; want %s", again, err, at)
 	}
 }
 
@@ -60,30 +60,30 @@ func TestAmendRejectsMovedSession(t *testing.T) {
 		t.Fatalf("at %s, %v", at, err)
 	}
 	if again, err := s.Amend(t.Context(), first); err != nil || again != at {
-		t.Errorf("the same again is at %s, %v; want %s", again, err, at)
+		t.Errorf("the retry is at %s, %v; want %s", again, err, at)
 	}
 	late := amend("", other("a", "root", "two"))
 	late.After = &seen
 	_, err = s.Amend(t.Context(), late)
 	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != "" || e.Want != seen || e.Have != at {
-		t.Errorf("what comes late: %v", err)
+		t.Errorf("a delayed request: %v", err)
 	}
 	gone := amend("", other("nowhere", "root", "two"))
 	gone.After = &seen
 	if _, err := s.Amend(t.Context(), gone); !errors.Is(err, core.ErrConflict) {
-		t.Errorf("an entry that is not there, of another state: %v", err)
+		t.Errorf("a missing entry, at another cursor: %v", err)
 	}
 	late.After = &at
 	if _, err := s.Amend(t.Context(), late); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Amend(t.Context(), first); !errors.Is(err, core.ErrConflict) {
-		t.Errorf("the first again: %v", err)
+		t.Errorf("retry of the first: %v", err)
 	}
 	testkit.Equal(t, "line", other("a", "root", "two"), string(state(t, s).Entries[1].Line))
 }
 
-func TestAmendRefusesWhatBreaksARule(t *testing.T) {
+func TestAmendRejectsInvalidLines(t *testing.T) {
 	l, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	for name, c := range map[string]struct {
@@ -104,7 +104,7 @@ func TestAmendRefusesWhatBreaksARule(t *testing.T) {
 	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
-func TestAmendSpeaksFromAClaim(t *testing.T) {
+func TestAmendRequiresTheClaim(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mine := claim(t, s, engine.ClaimRequest{Agent: "one"})
@@ -123,9 +123,9 @@ func TestAmendSpeaksFromAClaim(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrDeleted)
 }
 
-// OP-16: what a channel says of a message later is written into the message,
-// also by several at once.
-func TestReactionsOfSeveralNodesAreAllKept(t *testing.T) {
+// OP-16: reactions that a channel adds to a message later are stored in the message,
+// also if several nodes add them concurrently.
+func TestConcurrentReactionsAreAllKept(t *testing.T) {
 	l, ss, b := inMemory()
 	s := createOperator(t, ss)
 	mustAppend(t, s, "", "", `{"id":"m1","type":"message","message":{"role":"user","contents":[]},"meta":{"channel_message_id":"c1"}}`)
@@ -152,9 +152,9 @@ func TestReactionsOfSeveralNodesAreAllKept(t *testing.T) {
 	}
 }
 
-// The same request again finds what it made; any other is told that there is a
-// session already.
-func TestCreationsAreKnownByTheirKey(t *testing.T) {
+// Retrying a creation returns the session that the first request made. A different
+// request fails because the session exists.
+func TestCreateIsIdempotentByKey(t *testing.T) {
 	l, ss, b := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"))
 	f := engine.Fork{ID: "the-fork", Whole: true, Key: "k"}
@@ -176,7 +176,7 @@ func TestCreationsAreKnownByTheirKey(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrExists)
 }
 
-func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
+func TestFullForkKeepsHeadPosition(t *testing.T) {
 	_, ss, _ := inMemory()
 	src := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "root"))
 	for _, leaf := range []core.Leaf{core.LeafAt("a"), core.NoLeaf, core.LeafAt("b")} {
@@ -189,12 +189,12 @@ func TestWholeForkStandsWhereItsSourceDoes(t *testing.T) {
 		}
 		testkit.Equal(t, "entries", []string{"root", "a", "b"}, ids(state(t, f)))
 		if got := state(t, f).Leaf(core.MainHead); got != leaf {
-			t.Errorf("main stands at %v, want %v", got, leaf)
+			t.Errorf("main points to %v, want %v", got, leaf)
 		}
 	}
 }
 
-func TestLinesWithoutAnIDGetOneOfTheAgentsShape(t *testing.T) {
+func TestMissingIDsFollowTheAgentsFormat(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1")
 	seen := map[string]bool{}
@@ -202,16 +202,16 @@ func TestLinesWithoutAnIDGetOneOfTheAgentsShape(t *testing.T) {
 		rec := mustAppend(t, s, "", "", `{"type":"custom"}`, `{"type":"custom"}`)
 		for _, id := range rec.IDs {
 			if len(id) != 8 || seen[id] {
-				t.Errorf("the id %q is taken, or not of pi's shape", id)
+				t.Errorf("the id %q is taken, or not in pi's format", id)
 			}
 			seen[id] = true
 		}
 	}
 }
 
-// A cache goes by what a session weighs. Lines that others took the place of stay in
-// memory with the records that they came in.
-func TestASessionWeighsWhatItKeepsInMemory(t *testing.T) {
+// A session's weight, which the cache uses, includes replaced lines: they stay in
+// memory with their records.
+func TestWeightIncludesReplacedLines(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("a", ""))
 	const size, times = 10_000, 20
@@ -223,7 +223,7 @@ func TestASessionWeighsWhatItKeepsInMemory(t *testing.T) {
 	}
 	for what, s := range map[string]*engine.Session{"written": s, "loaded": open(t, node(l, b), "session1")} {
 		if got := s.Size(); got < times*size || got > 2*times*size {
-			t.Errorf("%s: %d bytes, it keeps %d records of %d", what, got, times, size)
+			t.Errorf("%s: weight %d bytes, it keeps %d records of %d", what, got, times, size)
 		}
 	}
 }

@@ -24,14 +24,14 @@ const (
 	expectStream  = "Nats-Expected-Stream"
 )
 
-// An answersRow is a step of a client and what JetStream answers to it. The
-// rows of answersTable are one conversation: each relies on those before it.
+// An answersRow is one client request and the answer of JetStream. The rows of
+// answersTable are one conversation: each depends on those before it.
 type answersRow struct {
 	step string
 	do   func(*wire) string
 	r1   string
-	r3   string // where it is another answer than r1
-	lags bool   // any replica answers, and it may not have all yet
+	r3   string // if it differs from r1
+	lags bool   // any replica answers, and it may lag
 }
 
 var answersTable = []answersRow{
@@ -69,9 +69,9 @@ var answersTable = []answersRow{
 	{"two in flight on one subject", inFlight, "both stored", "10164", false},
 }
 
-// The protocol rests on what a single server and a cluster answer; where the two
-// differ, on both. A server of another version that answers otherwise is found here.
-func TestAnswersOfJetStream(t *testing.T) {
+// The protocol depends on these answers of a single server and of a cluster. The test
+// fails if a new server version answers differently.
+func TestJetStreamAnswers(t *testing.T) {
 	t.Parallel()
 	t.Run("R1", func(t *testing.T) {
 		t.Parallel()
@@ -105,8 +105,9 @@ func answersHold(t *testing.T, nc *nats.Conn, replicas int) {
 	}
 }
 
-// A full stream refuses and reads on; a message too large does not leave its client.
-func TestAnswersOfAFullStream(t *testing.T) {
+// A full stream rejects appends and still serves reads. The client does not send a
+// message that is too large.
+func TestFullStreamAnswers(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("R%d", replicas), func(t *testing.T) {
@@ -123,14 +124,14 @@ func TestAnswersOfAFullStream(t *testing.T) {
 			}
 			testkit.Equal(t, "answer of a full stream", "10077 maximum bytes exceeded", answer)
 			if err := nc.PublishMsg(message00("large", strings.Repeat("x", embedded.MaxPayload+1))); !errors.Is(err, nats.ErrMaxPayload) {
-				t.Errorf("a message too large: %v", err)
+				t.Errorf("a message that is too large: %v", err)
 			}
-			testkit.Equal(t, "what was stored first", "1 8192 bytes expected 0", get(`{"seq":1}`)(w))
+			testkit.Equal(t, "first stored message", "1 8192 bytes expected 0", get(`{"seq":1}`)(w))
 		})
 	}
 }
 
-// A wire speaks to the stream SESS_main_00 without a client library's help.
+// A wire speaks to the stream SESS_main_00 without a client library.
 type wire struct {
 	t        *testing.T
 	nc       *nats.Conn
@@ -150,8 +151,8 @@ func message00(session, body string, headers ...string) *nats.Msg {
 	return m
 }
 
-// put stores a message. As the protocol does, it asks again while the one before
-// is on its way in the server.
+// put stores a message. Like the protocol, it retries while the previous one is in
+// progress in the server.
 func put(session, body string, headers ...string) func(*wire) string {
 	return func(w *wire) string {
 		for {
@@ -171,14 +172,14 @@ func (w *wire) request(m *nats.Msg) []byte {
 		if err == nil {
 			return res.Data
 		}
-		// A cluster may not have a leader yet for a stream it has just made.
+		// A cluster may not have a leader yet for a new stream.
 		if !errors.Is(err, nats.ErrNoResponders) || time.Now().After(end) {
 			w.t.Fatalf("%s: %v", m.Subject, err)
 		}
 	}
 }
 
-// api asks the server what a JSON request says.
+// api sends a JSON request to the server and returns the answer.
 func (w *wire) api(subject, request string) []byte {
 	m := nats.NewMsg("$JS.API." + subject)
 	m.Data = []byte(request)
@@ -301,8 +302,8 @@ func purge(request string) func(*wire) string {
 	}
 }
 
-// inFlight sends two messages, the second before the first is answered. A
-// cluster refuses the second, unless it was done with the first by then.
+// inFlight sends two messages, the second before the first is answered. A cluster
+// rejects the second unless the first is already complete.
 func inFlight(w *wire) string {
 	for range 100 {
 		last := w.last("a")

@@ -19,8 +19,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// A hooked log lets a test decide what becomes of each append: store is the
-// append itself.
+// A hooked log lets a test control each append: store is the real append.
 type hooked struct {
 	core.Log
 	mu     sync.Mutex
@@ -44,8 +43,8 @@ func (h *hooked) hook(on func(store func() (core.Pos, error)) (core.Pos, error))
 	h.onSend = on
 }
 
-// loseAnswers stores and answers with ErrUncertain, n times; the answer to the
-// last of them is lost with the caller's patience.
+// loseAnswers stores the record and returns ErrUncertain n times. The last time, the
+// caller's deadline has passed too.
 func loseAnswers(n int) func(store func() (core.Pos, error)) (core.Pos, error) {
 	return func(store func() (core.Pos, error)) (core.Pos, error) {
 		pos, err := store()
@@ -114,7 +113,7 @@ func TestRetryIsStoredOnce(t *testing.T) {
 				testkit.Equal(t, "stored", 2, rec.Stored)
 				l.hook(nil)
 				for _, again := range []*engine.Session{s, open(t, node(l, b), "session1")} {
-					time.Sleep(time.Hour) // the clock of the bubble: the time filled in is another
+					time.Sleep(time.Hour) // virtual time: the retry fills in another timestamp
 					rec, err := again.Append(t.Context(), retried)
 					if err != nil {
 						t.Fatal(err)
@@ -138,9 +137,9 @@ func TestRetryIsStoredOnce(t *testing.T) {
 	}
 }
 
-// The writer loses its claim while the answer to its append is on its way: the
-// lines are stored, and that is what it must be told.
-func TestAppendThatWasStoredIsNoFence(t *testing.T) {
+// The writer loses its claim while the answer to its append is in progress. The lines
+// are stored, so Append must return success.
+func TestStoredAppendIsNotReportedAsFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -162,15 +161,15 @@ func TestAppendThatWasStoredIsNoFence(t *testing.T) {
 			t.Fatalf("stored %d lines, %v", rec.Stored, err)
 		}
 		if _, err := s.Append(t.Context(), a); err != nil {
-			t.Errorf("asking again: %v", err)
+			t.Errorf("retry: %v", err)
 		}
 		_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("b")})})
 		testkit.WantErr(t, err, core.ErrFenced)
 	})
 }
 
-// Once an answer was lost, no later refusal can say that nothing was stored.
-func TestDoubtOutlastsLaterErrors(t *testing.T) {
+// After a lost answer, no later rejection proves that nothing was stored.
+func TestLaterErrorsKeepAppendUncertain(t *testing.T) {
 	for _, later := range []error{core.ErrUnavailable, core.ErrFull, core.ErrTooLarge} {
 		t.Run(later.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -186,7 +185,7 @@ func TestDoubtOutlastsLaterErrors(t *testing.T) {
 				})
 				_, err := appendLines(t.Context(), s, message("a"))
 				testkit.WantErr(t, err, core.ErrUncertain)
-				_, err = appendLines(t.Context(), s, message("b")) // no doubt here
+				_, err = appendLines(t.Context(), s, message("b")) // this one is definite
 				testkit.WantErr(t, err, later)
 
 				n = 0
@@ -197,8 +196,8 @@ func TestDoubtOutlastsLaterErrors(t *testing.T) {
 	}
 }
 
-// Without an idempotency key, a line without an id is stored once as well, as
-// long as it is one call.
+// Without an idempotency key, a line without an id is also stored once, within one
+// call.
 func TestLooseLinesWithoutIDsAreStoredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
@@ -223,7 +222,7 @@ func TestLooseLinesWithoutIDsAreStoredOnce(t *testing.T) {
 	})
 }
 
-func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
+func TestOnlyOneWriterSucceedsAtAPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, ss, b := inMemory()
 		s := create(t, ss, "session1", entry("root", ""))
@@ -253,13 +252,13 @@ func TestTwoWritersNeverBothSucceedAtOnePlace(t *testing.T) {
 			}
 		}
 		if n != 1 {
-			t.Errorf("%d writers won at %s", n, at)
+			t.Errorf("%d writers succeeded at %s", n, at)
 		}
 		testkit.Equal(t, "records", 2, len(records(t, l, "session1")))
 	})
 }
 
-func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
+func TestConcurrentAppendsShareARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -273,7 +272,7 @@ func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
 		for i := range n {
 			wg.Go(func() { mustAppend(t, s, core.MainHead, "", message(fmt.Sprintf("e%d", i))) })
 		}
-		synctest.Wait() // one is on its way, the others wait
+		synctest.Wait() // one is in progress, the others wait
 		close(gate)
 		wg.Wait()
 		rs := records(t, l, "session1")
@@ -284,9 +283,9 @@ func TestLinesThatArriveTogetherShareARecord(t *testing.T) {
 	})
 }
 
-// The same append twice at the same time, as a client sends it that lost its
-// patience: both are told that it is stored.
-func TestTheSameAppendTwiceInOneRecord(t *testing.T) {
+// Two identical appends run concurrently, as when a client times out and retries. Both
+// succeed.
+func TestDuplicateAppendInOneRecordIsStoredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1", entry("root", ""))
@@ -315,7 +314,7 @@ func TestTheSameAppendTwiceInOneRecord(t *testing.T) {
 	})
 }
 
-func TestABadLineFailsAlone(t *testing.T) {
+func TestInvalidLineDoesNotFailOtherAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1", entry("root", ""))
@@ -355,8 +354,8 @@ func TestABadLineFailsAlone(t *testing.T) {
 	})
 }
 
-// These never reach the log: a record of theirs could not be read again.
-func TestLinesThatAreNoLineAreRefused(t *testing.T) {
+// These never reach the log: their record could not be read.
+func TestAppendRejectsMalformedLines(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1")
 	for _, line := range []string{"", "null", "[]", "{", "{}{}", "{\"a\":1}\n", "{\"id\":\n\"x\"}", "\n{}", "\xef\xbb\xbf{}", "{}\x00", "x"} {
@@ -374,9 +373,9 @@ func TestLinesThatAreNoLineAreRefused(t *testing.T) {
 	testkit.Equal(t, "entries", 0, len(state(t, s).Entries))
 }
 
-// A verdict of a state that may be old is none: when the log cannot be asked,
-// that is what the caller is told.
-func TestUnreachableLogGivesNoVerdict(t *testing.T) {
+// A possibly stale state cannot decide an append: if the log is unreachable, the
+// caller gets that error.
+func TestUnreachableLogDecidesNoAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := memlog.New("test"), streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -386,12 +385,12 @@ func TestUnreachableLogGivesNoVerdict(t *testing.T) {
 		_, err := appendLines(t.Context(), away, entry("a", "not known here"))
 		testkit.WantErr(t, err, core.ErrUnavailable)
 		if errors.Is(err, core.ErrInvalid) {
-			t.Errorf("a line was judged without the log: %v", err)
+			t.Errorf("a line was rejected without the log: %v", err)
 		}
 	})
 }
 
-// A switched log answers once, then as another does.
+// A switched log answers once, and then like its replacement.
 type switched struct {
 	core.Log
 	to   core.Log
@@ -408,7 +407,7 @@ func (s *switched) Append(ctx context.Context, id core.SessionID, after core.Pos
 	return s.to.Append(ctx, id, after, r)
 }
 
-func TestTurnsAreBounded(t *testing.T) {
+func TestAppendQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -421,7 +420,7 @@ func TestTurnsAreBounded(t *testing.T) {
 		var mu sync.Mutex
 		refused := 0
 		wg.Go(func() { mustAppend(t, s, core.MainHead, "", message("first")) })
-		synctest.Wait() // it is on its way, all others wait
+		synctest.Wait() // it is in progress, all others wait
 		for i := range 400 {
 			wg.Go(func() {
 				_, err := appendLines(t.Context(), s, message(fmt.Sprintf("e%d", i)))
@@ -437,14 +436,13 @@ func TestTurnsAreBounded(t *testing.T) {
 		close(gate)
 		wg.Wait()
 		if got := len(folded(t, l, "session1", records(t, l, "session1")).Entries); got != 1+256 || refused != 400-256 {
-			t.Errorf("%d entries are stored, %d were refused, of 401", got, refused)
+			t.Errorf("%d entries are stored, %d were rejected, of 401", got, refused)
 		}
 	})
 }
 
-// A caller that goes away does not take its append with it, and learns that it
-// does not know.
-func TestCallerThatGoesIsUncertain(t *testing.T) {
+// If the caller cancels, its append continues and the caller gets ErrUncertain.
+func TestCanceledAppendIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -457,9 +455,9 @@ func TestCallerThatGoesIsUncertain(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err := appendLines(ctx, s, message("a"))
 		testkit.WantErr(t, err, core.ErrUncertain)
-		_, err = appendLines(ctx, s, message("b")) // was not even sent
+		_, err = appendLines(ctx, s, message("b")) // never sent
 		if err == nil || errors.Is(err, core.ErrUncertain) {
-			t.Errorf("an append under a context that had ended: %v", err)
+			t.Errorf("an append with a canceled context: %v", err)
 		}
 		close(gate)
 		synctest.Wait()
@@ -467,7 +465,7 @@ func TestCallerThatGoesIsUncertain(t *testing.T) {
 	})
 }
 
-func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
+func TestImagesRoundTripThroughBlobs(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1")
 	line := imageLine("img", strings.Repeat("QUJD", 400))
@@ -482,17 +480,17 @@ func TestImagesAreKeptAsBlobsAndComeBack(t *testing.T) {
 	}
 	back, err := ss.Inline(t.Context(), kept)
 	if err != nil || string(back) != line {
-		t.Errorf("%v, came back as %.200s", err, back)
+		t.Errorf("%v, read as %.200s", err, back)
 	}
 	rec, err = appendLines(t.Context(), s, line)
 	if err != nil || rec.Stored != 0 {
-		t.Errorf("again: stored %d, %v", rec.Stored, err)
+		t.Errorf("retry: stored %d, %v", rec.Stored, err)
 	}
 	for d := range b.All {
 		b.Forget(d)
 	}
 	_, err = ss.Inline(t.Context(), kept)
-	testkit.WantErr(t, err, core.ErrCorrupt) // the session is there, its image is not
+	testkit.WantErr(t, err, core.ErrCorrupt) // the session exists, its image does not
 }
 
 func imageLine(id, data string) string {

@@ -22,12 +22,12 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// cutOff is a log as a leader sees it that was cut off from the others: what it
-// last knew it goes on saying, and it proves nothing.
+// cutOff is a log as seen through a partitioned leader: it keeps returning its last
+// known state and proves nothing.
 type cutOff struct {
 	*memlog.Log
 	mu    sync.Mutex
-	knows *core.Record // nil for all there is
+	knows *core.Record // nil for all records
 	asked atomic.Int64 // proofs
 }
 
@@ -53,12 +53,12 @@ func (l *cutOff) Last(ctx context.Context, id core.SessionID) (*core.Record, err
 func (l *cutOff) Prove(ctx context.Context, id core.SessionID, last core.Pos) error {
 	l.asked.Add(1)
 	if l.known() != nil {
-		return fmt.Errorf("nobody follows: %w", core.ErrUnavailable)
+		return fmt.Errorf("no quorum: %w", core.ErrUnavailable)
 	}
 	return l.Log.Prove(ctx, id, last)
 }
 
-func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
+func TestPartitionedLeaderDoesNotAnswerStrictReads(t *testing.T) {
 	t.Parallel()
 	l := &cutOff{Log: memlog.New("test")}
 	b := streamtest.NewBlobs()
@@ -80,7 +80,7 @@ func TestStrictReadIsNeverAnsweredByACutOffLeader(t *testing.T) {
 	err = s.WaitFor(ctx, rec.Cursor)
 	testkit.WantErr(t, err, core.ErrUnavailable)
 	if errors.Is(err, core.ErrLost) {
-		t.Error("a record that is elsewhere was called lost")
+		t.Error("a record on another replica was reported as lost")
 	}
 
 	l.cut(nil)
@@ -111,12 +111,12 @@ func TestStrictReadersShareABarrier(t *testing.T) {
 		l.cut(nil)
 		wg.Wait()
 		if n := l.asked.Load() - before; n > 20 {
-			t.Errorf("%d proofs for 100 readers at once", n)
+			t.Errorf("%d proofs for 100 concurrent readers", n)
 		}
 	})
 }
 
-func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {
+func TestStrictReadSeesAcknowledgedAppends(t *testing.T) {
 	t.Parallel()
 	mem := memlog.New("test")
 	faults := logtest.Faults{Seed: 1, Busy: .1, Stale: .3, Short: .1, Conflicts: .1, Lost: .1, Dropped: .05}
@@ -138,7 +138,7 @@ func TestStrictReadSeesWhatWasAcknowledgedBeforeIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if have := state(t, strict).Cursor(); have.Seq < rec.Cursor.Seq {
-			t.Fatalf("strict read is at %s, %s was acknowledged", have, rec.Cursor)
+			t.Fatalf("the strict read is at %s, but %s was acknowledged", have, rec.Cursor)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestWaitForReturnsOnceTheRecordArrivesOrIsLost(t *testing.T) {
 	s := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
 	var cursors []core.Cursor
-	for i := range 100 { // more than a session remembers
+	for i := range 100 { // more than a session keeps
 		cursors = append(cursors, mustAppend(t, s, core.MainHead, "", message(fmt.Sprint("m", i))).Cursor)
 	}
 	for _, c := range []core.Cursor{{}, cursors[0], cursors[50], cursors[98], cursors[99]} {
@@ -166,7 +166,7 @@ func TestWaitForReturnsOnceTheRecordArrivesOrIsLost(t *testing.T) {
 	}
 }
 
-// Barriers are stored where records are, and are nobody's.
+// Barriers are stored in the record streams but belong to no session.
 func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) []*stream.Log{
 		"R1": func(t *testing.T) []*stream.Log {
@@ -204,7 +204,7 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			if st.Messages != 11 || st.Sessions != 1 || st.Last != 22 {
-				t.Errorf("the shard says %+v", st)
+				t.Errorf("the shard state is %+v", st)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
@@ -225,7 +225,7 @@ func TestBarriersAreNotCountedAsRecords(t *testing.T) {
 	}
 }
 
-func TestStrictReadOfAFullLogSaysFullAndPlainReadsGoOn(t *testing.T) {
+func TestFullLogRejectsStrictReadsAndServesPlainReads(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
@@ -235,7 +235,7 @@ func TestStrictReadOfAFullLogSaysFullAndPlainReadsGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for err == nil { // something of no session takes the rest
+	for err == nil { // messages of no session fill the rest
 		_, err = js.Publish(t.Context(), "sess.main.00.~fill", []byte(strings.Repeat("x", 100)))
 	}
 	testkit.WantErr(t, s.RefreshStrict(t.Context()), core.ErrFull)

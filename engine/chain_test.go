@@ -11,7 +11,7 @@ import (
 )
 
 // RATH-37, RATH-39
-func TestALinearSessionIsOneChain(t *testing.T) {
+func TestLinearSessionIsOneChain(t *testing.T) {
 	const id = "00000000-0000-4000-8000-00000000000a"
 	l, ss, b := inMemory()
 	d := openrath.Dialect{}
@@ -39,8 +39,8 @@ func TestALinearSessionIsOneChain(t *testing.T) {
 		return rec
 	}
 	testkit.Equal(t, "stored", 4, put(s, "a b end c").Stored)
-	testkit.Equal(t, "stored again, elsewhere", 0, put(open(t, node(l, b), id), "a b end c").Stored)
-	testkit.Equal(t, "the rest of a try", 1, put(s, "b c end d").Stored)
+	testkit.Equal(t, "retry, at another position", 0, put(open(t, node(l, b), id), "a b end c").Stored)
+	testkit.Equal(t, "the remainder of a partial append", 1, put(s, "b c end d").Stored)
 	var kinds []string
 	st := state(t, s)
 	for _, e := range st.Entries {
@@ -58,14 +58,14 @@ func TestALinearSessionIsOneChain(t *testing.T) {
 	_, err = s.Append(t.Context(), engine.Append{Head: "side", Lines: rawLines([]string{says})})
 	testkit.WantErr(t, err, core.ErrInvalid)
 	if !strings.Contains(err.Error(), "sessctl fork "+id) {
-		t.Errorf("it does not say what to do: %v", err)
+		t.Errorf("the error has no hint: %v", err)
 	}
 	testkit.WantErr(t, s.Move(t.Context(), "side", "", core.LeafAt("a")), core.ErrInvalid)
 	testkit.WantErr(t, s.Move(t.Context(), core.MainHead, "", core.LeafAt("a")), core.ErrInvalid)
 	_, _, err = s.Claim(t.Context(), engine.ClaimRequest{Head: "side"})
 	testkit.WantErr(t, err, core.ErrInvalid)
 	if err := s.Move(t.Context(), core.MainHead, "", core.LeafAt("d")); err != nil {
-		t.Errorf("a move to where it stands: %v", err)
+		t.Errorf("a move to the current position: %v", err)
 	}
 	mine := claim(t, s, engine.ClaimRequest{})
 	_, err = appendLines(t.Context(), s, says)

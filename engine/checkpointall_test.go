@@ -22,13 +22,13 @@ import (
 
 var truncated = flag.Int("truncated", 500, "sessions in the prefix that BenchmarkTruncate drops")
 
-// few are the sessions of l that Truncate sees to n at a time.
+// few limits the sessions of l that Truncate processes at a time to n.
 func few(l core.Log, b *streamtest.Blobs, n int) *engine.Sessions {
 	return engine.NewSessions(engine.Config{Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host", Concurrency: n})
 }
 
 // crowded makes n sessions, each with four lines of size bytes together and a
-// checkpoint, and returns up to where they lie.
+// checkpoint, and returns the position after them.
 func crowded(tb testing.TB, l core.Log, b *streamtest.Blobs, n, size int) (ids []core.SessionID, upTo core.Pos) {
 	tb.Helper()
 	ss := few(l, b, 1)
@@ -55,7 +55,7 @@ func crowded(tb testing.TB, l core.Log, b *streamtest.Blobs, n, size int) (ids [
 	return ids, upTo
 }
 
-// A crowd counts the checkpoints that are written at once.
+// A crowd counts concurrent checkpoint writes.
 type crowd struct {
 	b         *streamtest.Blobs
 	now, most atomic.Int64
@@ -71,8 +71,8 @@ func (c *crowd) write(ctx context.Context, s *engine.Session) error {
 	return tryCheckpoint(ctx, s, c.b)
 }
 
-// As many sessions as Config.Concurrency says wait for each other here, and no more are
-// ever at work. Each of them has a checkpoint in the end.
+// Exactly Config.Concurrency sessions are processed at a time, and each has a
+// checkpoint at the end.
 func TestTruncateProcessesSessionsConcurrently(t *testing.T) {
 	t.Parallel()
 	const atOnce, n = 4, 16
@@ -99,32 +99,33 @@ func TestTruncateProcessesSessionsConcurrently(t *testing.T) {
 	for _, id := range ids {
 		last, err := l.Last(t.Context(), id)
 		if err != nil || last.Pos <= upTo || last.Kind != core.KindCheckpoint {
-			t.Errorf("session %s ends with %v, %v", id, last, err)
+			t.Errorf("the last record of session %s is %v, %v", id, last, err)
 		}
 	}
 	if c.begun.Load() != n || c.most.Load() > atOnce || p.dropped.IsZero() {
-		t.Errorf("%d checkpoints, %d at once, dropped %v", c.begun.Load(), c.most.Load(), p.dropped)
+		t.Errorf("%d checkpoints, %d concurrent, dropped %v", c.begun.Load(), c.most.Load(), p.dropped)
 	}
 }
 
-// Large sessions take their size in memory several times over: together they have a
-// bound.
+// A large session needs several times its size in memory, so the total size of
+// concurrent sessions is bounded.
 func TestTruncateProcessesLargeSessionsOneByOne(t *testing.T) {
 	t.Parallel()
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 32, 1<<10)
 	p, c := &prefix{ids: ids}, &crowd{b: b}
 	ss := few(l, b, 8)
-	ss.TruncateWithin(2000) // they are more than half of that, each
+	ss.TruncateWithin(2000) // each is more than half of that
 	if err := ss.Truncate(t.Context(), p, 0, upTo, c.write); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "checkpoints at once", int64(1), c.most.Load())
+	testkit.Equal(t, "concurrent checkpoints", int64(1), c.most.Load())
 	testkit.Equal(t, "checkpoints", int64(32), c.begun.Load())
 }
 
-// When a session is in the way, no other is begun, and nothing is dropped.
-func TestTruncationEndsWithTheFirstSessionInTheWay(t *testing.T) {
+// After the first session that blocks truncation, no other is started and no record is
+// dropped.
+func TestTruncateStopsAtFirstBlockingSession(t *testing.T) {
 	t.Parallel()
 	const atOnce = 4
 	l, b := memlog.New("test"), streamtest.NewBlobs()
@@ -141,12 +142,12 @@ func TestTruncationEndsWithTheFirstSessionInTheWay(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	if begun.Load() > atOnce || !p.dropped.IsZero() {
-		t.Errorf("%d were begun, dropped %v", begun.Load(), p.dropped)
+		t.Errorf("%d were started, dropped %v", begun.Load(), p.dropped)
 	}
 }
 
-// A truncation that is told to end drops nothing.
-func TestTruncationThatIsToldToEndDropsNothing(t *testing.T) {
+// A canceled truncation drops nothing.
+func TestCanceledTruncateDropsNothing(t *testing.T) {
 	t.Parallel()
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	ids, upTo := crowded(t, l, b, 16, 1<<10)
@@ -161,7 +162,7 @@ func TestTruncationThatIsToldToEndDropsNothing(t *testing.T) {
 	}
 }
 
-// A farBlobs is a store that is some time away: each call takes that.
+// A farBlobs is a store with network latency on each call.
 type farBlobs struct {
 	*streamtest.Blobs
 	away time.Duration
@@ -177,11 +178,11 @@ func (b farBlobs) Load(ctx context.Context, m *core.Manifest) (plain []byte, che
 	return b.Blobs.Load(ctx, m)
 }
 
-// BenchmarkTruncate drops a prefix of many small sessions, one by one and several at
-// a time, from a server that flushes before every answer. The object store is at
-// hand, or as far away as one that is reached over a network:
+// BenchmarkTruncate drops a prefix of many small sessions, one at a time and
+// concurrently, from a server that flushes before every answer. The object store is
+// local, or has the latency of a network:
 //
-//	go test ./stream -run - -bench Truncate -benchtime 1x -timeout 30m -args -truncated 3000
+//	go test ./engine -run - -bench Truncate -benchtime 1x -timeout 30m -args -truncated 3000
 func BenchmarkTruncate(b *testing.B) {
 	for _, away := range []time.Duration{0, 10 * time.Millisecond} {
 		var alone float64
@@ -201,7 +202,7 @@ func BenchmarkTruncate(b *testing.B) {
 	}
 }
 
-// truncation is how long it takes to drop all that a shard has.
+// truncation measures how long it takes to drop all records of a shard.
 func truncation(b *testing.B, atOnce int, away time.Duration) time.Duration {
 	b.Helper()
 	server := embeddedtest.Start(b)

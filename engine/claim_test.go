@@ -20,7 +20,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 
 	other := open(t, node(l, b), "session1")
 	_, _, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b"})
-	testkit.WantErr(t, err, core.ErrFenced) // it is held, and was not asked for in so many words
+	testkit.WantErr(t, err, core.ErrFenced) // another writer holds it, and there is no explicit takeover
 	theirs, former, err := other.Claim(t.Context(), engine.ClaimRequest{Agent: "b", TakeOver: true})
 	if err != nil || former == nil || former.Writer != mine.Writer || theirs.Epoch != mine.Epoch+1 {
 		t.Fatalf("claim %+v ended %+v, %v", theirs, former, err)
@@ -33,7 +33,7 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 		if !ok || !errors.Is(err, core.ErrFenced) {
 			t.Errorf("%s: %v", what, err)
 		} else if f.Holder != nil && f.Holder.Agent != "b" {
-			t.Errorf("%s is told of %+v", what, f.Holder)
+			t.Errorf("%s: the error reports %+v", what, f.Holder)
 		}
 	}
 	write := func(writer string) error {
@@ -44,19 +44,19 @@ func TestFencedWriterNeverWritesAgain(t *testing.T) {
 	fenced("somebody without a claim", write(""))
 	fenced("a move", a.Move(t.Context(), core.MainHead, mine.Writer, core.NoLeaf))
 	if err := a.Release(t.Context(), core.MainHead, mine.Writer, core.Notice{}); err != nil {
-		t.Errorf("giving up what is over: %v", err)
+		t.Errorf("release after the claim ended: %v", err)
 	}
 	testkit.Equal(t, "records", n, len(records(t, l, "session1")))
 
-	// Also when the head is free again.
+	// Also after the head is released.
 	if err := other.Release(t.Context(), core.MainHead, theirs.Writer, core.Notice{By: "b"}); err != nil {
 		t.Fatal(err)
 	}
 	fenced("the former holder of a free head", write(mine.Writer))
 	if err := write(""); err != nil {
-		t.Errorf("a free head refuses: %v", err)
+		t.Errorf("a released head rejects an append: %v", err)
 	}
-	// Its lines are welcome on a head of their own.
+	// Its lines are accepted on a separate head.
 	mustAppend(t, a, "mine", "", message("late2"))
 }
 
@@ -73,9 +73,9 @@ func TestClaimReadsFirst(t *testing.T) {
 	testkit.Equal(t, "parent", "a2", e.Parent)
 }
 
-// The claim was stored, its answer lost, and somebody took over: the caller
-// must not be given the other one's claim.
-func TestClaimIsNeverAnotherOnes(t *testing.T) {
+// The claim was stored, its answer was lost, and another writer took over: the caller
+// must not get the other writer's claim.
+func TestClaimWithLostAnswerIsNotAnotherWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -99,7 +99,7 @@ func TestClaimIsNeverAnotherOnes(t *testing.T) {
 	})
 }
 
-func TestClaimsOnDifferentHeadsDoNotMeet(t *testing.T) {
+func TestClaimsOnDifferentHeadsAreIndependent(t *testing.T) {
 	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
@@ -113,7 +113,7 @@ func TestClaimsOnDifferentHeadsDoNotMeet(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrFenced)
 }
 
-func TestAppendToDeletedSessionIsRefused(t *testing.T) {
+func TestDeletedSessionRejectsAppends(t *testing.T) {
 	l, ss, b := inMemory()
 	a := create(t, ss, "session1", entry("root", ""))
 	other := open(t, node(l, b), "session1")
@@ -166,7 +166,7 @@ func TestUnknownKindStopsWriting(t *testing.T) {
 	testkit.WantErr(t, s.Delete(t.Context(), core.Notice{}), core.ErrTooNew)
 	testkit.Equal(t, "records", n, len(records(t, l, "session1")))
 	st := state(t, open(t, node(l, b), "session1"))
-	testkit.Equal(t, "entries, which can be read", []string{"root"}, ids(st))
+	testkit.Equal(t, "readable entries", []string{"root"}, ids(st))
 	testkit.Equal(t, "unknown kind", core.Kind("frobnicate"), st.UnknownKind)
 }
 
@@ -190,7 +190,7 @@ func TestErasedSessionRejectsAllWrites(t *testing.T) {
 func TestFinishAndReopen(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
-	for range 2 { // the second finds it done
+	for range 2 { // the second call finds it finished
 		if err := s.Finish(t.Context(), core.Notice{By: "a", Usage: &core.Usage{Input: 5, Cost: 0.25}}); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestFinishAndReopen(t *testing.T) {
 	}
 }
 
-func TestMoveMakesAHead(t *testing.T) {
+func TestMoveCreatesHead(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""), entry("a", "root"), entry("b", "a"))
 	if err := s.Move(t.Context(), "side", "", core.LeafAt("root")); err != nil {

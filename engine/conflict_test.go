@@ -15,8 +15,8 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// moved returns a session of entries a and b, seen at cursor, on which pi then
-// went on with c.
+// moved returns a session of entries a and b, seen at cursor, which pi then continued
+// with c.
 func moved(t *testing.T) (ss *engine.Sessions, s *engine.Session, seen core.Cursor) {
 	t.Helper()
 	_, ss, _ = inMemory()
@@ -50,7 +50,7 @@ func leafOf(t *testing.T, s *engine.Session, head string) string {
 	return id
 }
 
-func TestAConflictSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
+func TestConflictReportsNewLinesAndTheirWriters(t *testing.T) {
 	t.Parallel()
 	_, s, seen := moved(t)
 	lines := []string{" " + message("x"), entry("y", "x")}
@@ -60,24 +60,24 @@ func TestAConflictSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 		t.Fatalf("error is %v, want a conflict", err)
 	}
 	if d := cmp.Diff(rawLines(lines), e.Lines); d != "" {
-		t.Errorf("the lines came back changed\n%s", d)
+		t.Errorf("the returned lines differ\n%s", d)
 	}
 	if len(e.Since) != 3 || e.More != 0 {
-		t.Fatalf("since then: %+v and %d", e.Since, e.More)
+		t.Fatalf("new lines: %+v and %d", e.Since, e.More)
 	}
 	wrote := e.Since[1]
 	if wrote.Kind != core.KindAppend || wrote.Who == nil || wrote.Who.Agent != "pi" || wrote.Cursor.Seq != 3 || !cmp.Equal(wrote.Entries, []string{"c"}) {
-		t.Errorf("who wrote what: %+v", wrote)
+		t.Errorf("writers of the new lines: %+v", wrote)
 	}
 	for _, want := range []string{"pi on laptop claimed it", "and 2 more"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+			t.Errorf("%q does not contain %q", err, want)
 		}
 	}
 	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, s)))
 }
 
-func TestAFencedAppendSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
+func TestFencedAppendReportsNewLinesAndTheirWriters(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
@@ -95,14 +95,14 @@ func TestAFencedAppendSaysWhoWroteWhatAndGivesTheLinesBack(t *testing.T) {
 		t.Errorf("lines %s", e.Lines)
 	}
 	if len(e.Since) != 2 || e.Since[0].Kind != core.KindClaim || !cmp.Equal(e.Since[1].Entries, []string{"b"}) {
-		t.Errorf("since then: %+v", e.Since)
+		t.Errorf("new lines: %+v", e.Since)
 	}
-	// Rebase does not get past another's claim.
+	// Rebase does not bypass another writer's claim.
 	_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{line}, OnConflict: session.Rebase})
 	testkit.WantErr(t, err, core.ErrFenced)
 }
 
-func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
+func TestRebaseChangesOnlyTheParent(t *testing.T) {
 	t.Parallel()
 	_, s, seen := moved(t)
 	lines := []string{
@@ -125,12 +125,12 @@ func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
 	}
 	old, _ := state(t, s).Entry("old")
 	testkit.Equal(t, "line", strings.Replace(lines[1], `"b"`, `"c"`, 1), string(old.Line))
-	// The answer was lost: the same again is there already.
+	// The answer was lost: a retry finds the lines already stored.
 	again, err := s.Append(t.Context(), engine.Append{Lines: rawLines(lines), After: &seen, OnConflict: session.Rebase})
 	if err != nil || again.Stored != 0 {
-		t.Errorf("once more: %+v, %v", again, err)
+		t.Errorf("retry: %+v, %v", again, err)
 	}
-	// Nothing moved since: nothing changes.
+	// The head has not moved since, so nothing changes.
 	seen = state(t, s).Cursor()
 	if _, err := s.Append(t.Context(), engine.Append{Lines: rawLines([]string{entry("back", "b")}), After: &seen, OnConflict: session.Rebase}); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestRebaseFollowsTheHeadAndChangesNothingElse(t *testing.T) {
 	testkit.Equal(t, "parent", "b", parentOf(t, s, "back"))
 }
 
-func TestBranchStartsWhereItsWriterLastSawTheHead(t *testing.T) {
+func TestBranchStartsAtExpectedCursor(t *testing.T) {
 	t.Parallel()
 	ss, s, seen := moved(t)
 	a := engine.Append{Lines: rawLines([]string{message("x"), message("y")}), After: &seen, OnConflict: session.Branch}
@@ -154,23 +154,23 @@ func TestBranchStartsWhereItsWriterLastSawTheHead(t *testing.T) {
 	testkit.Equal(t, "branch", "y", leafOf(t, s, rec.Head))
 	testkit.Equal(t, "main", "c", leafOf(t, s, "main"))
 
-	// Again, also through another node: it is there.
+	// A retry, also through another node, finds the branch.
 	for _, s := range []*engine.Session{s, open(t, ss, "session-1")} {
 		again, err := s.Append(t.Context(), a)
 		if err != nil || again.Stored != 0 || again.Head != rec.Head || state(t, s).Cursor() != before {
-			t.Errorf("once more: %+v, %v", again, err)
+			t.Errorf("retry: %+v, %v", again, err)
 		}
 	}
-	// The branch is a head as any other.
+	// The branch is an ordinary head.
 	mustAppend(t, s, rec.Head, "", message("z"))
 	testkit.Equal(t, "parent", "y", parentOf(t, s, "z"))
 	again, err := s.Append(t.Context(), a)
 	if err != nil || again.Head != rec.Head {
-		t.Errorf("once more, after it grew: %+v, %v", again, err)
+		t.Errorf("retry after it grew: %+v, %v", again, err)
 	}
 }
 
-func TestAFencedWriterBranchesFromItsLastLine(t *testing.T) {
+func TestFencedWriterBranchesFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	for name, released := range map[string]bool{"held by another": false, "free again": true} {
 		t.Run(name, func(t *testing.T) {
@@ -195,14 +195,14 @@ func TestAFencedWriterBranchesFromItsLastLine(t *testing.T) {
 			testkit.Equal(t, "parent", "b", parentOf(t, s, "x"))
 			testkit.Equal(t, "main", "c", leafOf(t, s, "main"))
 			if again, err := s.Append(t.Context(), a); err != nil || again.Head != "mine" || again.Stored != 0 {
-				t.Errorf("once more: %+v, %v", again, err)
+				t.Errorf("retry: %+v, %v", again, err)
 			}
 		})
 	}
 }
 
-// Whoever never had a claim branches from where the head was claimed.
-func TestAStrangerBranchesFromWhereTheHeadWasClaimed(t *testing.T) {
+// A writer that never had a claim branches from where the head was claimed.
+func TestWriterWithoutClaimBranchesFromClaimPosition(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
@@ -212,7 +212,7 @@ func TestAStrangerBranchesFromWhereTheHeadWasClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Equal(t, "parent", "a", parentOf(t, s, "x"))
-	// Nobody goes on from a claim that never was.
+	// A claim that never existed cannot be continued.
 	_, err := s.Append(t.Context(), engine.Append{Writer: "nobody-1", Lines: rawLines([]string{message("y")}), OnConflict: session.Branch, Branch: "theirs"})
 	testkit.WantErr(t, err, core.ErrFenced)
 }
@@ -242,9 +242,9 @@ func TestBranchRejectsExistingHead(t *testing.T) {
 	}
 }
 
-// Many writers that all saw the same place: with rebase each line is stored
-// once, in one chain; with branch, each on a head of its own.
-func TestManyWritersAtOnePlace(t *testing.T) {
+// Many writers start from the same position: with rebase each line is stored once, in
+// one chain; with branch, each writer gets a separate head.
+func TestManyWritersFromOnePosition(t *testing.T) {
 	t.Parallel()
 	const writers = 8
 	for _, how := range []session.OnConflict{session.Rebase, session.Branch} {
@@ -282,10 +282,10 @@ func TestManyWritersAtOnePlace(t *testing.T) {
 				names[heads[i]] = true
 			}
 			if how == session.Rebase && (len(parents) != writers || len(st.Heads) != 1) {
-				t.Errorf("the lines are no chain: %v, heads %v", parents, st.HeadNames())
+				t.Errorf("the lines are not one chain: %v, heads %v", parents, st.HeadNames())
 			}
 			if how == session.Branch && (parents["a"] != writers || len(names) != writers || len(st.Heads) != writers) {
-				t.Errorf("parents %v, heads %v, told %v", parents, st.HeadNames(), names)
+				t.Errorf("parents %v, heads %v, receipts %v", parents, st.HeadNames(), names)
 			}
 		})
 	}

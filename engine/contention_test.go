@@ -15,13 +15,13 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// far is a log whose server is away from its nodes.
+// far is a log with network latency between its server and its nodes.
 type far struct {
 	*memlog.Log
-	way    time.Duration // there, or back
-	commit time.Duration // what storing a record takes
+	way    time.Duration // latency one way
+	commit time.Duration // latency of storing a record
 	busy   chan struct{} // held while a record of the session is stored
-	tries  *int          // appends that came to the server; guarded by busy
+	tries  *int          // appends that reached the server; guarded by busy
 }
 
 func newFar(way, commit time.Duration) *far {
@@ -41,13 +41,13 @@ func (f *far) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 	return f.Log.Append(ctx, id, after, r)
 }
 
-// Last and Read are asked by nodes alone, but for Append's own look.
+// Only nodes call Last and Read, except for Append's own lookup.
 func (f *far) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
 	time.Sleep(2 * f.way)
 	return f.Log.Read(ctx, id, after, upTo)
 }
 
-// asked is the log as a node asks it.
+// asked is the log as seen from a node.
 type asked struct{ *far }
 
 func (a asked) Last(ctx context.Context, id core.SessionID) (*core.Record, error) {
@@ -55,9 +55,9 @@ func (a asked) Last(ctx context.Context, id core.SessionID) (*core.Record, error
 	return a.far.Log.Last(ctx, id)
 }
 
-// Whoever has just stored a record knows first where the next one goes. Writers
-// through one node must not keep those of another from the session by that.
-func TestANodeDoesNotKeepASessionFromTheWritersOfAnother(t *testing.T) {
+// The writer that has just stored a record knows first where the next one goes.
+// Writers on one node must not starve those on another because of that.
+func TestNodeDoesNotStarveWritersOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3} {
 		t.Run(fmt.Sprint(nodes, " nodes"), func(t *testing.T) {
@@ -100,7 +100,7 @@ func contend(t *testing.T, nodes int) {
 		if slowest[n] > most {
 			t.Errorf("an append by node %d took %v", n, slowest[n])
 		}
-		if stored[n]*3*nodes < writers*nodes { // a node stores something at all
+		if stored[n]*3*nodes < writers*nodes { // each node stores its share
 			t.Errorf("node %d stored %d appends", n, stored[n])
 		}
 	}

@@ -22,20 +22,20 @@ import (
 
 var errDied = errors.New("this process is dead")
 
-// A mortal is a process: what it asks of the log and the object store, until it
-// dies at its nth question. late says that the question was answered to nobody;
-// otherwise it was never asked.
+// A mortal is a process that crashes at its nth request to the log or the object
+// store. If late is set, the request is executed and its answer lost; otherwise it is
+// never sent.
 type mortal struct {
 	log   core.Log
 	blobs *streamtest.Blobs
 
 	mu   sync.Mutex
-	n    int // questions it lives for; 0 for ever
+	n    int // requests before the crash; 0 means no crash
 	late bool
 	dead bool
 }
 
-// ask puts one question, if the process is there to put it.
+// ask sends one request unless the process has crashed.
 func (m *mortal) ask(f func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,10 +102,10 @@ func (m *mortal) sessions() *engine.Sessions {
 	})
 }
 
-// crashSession is what the life below is of, and crashFork what is made of it.
+// crashSession is the session that life writes, and crashFork its fork.
 const crashSession, crashFork core.SessionID = "session-1", "session-2"
 
-// life is requests that can be sent again: each gives its ids itself.
+// life is a list of requests that are safe to retry: each sets its ids explicitly.
 var life = []struct {
 	name string
 	do   func(ctx context.Context, m *mortal, ss *engine.Sessions) error
@@ -202,8 +202,8 @@ func checkpoints(ctx context.Context, m *mortal, ss *engine.Sessions) error {
 	})
 }
 
-// live lets a process do all of it. Where it dies, another does again what was
-// interrupted, and the rest.
+// live runs all requests in one process. If it crashes, another process retries the
+// interrupted request and continues.
 func live(ctx context.Context, t *testing.T, l core.Log, b *streamtest.Blobs, n int, late bool) (died string) {
 	t.Helper()
 	m := &mortal{log: l, blobs: b, n: n, late: late}
@@ -217,13 +217,13 @@ func live(ctx context.Context, t *testing.T, l core.Log, b *streamtest.Blobs, n 
 			err = step.do(ctx, m, ss)
 		}
 		if err != nil {
-			t.Fatalf("dies at question %d (late: %v), in %q; then %s: %v", n, late, died, step.name, err)
+			t.Fatalf("crash at request %d (late: %v), in %q; then %s: %v", n, late, died, step.name, err)
 		}
 	}
 	return died
 }
 
-// remains is all that a reader sees at the end.
+// remains is everything that a reader sees at the end.
 func remains(t *testing.T, l core.Log, b *streamtest.Blobs) string {
 	t.Helper()
 	var out strings.Builder
@@ -241,11 +241,11 @@ func remains(t *testing.T, l core.Log, b *streamtest.Blobs) string {
 	return out.String()
 }
 
-func TestWhateverQuestionAProcessDiesAtTheNextOneLeavesTheSame(t *testing.T) {
+func TestRetryAfterCrashAtAnyRequestGivesSameState(t *testing.T) {
 	t.Parallel()
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	if died := live(t.Context(), t, l, b, 0, false); died != "" {
-		t.Fatalf("died in %q without being told to", died)
+		t.Fatalf("unexpected crash in %q", died)
 	}
 	want := remains(t, l, b)
 	deaths := map[string]int{}
@@ -260,14 +260,14 @@ func TestWhateverQuestionAProcessDiesAtTheNextOneLeavesTheSame(t *testing.T) {
 			deaths[died]++
 			points++
 			if got := remains(t, l, b); got != want {
-				t.Fatalf("dies at question %d (late: %v), in %q: what is left differs\ngot\n%.3000s\nwant\n%.3000s", n, late, died, got, want)
+				t.Fatalf("crash at request %d (late: %v), in %q: the result differs\ngot\n%.3000s\nwant\n%.3000s", n, late, died, got, want)
 			}
 		}
 	}
 	for _, step := range life {
 		if deaths[step.name] == 0 {
-			t.Errorf("nobody died in %q", step.name)
+			t.Errorf("no crash in %q", step.name)
 		}
 	}
-	t.Logf("%d deaths: %v", points, deaths)
+	t.Logf("%d crashes: %v", points, deaths)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// Whatever was acknowledged before the asking is in the answer, on one server and
-// on a cluster whose copies lag.
-func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
+// The answer includes every record acknowledged before the request, on one server and
+// on a cluster whose replicas lag.
+func TestEndsIncludeAcknowledgedRecords(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) *stream.Log{
 		"R1": func(t *testing.T) *stream.Log {
@@ -55,9 +55,9 @@ func TestEndsLackNothingThatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// A tail is what a session is read from, or what is behind a place that its
-// caller has; where that is no place of the session any more, all of it.
-func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
+// A tail starts at the session's base, or after the caller's cursor. If that cursor is
+// no longer part of the session, the tail is the whole session.
+func TestTailStartsAtCursorOrBase(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
@@ -88,7 +88,7 @@ func TestATailBeginsWhereTheCallerIsOrAtTheBase(t *testing.T) {
 		}
 		testkit.Equal(t, what, want, got)
 		if tail.Covered != covered || tail.Last.Seq != last || first > 0 && tail.Seq != first-1 {
-			t.Errorf("%s: it is behind record %d, a snapshot covers %d, the last is %d", what, tail.Seq, tail.Covered, tail.Last.Seq)
+			t.Errorf("%s: it starts after record %d, a snapshot covers %d, the last is %d", what, tail.Seq, tail.Covered, tail.Last.Seq)
 		}
 	}
 	add("a")

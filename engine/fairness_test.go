@@ -26,12 +26,12 @@ func TestFairnessLeavesGaps(t *testing.T) {
 		{"a slow server", fairness{stored: start, took: time.Minute, lostRace: start}, 0, maxGap},
 	} {
 		if got := c.of.wait(at(c.now)); got != c.want {
-			t.Errorf("%s: it rests %v, and should %v", c.name, got, c.want)
+			t.Errorf("%s: the gap is %v, want %v", c.name, got, c.want)
 		}
 	}
 	c := fairness{busySince: start, stored: at(maxBurst), took: took}
 	c.wait(at(maxBurst))
 	if got := c.wait(at(maxBurst)); got != 0 {
-		t.Errorf("after its gap it rests again, %v", got)
+		t.Errorf("another gap of %v follows the gap", got)
 	}
 }

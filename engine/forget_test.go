@@ -13,9 +13,9 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// What is forgotten is gone at once on every server, the session's later records
-// and everybody else's stay, and its next record is checked as before.
-func TestForgottenRecordsAreGoneAndNoOthers(t *testing.T) {
+// Forgotten records disappear from every server at once. The session's later records
+// and all other sessions stay, and the next append is checked as before.
+func TestForgetRemovesOnlyGivenRecords(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*nats.Conn, int){
 		"R1": func(t *testing.T) (*nats.Conn, int) { return streamtest.Connect(t, embeddedtest.Start(t)), 1 },
 		"R3": func(t *testing.T) (*nats.Conn, int) {
@@ -44,16 +44,16 @@ func TestForgottenRecordsAreGoneAndNoOthers(t *testing.T) {
 					third = last[mine]
 				}
 			}
-			for _, want := range []uint64{3, 0} { // and again
+			for _, want := range []uint64{3, 0} { // and retry
 				if n, err := l.Forget(t.Context(), mine, third); err != nil || n != want {
 					t.Fatalf("%d records were forgotten, want %d (%v)", n, want, err)
 				}
 			}
 			if got := seqs(records(t, l, mine)); len(got) != 2 || got[0] != 4 {
-				t.Errorf("of the session there are %v", got)
+				t.Errorf("remaining records of the session: %v", got)
 			}
 			if got := seqs(records(t, l, others)); len(got) != 5 {
-				t.Errorf("of the other there are %v", got)
+				t.Errorf("remaining records of the other session: %v", got)
 			}
 			if _, err := l.Append(t.Context(), mine, last[mine], testRecord(6, nil)); err != nil {
 				t.Errorf("the next record: %v", err)

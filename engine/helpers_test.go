@@ -21,7 +21,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// node returns the sessions of l as one node has them.
+// node returns the sessions of l as seen by one node.
 func node(l core.Log, b *streamtest.Blobs) *engine.Sessions {
 	return engine.NewSessions(engine.Config{
 		Log: full(l), Blobs: b, Snapshots: b, Dialects: dialect.All(), Host: "host",
@@ -29,7 +29,7 @@ func node(l core.Log, b *streamtest.Blobs) *engine.Sessions {
 	})
 }
 
-// memory returns a log in memory and one node on it.
+// memory returns an in-memory log and one node on it.
 func inMemory() (*memlog.Log, *engine.Sessions, *streamtest.Blobs) {
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	return l, node(l, b), b
@@ -45,7 +45,7 @@ func create(t *testing.T, ss *engine.Sessions, id core.SessionID, lines ...strin
 	return s
 }
 
-// birth is a session to be made that holds lines.
+// birth describes a new session that holds lines.
 func birth(t testing.TB, id core.SessionID, lines ...string) engine.CreateRequest {
 	t.Helper()
 	b := engine.CreateRequest{ID: id, Origin: core.Origin{Dialect: "pi"}}
@@ -73,12 +73,12 @@ func open(t *testing.T, ss *engine.Sessions, id core.SessionID) *engine.Session 
 	return s
 }
 
-// message is an entry line whose parent and time are to be filled in.
+// message is an entry line without a parent and a time.
 func message(id string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"message":{"role":"user","content":"hi"}}`, id)
 }
 
-// entry is a whole entry line. An empty parent makes a root.
+// entry is a complete entry line. An empty parent makes a root.
 func entry(id, parent string) string {
 	p, _ := json.Marshal(parent)
 	if parent == "" {
@@ -99,7 +99,7 @@ func rawLines(lines []string) [][]byte {
 	return raw
 }
 
-// mustAppend appends lines to head, speaking from writer.
+// mustAppend appends lines to head as writer.
 func mustAppend(t *testing.T, s *engine.Session, head, writer string, lines ...string) engine.Receipt {
 	t.Helper()
 	rec, err := s.Append(t.Context(), engine.Append{Head: head, Writer: writer, Lines: rawLines(lines)})
@@ -141,7 +141,7 @@ func records(t *testing.T, l core.Log, id core.SessionID) []*core.Record {
 	return rs
 }
 
-// folded returns the state that rs come to.
+// folded returns the state that results from rs.
 func folded(t *testing.T, l core.Log, id core.SessionID, rs []*core.Record) *core.State {
 	t.Helper()
 	st := core.NewState(l.Name(), id, dialect.All())
@@ -153,7 +153,8 @@ func folded(t *testing.T, l core.Log, id core.SessionID, rs []*core.Record) *cor
 	return st
 }
 
-// state returns the session's state, which nobody may change meanwhile.
+// state returns the session's state. The caller must not write to the session
+// meanwhile.
 func state(t *testing.T, s *engine.Session) *core.State {
 	t.Helper()
 	var st *core.State

@@ -21,8 +21,8 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// A sweptLog loses all blobs whenever it stores a record, as if a sweep came
-// between a blob and the record that names it.
+// A sweptLog loses all blobs whenever it stores a record, like a sweep between the
+// upload of a blob and the record that names it.
 type sweptLog struct {
 	*memlog.Log
 	blobs *streamtest.Blobs
@@ -33,9 +33,9 @@ func (l sweptLog) Append(ctx context.Context, id core.SessionID, after core.Pos,
 	return l.Log.Append(ctx, id, after, r)
 }
 
-// A write that took longer than half the grace puts its blobs again, whatever
-// kind of write it is; one that was quick need not.
-func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
+// A write of any kind that took longer than half the grace period uploads its blobs
+// again; a quick one does not.
+func TestSlowWriteUploadsBlobsAgain(t *testing.T) {
 	t.Parallel()
 	image := imageLine("img", strings.Repeat("QUJD", 400))
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n := b.Count(); n != want {
-					t.Errorf("%d blobs are there; want %d", n, want)
+					t.Errorf("%d blobs are stored; want %d", n, want)
 				}
 			})
 		}
@@ -89,7 +89,7 @@ func TestASlowWritePutsItsBlobsAgain(t *testing.T) {
 
 func piDialect() core.Dialect { return dialect.All()["pi"] }
 
-// slowBlobs takes its time, and loses what it was given first.
+// slowBlobs is slow, and loses its first upload.
 type slowBlobs struct {
 	*streamtest.Blobs
 	puts atomic.Int64
@@ -102,7 +102,7 @@ func (b *slowBlobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	return core.DigestOf(p), nil
 }
 
-func TestASlowAppendPutsItsBodyAgain(t *testing.T) {
+func TestSlowAppendUploadsBodyAgain(t *testing.T) {
 	t.Parallel()
 	body := make([]byte, 2*stream.SpillSize)
 	_, _ = rand.Read(body)
@@ -116,9 +116,9 @@ func TestASlowAppendPutsItsBodyAgain(t *testing.T) {
 	}
 }
 
-// While a record is lost nobody names its images. Who puts it back sees to it
-// that they are there, from the trash or from memory.
-func TestAPutBackRecordKeepsItsImages(t *testing.T) {
+// No record names the images of a lost record. The repair that stores it again also
+// restores them, from the trash or from memory.
+func TestRepairedRecordKeepsItsImages(t *testing.T) {
 	t.Parallel()
 	l, b := memlog.New("test"), streamtest.NewBlobs()
 	counting := &slowBlobs{Blobs: b}
@@ -126,20 +126,20 @@ func TestAPutBackRecordKeepsItsImages(t *testing.T) {
 		Log: full(l), Blobs: counting, Snapshots: b, Dialects: dialect.All(), Logger: slog.New(slog.DiscardHandler),
 	})
 	s := create(t, ss, logtest.NewID())
-	counting.puts.Store(1) // it keeps what it is given
+	counting.puts.Store(1) // it keeps its uploads
 	mustAppend(t, s, "", "", imageLine("img", strings.Repeat("QUJD", 400)))
 	before := counting.puts.Load()
 	l.Forget(1)
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "records put back", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "repaired records", engine.Losses{Redone: 1}, ss.Losses())
 	if n := counting.puts.Load() - before; n != 1 {
-		t.Errorf("the image was put %d times with the record; want 1", n)
+		t.Errorf("the image was stored %d times with the record; want 1", n)
 	}
 }
 
-func TestMentionsAreFoundWhereverTheyStand(t *testing.T) {
+func TestBlobRefsFindsEveryMention(t *testing.T) {
 	t.Parallel()
 	a, z := strings.Repeat("a", 64), strings.Repeat("0", 63)+"9"
 	text := `{"data":"blob:sha256:` + a + `","text":"see blob:keep:blob:sha256:` + z + ` and blob:sha256:` + a[:63] + `G, sha256:` + strings.Repeat("b", 64) + ` blob:sha256:` + a[:10]

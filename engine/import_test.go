@@ -49,11 +49,11 @@ func TestImportTwiceAddsNothing(t *testing.T) {
 	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 	back, err := ss.Inline(t.Context(), state(t, again.Session).Entries[1].Line)
 	if err != nil || string(back) != lines[1] {
-		t.Errorf("the image came back as %.100s, %v", back, err)
+		t.Errorf("the image is read as %.100s, %v", back, err)
 	}
 }
 
-func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
+func TestImportOfGrownFileAddsNewLines(t *testing.T) {
 	l, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	grown := append(old, imageLine("img", strings.Repeat("QUJD", 400)), imageLine("odd", "blob:sha256:"+strings.Repeat("a", 64)), `{"type":"custom"}`)
@@ -78,7 +78,7 @@ func TestImportOfAGrownFileAddsWhatIsNew(t *testing.T) {
 	testkit.Equal(t, "lines", grown, out)
 }
 
-func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
+func TestContradictingImportErrorNamesTheLine(t *testing.T) {
 	l, ss, _ := inMemory()
 	if _, err := importLines(t, ss, "session1", entry("root", ""), entry("a", "root")); err != nil {
 		t.Fatal(err)
@@ -91,9 +91,9 @@ func TestImportThatContradictsIsRefusedNamingTheLine(t *testing.T) {
 	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
-// Hosts that import the same file at once, and the same again when it has
-// grown, make one session in which each line is once.
-func TestImportsAtTheSameTimeMeet(t *testing.T) {
+// Hosts import the same file concurrently, and again after it has grown. The result is
+// one session that has each line once.
+func TestConcurrentImportsMakeOneSession(t *testing.T) {
 	l, _, b := inMemory()
 	old := []string{entry("root", ""), `{"type":"custom"}`}
 	for _, lines := range [][]string{old, append(old, `{"type":"custom","n":1}`, entry("a", "root"))} {
@@ -112,7 +112,7 @@ func TestImportsAtTheSameTimeMeet(t *testing.T) {
 	testkit.Equal(t, "records", 2, len(records(t, l, "session1")))
 }
 
-func TestFileWithBadLinesIsKeptAsItWas(t *testing.T) {
+func TestFileWithInvalidLinesIsKeptUnchanged(t *testing.T) {
 	_, ss, b := inMemory()
 	lines := []string{entry("root", ""), "not json", entry("a", "root")}
 	res, err := importLines(t, ss, "session1", lines...)
@@ -141,7 +141,7 @@ func TestForkCopiesThePath(t *testing.T) {
 	testkit.Equal(t, "entries", []string{"root", "a", "b"}, ids(st))
 	testkit.Equal(t, "line", string(state(t, src).Entries[1].Line), string(st.Entries[1].Line))
 	want := []core.Lineage{{Session: "session1", Entry: "b", Cursor: state(t, src).Cursor(), Kind: "fork"}}
-	testkit.Equal(t, "it came from", want, st.Origin.Lineages())
+	testkit.Equal(t, "origin", want, st.Origin.Lineages())
 	_, err = ss.Fork(t.Context(), src, engine.Fork{ID: "the-fork"})
 	testkit.WantErr(t, err, core.ErrExists)
 	_, err = ss.Fork(t.Context(), src, engine.Fork{At: core.LeafAt("nowhere")})
@@ -150,9 +150,9 @@ func TestForkCopiesThePath(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrInvalid)
 }
 
-// Where a file and its session both went on, nothing of either is lost, main
-// stays with who wrote to it, and the importer decides.
-func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
+// If a file and its session diverged, both are kept: main stays with its writer, and
+// the importer decides.
+func TestImportKeepsBothSidesOfADivergedFile(t *testing.T) {
 	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
@@ -172,10 +172,10 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	if len(moved.Since) != 1 || !slices.Equal(moved.Since[0].Entries, []string{"theirs"}) || moved.Have != other.Cursor || moved.Want.Seq != 1 || len(moved.Lines) != 2 {
-		t.Errorf("it says %+v", moved)
+		t.Errorf("the error reports %+v", moved)
 	}
 	if got := state(t, res.Session); got.Seq != before {
-		t.Errorf("a refused import stored %d records", got.Seq-before)
+		t.Errorf("a rejected import stored %d records", got.Seq-before)
 	}
 	if res, err := importLines(t, ss, "session1", old...); err != nil || res.Entries != 0 {
 		t.Errorf("a file with nothing new: %+v, %v", res, err)
@@ -189,13 +189,13 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 		}
 		st := state(t, res.Session)
 		if st.Leaf(core.MainHead) != core.LeafAt("theirs") || st.Leaf("mine") != core.LeafAt(leaf) {
-			t.Errorf("main stands at %v, the branch at %v", st.Leaf(core.MainHead), st.Leaf("mine"))
+			t.Errorf("main points to %v, the branch to %v", st.Leaf(core.MainHead), st.Leaf("mine"))
 		}
 		testkit.Equal(t, "entries", want, len(st.Entries))
 	}
 	branch("c", 5, 2, grown...)
 	branch("c", 5, 0, grown...)
-	// The next import of the file goes on there, asked or not.
+	// The next import of the file continues there, with or without the option.
 	grown = append(grown, entry("d", "c"))
 	res, err = importLines(t, ss, "session1", grown...)
 	if err != nil || res.Entries != 1 || res.Head != "mine" {
@@ -204,7 +204,7 @@ func TestAFileAndItsSessionThatPartedAreBothKept(t *testing.T) {
 	branch("d", 6, 0, grown...)
 }
 
-// Labels and names that were given in the log do not keep a file from going on.
+// Labels and names that were set in the log do not make a file diverge.
 func TestLabelDoesNotMakeAFileDiverge(t *testing.T) {
 	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
@@ -223,7 +223,7 @@ func TestLabelDoesNotMakeAFileDiverge(t *testing.T) {
 	}
 }
 
-func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
+func TestImportIntoHeldSessionUsesSeparateHead(t *testing.T) {
 	_, ss, _ := inMemory()
 	old := []string{entry("root", ""), entry("a", "root")}
 	res, err := importLines(t, ss, "session1", old...)
@@ -251,8 +251,8 @@ func TestAFileOfASessionThatAnotherHoldsGoesToItsOwnHead(t *testing.T) {
 	}
 }
 
-// A file goes on with the head that it was written for, and main stays where it
-// is: known by the claim that the importer speaks from, or by where it goes on.
+// An import continues the head that the file was written for and leaves main
+// unchanged. The importer's claim or the parent of the new lines identifies that head.
 func TestImportContinuesTheHeadOfTheFile(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -279,14 +279,14 @@ func TestImportContinuesTheHeadOfTheFile(t *testing.T) {
 		}
 		st := state(t, res.Session)
 		if st.Leaf("main") != core.LeafAt("a") || st.Leaf("side") != core.LeafAt("new") {
-			t.Errorf("%s: main stands at %v, side at %v", c.name, st.Leaf("main"), st.Leaf("side"))
+			t.Errorf("%s: main points to %v, side to %v", c.name, st.Leaf("main"), st.Leaf("side"))
 		}
 	}
 }
 
-// A file that was gone on with in another directory is the same session's. The
-// log keeps the header that it has.
-func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
+// A file that was continued in another directory belongs to the same session. The log
+// keeps its own header.
+func TestImportFromAnotherDirectoryFindsTheSession(t *testing.T) {
 	_, ss, _ := inMemory()
 	lines := []string{entry("root", "")}
 	if _, err := importLines(t, ss, "session1", lines...); err != nil {
@@ -307,12 +307,12 @@ func TestAFileOfAnotherDirectoryIsTheSameSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := ss.Import(t.Context(), f, other, core.Origin{}, engine.ImportOptions{}); !errors.Is(err, core.ErrConflict) {
-		t.Errorf("another header is taken for the session's: %v", err)
+		t.Errorf("another session's header is accepted: %v", err)
 	}
 }
 
-// An import that says where the session must be is taken there and nowhere else,
-// whichever way it would go.
+// An import with an expected cursor succeeds only at that cursor, whichever path it
+// takes.
 func TestImportRejectsMovedSession(t *testing.T) {
 	_, ss, _ := inMemory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "root")
@@ -337,7 +337,7 @@ func TestImportRejectsMovedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := bring(began, "", root, a); err != nil {
-		t.Errorf("the same again: %v", err)
+		t.Errorf("retry: %v", err)
 	}
 	refused("a file that contradicts", bring(began, "", root, other("a", "root", "x")))
 	refused("a file that parted", bring(began, session.Branch, root, b))
@@ -349,8 +349,8 @@ func TestImportRejectsMovedSession(t *testing.T) {
 	}
 }
 
-// With a head it is that one that must not have moved.
-func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
+// With a head, only that head must not have moved.
+func TestImportWithHeadIgnoresOtherHeads(t *testing.T) {
 	_, ss, _ := inMemory()
 	root, a, b := entry("root", ""), entry("a", "root"), entry("b", "a")
 	bring := func(after core.Cursor, lines ...string) error {
@@ -366,13 +366,13 @@ func TestAnImportThatAsksForAHeadMindsNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := bring(began, root, a); err != nil {
-		t.Errorf("somebody wrote to another head: %v", err)
+		t.Errorf("another head moved: %v", err)
 	}
 	err := bring(began, root, a, b)
 	if e, ok := errors.AsType[*core.ConflictError](err); !ok || e.Head != core.MainHead {
-		t.Errorf("somebody wrote to this head: %v", err)
+		t.Errorf("this head moved: %v", err)
 	}
 	if err := bring(core.Cursor{}, root, a, b); !errors.Is(err, core.ErrConflict) {
-		t.Errorf("a session that should not be there: %v", err)
+		t.Errorf("a session that should not exist: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ func kinds(fs []engine.Fault) []engine.FaultKind {
 	return ks
 }
 
-// large is a message whose line does not travel in its record.
+// large is a message that is too large to be inlined in its record.
 func large(id string) string {
 	noise := make([]byte, stream.SpillSize)
 	for i := range noise {
@@ -41,7 +41,7 @@ func inspect(t *testing.T, ss *engine.Sessions, id core.SessionID) *engine.Inspe
 	return in
 }
 
-func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
+func TestInspectReportsOrphansAndRepairs(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id, s, other := stray(t, l, ss, b)
@@ -56,10 +56,10 @@ func TestInspectionNamesStraysAndWhatWasPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s
-	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f lay behind a stray: its line has a head of its own
+	testkit.Equal(t, "put back", 0, inspect(t, node(l, b), id).Redone) // f followed an orphan: its line is on a separate head
 }
 
-func TestInspectionNamesAHole(t *testing.T) {
+func TestInspectReportsUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()
@@ -69,15 +69,15 @@ func TestInspectionNamesAHole(t *testing.T) {
 	holed := &hole{Log: l, at: records(t, l, id)[1].Pos}
 	in := inspect(t, node(holed, b), id)
 	testkit.Equal(t, "faults", []engine.FaultKind{engine.Gap}, kinds(in.Faults))
-	testkit.Equal(t, "it can be read", false, in.State != nil)
+	testkit.Equal(t, "readable", false, in.State != nil)
 
 	checkpoint(t, open(t, node(l, b), id), b)
 	in = inspect(t, node(holed, b), id)
-	testkit.Equal(t, "faults behind which a checkpoint lies", []engine.FaultKind{engine.Gap}, kinds(in.Faults))
+	testkit.Equal(t, "faults before a checkpoint", []engine.FaultKind{engine.Gap}, kinds(in.Faults))
 	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(in.State))
 }
 
-func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
+func TestInspectReportsForeignMessageAndMissingBody(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	b := streamtest.NewBlobs()
@@ -89,8 +89,8 @@ func TestInspectionNamesAMessageThatIsNoRecordAndABodyThatIsGone(t *testing.T) {
 	b.Forget(core.DigestOf(records(t, l, id)[1].Body))
 	testkit.Equal(t, "without the body", []engine.FaultKind{engine.BodyGone}, kinds(inspect(t, node(l, b), id).Faults))
 
-	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered when it is stored
+	if _, err := nc.Request("sess.main.00."+string(id), []byte("rubbish"), time.Minute); err != nil { // answered once it is stored
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "and with rubbish", []engine.FaultKind{engine.BodyGone, engine.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
+	testkit.Equal(t, "and with a foreign message", []engine.FaultKind{engine.BodyGone, engine.Unreadable}, kinds(inspect(t, node(l, b), id).Faults))
 }

@@ -31,8 +31,8 @@ func testRecord(seq uint64, body []byte) *core.Record {
 	return r
 }
 
-// A single server and a cluster answer a stale append alike, naming the last
-// record, or 0 where the subject is empty.
+// A single server and a cluster answer a stale append alike: they name the last
+// record, or 0 if the subject is empty.
 func TestStaleAppendIsAnsweredWithTheLastRecord(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) (*nats.Conn, int){
 		"R1": func(t *testing.T) (*nats.Conn, int) { return streamtest.Connect(t, embeddedtest.Start(t)), 1 },
@@ -82,7 +82,7 @@ func saysConflict(t *testing.T, err error, last string) {
 	}
 }
 
-// Somebody purged the stream by hand.
+// An operator purged the stream by hand.
 func TestPurgedSessionIsStoredAgain(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
@@ -99,18 +99,18 @@ func TestPurgedSessionIsStoredAgain(t *testing.T) {
 	}
 	mustAppend(t, s, core.MainHead, "", message("a"))
 	testkit.Equal(t, "entries", []string{"root", "a"}, ids(state(t, open(t, ss, "session1"))))
-	testkit.Equal(t, "what was lost", engine.Losses{Redone: 1}, ss.Losses())
+	testkit.Equal(t, "lost records", engine.Losses{Redone: 1}, ss.Losses())
 }
 
-// What the server may answer to an append, played by a stand-in for the stream.
-func TestAnswersToAnAppend(t *testing.T) {
+// The possible answers of the server to an append, from a fake stream.
+func TestAppendMapsServerAnswers(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	busy := func(code, status int) string {
 		return fmt.Sprintf(`{"stream":"S","error":{"code":%d,"err_code":%d,"description":"said"}}`, status, code)
 	}
 	for i, c := range []struct {
-		answers []string // in turn; an empty one is none
+		answers []string // in order; an empty one means no answer
 		want    error
 	}{
 		{[]string{busy(10164, 400), busy(10158, 409), busy(10167, 429), `{"stream":"S","seq":7}`}, nil},
@@ -138,19 +138,19 @@ func TestAnswersToAnAppend(t *testing.T) {
 		}
 		pos, err := l.Append(t.Context(), "session1", 6, testRecord(2, nil))
 		if !errors.Is(err, c.want) || err == nil && pos != 7 {
-			t.Errorf("answers %q end with %d, %v; want %v", c.answers, pos, err, c.want)
+			t.Errorf("answers %q: got %d, %v; want %v", c.answers, pos, err, c.want)
 		}
 		_ = sub.Unsubscribe()
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err = l.Append(ctx, "session1", 6, testRecord(2, nil)) // nobody is there
+		_, err = l.Append(ctx, "session1", 6, testRecord(2, nil)) // no server answers
 		cancel()
-		if !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) { // the latter when the time ends in a try
-			t.Errorf("nobody leads the stream: %v", err)
+		if !errors.Is(err, core.ErrUnavailable) && !errors.Is(err, core.ErrUncertain) { // ErrUncertain if the deadline passes during a try
+			t.Errorf("the stream has no leader: %v", err)
 		}
 	}
 }
 
-func TestFullLogRefusesAndReadsOn(t *testing.T) {
+func TestFullLogRejectsAppendsAndServesReads(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 64 << 10, Blobs: b})
@@ -162,7 +162,7 @@ func TestFullLogRefusesAndReadsOn(t *testing.T) {
 		_, err = appendLines(t.Context(), s, `{"type":"custom","id":"`+fmt.Sprint(stored)+`","x":"`+strings.Repeat(noise, 10)+`"}`)
 	}
 	testkit.WantErr(t, err, core.ErrFull)
-	testkit.Equal(t, "entries", stored, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, less the one refused
+	testkit.Equal(t, "entries", stored, len(state(t, open(t, node(l, b), "session1")).Entries)) // root, less the rejected one
 	if _, _, err := s.Claim(t.Context(), engine.ClaimRequest{}); err != nil && !errors.Is(err, core.ErrFull) {
 		t.Error(err)
 	}
@@ -185,12 +185,12 @@ func TestDamagedSpillIsCorrupt(t *testing.T) {
 	_, err = l.Last(t.Context(), id)
 	testkit.WantErr(t, err, core.ErrCorrupt)
 	if errors.Is(err, core.ErrNotFound) {
-		t.Error("a record whose body is gone looks as if it had never been")
+		t.Error("a record with a missing body is reported as missing")
 	}
 }
 
-// Other programs reach the same log over TCP; a follower survives a restart of
-// the server.
+// Other programs reach the same log over TCP; a follower survives a restart of the
+// server.
 func TestExternalServer(t *testing.T) {
 	t.Parallel()
 	srv, err := embedded.Start(t.Context(), embedded.Config{
@@ -244,7 +244,7 @@ func TestExternalServer(t *testing.T) {
 	}
 }
 
-func TestManyMayOpenALogAtOnce(t *testing.T) {
+func TestConcurrentOpensOfOneLog(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	var wg sync.WaitGroup
@@ -255,7 +255,7 @@ func TestManyMayOpenALogAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			id := logtest.NewID() // and use it while others still open it
+			id := logtest.NewID() // use it while others still open it
 			if _, err := l.Append(t.Context(), id, 0, testRecord(1, nil)); err != nil {
 				t.Error(err)
 			}
@@ -284,7 +284,7 @@ func TestLostStreamIsNotCreatedAgain(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrLost)
 }
 
-func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
+func TestOpenRejectsUnsafeStreamConfig(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	js, _ := jetstream.New(nc)
@@ -313,7 +313,7 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoil(&cfg)
-		for { // the files of the one before may still be on their way out
+		for { // the previous server may still be removing its files
 			_, err := js.CreateStream(t.Context(), cfg)
 			if err == nil {
 				break
@@ -328,7 +328,7 @@ func TestStreamsThatBreakPromisesAreRefused(t *testing.T) {
 	}
 }
 
-func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
+func TestOpenRejectsLaterFormat(t *testing.T) {
 	t.Parallel()
 	nc := streamtest.Connect(t, embeddedtest.Start(t))
 	streamtest.Open(t, nc, stream.LogConfig{Shards: 1})
@@ -346,7 +346,7 @@ func TestALogOfALaterFormatIsNotOpened(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrTooNew)
 }
 
-func TestWatchTellsOfEveryRecordOfAShard(t *testing.T) {
+func TestWatchReportsEveryRecordOfAShard(t *testing.T) {
 	t.Parallel()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 	for i := range 3 {

@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
+func TestCheckpointAfterLaterRecords(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
@@ -35,12 +35,12 @@ func TestCheckpointMayLandBehindLaterRecords(t *testing.T) {
 	rs := records(t, l, "session1")
 	testkit.Equal(t, "kind of record 5", core.KindCheckpoint, rs[4].Kind)
 	testkit.Equal(t, "its base", rs[1].Pos, rs[4].Base)
-	testkit.Equal(t, "base of the record behind it", rs[4].Pos, rs[5].Base)
+	testkit.Equal(t, "base of the record after it", rs[4].Pos, rs[5].Base)
 	want := folded(t, l, "session1", rs)
 	testkit.Equal(t, "tail", int64(len(rs[2].Body)+len(rs[3].Body)+len(rs[5].Body)), want.Tail)
 	sameState(t, "from the checkpoint", want, state(t, open(t, node(l, b), "session1")))
 
-	if err := s.Checkpoint(t.Context(), d); err != nil { // one that covers as much is there
+	if err := s.Checkpoint(t.Context(), d); err != nil { // a checkpoint that covers as much exists
 		t.Fatal(err)
 	}
 	testkit.Equal(t, "records", 6, len(records(t, l, "session1")))
@@ -84,10 +84,10 @@ func TestMissingSnapshotFallsBackToRecords(t *testing.T) {
 	b.Forget(last)
 	sameState(t, "last snapshot gone", want, state(t, open(t, node(l, b), "session1")))
 
-	// The records before the second are dropped: the older snapshot serves.
+	// Without the records before the second, the older snapshot is used.
 	cut := cutLog{l, records(t, l, "session1")[1].Pos}
 	sameState(t, "first record gone as well", want, state(t, open(t, node(cut, b), "session1")))
-	cut.from++ // now the older checkpoint is gone too
+	cut.from++ // now the older checkpoint is missing too
 	_, err := node(cut, b).Open(t.Context(), "session1")
 	testkit.WantErr(t, err, core.ErrCorrupt)
 }
@@ -109,7 +109,7 @@ func (c cutLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Po
 	return c.Log.Read(ctx, id, max(after, c.from-1), upTo)
 }
 
-func TestWriterThatMissedATruncationReloads(t *testing.T) {
+func TestWriterReloadsAfterMissedTruncation(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	mustAppend(t, s, core.MainHead, "", message("a"))
@@ -123,8 +123,8 @@ func TestWriterThatMissedATruncationReloads(t *testing.T) {
 	sameState(t, "after it", folded(t, l, "session1", records(t, l, "session1")), state(t, behind))
 }
 
-// A stale answer must not make a session forget what it knows.
-func TestStaleAnswersDoNotTakeBackWhatWasRead(t *testing.T) {
+// A stale answer must not remove records that a session has already read.
+func TestStaleAnswersDoNotRemoveReadRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := memlog.New("test"), streamtest.NewBlobs()
 		create(t, node(l, b), "session1", entry("root", ""))
@@ -142,7 +142,7 @@ func TestStaleAnswersDoNotTakeBackWhatWasRead(t *testing.T) {
 	})
 }
 
-// What a reader took from a View stays as it was while others write.
+// Lines taken from a View do not change while others write.
 func TestLinesOutliveTheirView(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
@@ -169,7 +169,7 @@ func TestLinesOutliveTheirView(t *testing.T) {
 	}
 }
 
-func TestUnreachableLogEndsWithTheTimeout(t *testing.T) {
+func TestUnreachableLogFailsAtTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := &hooked{Log: memlog.New("test")}, streamtest.NewBlobs()
 		s := create(t, node(l, b), "session1")
@@ -182,7 +182,7 @@ func TestUnreachableLogEndsWithTheTimeout(t *testing.T) {
 		}
 		l.hook(func(func() (core.Pos, error)) (core.Pos, error) { return 0, core.ErrConflict })
 		_, err = appendLines(t.Context(), s, message("a"))
-		testkit.WantErr(t, err, core.ErrUnavailable) // refused every time: nothing was stored
+		testkit.WantErr(t, err, core.ErrUnavailable) // rejected every time: nothing was stored
 		l.hook(nil)
 		mustAppend(t, s, core.MainHead, "", message("a"))
 	})

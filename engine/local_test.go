@@ -19,14 +19,14 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// OP-33, OMP-29, OMP-38, OMP-39: the promises of package session hold over this
-// log in memory and on a server.
-func TestSessionsOverTheLogInMemory(t *testing.T) {
+// OP-33, OMP-29, OMP-38, OMP-39: package session keeps its guarantees over this log,
+// in memory and on a server.
+func TestSessionsOverMemoryLog(t *testing.T) {
 	t.Parallel()
 	sessiontest.Run(t, func(t *testing.T) sessiontest.Place { return place(memlog.New("test")) })
 }
 
-func TestSessionsOverTheLogOnAServer(t *testing.T) {
+func TestSessionsOverServerLog(t *testing.T) {
 	t.Parallel()
 	server := embeddedtest.Start(t)
 	sessiontest.Run(t, func(t *testing.T) sessiontest.Place {
@@ -43,8 +43,7 @@ func place(l core.Log) sessiontest.Place {
 	}
 }
 
-// A finder remembers which sessions were made through it, in the order in which
-// they changed.
+// A finder records the sessions made through it, in order of their last change.
 type finder struct {
 	core.Log
 	sessions *engine.Sessions
@@ -86,8 +85,8 @@ func (f *finder) Find(ctx context.Context, q session.Query) (found []session.Fou
 	return found, nil
 }
 
-// A line that an agent would not read is refused when it is appended, and kept
-// when it comes in a file: OP-10.
+// OP-10: a line that an agent cannot read is rejected in an append, and kept if it
+// comes in a file.
 func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
@@ -106,8 +105,8 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 	}
 }
 
-// OP-22: an Operator session stands where its leaf entry points, and the next
-// line of the same append hangs there.
+// OP-22: an Operator session's position is the target of its leaf entry, and the next
+// line of the same append has that parent.
 func TestLineAfterLeafEntryFollowsItsTarget(t *testing.T) {
 	_, ss, _ := inMemory()
 	s := createOperator(t, ss)
@@ -120,7 +119,7 @@ func TestLineAfterLeafEntryFollowsItsTarget(t *testing.T) {
 	e, _ = state(t, s).Entry(rec.IDs[0])
 	testkit.Equal(t, "parent in the next append", first.IDs[1], e.Parent)
 	if len(e.ID) != 8 {
-		t.Errorf("the id %q is not of Operator's shape", e.ID)
+		t.Errorf("the id %q is not in Operator's format", e.ID)
 	}
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// answer is an assistant's line that cost tokens.
+// answer is an assistant line with token costs.
 func answer(id, parent string, input int) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"assistant","content":[],"usage":{"input":%d,"output":1}}}`, id, parent, input)
 }
 
 // FLEET-21
-func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
+func TestMergeHasBothSessionsAsParents(t *testing.T) {
 	l, ss, _ := inMemory()
 	a := create(t, ss, "session-a", entry("a1", ""), answer("a2", "a1", 10))
 	b := create(t, ss, "session-b", entry("b1", ""), answer("b2", "b1", 5))
@@ -40,7 +40,7 @@ func TestMergeIsBothSessionsWithBothAsParents(t *testing.T) {
 		{Session: "session-b", Entry: "b2", Cursor: state(t, b).Cursor(), Kind: "merge"},
 	}, st.Origin.Lineages())
 	testkit.Equal(t, "usage", core.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
-	testkit.Equal(t, "its header names the first", "session-a", st.Header.Parent)
+	testkit.Equal(t, "the header names the first", "session-a", st.Header.Parent)
 	testkit.Equal(t, "by", "me", st.Origin.By)
 	testkit.Equal(t, "records of a", 1, len(records(t, l, "session-a")))
 	mustAppend(t, m, "", "", message("next"))
@@ -63,11 +63,11 @@ func TestMergeOfTwoHeadsOfOneSession(t *testing.T) {
 	testkit.Equal(t, "entries", []string{"r", "a", "b"}, ids(state(t, m)))
 	from := state(t, m).Origin.Lineages()
 	if len(from) != 2 || from[0].Session != from[1].Session || from[0].Entry != "a" || from[1].Entry != "b" {
-		t.Errorf("it came from %+v", from)
+		t.Errorf("the origin is %+v", from)
 	}
 }
 
-func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
+func TestMergeRejectsIncompatibleSessions(t *testing.T) {
 	l, ss, _ := inMemory()
 	a := create(t, ss, "session-a", entry("a", ""))
 	d := dialect.All()["operator"]
@@ -82,14 +82,14 @@ func TestMergeRefusesWhatCannotBeOne(t *testing.T) {
 	_, err = ss.Merge(t.Context(), a, o, engine.Merge{ID: "the-merge"})
 	testkit.WantErr(t, err, core.ErrInvalid)
 	if !strings.Contains(err.Error(), "sessctl export session-o --as pi") {
-		t.Errorf("it does not say what to do: %v", err)
+		t.Errorf("the error has no hint: %v", err)
 	}
 	_, err = ss.Merge(t.Context(), a, a, engine.Merge{ID: "the-merge", HeadB: "nope"})
 	testkit.WantErr(t, err, core.ErrNotFound)
 	testkit.Equal(t, "records", 0, len(records(t, l, "the-merge")))
 }
 
-// RATH-09, RATH-10: a fork names where it is from, a detached copy does not.
+// RATH-09, RATH-10: a fork names its source, a detached copy does not.
 func TestForksOfEachKind(t *testing.T) {
 	_, ss, _ := inMemory()
 	src := create(t, ss, "session-a", entry("r", ""), entry("a", "r"))
@@ -111,10 +111,10 @@ func TestForksOfEachKind(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrInvalid)
 }
 
-// RATH-52, RATH-53, RATH-55: a scope's journal has the sessions made in it, in
-// order; where recording is off they are made without a word of their origin.
-// The log itself is the registry: each is found there by its id.
-func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
+// RATH-52, RATH-53, RATH-55: a scope's journal lists the sessions made in it, in
+// order. If recording is off, sessions do not name their origin. The log itself is the
+// registry: it finds each session by its id.
+func TestScopeJournalListsItsSessions(t *testing.T) {
 	_, ss, _ := inMemory()
 	src := create(t, ss, "session-a", entry("r", ""))
 	var j lineage.Journal
@@ -136,7 +136,7 @@ func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
 	if got := j.Visits(); !slices.Equal(got, []core.SessionID{"the-fork-z", "the-merge"}) {
 		t.Errorf("the journal has %v", got)
 	}
-	testkit.Equal(t, "of its origin", lineage.Stamp{Kind: lineage.Unknown}, lineage.Of(state(t, silent)))
+	testkit.Equal(t, "origin", lineage.Stamp{Kind: lineage.Unknown}, lineage.Of(state(t, silent)))
 	b, err := j.Export(func(id core.SessionID) (lineage.Node, bool) {
 		s, err := ss.Open(t.Context(), id)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestWhatIsMadeInAScopeIsInItsJournal(t *testing.T) {
 	}
 }
 
-// The record of a fork that an older version wrote says the same as before.
+// A fork record of an older version is read unchanged.
 func TestForksOfOlderVersionsAreRead(t *testing.T) {
 	l := memlog.New("test")
 	ss := node(l, streamtest.NewBlobs())

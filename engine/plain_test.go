@@ -7,7 +7,7 @@ import (
 	"github.com/sesslog/sesslog/engine"
 )
 
-// full returns l with all that the protocol needs of it.
+// full returns l with the optional interfaces that the protocol uses.
 func full(l core.Log) engine.Log {
 	if all, ok := l.(engine.Log); ok {
 		return all

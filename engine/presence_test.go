@@ -21,7 +21,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// brokerOf is JetStream of s, for as long as the test runs.
+// brokerOf returns a JetStream client of s that is closed at the end of the test.
 func brokerOf(t *testing.T, s *embedded.Server) jetstream.JetStream {
 	t.Helper()
 	conn, err := s.Connect()
@@ -36,7 +36,7 @@ func brokerOf(t *testing.T, s *embedded.Server) jetstream.JetStream {
 	return js
 }
 
-// forgetPresence has the brokers forget the bucket, as when they all start anew.
+// forgetPresence deletes the bucket, like a restart of all brokers.
 func forgetPresence(t *testing.T, s *embedded.Server) {
 	t.Helper()
 	if err := brokerOf(t, s).DeleteKeyValue(t.Context(), "SESSHERE_main"); err != nil {
@@ -44,7 +44,7 @@ func forgetPresence(t *testing.T, s *embedded.Server) {
 	}
 }
 
-// presenceOn is the presence of log "main" as the node called name has it.
+// presenceOn is the presence of log "main" on the node called name.
 func presenceOn(t *testing.T, s *embedded.Server, replicas int, name string) *stream.Presence {
 	t.Helper()
 	return stream.NewPresence(brokerOf(t, s), "main", replicas, session.Presence{ID: "node-" + name, Agent: name, Since: time.Now().UTC()})
@@ -54,7 +54,7 @@ func hold(id core.SessionID, head, writer string) session.HeldClaim {
 	return session.HeldClaim{Session: id, Head: head, Writer: writer}
 }
 
-// listed awaits a listing of n processes.
+// listed waits until n processes are listed.
 func listed(t *testing.T, p *stream.Presence, n int) []session.Present {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -64,13 +64,13 @@ func listed(t *testing.T, p *stream.Presence, n int) []session.Present {
 			return list
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d processes are wanted, there are %+v, %v", n, list, err)
+			t.Fatalf("want %d processes, got %+v, %v", n, list, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func TestAWriterIsSeenThroughEveryNodeUntilItLeaves(t *testing.T) {
+func TestWriterIsPresentOnEveryNodeUntilItLeaves(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a cluster")
@@ -96,7 +96,7 @@ func TestAWriterIsSeenThroughEveryNodeUntilItLeaves(t *testing.T) {
 		life := session.LifeOf(list, "session-1", "main", &core.Claim{Writer: "writer-a"}, time.Now())
 		testkit.Equal(t, "life", session.Life{State: session.LifeAlive, Seen: w.Seen, Host: "laptop"}, life)
 	}
-	// A broker dies; who is present is still known.
+	// After a broker dies, presence is still known.
 	if err := servers[0].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +116,9 @@ func indexOf(nodes []*stream.Presence, n *stream.Presence) int {
 	return -1
 }
 
-// Presence is kept in memory: a broker that starts anew has forgotten it, and
-// is told again.
-func TestPresenceComesBackAfterTheBrokerForgotIt(t *testing.T) {
+// Presence is kept in memory: a restarted broker has lost it, and processes announce
+// themselves again.
+func TestPresenceReturnsAfterBrokerRestart(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	p := presenceOn(t, s, 1, "one")
@@ -135,7 +135,7 @@ func TestPresenceComesBackAfterTheBrokerForgotIt(t *testing.T) {
 	listed(t, p, 2)
 }
 
-func TestPresenceRefusesWhatIsTooMuchOrNoName(t *testing.T) {
+func TestPresenceRejectsInvalidEntries(t *testing.T) {
 	t.Parallel()
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
 	many := make([]session.HeldClaim, session.MaxHolds+1)
@@ -157,18 +157,18 @@ func TestPresenceRefusesWhatIsTooMuchOrNoName(t *testing.T) {
 		}
 	}
 	testkit.WantErr(t, p.Leave(t.Context(), "writer-*>"), core.ErrInvalid)
-	// The most that is allowed fits.
+	// The maximum size is accepted.
 	id := strings.Repeat("s", 128)
 	most := session.Presence{ID: id, Agent: strings.Repeat("a", 256), Host: strings.Repeat("b", 256), By: strings.Repeat("c", 256)}
 	for range session.MaxHolds {
 		most.Holds = append(most.Holds, hold(core.SessionID(id), strings.Repeat("h", 64), id))
 	}
 	if err := p.Beat(t.Context(), most); err != nil {
-		t.Errorf("the most that is allowed: %v", err)
+		t.Errorf("the maximum size: %v", err)
 	}
 }
 
-func TestWhatIsKnownOfAHolder(t *testing.T) {
+func TestHolderLiveness(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	long, lately := now.Add(-time.Hour), now.Add(-time.Second)
@@ -192,13 +192,13 @@ func TestWhatIsKnownOfAHolder(t *testing.T) {
 	} {
 		got := session.LifeOf(list, c.id, c.head, &core.Claim{Writer: c.writer, Since: c.since}, now)
 		if got.State != c.want || got.AtWork() != c.atWork {
-			t.Errorf("%s of %s@%s: %+v, at work %v", c.writer, c.id, c.head, got, got.AtWork())
+			t.Errorf("%s of %s@%s: %+v, active %v", c.writer, c.id, c.head, got, got.AtWork())
 		}
 	}
 }
 
-// A claim that is told of by the program that has it, in Go.
-func TestASessionThatIsOpenIsPresentUntilItIsClosed(t *testing.T) {
+// A Go program announces the claim of its open session.
+func TestOpenSessionIsPresentUntilClosed(t *testing.T) {
 	t.Parallel()
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
 	b := streamtest.NewBlobs()
@@ -211,18 +211,18 @@ func TestASessionThatIsOpenIsPresentUntilItIsClosed(t *testing.T) {
 	}
 	w := listed(t, p, 2)[1]
 	if len(w.Holds) != 1 || w.Holds[0].Session != "session-1" || w.Holds[0].Head != "main" || w.Agent != "pi" || w.Host != "laptop" {
-		t.Errorf("it is present as %+v", w)
+		t.Errorf("its presence is %+v", w)
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := p.List(t.Context()); err != nil || len(list) != 1 {
-		t.Errorf("after closing there are %+v, %v", list, err)
+		t.Errorf("after Close: %+v, %v", list, err)
 	}
 }
 
-// Only from whom one looked at is a head taken over.
-func TestATakeOverFromOneLeavesAnotherAlone(t *testing.T) {
+// A takeover applies only to the holder that the caller saw.
+func TestTakeoverNeedsTheExpectedHolder(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1")
@@ -235,9 +235,9 @@ func TestATakeOverFromOneLeavesAnotherAlone(t *testing.T) {
 	}
 }
 
-// However many writers there are, or say that they are, nodes are seen; and of
-// writers those that go on saying so.
-func TestTooManyWritersHideNoNode(t *testing.T) {
+// Any number of writers, real or claimed, does not hide nodes. Writers stay listed
+// while they keep announcing themselves.
+func TestManyWritersDoNotHideNodes(t *testing.T) {
 	t.Parallel()
 	p := presenceOn(t, embeddedtest.Start(t), 1, "one")
 	most := session.Presence{Agent: strings.Repeat("a", 256)}
@@ -245,10 +245,10 @@ func TestTooManyWritersHideNoNode(t *testing.T) {
 		most.Holds = append(most.Holds, hold(core.SessionID(strings.Repeat("s", 128)), strings.Repeat("h", 64), strings.Repeat("w", 128)))
 	}
 	n := 0
-	for _, who := range []session.Presence{most, {}} { // until nothing fits, be it ever so small
+	for _, who := range []session.Presence{most, {}} { // until even the smallest does not fit
 		for err := error(nil); err == nil; n++ {
 			if n == 5000 {
-				t.Fatal("there is no bound")
+				t.Fatal("the size is not limited")
 			}
 			who.ID = fmt.Sprintf("writer-%04d", n)
 			err = p.Beat(t.Context(), who)
@@ -261,16 +261,16 @@ func TestTooManyWritersHideNoNode(t *testing.T) {
 	}
 	most.ID = "writer-late"
 	if err := p.Beat(t.Context(), most); err != nil {
-		t.Errorf("a writer that is there: %v", err)
+		t.Errorf("a writer that is present: %v", err)
 	}
 	if list, err := p.List(t.Context()); err != nil || len(list) != 2 {
 		t.Errorf("%v, %d are listed", err, len(list))
 	}
 }
 
-// Whoever has just begun to listen, or found that the brokers forgot, cannot say
-// of anybody that nothing is heard of him.
-func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
+// A node that has just subscribed, or found the bucket lost, cannot conclude that a
+// process is absent.
+func TestPresenceReportsItsStartTime(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Start(t)
 	p := presenceOn(t, s, 1, "one")
@@ -281,11 +281,11 @@ func TestPresenceSaysSinceWhenItIsKnown(t *testing.T) {
 		}
 	}
 	if since := p.Since(); since.Before(began) || began.IsZero() {
-		t.Errorf("it listens since %v, and did since %v", since, began)
+		t.Errorf("it listens since %v, before that since %v", since, began)
 	}
 	forgetPresence(t, s)
 	forgot := time.Now()
-	for p.Since().Before(forgot) { // the first word may still go to the bucket that is no more
+	for p.Since().Before(forgot) { // the first announcement may still go to the deleted bucket
 		if _, err := p.Members(t.Context()); err != nil && !errors.Is(err, core.ErrUnavailable) {
 			t.Fatal(err)
 		}

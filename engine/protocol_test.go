@@ -23,7 +23,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// seeds is how many random histories a test plays. SESS_SEEDS asks for more.
+// seeds is the number of random histories per test. SESS_SEEDS sets more.
 func seeds(n int) int {
 	if more, err := strconv.Atoi(os.Getenv("SESS_SEEDS")); err == nil {
 		return more
@@ -31,9 +31,9 @@ func seeds(n int) int {
 	return n
 }
 
-// Writers on several nodes, a log that loses requests and answers, delivers
-// late, refuses for nothing and answers stale: whatever happens, promises P1 to
-// P4 hold of what is in the log afterwards.
+// Writers run on several nodes over a log that loses requests and answers, delays
+// requests, rejects at random and returns stale reads. Promises P1 to P4 hold for the
+// resulting log.
 func TestPromisesHoldUnderFaults(t *testing.T) {
 	for seed := range seeds(40) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
@@ -69,15 +69,14 @@ func TestPromisesHoldUnderFaultsOnACluster(t *testing.T) {
 	playOn(t, logs, 1, 10)
 }
 
-// A history is what several writers did to one session, and what they were
-// told.
+// A history is what several writers did to one session, and the answers that they got.
 type history struct {
 	id    core.SessionID
 	blobs *streamtest.Blobs
 	nodes []*engine.Session
 
 	mu      sync.Mutex
-	outcome map[string]error // by entry: what its writer was told last, nil for stored
+	outcome map[string]error // by entry: the last answer to its writer, nil for stored
 }
 
 func play(t *testing.T, l core.Log, seed uint64, steps int) {
@@ -85,8 +84,7 @@ func play(t *testing.T, l core.Log, seed uint64, steps int) {
 	playOn(t, []core.Log{l, l, l}, seed, steps)
 }
 
-// playOn lets two writers on each node do steps random things, and then judges
-// what is in the log.
+// playOn lets two writers on each node take random steps, and then checks the log.
 func playOn(t *testing.T, logs []core.Log, seed uint64, steps int) {
 	t.Helper()
 	h := &history{id: logtest.NewID(), blobs: streamtest.NewBlobs(), outcome: map[string]error{}}
@@ -140,7 +138,7 @@ type writer struct {
 	rand  *rand.Rand
 	n     int
 	head  string // of its claim
-	claim string // its writer, empty for none
+	claim string // its writer, empty if there is none
 }
 
 func (w *writer) node() *engine.Session { return w.h.nodes[w.rand.IntN(len(w.h.nodes))] }
@@ -168,14 +166,13 @@ func (w *writer) step(ctx context.Context) {
 	}
 }
 
-// append sends a few lines, again and again on any node, until it is told what
-// became of them.
+// append sends a few lines and retries on any node until the outcome is definite.
 func (w *writer) append(ctx context.Context) {
 	a := engine.Append{Head: core.MainHead}
 	if w.claim != "" {
 		a.Head, a.Writer = w.head, w.claim
 	} else if w.rand.IntN(3) == 0 {
-		a.Head = w.name // a head of its own
+		a.Head = w.name // a separate head
 	}
 	var mine []string
 	for range 1 + w.rand.IntN(3) {
@@ -204,8 +201,7 @@ func (h *history) tell(ids []string, err error) {
 	}
 }
 
-// judge reads the session's records from every log and holds them to the
-// promises.
+// judge reads the session's records from every log and checks the promises.
 func (h *history) judge(t *testing.T, logs []core.Log) {
 	t.Helper()
 	rs := records(t, logs[0], h.id)
@@ -219,15 +215,15 @@ func (h *history) judge(t *testing.T, logs []core.Log) {
 	for i, s := range h.nodes {
 		for s.Refresh(t.Context()) != nil || state(t, s).Seq < want.Seq {
 			if t.Context().Err() != nil {
-				t.Fatalf("node %d does not catch up", i)
+				t.Fatalf("node %d lags", i)
 			}
 		}
 		sameState(t, fmt.Sprintf("kept by node %d", i), want, state(t, s))
 	}
 }
 
-// judgeLines: what was acknowledged is there once, what was refused is not
-// there, and every parent is before its child.
+// judgeLines checks that acknowledged lines are stored once, that rejected lines are
+// not stored, and that every parent precedes its child.
 func (h *history) judgeLines(t *testing.T, rs []*core.Record) {
 	t.Helper()
 	times := map[string]int{"root": 1}
@@ -241,7 +237,7 @@ func (h *history) judgeLines(t *testing.T, rs []*core.Record) {
 				t.Fatal(err)
 			}
 			if e.Parent != "" && times[e.Parent] == 0 {
-				t.Errorf("the parent of %s, %s, is nowhere before it", e.ID, e.Parent)
+				t.Errorf("the parent of %s, %s, is not before it", e.ID, e.Parent)
 			}
 			times[e.ID]++
 		}
@@ -252,9 +248,9 @@ func (h *history) judgeLines(t *testing.T, rs []*core.Record) {
 		case n > 1:
 			t.Errorf("entry %s is stored %d times", id, n)
 		case err == nil && n == 0:
-			t.Errorf("entry %s was acknowledged and is not there", id)
+			t.Errorf("entry %s was acknowledged but is not stored", id)
 		case err != nil && n > 0:
-			t.Errorf("entry %s is stored, its writer was told %v", id, err)
+			t.Errorf("entry %s is stored, but its writer got %v", id, err)
 		}
 		stored += times[id]
 	}
@@ -263,8 +259,8 @@ func (h *history) judgeLines(t *testing.T, rs []*core.Record) {
 	}
 }
 
-// judgeFencing: on a head that is held only its holder writes, and nobody goes
-// on from a claim that is over.
+// judgeFencing checks that only the holder writes to a held head, and that no writer
+// continues from a claim that ended.
 func judgeFencing(t *testing.T, rs []*core.Record) {
 	t.Helper()
 	holder, over := map[string]string{}, map[string]bool{}
@@ -282,7 +278,7 @@ func judgeFencing(t *testing.T, rs []*core.Record) {
 				t.Errorf("record %d: %s wrote to head %s, which %s holds", r.Seq, r.Writer, r.Head, by)
 			}
 			if over[r.Writer] {
-				t.Errorf("record %d: %s wrote to head %s after its claim was over", r.Seq, r.Writer, r.Head)
+				t.Errorf("record %d: %s wrote to head %s after its claim ended", r.Seq, r.Writer, r.Head)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A lagging log's replica has one record more every time it is asked.
+// A lagging log's replica returns one more record on each read.
 type lagging struct {
 	core.Log
 	has core.Pos
@@ -24,7 +24,7 @@ func (l *lagging) Read(ctx context.Context, id core.SessionID, after, upTo core.
 	return l.Log.Read(ctx, id, after, min(upTo, l.has))
 }
 
-func TestAReplicaThatLagsHidesNothing(t *testing.T) {
+func TestLaggingReplicaHidesNoRecords(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1")
@@ -60,7 +60,7 @@ func TestAReplicaThatLagsHidesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Equal(t, "records behind a cursor", 2, n)
+	testkit.Equal(t, "records after a cursor", 2, n)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

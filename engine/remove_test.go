@@ -18,8 +18,8 @@ import (
 
 const swordfish = "swordfish"
 
-// said are entries as any agent may have them; Nova, which keeps pointers and no
-// content, has some of them and its own.
+// said returns entries that any agent may have. Nova, which stores pointers without
+// content, has some of them and entries of its own.
 func said() []core.Item {
 	text := core.Block{Kind: core.BlockText, Text: "the " + swordfish, Signature: swordfish}
 	return []core.Item{
@@ -41,7 +41,7 @@ func said() []core.Item {
 	}
 }
 
-// ownLines are lines that no item says.
+// ownLines are lines that belong to no item.
 var ownLines = map[string][]string{
 	"nova": {
 		`{"type":"decision","decision":{"decision":"swordfish","rationale":"swordfish","timestamp":"2026-01-02T03:04:05.678000+00:00"}}`,
@@ -55,7 +55,7 @@ func linesOf(t *testing.T, d core.Dialect) (es []core.Entry) {
 	add := func(line []byte) {
 		id := fmt.Sprintf("e%d", len(es)+1)
 		if d.Name() == "openrath" {
-			id = "" // an entry is called by its place
+			id = "" // an entry is identified by its position
 		}
 		f := core.Fields{ID: id, Time: "2026-01-02T03:04:05.678Z", Position: len(es) + 1, Parent: core.NoLeaf}
 		if len(es) > 0 {
@@ -78,7 +78,7 @@ func linesOf(t *testing.T, d core.Dialect) (es []core.Entry) {
 	return es
 }
 
-func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
+func TestRedactEntriesOfEveryAgent(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(dialect.All())) {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 			}
 			st := state(t, open(t, ss, "session-1"))
 			if text := string(st.Render()); strings.Contains(text, swordfish) {
-				t.Errorf("it still says\n%s", text)
+				t.Errorf("the content is still in\n%s", text)
 			}
 			for i := range tree { // a label and its time are content
 				tree[i].Label, tree[i].LabelTimestamp = nil, nil
@@ -118,10 +118,10 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 				now[i].Label, now[i].LabelTimestamp = nil, nil
 			}
 			if diff := cmp.Diff(tree, now); diff != "" || st.Leaf(core.MainHead) != leaf {
-				t.Errorf("the tree is another (-before +now)\n%s", diff)
+				t.Errorf("the tree changed (-before +now)\n%s", diff)
 			}
 			if _, err := d.Context(st.Entries, leaf); err != nil {
-				t.Errorf("its agent cannot go on: %v", err)
+				t.Errorf("the agent cannot continue: %v", err)
 			}
 			was, err := d.File(core.Lines(d.Layout(h, es)))
 			if err != nil {
@@ -129,13 +129,13 @@ func TestEntriesOfEveryAgentAreRedacted(t *testing.T) {
 			}
 			is, err := d.File(core.Lines(d.Layout(st.Header, st.Entries)))
 			if err != nil || len(is.Skipped) > 0 || len(is.Entries) != len(was.Entries) {
-				t.Errorf("its agent would not read it: %v", err)
+				t.Errorf("the agent cannot read it: %v", err)
 			}
 		})
 	}
 }
 
-func TestWhatIsHeldOrGoneIsNotRedacted(t *testing.T) {
+func TestRedactRejectsHeldAndMissingEntries(t *testing.T) {
 	t.Parallel()
 	_, ss, _ := inMemory()
 	s := create(t, ss, "session-1", entry("a", ""))
@@ -150,10 +150,10 @@ func TestWhatIsHeldOrGoneIsNotRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Redact(t.Context(), engine.Redaction{IDs: []string{"a", "b"}}); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("an entry that is not there: %v", err)
+		t.Errorf("a missing entry: %v", err)
 	}
 	if st := state(t, s); st.Redacted["a"] {
-		t.Error("half of a request was done")
+		t.Error("a failed request was partly applied")
 	}
 	if err := s.Delete(t.Context(), core.Notice{}); err != nil {
 		t.Fatal(err)

@@ -51,20 +51,20 @@ func TestLostTailIsStoredAgain(t *testing.T) {
 			}
 			got := state(t, open(t, node(l, b), id))
 			if got.Chain != want.Chain && got.Seq == want.Seq {
-				t.Error("what was put back is not what was lost")
+				t.Error("the repaired records differ from the lost ones")
 			}
 			testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(got)[:3])
-			testkit.Equal(t, "records put back", engine.Losses{Redone: 4}, ss.Losses())
+			testkit.Equal(t, "repaired records", engine.Losses{Redone: 4}, ss.Losses())
 			for _, r := range records(t, l, id) {
 				if lost := r.Seq >= 3 && r.Seq <= 6; r.Redo != lost {
-					t.Errorf("record %d says %v of being put back", r.Seq, r.Redo)
+					t.Errorf("record %d: repaired is %v", r.Seq, r.Redo)
 				}
 			}
 		})
 	}
 }
 
-func TestALogThatLostEverythingGetsItBack(t *testing.T) {
+func TestEmptiedLogIsRepaired(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()
@@ -75,7 +75,7 @@ func TestALogThatLostEverythingGetsItBack(t *testing.T) {
 	testkit.Equal(t, "entries", []string{"a", "b", "c"}, ids(state(t, open(t, node(l, b), id))))
 }
 
-func TestSeveralThatKnowALostTailPutItBackOnce(t *testing.T) {
+func TestConcurrentRepairsStoreLostTailOnce(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()
@@ -115,18 +115,18 @@ func TestLostLinesGoToSeparateHeadAfterAnotherWriter(t *testing.T) {
 	mustAppend(t, other, core.MainHead, "", message("d"))
 
 	_, err := s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("e")})})
-	testkit.WantErr(t, err, core.ErrFenced) // the claim is forgotten, somebody has gone on
+	testkit.WantErr(t, err, core.ErrFenced) // the log lost the claim, and another writer has continued
 
 	got := open(t, node(l, b), id)
 	entries, heads := all(t, got)
 	testkit.Equal(t, "entries", []string{"a", "d", "b", "c"}, entries)
 	testkit.Equal(t, "heads", []string{"stray-" + mine.Writer}, heads)
-	testkit.Equal(t, "main stands at d", true, state(t, got).Leaf(core.MainHead) == core.LeafAt("d"))
-	testkit.Equal(t, "the others stand at c", true, state(t, got).Leaf(heads[0]) == core.LeafAt("c"))
+	testkit.Equal(t, "main points to d", true, state(t, got).Leaf(core.MainHead) == core.LeafAt("d"))
+	testkit.Equal(t, "the other heads point to c", true, state(t, got).Leaf(heads[0]) == core.LeafAt("c"))
 	testkit.Equal(t, "lines", engine.Losses{Rescued: 2}, ss.Losses())
 }
 
-func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
+func TestLostLinesReturnWithRestoredSession(t *testing.T) {
 	t.Parallel()
 	for name, undelete := range map[string]func(s, other *engine.Session) error{
 		"by itself":    func(s, _ *engine.Session) error { return s.Undelete(context.Background(), core.Notice{}) },
@@ -146,14 +146,14 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 			noErr(t, s.Refresh(t.Context()))
 			entries, _ := all(t, s)
 			testkit.Equal(t, "entries in the trash", []string{"a"}, entries)
-			testkit.Equal(t, "lines it is owed", engine.Losses{Pending: 1}, ss.Losses())
+			testkit.Equal(t, "missing lines", engine.Losses{Pending: 1}, ss.Losses())
 			testkit.Equal(t, "it owes", true, s.HasPendingRepair())
 
 			noErr(t, undelete(s, other))
 			noErr(t, s.Refresh(t.Context()))
 			entries, heads := all(t, open(t, node(l, b), id))
 			testkit.Equal(t, "entries", []string{"a", "b"}, entries)
-			testkit.Equal(t, "heads of their own", 1, len(heads))
+			testkit.Equal(t, "separate heads", 1, len(heads))
 			testkit.Equal(t, "lines", engine.Losses{Rescued: 1}, ss.Losses())
 			noErr(t, s.Refresh(t.Context()))
 			testkit.Equal(t, "lines, once", engine.Losses{Rescued: 1}, ss.Losses())
@@ -161,8 +161,8 @@ func TestLinesThatTheLogLostComeBackWithTheirSessionFromTheTrash(t *testing.T) {
 	}
 }
 
-// A writer that does not know of the loss appends where another record lies by
-// now: its own is a stray.
+// A writer that does not know of the loss appends after another record than the one it
+// knows: its own record is an orphan.
 func stray(t *testing.T, l *memlog.Log, ss *engine.Sessions, b *streamtest.Blobs) (id core.SessionID, s, other *engine.Session) {
 	t.Helper()
 	id = logtest.NewID()
@@ -170,12 +170,12 @@ func stray(t *testing.T, l *memlog.Log, ss *engine.Sessions, b *streamtest.Blobs
 	mustAppend(t, s, core.MainHead, "", message("b"))
 	l.Forget(1)
 	other = open(t, node(l, b), id)
-	mustAppend(t, other, core.MainHead, "", message("d")) // where b was
-	mustAppend(t, s, core.MainHead, "", message("e"))     // its writer knows b there
+	mustAppend(t, other, core.MainHead, "", message("d")) // at the position of b
+	mustAppend(t, s, core.MainHead, "", message("e"))     // this writer still knows b there
 	return id, s, other
 }
 
-func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
+func TestOrphanIsSkippedAndItsLinesRecovered(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id, s, other := stray(t, l, ss, b)
@@ -189,14 +189,14 @@ func TestAStrayIsPassedByAndItsLinesAreAdopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkpoint(t, got, b)
-	testkit.Equal(t, "strays behind the checkpoint", 0, got.Orphans())
+	testkit.Equal(t, "orphans after the checkpoint", 0, got.Orphans())
 	again := open(t, node(l, b), id)
-	testkit.Equal(t, "strays that a new reader meets", 0, again.Orphans())
+	testkit.Equal(t, "orphans that a new reader finds", 0, again.Orphans())
 	entries, heads := all(t, again)
 	testkit.Equal(t, "entries after", []string{"a", "d", "f", "e"}, entries)
 	testkit.Equal(t, "heads", 1, len(heads))
 
-	// The stray's writer learns of it, and brings what it alone knows.
+	// The orphan's writer finds out, and stores the lines that only it knows.
 	mustAppend(t, s, "mine", "", message("g"))
 	entries, _ = all(t, open(t, node(l, b), id))
 	testkit.Equal(t, "entries at the end", []string{"a", "d", "f", "e", "b", "g"}, entries)
@@ -206,16 +206,16 @@ func TestWriterWithOrphanHistoryWritesNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id, s, _ := stray(t, l, ss, b)
-	mustAppend(t, s, core.MainHead, "", message("h")) // behind its stray: nobody has told it
+	mustAppend(t, s, core.MainHead, "", message("h")) // after its orphan, which it has not noticed yet
 	checkpoint(t, s, b)
 	entries, _ := all(t, open(t, node(l, b), id))
 	for _, want := range []string{"a", "d"} {
 		if !strings.Contains(strings.Join(entries, " "), want) {
-			t.Errorf("%s was acknowledged and is hidden behind a stray checkpoint: %v", want, entries)
+			t.Errorf("%s was acknowledged and is hidden by an orphan checkpoint: %v", want, entries)
 		}
 	}
 	entries, _ = all(t, s)
-	testkit.Equal(t, "of all that was acknowledged, is there", 5, len(entries))
+	testkit.Equal(t, "acknowledged and stored", 5, len(entries))
 }
 
 func TestOrphanCheckpointIsNotABase(t *testing.T) {
@@ -225,7 +225,7 @@ func TestOrphanCheckpointIsNotABase(t *testing.T) {
 	s := create(t, ss, id, entry("a", ""))
 	mustAppend(t, s, core.MainHead, "", message("b"))
 	other := open(t, node(l, b), id)
-	// Between the proof and the record the log forgets b and gets d in its place.
+	// Between the proof and the record, the log loses b and stores d in its place.
 	late := &between{Log: l, do: func() {
 		l.Forget(1)
 		mustAppend(t, open(t, node(l, b), id), core.MainHead, "", message("d"))
@@ -240,14 +240,14 @@ func TestOrphanCheckpointIsNotABase(t *testing.T) {
 	entries, _ := all(t, got)
 	testkit.Equal(t, "entries", []string{"a", "d"}, entries)
 	mustAppend(t, got, core.MainHead, "", message("e"))
-	if err := other.Refresh(t.Context()); err != nil { // it knows b
+	if err := other.Refresh(t.Context()); err != nil { // it reads b
 		t.Fatal(err)
 	}
 	entries, _ = all(t, open(t, node(l, b), id))
 	testkit.Equal(t, "entries at the end", []string{"a", "d", "e", "b"}, entries)
 }
 
-// between does something right before the first record of a kind is stored.
+// between runs a function just before the first record of a kind is stored.
 type between struct {
 	core.Log
 	kind core.Kind
@@ -294,7 +294,7 @@ func (l *hole) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos
 	}
 }
 
-func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
+func TestFollowerSkipsOrphansAndReportsLoss(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id, _, other := stray(t, l, ss, b)
@@ -326,9 +326,9 @@ func TestAFollowerPassesStraysByAndIsToldOfALoss(t *testing.T) {
 	testkit.WantErr(t, err, core.ErrLost)
 }
 
-// What is at the follower's place is another record, which somebody stored
-// after the log had lost the one it was given.
-func TestAFollowerIsToldThatItsPlaceHoldsAnotherRecord(t *testing.T) {
+// The record at the follower's position is another one: a writer stored it after the
+// log lost the original.
+func TestFollowerReportsReplacedRecord(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	id := logtest.NewID()

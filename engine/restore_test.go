@@ -9,8 +9,8 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// pastFrom returns what a backup has of a session whose records are rs, from the
-// nth on, and those.
+// pastFrom returns the backup of a session whose records are rs, from the nth record
+// on, and those records.
 func pastFrom(rs []*core.Record, n int) (engine.History, []*core.Record) {
 	seq, chain := uint64(0), core.Chain{}
 	if n > 0 {
@@ -19,7 +19,7 @@ func pastFrom(rs []*core.Record, n int) (engine.History, []*core.Record) {
 	return engine.HistoryOf(seq, chain, rs[n:]), rs[n:]
 }
 
-func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
+func TestRestoreComparesLogAndBackup(t *testing.T) {
 	t.Parallel()
 	l, ss, _ := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
@@ -31,7 +31,7 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 	other := create(t, elsewhere, "session1", entry("root", ""))
 	mustAppend(t, other, core.MainHead, "", message("x"))
 
-	// A log of its own for each: it has the first n of the records.
+	// Each case has a separate log with the first n records.
 	with := func(n int) *engine.Sessions {
 		_, to, _ := inMemory()
 		if n > 0 {
@@ -48,8 +48,8 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		log   *engine.Sessions
-		from  int // the past begins behind so many records
-		upTo  int // and ends with this one
+		from  int // number of records before the past
+		upTo  int // last record of the past
 		want  engine.Relation
 		lacks int
 		err   error
@@ -76,9 +76,9 @@ func TestALogStandsToAPastInOneOfSevenWays(t *testing.T) {
 	}
 }
 
-// What comes back is the session, on its snapshot or not, whatever of it is there
-// already and however often it is asked for.
-func TestARestoredSessionIsTheSameRecords(t *testing.T) {
+// A restore yields the same session, with or without its snapshot, also if part of it
+// already exists or the restore is repeated.
+func TestRestoredSessionHasTheSameRecords(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
@@ -106,7 +106,7 @@ func TestARestoredSessionIsTheSameRecords(t *testing.T) {
 			}
 			for i, lacks := range []int{len(part) - there, 0} {
 				if _, stored, err := to.sessions.Restore(t.Context(), "session1", p.Seq, p.Chain, part); err != nil || stored != lacks {
-					t.Errorf("from %d with %d there, time %d: %d stored, want %d: %v", from, there, i, stored, lacks, err)
+					t.Errorf("from %d with %d present, try %d: %d stored, want %d: %v", from, there, i, stored, lacks, err)
 				}
 			}
 			got := records(t, to.log, "session1")
@@ -119,19 +119,19 @@ func TestARestoredSessionIsTheSameRecords(t *testing.T) {
 				}
 			}
 			if in := inspect(t, to.sessions, "session1"); in.Redone != 0 || in.Restored != len(part) { // nothing was lost
-				t.Errorf("%d records are said to be put back, %d of %d restored", in.Redone, in.Restored, len(part))
+				t.Errorf("%d records reported as repaired, %d of %d restored", in.Redone, in.Restored, len(part))
 			}
 			again := open(t, to.sessions, "session1")
 			if st := state(t, again); st.Chain != want.Chain || string(st.Render()) != string(want.Render()) {
-				t.Errorf("from %d with %d there: it is\n%s", from, there, st.Render())
+				t.Errorf("from %d with %d present: got\n%s", from, there, st.Render())
 			}
-			mustAppend(t, again, core.MainHead, "", message("d")) // and it lives
+			mustAppend(t, again, core.MainHead, "", message("d")) // the session accepts appends
 		}
 	}
 }
 
-// Nothing is stored of what cannot be the session.
-func TestAPastThatDoesNotFoldIsNoSession(t *testing.T) {
+// A past that does not fold stores nothing.
+func TestRestoreRejectsPastThatDoesNotFold(t *testing.T) {
 	t.Parallel()
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
@@ -163,13 +163,13 @@ func TestAPastThatDoesNotFoldIsNoSession(t *testing.T) {
 	}
 }
 
-// A newPlace is a log with a node on it.
+// A newPlace is a new log with a node on it.
 type newPlace struct {
 	log      core.Log
 	sessions *engine.Sessions
 }
 
-// newLogWith returns a new log beside the snapshots and blobs of b.
+// newLogWith returns a new log that shares the snapshots and blobs of b.
 func newLogWith(b *streamtest.Blobs) newPlace {
 	l, _, _ := inMemory()
 	return newPlace{l, node(l, b)}

@@ -24,12 +24,11 @@ import (
 )
 
 var (
-	errNobody = fmt.Errorf("nobody leads: %w", core.ErrUnavailable)
+	errNobody = fmt.Errorf("no leader: %w", core.ErrUnavailable)
 	errSilent = fmt.Errorf("no answer: %w", core.ErrUncertain)
 )
 
-// A patient log decides what becomes of an append, and knows how long its
-// caller waits.
+// A patient log controls the outcome of an append, and records the caller's deadline.
 type patient struct {
 	core.Log
 	mu sync.Mutex
@@ -57,8 +56,8 @@ func (l *patient) refuse(with func(context.Context) error) {
 	l.answer(func(ctx context.Context, _ func() (core.Pos, error)) (core.Pos, error) { return 0, with(ctx) })
 }
 
-// refuseInTime refuses when its caller has no time left, as a log does that
-// nobody leads.
+// refuseInTime rejects just before the caller's deadline, as a log without a leader
+// does.
 func refuseInTime(ctx context.Context) error {
 	<-ctx.Done()
 	return errNobody
@@ -71,7 +70,7 @@ func defaults(l core.Log) *engine.Sessions {
 	})
 }
 
-func TestWhatWasNeverSentIsGivenUpSoon(t *testing.T) {
+func TestUnsentAppendFailsBeforeDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		ss := defaults(l)
@@ -96,14 +95,14 @@ func TestWhatWasNeverSentIsGivenUpSoon(t *testing.T) {
 			err = write(ctx)
 			cancel()
 			if took := time.Since(began); !errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain) || took > 2*time.Second {
-				t.Errorf("%s of a caller with two seconds: after %v: %v", name, took, err)
+				t.Errorf("%s, caller with two seconds: after %v: %v", name, took, err)
 			}
 		}
 	})
 }
 
-// A node whose patience is longer than the time that a record may take gives up
-// when that is over. It does not try again and again without a pause.
+// A node with a longer retry deadline than Config.Timeout gives up at that timeout. It
+// pauses between retries.
 func TestRetriesEndWithConfigTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
@@ -135,12 +134,12 @@ func tryCreate(ctx context.Context, ss *engine.Sessions) error {
 	return err
 }
 
-func TestWhatIsInDoubtIsTriedToTheDeadline(t *testing.T) {
+func TestUncertainAppendIsRetriedUntilDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
 		s := create(t, defaults(l), "session1")
 		n := 0
-		l.refuse(func(ctx context.Context) error { // an answer is lost, then nobody is there
+		l.refuse(func(ctx context.Context) error { // an answer is lost, then no server answers
 			if n++; n == 1 {
 				return errSilent
 			}
@@ -150,13 +149,13 @@ func TestWhatIsInDoubtIsTriedToTheDeadline(t *testing.T) {
 		_, err := appendLines(t.Context(), s, message("a"))
 		testkit.WantErr(t, err, core.ErrUncertain)
 		if took := time.Since(began); took < 29*time.Second || took > 31*time.Second {
-			t.Errorf("in doubt for %v", took)
+			t.Errorf("uncertain for %v", took)
 		}
 	})
 }
 
-// An impatient caller hears in time that nothing was sent, whether it waits in
-// line or shares a record with others; and it does not make those give up.
+// A caller with a short deadline gets a definite "not sent" in time, whether it is
+// queued or shares a record with others. The other appends continue.
 func TestShortDeadlineDoesNotEndOtherAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &patient{Log: memlog.New("test")}
@@ -184,7 +183,7 @@ func TestShortDeadlineDoesNotEndOtherAppends(t *testing.T) {
 				took[i] = time.Since(began)
 			})
 		}
-		time.Sleep(2 * time.Second) // m1 gave up in line; m2, m3 and m4 share a record from now on
+		time.Sleep(2 * time.Second) // m1 gave up in the queue; m2, m3 and m4 share a record from now on
 		close(first)
 		time.Sleep(1500 * time.Millisecond) // m2 gave up
 		testkit.Equal(t, "entries", []string{"m0"}, ids(state(t, s)))
@@ -196,15 +195,15 @@ func TestShortDeadlineDoesNotEndOtherAppends(t *testing.T) {
 			}
 		}
 		if took[1] >= time.Second || took[2] >= 3*time.Second {
-			t.Errorf("who had 1 and 3 seconds heard after %v and %v", took[1], took[2])
+			t.Errorf("callers with 1 and 3 seconds got answers after %v and %v", took[1], took[2])
 		}
 		testkit.Equal(t, "entries", []string{"m0", "m3", "m4"}, ids(state(t, s)))
 	})
 }
 
-// While the connection is down nothing is sent, so nothing is in doubt; when it
-// is back the same append goes through, once.
-func TestNothingIsSentOnAConnectionThatIsDown(t *testing.T) {
+// While the connection is down nothing is sent, so every failure is definite. After a
+// reconnect the same append is stored once.
+func TestAppendWithoutConnectionIsDefinitelyUnsent(t *testing.T) {
 	t.Parallel()
 	srv, err := embedded.Start(t.Context(), embedded.Config{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "secret", Logger: slog.New(slog.DiscardHandler),

@@ -17,9 +17,9 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-// A log that is nearly full refuses entries, and still lets writers take over,
-// give up and end.
-func TestTheLastRoomIsNotForEntries(t *testing.T) {
+// A log that is nearly full rejects entries, and still accepts claims, releases and
+// finishes.
+func TestNearlyFullLogRejectsOnlyEntries(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, MaxBytes: 256 << 10, Blobs: b})
@@ -28,7 +28,7 @@ func TestTheLastRoomIsNotForEntries(t *testing.T) {
 	mine := claim(t, s, engine.ClaimRequest{})
 	n := 1
 	var st stream.ShardState
-	for st.Full < stream.AppendLimit { // what is known between two answers of the server is a little more than is there
+	for st.Full < stream.AppendLimit { // between two answers of the server, the estimate is a little above the real size
 		var err error
 		for ; err == nil && n < 1000; n++ {
 			_, err = s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: [][]byte{noise(n)}})
@@ -36,7 +36,7 @@ func TestTheLastRoomIsNotForEntries(t *testing.T) {
 		testkit.WantErr(t, err, core.ErrFull)
 		n--
 		if st, err = l.State(t.Context(), 0); err != nil || st.Full < 0.89 || st.Full > 0.95 {
-			t.Fatalf("entries were refused when the shard was %v full, %v", st.Full, err)
+			t.Fatalf("entries were rejected when the shard was %v full, %v", st.Full, err)
 		}
 	}
 
@@ -63,11 +63,11 @@ func noise(n int) []byte {
 	return fmt.Appendf(nil, `{"type":"custom","id":"n%d","x":"%s"}`, n, strings.Repeat(rand.Text()+rand.Text()+rand.Text(), 10))
 }
 
-// The server's own room counts where a stream has no limit, and an append does
-// not wait to hear of it.
-func TestAServerWithoutRoomRefuses(t *testing.T) {
+// The server's free space counts if a stream has no limit. An append does not wait for
+// that figure.
+func TestFullServerRejectsEntries(t *testing.T) {
 	t.Parallel()
-	var full atomic.Int64 // per cent
+	var full atomic.Int64 // percent
 	var broken atomic.Bool
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b, Capacity: func(string) (used, limit int64, err error) {
@@ -77,7 +77,7 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 		return full.Load() << 20, 100 << 20, nil
 	}})
 	s := create(t, node(l, b), "session1", entry("root", ""))
-	know := func() { // what an append would learn in time
+	know := func() { // an append learns this later
 		if _, err := l.State(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	before := len(b.All)
 	_, err = appendLines(t.Context(), s, imageLine("img", strings.Repeat("QUJD", 400)))
 	testkit.WantErr(t, err, core.ErrFull)
-	testkit.Equal(t, "blobs after an append with an image was refused", before, len(b.All))
+	testkit.Equal(t, "blobs after a rejected append with an image", before, len(b.All))
 	mine := claim(t, s, engine.ClaimRequest{})
 	if err := s.RefreshStrict(t.Context()); err != nil {
 		t.Error(err)
@@ -105,7 +105,7 @@ func TestAServerWithoutRoomRefuses(t *testing.T) {
 	}
 	broken.Store(false)
 	full.Store(50)
-	for { // nobody asks for it but the appends themselves
+	for { // only the appends themselves ask for it
 		_, err := s.Append(t.Context(), engine.Append{Writer: mine.Writer, Lines: rawLines([]string{message("b")})})
 		if err == nil {
 			break

@@ -21,8 +21,8 @@ import (
 var update = flag.Bool("update", false, "write the results of the scenarios")
 
 // TestScenarios runs testdata/scenarios. A line is "NODE COMMAND ARGUMENTS", or a
-// command of the log; the indented lines after it are its result. Each node has the
-// session in memory, as it was when it last read or wrote.
+// command of the log; the indented lines after it are the result. Each node caches the
+// session as of its last read or write.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
@@ -48,7 +48,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scenario is a log, and the nodes on it by name.
+// scenario is a log and its nodes by name.
 type scenario struct {
 	t       *testing.T
 	log     *memlog.Log
@@ -169,7 +169,7 @@ func (x *scenario) append(n *scenarioNode, args []string) string {
 	return fmt.Sprintf("stored %d on %s, record %d\n", rec.Stored, rec.Head, rec.Cursor.Seq)
 }
 
-// failure names the error and what the caller gets with it.
+// failure returns the error and its details.
 func (x *scenario) failure(err error) string {
 	var rejected core.RejectedAppend
 	out := ""
@@ -191,7 +191,7 @@ func (x *scenario) failure(err error) string {
 	return strings.ReplaceAll(out, " \n", "\n")
 }
 
-// heads lists the path of each head, and who holds it.
+// heads lists the path and the holder of each head.
 func (x *scenario) heads(n *scenarioNode) string {
 	st, out := state(x.t, n.s), ""
 	for _, name := range st.HeadNames() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
+func TestShardEndIsConfirmedByBarrier(t *testing.T) {
 	t.Parallel()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1})
 	end := func(shard int) core.Pos {
@@ -25,10 +25,10 @@ func TestAShardIsShorterOnlyWhereABarrierIsStoredBeforeThatPlace(t *testing.T) {
 	const shard = 0
 	at := end(shard)
 	if lost, err := l.ProveEndsBefore(t.Context(), shard, at); lost || err != nil || end(shard) != at {
-		t.Errorf("a place that is there: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
+		t.Errorf("a position within the shard: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
 	}
 	if lost, err := l.ProveEndsBefore(t.Context(), shard, at+5); !lost || err != nil || end(shard) != at+1 {
-		t.Errorf("a place behind the end: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
+		t.Errorf("a position after the end: lost %v, err %v, the shard ends at %d", lost, err, end(shard))
 	}
 }
 

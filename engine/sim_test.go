@@ -17,9 +17,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A sim is a broker and an object store that misbehave, and the nodes that use
-// them, in virtual time. Every call of a node waits for its turn; the turns, the
-// faults and what the nodes do are drawn from one seed.
+// A sim is a faulty broker, a faulty object store, and their nodes, in virtual time. A
+// scheduler runs the calls of the nodes one at a time; one seed determines the order,
+// the faults and the actions of the nodes.
 type sim struct {
 	rng   *rand.Rand
 	rules faults
@@ -32,31 +32,31 @@ type sim struct {
 	broker  broker
 	objects objects
 	nodes   []*simNode
-	late    []func() // copies of requests that arrive some time
+	late    []func() // duplicates of requests that arrive later
 
 	logMu  sync.Mutex
 	steps  int
 	counts map[string]int
 	trace  []string
 	wrong  []string // promises that were broken
-	onLoss func()   // something was forgotten, or somebody who knew
+	onLoss func()   // records, or a node that knew them, were lost
 }
 
-// faults says what may happen, and how often, of 1, at every call.
+// faults are the probabilities of each fault per call.
 type faults struct {
 	request  float64 // a request is lost
-	reply    float64 // it is stored, and the answer is lost
-	late     float64 // it arrives later, perhaps a second time
-	refusal  float64 // it is refused for nothing
-	stale    float64 // a node's leader is cut off for a while
+	reply    float64 // the request is stored, and the answer is lost
+	late     float64 // it arrives later, perhaps twice
+	refusal  float64 // it is rejected at random
+	stale    float64 // a node's leader is partitioned for a while
 	store    float64 // the object store fails
-	crash    float64 // a node dies, and another takes its place
-	pause    float64 // a node stands still for a while
-	loss     float64 // the broker forgets its tail
-	truncate float64 // the prefix that nobody needs is dropped
+	crash    float64 // a node dies, and another replaces it
+	pause    float64 // a node pauses for a while
+	loss     float64 // the broker loses its tail
+	truncate float64 // the unneeded prefix is dropped
 }
 
-// A call is one thing that a node asks of the world.
+// A call is one request of a node to the broker or the store.
 type call struct {
 	node *simNode
 	n    int
@@ -90,8 +90,8 @@ func (s *sim) fail(format string, args ...any) {
 
 func (s *sim) happens(p float64) bool { return !s.calm && s.rng.Float64() < p }
 
-// ask waits until the scheduler has run f, or ctx has ended. What was asked may
-// then still happen.
+// ask waits until the scheduler has run f, or ctx has ended. In the latter case, f may
+// still run later.
 func (s *sim) ask(ctx context.Context, n *simNode, what string, f func()) error {
 	c := &call{node: n, what: what, run: f, done: make(chan struct{})}
 	s.mu.Lock()
@@ -107,7 +107,7 @@ func (s *sim) ask(ctx context.Context, n *simNode, what string, f func()) error 
 	}
 }
 
-// step lets one thing happen, and reports whether there was one.
+// step runs one event, and reports whether there was one.
 func (s *sim) step() {
 	synctest.Wait()
 	s.logMu.Lock()
@@ -139,21 +139,21 @@ func (s *sim) step() {
 	}
 	c := s.next()
 	if c == nil {
-		time.Sleep(20 * time.Millisecond) // whoever waits for a time goes on
+		time.Sleep(20 * time.Millisecond) // timers of waiting nodes fire
 		return
 	}
 	c.run()
 	close(c.done)
 }
 
-// node draws one of the nodes that live.
+// node draws a live node.
 func (s *sim) node(rng *rand.Rand) *simNode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nodes[rng.IntN(len(s.nodes))]
 }
 
-// next takes one of the calls that may be answered now.
+// next takes a call that may be answered now.
 func (s *sim) next() *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *sim) next() *call {
 // --- the broker ----------------------------------------------------------------
 
 // A broker is a stream: records of all sessions, of which only the first synced
-// outlast a power cut.
+// survive a power failure.
 type broker struct {
 	first  core.Pos // the first that is not dropped
 	all    []brokerRecord
@@ -213,7 +213,7 @@ func (b *broker) at(id core.SessionID, pos core.Pos) *core.Record {
 	return &b.all[pos-b.first].rec
 }
 
-// store is the one check that everything stands on.
+// store is the compare-and-append that every guarantee depends on.
 func (b *broker) store(id core.SessionID, after core.Pos, r *core.Record) (core.Pos, error) {
 	have := core.Pos(0)
 	if last := b.lastOf(id); last != nil {
@@ -242,8 +242,8 @@ var (
 
 func (l *simLog) Name() string { return "sim" }
 
-// view is what this node's reads see: the truth, or what a leader knows that is
-// cut off.
+// view is what this node's reads see: the broker, or the outdated state of a
+// partitioned leader.
 func (l *simLog) view() *broker {
 	if f := l.node.frozen; f != nil && !l.sim.calm && time.Now().Before(l.node.thaws) {
 		return f
@@ -265,7 +265,7 @@ func (l *simLog) Append(ctx context.Context, id core.SessionID, after core.Pos, 
 	return got, gotErr
 }
 
-// Prove implements core.Prover: a leader that is cut off proves nothing.
+// Prove implements core.Prover: a partitioned leader proves nothing.
 func (l *simLog) Prove(ctx context.Context, id core.SessionID, last core.Pos) (err error) {
 	var got error
 	if err := l.sim.ask(ctx, l.node, fmt.Sprint("prove ", id, last), func() {
@@ -277,7 +277,7 @@ func (l *simLog) Prove(ctx context.Context, id core.SessionID, last core.Pos) (e
 		case l.node.dead:
 			got = errDead
 		case l.view() != &l.sim.broker, l.sim.happens(l.sim.rules.reply):
-			got = fmt.Errorf("nobody answers: %w", core.ErrUnavailable)
+			got = fmt.Errorf("no answer: %w", core.ErrUnavailable)
 		case have != last:
 			got = fmt.Errorf("the last record is at %d: %w", have, core.ErrConflict)
 		}
@@ -300,7 +300,7 @@ func (l *simLog) append(id core.SessionID, after core.Pos, r *core.Record) (core
 	}
 	uncertain := fmt.Errorf("no answer: %w", core.ErrUncertain)
 	switch {
-	case l.view() != &s.broker: // the leader that is asked cannot store
+	case l.view() != &s.broker: // this leader cannot store
 		return 0, uncertain
 	case s.happens(s.rules.request):
 		s.count("request lost")
@@ -355,13 +355,13 @@ func (l *simLog) read(ctx context.Context, what string, f func(*broker) *core.Re
 	return got, gotErr
 }
 
-// Read gives what a replica has: it may lag.
+// Read returns what a replica has: it may lag.
 func (l *simLog) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		for {
 			r, err := l.read(ctx, fmt.Sprint("read ", id, after, upTo), func(b *broker) *core.Record {
 				if l.sim.happens(l.sim.rules.stale * 20) {
-					return nil // a replica that lags
+					return nil // a lagging replica
 				}
 				for i := range b.all {
 					if r := &b.all[i].rec; b.all[i].id == id && r.Pos > after && r.Pos <= upTo {
@@ -456,7 +456,7 @@ func (o *simStore) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	var failed error
 	if err := o.sim.ask(ctx, o.node, fmt.Sprint("put ", d), func() {
 		lost := o.sim.happens(o.sim.rules.store)
-		if !lost || o.sim.rng.IntN(2) == 0 { // it may be there although the answer is none
+		if !lost || o.sim.rng.IntN(2) == 0 { // it may be stored although there is no answer
 			o.sim.objects.all[d] = bytes.Clone(p)
 		}
 		if lost {

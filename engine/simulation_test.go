@@ -26,13 +26,13 @@ import (
 var (
 	simSteps = flag.Int("sim-steps", 60_000, "how many steps the simulations take together")
 	simSeed  = flag.Uint64("sim-seed", 0, "play this seed of the simulations, and no other")
-	simTrace = flag.Bool("sim-trace", false, "print what happened also where nothing was wrong")
+	simTrace = flag.Bool("sim-trace", false, "print the events of passing seeds too")
 )
 
 // stepsPerSeed is how long one simulation runs before it is judged.
 const stepsPerSeed = 1500
 
-// worlds are what nodes may have to live with.
+// worlds are the fault profiles.
 var worlds = map[string]faults{
 	"calm":       {},
 	"network":    {request: 0.05, reply: 0.08, late: 0.05, refusal: 0.05, stale: 0.003},
@@ -44,8 +44,8 @@ var worlds = map[string]faults{
 	"havoc":      {request: 0.03, reply: 0.05, late: 0.04, refusal: 0.03, stale: 0.002, store: 0.05, crash: 0.002, pause: 0.002, loss: 0.002},
 }
 
-// The protocol as it is, over a broker and an object store that misbehave: what
-// was acknowledged is there, once, in order, and behind its parent.
+// The real protocol runs over a faulty broker and object store: acknowledged lines are
+// stored once, in order, and after their parent.
 func TestPromisesHoldInSimulation(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(worlds))
@@ -55,9 +55,9 @@ func TestPromisesHoldInSimulation(t *testing.T) {
 		first = uint64(time.Now().UnixNano()) % 1_000_000_000
 	} else {
 		runs = 1
-		retry.Seed(first) // with -cpu 1 it is the same again
+		retry.Seed(first) // with -cpu 1 the run is reproducible
 	}
-	t.Logf("seeds %d to %d; one again with: -run %s -sim-seed N", first, first+uint64(runs)-1, t.Name())
+	t.Logf("seeds %d to %d; repeat one with: -run %s -sim-seed N", first, first+uint64(runs)-1, t.Name())
 	var mu sync.Mutex
 	counts := map[string]int{}
 	t.Run("worlds", func(t *testing.T) {
@@ -82,10 +82,10 @@ func TestPromisesHoldInSimulation(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		lines = append(lines, fmt.Sprintf("%-22s %d", what, counts[what]))
 	}
-	t.Logf("what happened:\n%s", strings.Join(lines, "\n"))
+	t.Logf("events:\n%s", strings.Join(lines, "\n"))
 }
 
-// simSessions are the sessions of a simulation. Few, so that they are fought for.
+// simSessions are the sessions of a simulation: few, so that writers contend.
 var simSessions = []core.SessionID{"session-a", "session-b"}
 
 // A simNode is one process.
@@ -93,8 +93,8 @@ type simNode struct {
 	sim    *sim
 	id     int
 	dead   bool
-	asleep time.Time // until when it stands still
-	frozen *broker   // what the leader that it asks knows, until thaws
+	asleep time.Time // paused until then
+	frozen *broker   // the state of its partitioned leader, until thaws
 	thaws  time.Time
 	ss     *engine.Sessions
 	log    *simLog
@@ -117,7 +117,7 @@ func (s *sim) boot() *simNode {
 	return n
 }
 
-// sessions returns those that are open.
+// sessions returns the open sessions.
 func (n *simNode) sessions() []*engine.Session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,13 +181,13 @@ func simulate(t *testing.T, rules faults, seed uint64) *sim {
 	for !closed(done) {
 		s.step()
 	}
-	// What is still on its way ends with its time.
+	// Requests in flight end with their timeout.
 	for end := time.Now().Add(time.Minute); len(s.late) > 0 || time.Now().Before(end); {
 		s.step()
 	}
 	s.counts["step"] += s.steps
 	if len(s.wrong) > 0 || *simTrace {
-		t.Logf("the end of what happened:\n%s", strings.Join(s.trace, "\n"))
+		t.Logf("last events:\n%s", strings.Join(s.trace, "\n"))
 	}
 	for _, w := range s.wrong {
 		t.Errorf("seed %d: %s", seed, w)
@@ -217,7 +217,7 @@ func (s *sim) crash() {
 	s.onLoss()
 }
 
-// lose makes the broker forget some of its tail.
+// lose makes the broker lose part of its tail.
 func (s *sim) lose() {
 	b := &s.broker
 	n := min(1+s.rng.IntN(4), len(b.all)-len(simSessions))
@@ -231,15 +231,15 @@ func (s *sim) lose() {
 	s.onLoss()
 }
 
-// A simHistory is what writers were told.
+// A simHistory is the answers that writers got.
 type simHistory struct {
 	sim *sim
 
 	mu       sync.Mutex
 	told     map[string]bool     // lines that were acknowledged
-	refused  map[string]error    // lines that were refused for good, and why
+	refused  map[string]error    // lines that were rejected permanently, and why
 	order    map[string][]string // by writer, in that order
-	forgiven map[string]bool     // lines that nobody knows any more
+	forgiven map[string]bool     // lines that no broker or node knows any more
 }
 
 func (h *simHistory) begin(t *testing.T, n *simNode) {
@@ -252,8 +252,8 @@ func (h *simHistory) begin(t *testing.T, n *simNode) {
 	}
 }
 
-// forgive notes the lines that neither the broker nor a living node knows: what
-// all have forgotten, nobody can bring back.
+// forgive records the lines that neither the broker nor a live node knows: they cannot
+// be recovered.
 func (h *simHistory) forgive() {
 	known := map[string]bool{}
 	for _, r := range h.sim.broker.all {
@@ -344,7 +344,7 @@ func (a *simActor) act(ctx context.Context) {
 	}
 }
 
-// blame judges an error: only some may come.
+// blame checks that an error is one of those allowed.
 func (a *simActor) blame(what string, err error) {
 	if errors.Is(err, core.ErrConflict) && what == "append" && a.h.sim.rules.loss == 0 {
 		a.h.sim.fail("an append by %s is a conflict, and its ids were never used: %v", a.name, err)
@@ -363,7 +363,7 @@ func (a *simActor) claim(ctx context.Context, s *engine.Session) {
 	}
 }
 
-// append sends lines, on any node, until it is told what became of them.
+// append sends lines on any node until the outcome is definite.
 func (a *simActor) append(ctx context.Context) {
 	q := engine.Append{Head: a.head, Writer: a.writer}
 	var mine []string
@@ -399,7 +399,7 @@ func (a *simActor) append(ctx context.Context) {
 	}
 }
 
-// refuse notes that lines were refused for good.
+// refuse records that lines were rejected permanently.
 func (h *simHistory) refuse(ids []string, err error) {
 	h.sim.count("append refused")
 	h.mu.Lock()
@@ -419,7 +419,7 @@ func (h *simHistory) tell(who string, ids []string) {
 	h.order[who] = append(h.order[who], ids...)
 }
 
-// read holds a fresh read to what was acknowledged before it began.
+// read checks that a new read includes everything acknowledged before it began.
 func (a *simActor) read(ctx context.Context, n *simNode, s *engine.Session) {
 	if a.h.sim.rules.loss > 0 {
 		return
@@ -443,7 +443,7 @@ func (a *simActor) read(ctx context.Context, n *simNode, s *engine.Session) {
 	if len(other) == 0 {
 		return
 	}
-	for _, id := range simSessions { // they may be another session's
+	for _, id := range simSessions { // they may belong to another session
 		if id == a.sess {
 			continue
 		}
@@ -465,7 +465,7 @@ func (a *simActor) read(ctx context.Context, n *simNode, s *engine.Session) {
 	}
 }
 
-// tend does what a materializer does.
+// tend does the work of a materializer.
 func (a *simActor) tend(ctx context.Context, n *simNode, s *engine.Session) {
 	if s.Refresh(ctx) != nil {
 		return
@@ -487,7 +487,7 @@ func (n *simNode) checkpoint(ctx context.Context, s *engine.Session) error {
 	return s.Checkpoint(ctx, d)
 }
 
-// same holds snapshots of the same record to the same bytes.
+// same checks that snapshots of the same record are byte-identical.
 func (s *sim) same(d *engine.Draft) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -506,7 +506,7 @@ func (a *simActor) truncate(ctx context.Context, n *simNode) {
 	a.blame("truncate", n.ss.Truncate(ctx, n.log, 0, upTo, n.checkpoint))
 }
 
-// settle lets every node catch up, and then judges what is there.
+// settle lets every node catch up, and then checks the result.
 func (h *simHistory) settle(t *testing.T) {
 	ctx := t.Context()
 	for range 3 {

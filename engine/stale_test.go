@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/internal/testkit"
 )
 
-// young is a log whose leader knows nothing for the first few questions.
+// young is a log whose leader returns no records for the first few requests.
 type young struct {
 	core.Log
 	questions int

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
+func TestTruncateKeepsNeededRecords(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
@@ -43,7 +43,7 @@ func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
 	for _, s := range open {
 		want[s.ID()] = state(t, s)
 	}
-	upTo := before.Last - 2 // in the midst of the last sessions
+	upTo := before.Last - 2 // among the last sessions
 	take := func(ctx context.Context, s *engine.Session) error { return tryCheckpoint(ctx, s, b) }
 	if err := ss.Truncate(t.Context(), l, 0, upTo, take); err != nil {
 		t.Fatal(err)
@@ -62,13 +62,13 @@ func TestTruncationDropsNothingThatASessionNeeds(t *testing.T) {
 		}
 		testkit.Equal(t, "entries", ids(want[s.ID()]), ids(state(t, fresh)))
 		testkit.Equal(t, "heads", want[s.ID()].Heads[core.MainHead].Claim, state(t, fresh).Heads[core.MainHead].Claim)
-		if state(t, s).Heads[core.MainHead].Claim == nil { // one that was open all the time goes on
+		if state(t, s).Heads[core.MainHead].Claim == nil { // one that stayed open continues
 			mustAppend(t, s, core.MainHead, "", message("later"))
 		}
 	}
 }
 
-func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
+func TestUnreadableSessionBlocksTruncate(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
@@ -82,9 +82,8 @@ func TestASessionThatCannotBeReadIsInTheWayOfTruncation(t *testing.T) {
 	}
 }
 
-// A follower that was away for long does not go on behind records that it was
-// never given.
-func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
+// A follower that was away for long does not skip records that it never received.
+func TestFollowerReportsTruncatedPosition(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
@@ -102,7 +101,7 @@ func TestAFollowerIsToldThatItsPlaceWasDropped(t *testing.T) {
 	n := 0
 	for r, err := range engine.Chained(t.Context(), full(l), s.ID(), place, have, l.Read(t.Context(), s.ID(), place, upTo)) {
 		if err == nil {
-			t.Fatalf("got record %d behind record 1", r.Seq)
+			t.Fatalf("got record %d after record 1", r.Seq)
 		}
 		testkit.WantErr(t, err, core.ErrLost)
 		n++
@@ -119,7 +118,7 @@ func erase(t *testing.T, l core.Log, s *engine.Session) {
 	force(t, l, s, core.KindErase, `{"by":"somebody","reason":"asked to"}`)
 }
 
-func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
+func TestErasureRecordSurvivesTruncation(t *testing.T) {
 	t.Parallel()
 	b := streamtest.NewBlobs()
 	l := streamtest.Open(t, streamtest.Connect(t, embeddedtest.Start(t)), stream.LogConfig{Shards: 1, Blobs: b})
@@ -153,15 +152,15 @@ func TestWhoErasedASessionIsToldForEverWhateverIsTruncated(t *testing.T) {
 		testkit.WantErr(t, err, core.ErrExists)
 		in, err := ss.Inspect(t.Context(), "session1")
 		if err != nil || len(in.Faults)+len(in.Orphans) > 0 {
-			t.Errorf("round %d: inspected, it has faults %v, strays %v: %v", round, in.Faults, in.Orphans, err)
+			t.Errorf("round %d: Inspect reports faults %v, orphans %v: %v", round, in.Faults, in.Orphans, err)
 		}
 	}
 	testkit.Equal(t, "records", 1, len(records(t, l, "session1")))
 }
 
-// The brokers of a log that is flushed late may forget a checkpoint that they
-// acknowledged, but nothing that they dropped comes back.
-func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
+// The brokers of a log with delayed flushes may lose an acknowledged checkpoint, but
+// dropped records stay dropped.
+func TestTruncateWithDelayedFlushProvesAgain(t *testing.T) {
 	t.Parallel()
 	l, _, b := inMemory()
 	ss := engine.NewSessions(engine.Config{
@@ -179,14 +178,14 @@ func TestTruncationOfALogThatIsFlushedLateProvesEverythingAgain(t *testing.T) {
 	if err := ss.Truncate(t.Context(), p, 0, state(t, s).Pos, take); err != nil {
 		t.Fatal(err)
 	}
-	// Looked at; again a while later; nothing was written then, so all is flushed.
+	// One check, and another a while later without a write in between: all is flushed.
 	testkit.Equal(t, "looks", 2, p.looks)
 	if p.dropped.Sub(wrote) < 40*time.Millisecond {
 		t.Errorf("dropped %v after the checkpoint", p.dropped.Sub(wrote))
 	}
 }
 
-// A prefix counts how often it was looked at.
+// A prefix counts the lookups.
 type prefix struct {
 	ids     []core.SessionID
 	looks   int

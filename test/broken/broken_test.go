@@ -47,7 +47,7 @@ var rules = []rule{
 	{
 		"P4", "a record whose answer was lost is not looked for, nor its lines by their ids", "core/admit.go",
 		"if s.hasAll(&p) {", "if false {",
-		"engine TestAppendThatWasStoredIsNoFence",
+		"engine TestStoredAppendIsNotReportedAsFenced",
 	},
 	{
 		"P5", "nothing is put back", "engine/repair.go",
