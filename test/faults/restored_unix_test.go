@@ -104,7 +104,7 @@ func TestLostTailIsRepairedByNodeThatHasIt(t *testing.T) {
 		allThere(t, "after the restore", got, words)
 		intact(t, n.Client(), id)
 	}
-	if !strings.Contains(r.writer.Log(), "put back") {
+	if !strings.Contains(r.writer.Log(), "they were stored again") {
 		t.Error("the node that repaired the loss did not log it")
 	}
 	f := figures{operations: len(words), acked: len(words)}
