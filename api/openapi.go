@@ -7,7 +7,7 @@ import (
 // openAPI describes every call, in OpenAPI 3.1. It is generated from the types,
 // their comments and the table in api/server/describe_test.go:
 //
-//	go test ./api/server -run TestTheDescription -update
+//	go test ./api/server -run TestOpenAPIMatchesHandlers -update
 //
 //go:embed openapi.json
 var openAPI []byte

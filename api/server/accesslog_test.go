@@ -12,9 +12,9 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-// TestAccessIsLoggedWithoutWhatSessionsHold reads, writes, searches and fails,
-// with words of its own in each place where a caller can put some.
-func TestAccessIsLoggedWithoutWhatSessionsHold(t *testing.T) {
+// Reads, writes, searches and fails, with a marker word in each place that a caller
+// controls.
+func TestAccessLogOmitsSessionContent(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
 	n := startNode(t, withTokens, func(c *server.Config) {
@@ -47,7 +47,7 @@ func TestAccessIsLoggedWithoutWhatSessionsHold(t *testing.T) {
 	}
 	for line := range strings.Lines(strings.ReplaceAll(log.String(), "other-needle", "")) {
 		if strings.Contains(line, `"msg":"access"`) && strings.Contains(line, "needle") || strings.Contains(line, m.Bearer) || strings.Contains(line, "the-bootstrap-token") {
-			t.Errorf("what nobody should find in a log: %s", line)
+			t.Errorf("session content in the log: %s", line)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func accessLine(t *testing.T, log, request string) map[string]string {
 	return nil
 }
 
-func TestAuditRecordsSayByWhichTokenAndRequest(t *testing.T) {
+func TestAuditRecordsNameTokenAndRequest(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	m := n.create(t, api.TokenRequest{Name: "ops", Scope: access.Admin})

@@ -60,7 +60,7 @@ func read2(t *testing.T, n *node, id string, original bool) string {
 	return read(t, r, err)
 }
 
-func TestImportAgainAddsOnlyWhatIsNew(t *testing.T) {
+func TestReimportAddsOnlyNewEntries(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	one := file(header, message("a", "", "1"))
@@ -98,7 +98,7 @@ func TestBadLinesAreReportedAndKept(t *testing.T) {
 	}
 }
 
-func TestAppendIsStoredOnceHoweverOftenItIsSent(t *testing.T) {
+func TestRetriedAppendIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1")))
@@ -112,7 +112,7 @@ func TestAppendIsStoredOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	again, err := n.Append(t.Context(), "session-one", line, client.AppendOptions{Key: "k"})
 	if err != nil || again.Stored != 0 || again.IDs[0] != first.IDs[0] {
-		t.Errorf("the same again: %+v, %v", again, err)
+		t.Errorf("retry: %+v, %v", again, err)
 	}
 	r, err := n.Entries(t.Context(), "session-one", false, client.View{})
 	if got := read(t, r, err); strings.Count(got, "more") != 1 {
@@ -120,7 +120,7 @@ func TestAppendIsStoredOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 }
 
-func TestAppendRefusesWhatBreaksARule(t *testing.T) {
+func TestAppendRejectsInvalidEntries(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1")))
@@ -152,7 +152,7 @@ func TestAppendRefusesWhatBreaksARule(t *testing.T) {
 	}
 }
 
-func TestAppendExpectingAPlaceConflictsWhenTheHeadMoved(t *testing.T) {
+func TestAppendConflictsIfHeadMoved(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	at := n.importText(t, file(header, message("a", "", "1"))).Cursor
@@ -162,9 +162,9 @@ func TestAppendExpectingAPlaceConflictsWhenTheHeadMoved(t *testing.T) {
 	}
 	_, err = n.Append(t.Context(), "session-one", []byte(message("c", "a", "3")), client.AppendOptions{After: at.String()})
 	if d := detail(t, err); !errors.Is(err, core.ErrConflict) || d.Cursor == nil || *d.Cursor != next.Cursor {
-		t.Errorf("append behind a moved head: %v, %+v", err, d)
+		t.Errorf("append after a moved head: %v, %+v", err, d)
 	}
-	// The same lines again are stored, whatever moved.
+	// Repeating stored lines succeeds even if the head moved.
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("b", "a", "2")), client.AppendOptions{After: at.String()}); err != nil {
 		t.Errorf("repeating what was stored: %v", err)
 	}
@@ -179,7 +179,7 @@ func TestFencedWriterLearnsTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "second"}); !errors.Is(err, core.ErrFenced) {
-		t.Errorf("claim of a head that is held: %v", err)
+		t.Errorf("claim of a held head: %v", err)
 	}
 	two, err := n.Claim(t.Context(), "session-one", api.ClaimRequest{Agent: "second", Host: "h2", TakeOver: true})
 	if err != nil || two.Former == nil || two.Former.Writer != one.Writer || two.Epoch != one.Epoch+1 {
@@ -198,9 +198,9 @@ func TestFencedWriterLearnsTheHolder(t *testing.T) {
 	if err := n.Release(t.Context(), "session-one", "", two.Writer); err != nil {
 		t.Fatal(err)
 	}
-	// A free head is anybody's, but not a writer's whose claim is over.
+	// Any writer may append to a free head, except one whose claim has ended.
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("d", "b", "4")), client.AppendOptions{Writer: one.Writer}); !errors.Is(err, core.ErrFenced) {
-		t.Errorf("a claim that is over: %v", err)
+		t.Errorf("append with an ended claim: %v", err)
 	}
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("e", "b", "5")), client.AppendOptions{}); err != nil {
 		t.Errorf("append to a free head: %v", err)
@@ -212,7 +212,7 @@ func TestLabelNameBranchAndContext(t *testing.T) {
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
 	if _, err := n.Label(t.Context(), "session-one", api.LabelRequest{Target: "nope", Label: "x"}, client.AppendOptions{}); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("a label on nothing: %v", err)
+		t.Errorf("a label on a missing entry: %v", err)
 	}
 	if _, err := n.Label(t.Context(), "session-one", api.LabelRequest{Target: "a", Label: "start"}, client.AppendOptions{}); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestLabelNameBranchAndContext(t *testing.T) {
 		t.Errorf("context before all entries: %s, %v", got, err)
 	}
 	if _, err := n.Context(t.Context(), "session-one", client.View{Leaf: "nope"}); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("context at nothing: %v", err)
+		t.Errorf("context at a missing entry: %v", err)
 	}
 	if _, err := n.Append(t.Context(), "session-one", []byte(`{"type":"message","id":"c","message":{"role":"user","content":"three"}}`), client.AppendOptions{}); err != nil {
 		t.Fatal(err)
@@ -245,11 +245,11 @@ func TestLabelNameBranchAndContext(t *testing.T) {
 	}
 }
 
-func TestAMoveThatWasMadeIsAnsweredSo(t *testing.T) {
+func TestSuccessfulMoveIsNotReportedAsError(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
-	// What only reading would refuse must not speak for the move.
+	// An error that only a read would cause must not decide the answer to the move.
 	req, err := http.NewRequestWithContext(t.Context(), "PUT", n.Base+"/v1/sessions/session-one/heads/main?profile=nobody", strings.NewReader(`{"leaf":{"id":"a"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -265,11 +265,11 @@ func TestAMoveThatWasMadeIsAnsweredSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if moved, said := *info.LeafID == "a", r.StatusCode == http.StatusOK; moved != said {
-		t.Errorf("the head stands at %s, and the answer to its move is %s", *info.LeafID, r.Status)
+		t.Errorf("the head points to %s, and the answer to its move is %s", *info.LeafID, r.Status)
 	}
 }
 
-func TestFileEndsWhereTheHeadStands(t *testing.T) {
+func TestFileEndsAtHead(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two"), message("c", "a", "three")))
@@ -281,11 +281,11 @@ func TestFileEndsWhereTheHeadStands(t *testing.T) {
 		t.Errorf("the file is\n%s\nwant\n%s", got, want)
 	}
 	if place.Dir != "--home-dev-x--" || place.Name != "2026-01-02T03-04-05-000Z_session-one.jsonl" {
-		t.Errorf("it belongs to %+v", place)
+		t.Errorf("the place of the file is %+v", place)
 	}
 }
 
-func TestForkBeginsAsThePath(t *testing.T) {
+func TestForkCopiesPath(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two"), message("c", "a", "three")))
@@ -313,7 +313,7 @@ func TestReadsContinueFromSnapshot(t *testing.T) {
 	}
 	again, err := n.Checkpoint(t.Context(), "session-one")
 	if err != nil || again != snap {
-		t.Errorf("a checkpoint of nothing new is %+v, %v; want %+v", again, err, snap)
+		t.Errorf("a checkpoint without new records is %+v, %v; want %+v", again, err, snap)
 	}
 	plain, object, err := n.Snapshot(t.Context(), "session-one")
 	if err != nil || string(plain) != file(header, message("a", "", "one")) || object != snap.Object {
@@ -335,7 +335,7 @@ func TestReadsContinueFromSnapshot(t *testing.T) {
 	}
 }
 
-func TestAFileOfTheSameSessionWithOtherIdsIsRefused(t *testing.T) {
+func TestImportRejectsSameHeaderWithOtherIDs(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1"), message("b", "a", "2")))
@@ -346,7 +346,7 @@ func TestAFileOfTheSameSessionWithOtherIdsIsRefused(t *testing.T) {
 	}
 }
 
-func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
+func TestVerifyReportsDamagedSnapshotAndMissingBlob(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	image := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 300)))
@@ -373,7 +373,7 @@ func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
 	if !slices.Equal(kinds, []string{"snapshot", "blob"}) {
 		t.Errorf("verify found %+v", rep.Problems)
 	}
-	// What verify says to do about a snapshot mends it.
+	// The remedy that verify names repairs the snapshot.
 	if _, err := n.Checkpoint(t.Context(), "session-one"); err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestVerifyNamesADamagedSnapshotAndAMissingBlob(t *testing.T) {
 	}
 	if r, err := n.Export(t.Context(), "session-one", false); err == nil {
 		_ = r.Close()
-		t.Error("an export whose image is gone went well")
+		t.Error("export succeeds although its image is missing")
 	}
 }
 
@@ -395,7 +395,7 @@ func TestDeletedSessionRefusesWritesUntilUndeleted(t *testing.T) {
 	}
 	_, err := n.Append(t.Context(), "session-one", []byte(message("b", "a", "two")), client.AppendOptions{})
 	if !errors.Is(err, core.ErrDeleted) || !strings.Contains(err.Error(), "me") {
-		t.Errorf("append to what is deleted: %v", err)
+		t.Errorf("append to a deleted session: %v", err)
 	}
 	live, err := n.List(t.Context(), client.ListOptions{})
 	if err != nil || len(live.Sessions) != 0 {
@@ -409,11 +409,11 @@ func TestDeletedSessionRefusesWritesUntilUndeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("b", "a", "two")), client.AppendOptions{}); err != nil {
-		t.Errorf("append to what is back: %v", err)
+		t.Errorf("append to an undeleted session: %v", err)
 	}
 }
 
-func TestListShowsWhatWasStoredBefore(t *testing.T) {
+func TestListIncludesAllEarlierWrites(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i := range 25 {
@@ -474,7 +474,7 @@ func TestFollowerGetsEveryRecordAndResumesByCursor(t *testing.T) {
 	for len(seen) < total+2 { // the header and the first entry, too
 		err := n.Follow(ctx, "session-one", at, true, func(ev api.Event) error {
 			if ev.Seq != at.Seq+1 {
-				t.Errorf("record %d behind record %d", ev.Seq, at.Seq)
+				t.Errorf("record %d after record %d", ev.Seq, at.Seq)
 			}
 			at = ev.Cursor
 			for _, e := range ev.Entries {
@@ -503,7 +503,7 @@ func TestFollowerGetsEveryRecordAndResumesByCursor(t *testing.T) {
 	}
 }
 
-func TestBadRequestsGetAProblemThatSaysWhat(t *testing.T) {
+func TestBadRequestsGetSpecificProblem(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *server.Config) { c.MaxBody, c.MaxLine = 1<<20, 64<<10 })
 	n.importText(t, file(header, message("a", "", "one")))
@@ -548,7 +548,7 @@ func TestBadRequestsGetAProblemThatSaysWhat(t *testing.T) {
 	}
 	res, _ := n.request(t, "GET", "/v1/sessions/session-one", "")
 	if res.StatusCode != http.StatusOK {
-		t.Errorf("after all that the session answers %s", res.Status)
+		t.Errorf("after the bad requests the session answers %s", res.Status)
 	}
 }
 
@@ -596,7 +596,7 @@ func TestCreateThenAppend(t *testing.T) {
 	}
 }
 
-func TestABodyOfJustTheLimitIsReadAndOneMoreByteIsNot(t *testing.T) {
+func TestBodyLimitIsExact(t *testing.T) {
 	t.Parallel()
 	const limit = 4 << 20
 	n := startNode(t, func(c *server.Config) { c.MaxBody, c.MaxLine = limit, limit })
@@ -605,15 +605,15 @@ func TestABodyOfJustTheLimitIsReadAndOneMoreByteIsNot(t *testing.T) {
 		return f + strings.Repeat(" ", size-len(f)-1) + "\n"
 	}
 	if res := n.importText(t, pad(limit)); res.Entries != 1 {
-		t.Errorf("a body of the limit: %+v", res)
+		t.Errorf("a body at the limit: %+v", res)
 	}
 	f := pad(limit + 1)
 	if _, err := n.Import(t.Context(), strings.NewReader(f), int64(len(f)), client.ImportOptions{}); !errors.Is(err, core.ErrTooLarge) {
-		t.Errorf("one byte more: %v", err)
+		t.Errorf("a body above the limit: %v", err)
 	}
 }
 
-func TestWebPagesAreKeptOut(t *testing.T) {
+func TestRequestsFromWebPagesAreRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for name, h := range map[string][]string{
@@ -635,6 +635,6 @@ func TestWebPagesAreKeptOut(t *testing.T) {
 	}
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusForbidden {
-		t.Errorf("under another name it answers %s", res.Status)
+		t.Errorf("with another Host header: %s", res.Status)
 	}
 }

@@ -19,24 +19,24 @@ import (
 	"github.com/sesslog/sesslog/materializer/gc"
 )
 
-// onlyAsks are the calls for admins that change nothing, though they are no GET.
+// onlyAsks are the calls for admins that change nothing, although their method is not GET.
 var onlyAsks = []string{
 	"POST /v1/sessions/{id}/restore/plan",
 	"POST /v1/restore/blobs",
 	"POST /v1/retention/plan",
 }
 
-func TestEveryCallForAdminsThatChangesSomethingIsAnAct(t *testing.T) {
+func TestEveryChangingAdminCallIsAnAct(t *testing.T) {
 	t.Parallel()
 	acts := server.Acts()
 	for _, pattern := range server.AdminPatterns() {
 		if (acts[pattern] == "") != slices.Contains(onlyAsks, pattern) {
-			t.Errorf("%s is the act %q in routes.go; a call that changes nothing belongs into onlyAsks", pattern, acts[pattern])
+			t.Errorf("%s is the act %q in routes.go; a call that changes nothing belongs in onlyAsks", pattern, acts[pattern])
 		}
 	}
 }
 
-// withCollector has a node collect blobs, of a bucket of its own.
+// withCollector configures a node that collects blobs in a separate bucket.
 func withCollector(t *testing.T) nodeOption {
 	t.Helper()
 	return func(c *server.Config) {
@@ -51,9 +51,9 @@ func withCollector(t *testing.T) nodeOption {
 	}
 }
 
-// TestEveryActLeavesARecord does each act that the table of rights names, and looks
-// for it among the audit records. What is refused is recorded, too.
-func TestEveryActLeavesARecord(t *testing.T) {
+// Performs each act in the table of scopes and looks for its audit record. Refused
+// calls are recorded too.
+func TestEveryActIsAudited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withCollector(t))
 	n.Server.SetRestorePause(time.Millisecond)
@@ -93,7 +93,7 @@ func TestEveryActLeavesARecord(t *testing.T) {
 	} {
 		name, ok := acts[do.pattern]
 		if !ok {
-			t.Errorf("%s is no act in routes.go", do.pattern)
+			t.Errorf("%s is not an act in routes.go", do.pattern)
 			continue
 		}
 		delete(acts, do.pattern)
@@ -119,7 +119,7 @@ func TestEveryActLeavesARecord(t *testing.T) {
 		}
 	}
 	if left := slices.Sorted(maps.Keys(acts)); len(left) > 0 {
-		t.Errorf("nobody has tried %v", left)
+		t.Errorf("untested acts: %v", left)
 	}
 }
 
@@ -135,8 +135,8 @@ func (n *node) lastAudit(t *testing.T) uint64 {
 	return page.Records[len(page.Records)-1].N
 }
 
-// awaitAct waits for a record of an act behind the one called last, that says how
-// it went.
+// awaitAct waits for a record of the act that is newer than record last and has an
+// outcome.
 func (n *node) awaitAct(t *testing.T, last uint64, name string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -161,8 +161,8 @@ func (n *node) awaitAct(t *testing.T, last uint64, name string) bool {
 	}
 }
 
-// A restore is thousands of calls, and few records.
-func TestARestoreIsOneAct(t *testing.T) {
+// A restore takes thousands of calls and leaves few records.
+func TestRestoreIsOneAct(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i := range 50 {
@@ -175,11 +175,11 @@ func TestARestoreIsOneAct(t *testing.T) {
 	}
 	page, err := n.Audit(t.Context(), api.AuditQuery{})
 	if err != nil || len(page.Records) != 1 || page.Records[0].Act != "restore" || page.Records[0].Outcome != "begun" || page.Records[0].Request == "" {
-		t.Fatalf("while it goes on: %+v, %v", page.Records, err)
+		t.Fatalf("during the restore: %+v, %v", page.Records, err)
 	}
 	n.Server.EndRestores()
 	page, err = n.Audit(t.Context(), api.AuditQuery{After: page.Records[0].N})
 	if err != nil || len(page.Records) != 1 || page.Records[0].Outcome != "done" || page.Records[0].Detail != "50 blobs, calls that failed: 1" {
-		t.Errorf("behind it: %+v, %v", page.Records, err)
+		t.Errorf("after the restore: %+v, %v", page.Records, err)
 	}
 }

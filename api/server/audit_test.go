@@ -8,7 +8,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 )
 
-func TestWhatOperatorsDoIsRecorded(t *testing.T) {
+func TestOperatorActionsAreAudited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	if _, err := n.Create(t.Context(), api.Create{ID: "session-1"}); err != nil {
@@ -29,10 +29,10 @@ func TestWhatOperatorsDoIsRecorded(t *testing.T) {
 		t.Errorf("the first record is %+v", r)
 	}
 	if page, err = n.Audit(t.Context(), api.AuditQuery{After: r.N, Since: r.Time}); err != nil || len(page.Records) != 1 || page.Records[0].Act != "undelete" {
-		t.Errorf("behind it: %+v, %v", page, err)
+		t.Errorf("after the last record: %+v, %v", page, err)
 	}
 	if page, err = n.Audit(t.Context(), api.AuditQuery{Since: time.Now().Add(time.Hour)}); err != nil || len(page.Records) != 0 {
-		t.Errorf("in the hour to come: %+v, %v", page, err)
+		t.Errorf("since an hour from now: %+v, %v", page, err)
 	}
 	for _, query := range []string{"after=x", "since=yesterday"} {
 		if res, body := n.request(t, "GET", "/v1/audit?"+query, ""); res.StatusCode != 400 || !strings.Contains(body, `"code":"invalid"`) {

@@ -14,14 +14,14 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// withPicture is a session file with one image, and that image.
+// withPicture returns a session file with one image, and that image.
 func withPicture() (text string, pixels []byte) {
 	pixels = []byte(strings.Repeat("pixels", 300))
 	image := base64.StdEncoding.EncodeToString(pixels)
 	return file(header, `{"type":"message","id":"b","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"image","data":"`+image+`"}]}}`), pixels
 }
 
-// spoil flips a bit of the blob that is p.
+// spoil flips a bit of the stored blob p.
 func (n *node) spoil(t *testing.T, p []byte) {
 	t.Helper()
 	key := blobstore.RefOf(p).Key()
@@ -32,11 +32,11 @@ func (n *node) spoil(t *testing.T, p []byte) {
 	}
 }
 
-func TestImportingAgainRepairsDamagedBlobs(t *testing.T) {
+func TestReimportRepairsDamagedBlobs(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	text, pixels := withPicture()
-	text += "no JSON at all\n" // so the file is kept as it was
+	text += "no JSON at all\n" // so that the original file is kept
 	n.importText(t, text)
 	rep, err := n.Verify(t.Context(), "session-one")
 	if err != nil || rep.Blobs != 2 || len(rep.Problems) != 0 {
@@ -55,7 +55,7 @@ func TestImportingAgainRepairsDamagedBlobs(t *testing.T) {
 	}
 }
 
-func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
+func TestBlobIsRepairedFromNodeCopy(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	text, pixels := withPicture()
@@ -65,7 +65,7 @@ func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
 		t.Helper()
 		rep, err := what()
 		if err != nil || rep.State != want || rep.Mended != mended || rep.Digest != d || (want == api.BlobSound) != (rep.Next == "") {
-			t.Errorf("%+v, %v; want %s, mended %v", rep, err, want, mended)
+			t.Errorf("%+v, %v; want %s, repaired %v", rep, err, want, mended)
 		}
 	}
 	verify := func() (api.BlobReport, error) { return n.VerifyBlob(t.Context(), d) }
@@ -73,7 +73,7 @@ func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
 	look(verify, api.BlobSound, false)
 	n.spoil(t, pixels)
 	look(verify, api.BlobDamaged, false)
-	look(repair, api.BlobDamaged, false) // nobody has a copy
+	look(repair, api.BlobDamaged, false) // no copy exists
 	if err := n.PutBlob(t.Context(), pixels); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
 		t.Errorf("stat: %+v, %v", st, err)
 	}
 	r, err := n.Export(t.Context(), "session-one", false)
-	read(t, r, err) // now the node has one in memory
+	read(t, r, err) // the node now has a copy in memory
 	n.spoil(t, pixels)
 	look(verify, api.BlobDamaged, false)
 	look(repair, api.BlobSound, true)
@@ -95,10 +95,10 @@ func TestABlobIsVerifiedAndMendedFromTheNodesCopy(t *testing.T) {
 
 	none := core.DigestOf([]byte("none"))
 	if _, err := n.BlobStat(t.Context(), none); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("stat of none: %v", err)
+		t.Errorf("stat of a missing blob: %v", err)
 	}
 	if rep, err := n.VerifyBlob(t.Context(), none); err != nil || rep.State != api.BlobMissing {
-		t.Errorf("verify of none: %+v, %v", rep, err)
+		t.Errorf("verify of a missing blob: %+v, %v", rep, err)
 	}
 	if st, err := n.Status(t.Context()); err != nil || st.BlobCache.Memory.Hits == 0 || st.BlobPuts.Written == 0 {
 		t.Errorf("status: %+v, %v", st, err)
@@ -126,7 +126,7 @@ func TestBlobsAreListedInPages(t *testing.T) {
 		pages++
 		for _, b := range page.Blobs {
 			if !want[b.Digest] || b.Digest.String() <= last {
-				t.Errorf("%s comes behind %s", b.Digest, last)
+				t.Errorf("%s follows %s", b.Digest, last)
 			}
 			last = b.Digest.String()
 			delete(want, b.Digest)
@@ -139,6 +139,6 @@ func TestBlobsAreListedInPages(t *testing.T) {
 		t.Errorf("%d are missing, %d pages", len(want), pages)
 	}
 	if _, err := n.Blobs(t.Context(), "nonsense", 7); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("behind nonsense: %v", err)
+		t.Errorf("after an invalid digest: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/sesslog/sesslog/stream"
 )
 
-// present gives the node a presence, on a broker of its own.
+// present gives the node presence, on a separate broker.
 func present(t *testing.T) nodeOption {
 	t.Helper()
 	js, err := jetstream.New(nodetest.Connect(t))
@@ -36,7 +36,7 @@ const spoken = `{"type":"message","id":%q,"message":{"role":"user","content":"hi
 
 func say(id string) []byte { return fmt.Appendf(nil, spoken+"\n", id) }
 
-// newSession makes an empty session and returns its id.
+// newSession creates an empty session and returns its id.
 func (n *node) newSession(t *testing.T) string {
 	t.Helper()
 	made, err := n.Create(t.Context(), api.Create{})
@@ -55,7 +55,7 @@ func (n *node) append(t *testing.T, id, entry string, o client.AppendOptions) ap
 	return done
 }
 
-func TestAWriterThatCameSecondIsToldAndKeepsItsLines(t *testing.T) {
+func TestConflictReturnsLinesToSecondWriter(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	id := n.newSession(t)
@@ -102,7 +102,7 @@ func TestAWriterThatCameSecondIsToldAndKeepsItsLines(t *testing.T) {
 	}
 }
 
-func TestWhatToDoInAConflictIsCheckedAtTheEdge(t *testing.T) {
+func TestInvalidOnConflictIsRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	id := n.newSession(t)
@@ -114,8 +114,8 @@ func TestWhatToDoInAConflictIsCheckedAtTheEdge(t *testing.T) {
 	}
 }
 
-// A label for a head that another holds goes on a branch of its own.
-func TestALabelCanBranch(t *testing.T) {
+// A label for a head that another writer holds can go to a new branch.
+func TestLabelCanBranch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	id := n.newSession(t)
@@ -134,11 +134,11 @@ func TestALabelCanBranch(t *testing.T) {
 	}
 	again, err := n.Label(t.Context(), id, api.LabelRequest{Target: "first", Label: "good"}, o)
 	if err != nil || again.Head != done.Head || again.Stored != 0 {
-		t.Errorf("once more: %+v, %v", again, err)
+		t.Errorf("retry: %+v, %v", again, err)
 	}
 }
 
-func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
+func TestRefusedClaimReportsHolderPresence(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	id := n.newSession(t)
@@ -152,14 +152,14 @@ func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
 		return detail(t, err)
 	}
 	if d := refused(); d.Code != "fenced" || d.Life == nil || d.Life.State != session.LifeNew {
-		t.Errorf("before it was heard: %+v", d)
+		t.Errorf("before its first heartbeat: %+v", d)
 	}
 	p := session.Presence{ID: "process-1", Agent: "pi", Host: "laptop", Holds: []session.HeldClaim{{Session: core.SessionID(id), Head: "main", Writer: held.Writer}}}
 	if err := n.Beat(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if d := refused(); d.Life == nil || d.Life.State != session.LifeAlive || d.Life.Host != "laptop" || !strings.Contains(d.Detail, "it is alive, last seen ") {
-		t.Errorf("while it is heard: %+v", d)
+		t.Errorf("while it is present: %+v", d)
 	}
 	list, err := n.Presence(t.Context())
 	if err != nil || len(list.Present) != 2 || list.Present[1].ID != "process-1" || list.Present[0].Kind != "node" {
@@ -175,7 +175,7 @@ func TestARefusedClaimSaysWhetherTheHolderIsThere(t *testing.T) {
 	}
 }
 
-func TestPresenceIsCheckedAtTheEdge(t *testing.T) {
+func TestInvalidPresenceIsRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	for path, body := range map[string]string{
@@ -190,7 +190,7 @@ func TestPresenceIsCheckedAtTheEdge(t *testing.T) {
 			t.Errorf("PUT %s %s: %s %s", path, body, res.Status, text)
 		}
 	}
-	// A client's own clock does not put it into the future.
+	// A client clock that is ahead does not put its presence in the future.
 	if res, _ := n.request(t, http.MethodPut, "/v1/presence/process-6", `{"since":"2999-01-01T00:00:00Z"}`); res.StatusCode != http.StatusNoContent {
 		t.Error(res.Status)
 	}
@@ -200,9 +200,9 @@ func TestPresenceIsCheckedAtTheEdge(t *testing.T) {
 	}
 }
 
-// Two agents on two heads of one session do not get in each other's way, nor
-// in that of checkpoints. Both are what they would be alone.
-func TestTwoSessionsOnTwoHeadsWorkSideBySide(t *testing.T) {
+// Two agents on two heads of one session do not disturb each other or checkpoints.
+// Each head is as if its agent were alone.
+func TestWritersOnTwoHeadsAreIndependent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	id := n.newSession(t)
@@ -274,7 +274,7 @@ func TestTwoSessionsOnTwoHeadsWorkSideBySide(t *testing.T) {
 	}
 }
 
-// pathOf is the ids on the way to where head stands.
+// pathOf returns the ids on the path to the entry that head points to.
 func pathOf(t *testing.T, n *node, id, head string) []string {
 	t.Helper()
 	r, err := n.Entries(t.Context(), id, true, client.View{Head: head})

@@ -19,9 +19,9 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-// All that the tests of this package ask a node, and all that it answers, is
-// held to the description. What is not as described fails the test that asked,
-// where that looks, and all of them in the end.
+// Every request and answer in the tests of this package is checked against the
+// OpenAPI description. A deviation fails the test that reads the answer, and in any
+// case the whole run.
 
 func TestMain(m *testing.M) {
 	conform := newConformity(http.DefaultTransport)
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// described is what of the description the tests look at.
+// described is the part of the description that the tests check.
 type described struct {
 	Paths      map[string]map[string]operation `json:"paths"`
 	Components struct {
@@ -68,7 +68,7 @@ func (c *contentKind) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// conformity is the way to nodes, with somebody who looks at what goes by.
+// conformity is a transport that checks requests and answers of nodes.
 type conformity struct {
 	next http.RoundTripper
 	doc  described
@@ -77,7 +77,7 @@ type conformity struct {
 	mu       sync.Mutex
 	nodes    map[string]bool // by host and port
 	compiler *jsonschema.Compiler
-	made     map[string]*jsonschema.Schema // by what they say
+	made     map[string]*jsonschema.Schema // by their source
 	broken   []string
 }
 
@@ -103,8 +103,8 @@ func newConformity(next http.RoundTripper) *conformity {
 	return c
 }
 
-// shut has objects take no members but those that are described. Callers are
-// told to expect more; the node sends none.
+// shut makes objects reject members that are not described. Callers must accept
+// others; the node sends none.
 func shut(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func shut(v any) {
 	}
 }
 
-// watch has what the node at base answers be looked at.
+// watch adds the node at base to the nodes that are checked.
 func (c *conformity) watch(base string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,19 +146,18 @@ func (c *conformity) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// withoutDryPath is r, or the call that it is a dry run of.
+// withoutDryPath returns r without the path prefix of dry runs.
 func withoutDryPath(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	r.URL.Path = strings.Replace(r.URL.Path, "/v1/dry-run/", "/v1/", 1)
 	return r
 }
 
-// undescribed is a header of requests that ask for what is not described, and
-// know it.
+// undescribed is a header of requests that deviate from the description on purpose.
 const undescribed = "Test-Undescribed"
 
 func (c *conformity) fail(r *http.Request, res *http.Response, err error) error {
-	err = fmt.Errorf("%s %s, answered %s: not as openapi.json has it: %w", r.Method, r.URL, res.Status, err)
+	err = fmt.Errorf("%s %s, answered %s: does not match openapi.json: %w", r.Method, r.URL, res.Status, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken = append(c.broken, err.Error())
@@ -211,7 +210,7 @@ func keys[T any](m map[string]T) (all []string) {
 	return all
 }
 
-// lookAtRequest says what of a request that was answered well is not described.
+// lookAtRequest returns an error if a successful request is not as described.
 func (c *conformity) lookAtRequest(r *http.Request, op operation) error {
 	takes := map[string]bool{}
 	for _, p := range op.Parameters {
@@ -268,7 +267,7 @@ func (c *conformity) lookAtBody(kind string, is contentKind, b []byte, whole boo
 	return nil
 }
 
-// lookAtEvents looks at the data of server-sent events, as far as they came.
+// lookAtEvents checks the data of the server-sent events received so far.
 func (c *conformity) lookAtEvents(each any, b []byte) error {
 	events := strings.Split(string(b), "\n\n")
 	for _, ev := range events[:len(events)-1] {
@@ -306,7 +305,7 @@ func (c *conformity) validate(schema any, b []byte) error {
 	return nil
 }
 
-// compile makes a schema of the description. References in it are into that.
+// compile compiles a schema of the description and resolves references within it.
 func (c *conformity) compile(schema any) (*jsonschema.Schema, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -331,7 +330,7 @@ func (c *conformity) compile(schema any) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// lookedAt is an answer's body of which somebody sees the beginning.
+// lookedAt is the body of an answer whose beginning is checked.
 type lookedAt struct {
 	io.ReadCloser
 	seen []byte
@@ -339,7 +338,7 @@ type lookedAt struct {
 	done bool
 }
 
-// most is how much of a body is looked at: more than any of JSON has.
+// most is the number of bytes of a body that are checked: more than any JSON body has.
 const most = 16 << 20
 
 func (l *lookedAt) Read(p []byte) (int, error) {
@@ -359,7 +358,7 @@ func (l *lookedAt) Read(p []byte) (int, error) {
 func (l *lookedAt) Close() error {
 	if !l.done {
 		l.done = true
-		_ = l.look(l.seen, false) // it is among the broken
+		_ = l.look(l.seen, false) // recorded in broken
 	}
 	return l.ReadCloser.Close()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestReadsAnswerToTheirDemands(t *testing.T) {
+func TestReadsHonorSeenAndStrict(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	made, err := n.Create(t.Context(), api.Create{ID: "session-one", CWD: "/w"})
@@ -48,12 +48,12 @@ func TestReadsAnswerToTheirDemands(t *testing.T) {
 		}
 		for _, c := range []core.Cursor{forged, ahead} {
 			if err := read(n.WithReadOptions(api.ReadOptions{Seen: c})); !errors.Is(err, core.ErrLost) {
-				t.Errorf("%s, %s, which the log has not: %v", name, c, err)
+				t.Errorf("%s, %s, which the log does not have: %v", name, c, err)
 			}
 		}
 	}
 	if _, err := n.WithReadOptions(api.ReadOptions{Strict: true}).Info(t.Context(), "nobody-here"); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("a session that is not there: %v", err)
+		t.Errorf("a missing session: %v", err)
 	}
 	for _, query := range []string{"seen=x", "seen=1-xyz", "strict=perhaps"} {
 		if res, body := n.request(t, "GET", "/v1/sessions/session-one?"+query, ""); res.StatusCode != 400 {
@@ -71,7 +71,7 @@ func TestReadsAnswerToTheirDemands(t *testing.T) {
 	}
 	list, err := n.List(t.Context(), client.ListOptions{})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Seq != 2 {
-		t.Errorf("behind barriers a listing has %+v, %v", list.Sessions, err)
+		t.Errorf("a strict listing has %+v, %v", list.Sessions, err)
 	}
 }
 

@@ -15,30 +15,29 @@ import (
 	"github.com/sesslog/sesslog/session"
 )
 
-// A call is one of the server's calls as it is described: what is not in the
-// types that it takes and gives.
+// A call describes one call of the server, except for the types of its bodies.
 type call struct {
-	tag, id string // a group, and a name for generated clients
-	sum     string // what it does, in a line
+	tag, id string // the group, and the operation id for generated clients
+	sum     string // one line that says what the call does
 	query   []param
 	header  []param // of the request
-	in      any     // the body: a value of its type, or a media; nil for none
-	out     any     // the answer: likewise
-	status  int     // of an answer that is none of error; default 200, or 204 without out
+	in      any     // the body: a value of its type, or a media; nil if there is no body
+	out     any     // the response body: likewise
+	status  int     // of a successful response; default 200, or 204 without out
 	back    []string
-	tagged  bool // it has a version that may be asked about
-	open    bool // asks for no token
+	tagged  bool // the response has an ETag
+	open    bool // requires no token
 }
 
-// A media is a body that is no JSON.
+// A media is a body that is not JSON.
 type media struct {
 	kind string
 	said string
-	each any // what each line or event of it is, if that is JSON
-	head any // what its first line is, likewise
+	each any // a value of the type of each line or event, if that is JSON
+	head any // a value of the type of its first line, likewise
 }
 
-// A param is a parameter of a query, or a header.
+// A param is a query parameter or a header.
 type param struct {
 	name, said string
 	schema     object
@@ -49,7 +48,7 @@ func text(name, said string) param { return param{name, said, object{"type": "st
 
 func yes(name, said string) param { return param{name, said, object{"type": "boolean"}, false} }
 
-// number reads an optional parameter.
+// number describes an optional numeric parameter.
 func number(name, said string) param { return param{name, said, object{"type": "number"}, false} }
 
 func upTo(name, said string, most, usual int) param {
@@ -78,65 +77,65 @@ const (
 	octets = "application/octet-stream"
 )
 
-// Parameters that several calls have.
+// Parameters that several calls share.
 var (
-	cursorText = text("after", "A cursor: what comes behind it.")
+	cursorText = text("after", "A cursor. Returns records after it.")
 
 	demand = []param{
-		text("seen", "A cursor: the answer has the record that it names. It is waited for, up to five seconds."),
-		yes("strict", "A quorum of the log's servers agrees that the answer has every write that was answered before."),
+		text("seen", "A cursor. The answer includes the record that it names; the node waits for that record for up to five seconds."),
+		yes("strict", "If true, the answer includes every write that was acknowledged before the request. A quorum of the log's servers confirms this."),
 	}
 	view = []param{
-		text("head", "The head to read from; default main."),
-		text("leaf", "The entry to read from, by its id; null for before all entries. It goes before head."),
+		text("head", "The head to read; default main."),
+		text("leaf", "The id of the entry to read from, or null for the position before all entries. Takes precedence over head."),
 	}
-	profile = []param{text("profile", "The agent by whose rules the session is read, such as omp or pi@0.73.")}
+	profile = []param{text("profile", "The agent whose rules apply when the session is read, such as omp or pi@0.73.")}
 
 	filter = []param{
-		text("prefix", "The beginning of the id, or of the agent's own id."),
-		text("cwd", "The directory the agent worked in, as the agent wrote it."),
-		yes("below", "With cwd: and those below it."),
-		text("dialect", "Whose sessions, such as pi."),
-		text("holder", "Who holds a head of it: the claim's agent, host, by or writer."),
-		{"tag", "One of its tags; given several times, all of them.", object{"type": "array", "items": object{"type": "string"}, "maxItems": 16}, false},
-		text("label", "The label of one of its entries."),
-		text("name", "Part of the name. Case does not count."),
-		text("text", "Part of the name or of the first message. Case does not count."),
-		oneOf("state", "What it is at.", words(api.States)...),
-		yes("deleted", "The trash instead."),
-		text("modifiedFrom", "Modified at this time or later: 2026-01-02T03:04:05Z, or a day."),
-		text("modifiedTo", "Modified at this time or before."),
-		text("createdFrom", "Made at this time or later."),
-		text("createdTo", "Made at this time or before."),
-		number("minSize", "Bytes of its lines, at least."),
-		number("maxSize", "Bytes of its lines, at most."),
-		number("minCost", "Cost, at least, as its agent counted."),
-		number("maxCost", "Cost, at most."),
+		text("prefix", "A prefix of the session id, or of the agent's own id."),
+		text("cwd", "The agent's working directory, as the agent wrote it."),
+		yes("below", "With cwd: include its subdirectories."),
+		text("dialect", "The dialect of the sessions, such as pi."),
+		text("holder", "The holder of one of the session's heads: the claim's agent, host, by or writer."),
+		{"tag", "A tag of the session. If repeated, the session must have all of them.", object{"type": "array", "items": object{"type": "string"}, "maxItems": 16}, false},
+		text("label", "The label of one of the session's entries."),
+		text("name", "Part of the name. Case-insensitive."),
+		text("text", "Part of the name or of the first message. Case-insensitive."),
+		oneOf("state", "The state of the session.", words(api.States)...),
+		yes("deleted", "List the trash instead."),
+		text("modifiedFrom", "Modified at or after this time: 2026-01-02T03:04:05Z, or a date."),
+		text("modifiedTo", "Modified at or before this time."),
+		text("createdFrom", "Created at or after this time."),
+		text("createdTo", "Created at or before this time."),
+		number("minSize", "The minimum size of the session's lines, in bytes."),
+		number("maxSize", "The maximum size of the session's lines, in bytes."),
+		number("minCost", "The minimum cost, as counted by the agent."),
+		number("maxCost", "The maximum cost, as counted by the agent."),
 	}
 	order = []param{
-		oneOf("sort", "What the listing is ordered by; default modified.", words(api.Sorts)...),
-		oneOf("order", "Names go up by default, all else goes down.", "asc", "desc"),
+		oneOf("sort", "The sort key; default modified.", words(api.Sorts)...),
+		oneOf("order", "The sort order. Names default to asc, all other keys to desc.", "asc", "desc"),
 	}
 
 	onHead   = text(api.HeaderHead, "The head to write to; default main.")
-	asWriter = text(api.HeaderWriter, "The claim to speak from, by its writer: fenced unless it still holds. Without it: fenced while anybody holds the head.")
-	idemKey  = text(api.HeaderIdempotency, "Makes the ids of lines that have none, and the same creation or fork known again; at most 4 KiB.")
-	ifMatch  = text("If-Match", "A cursor: only if the head has not moved since.")
-	ifHead   = text(api.HeaderHead, "With If-Match: it is this head that must not have moved since, whatever else came.")
-	ifSame   = text("If-Match", "A cursor: only if nothing at all came to the session since, or what is sent is there already. Of an import, 0 is for a session that is not there.")
-	lastID   = text("Last-Event-ID", "The id of the last event that was received: the answer continues after it. It takes precedence over after.")
+	asWriter = text(api.HeaderWriter, "The writer of the claim to write under. The request is fenced if that claim no longer holds the head. Without this header, it is fenced while any writer holds the head.")
+	idemKey  = text(api.HeaderIdempotency, "A key that makes retries safe: lines without ids get ids derived from it, and a repeated creation or fork returns the first result. At most 4 KiB.")
+	ifMatch  = text("If-Match", "A cursor. The request fails if the head moved after it.")
+	ifHead   = text(api.HeaderHead, "With If-Match: check only that this head has not moved. Other changes to the session are allowed.")
+	ifSame   = text("If-Match", "A cursor. The request fails if the session changed after it, unless the log has the content already. For an import, 0 means that the session must not exist.")
+	lastID   = text("Last-Event-ID", "The id of the last event received. The stream continues after it. Takes precedence over after.")
 
 	conflict = []param{
-		oneOf("onConflict", "What to do where another writer came first; default fail.", "fail", "rebase", "branch"),
-		text("branch", "What the head is called that onConflict=branch makes; default a name made for it."),
+		oneOf("onConflict", "What to do if another writer wrote first; default fail.", "fail", "rebase", "branch"),
+		text("branch", "The name of the head that onConflict=branch creates; default a generated name."),
 	}
 )
 
 var importQuery = []param{
-	text("dialect", "Whose file it is; default found out from the file."), text("by", "Who brings it."),
-	text("parent", "The session in the log that a new one is from, where more is known than its header says."),
-	text("kind", "How it is from that parent."),
-	oneOf("onConflict", "Where the session went on otherwise; default fail.", "fail", "branch"), conflict[1],
+	text("dialect", "The dialect of the file; default detected from the content."), text("by", "The user or program that imports the file."),
+	text("parent", "For a new session: its parent session in the log, if the caller knows more than the file's header says."),
+	text("kind", "The relation of the new session to its parent."),
+	oneOf("onConflict", "What to do if the file and the session in the log have diverged; default fail.", "fail", "branch"), conflict[1],
 }
 
 func words[T ~string](names []T) (out []string) {
@@ -146,121 +145,121 @@ func words[T ~string](names []T) (out []string) {
 	return out
 }
 
-// Answers that several calls have.
+// Bodies that several calls share.
 var (
-	entryLines = media{ndjson, "Entry lines, byte for byte, each with a newline.", nil, nil}
+	entryLines = media{ndjson, "Entry lines, byte for byte, each terminated by a newline.", nil, nil}
 	fileBytes  = media{ndjson, "The agent's file, byte for byte.", nil, nil}
-	blobBytes  = media{octets, "The bytes. They are checked on the way: an answer that does not break off is whole.", nil, nil}
-	written    = media{octets, "Bytes.", nil, nil}
-	partList   = media{api.PartsType, "A Parts: the digests of the content's parts, which are blobs.", api.Parts{}, nil}
-	plainText  = media{"text/plain", "A word, or a sentence.", nil, nil}
+	blobBytes  = media{octets, "The bytes. The node verifies them while sending: a response that is not cut short is intact.", nil, nil}
+	written    = media{octets, "The bytes.", nil, nil}
+	partList   = media{api.PartsType, "A Parts: the digests of the content's parts, which are stored as blobs.", api.Parts{}, nil}
+	plainText  = media{"text/plain", "A word or a sentence.", nil, nil}
 )
 
-// calls are all calls of a server.
+// calls describes all calls of a server.
 var calls = map[string]call{
-	"GET /healthz":      {tag: "node", id: "health", sum: "Whether the process answers", out: plainText, open: true},
-	"GET /readyz":       {tag: "node", id: "ready", sum: "Whether the node can serve, and why not", out: plainText, open: true},
-	"GET /openapi.json": {tag: "node", id: "describe", sum: "This description", out: json.RawMessage{}, open: true},
-	"GET /v1/status":    {tag: "node", id: "status", sum: "The node at a glance", out: api.Status{}},
-	"GET /v1/doctor":    {tag: "node", id: "examine", sum: "Look at everything that the node can see", out: client.Examination{}},
-	"POST /v1/doctor":   {tag: "node", id: "treat", sum: "The same, and mend what can be made again from the log", out: client.Examination{}},
-	"GET /v1/rebuild":   {tag: "node", id: "toRebuild", sum: "What the node has made of the log", out: api.Rebuilt{}},
-	"POST /v1/rebuild":  {tag: "node", id: "rebuild", sum: "Drop what the node has made of the log, and make it anew", out: api.Rebuilt{}},
-	"GET /v1/verify":    {tag: "node", id: "verifyLog", sum: "What is wrong with the log as a whole, and all sessions that it has", out: api.LogReport{}},
+	"GET /healthz":      {tag: "node", id: "health", sum: "Check that the process is alive", out: plainText, open: true},
+	"GET /readyz":       {tag: "node", id: "ready", sum: "Check whether the node can serve requests, and why not", out: plainText, open: true},
+	"GET /openapi.json": {tag: "node", id: "describe", sum: "Get this description", out: json.RawMessage{}, open: true},
+	"GET /v1/status":    {tag: "node", id: "status", sum: "Get a summary of the node", out: api.Status{}},
+	"GET /v1/doctor":    {tag: "node", id: "examine", sum: "Run all health checks", out: client.Examination{}},
+	"POST /v1/doctor":   {tag: "node", id: "treat", sum: "Run all health checks, and repair what can be rebuilt from the log", out: client.Examination{}},
+	"GET /v1/rebuild":   {tag: "node", id: "toRebuild", sum: "Show the data that the node derives from the log", out: api.Rebuilt{}},
+	"POST /v1/rebuild":  {tag: "node", id: "rebuild", sum: "Drop the data derived from the log and rebuild it", out: api.Rebuilt{}},
+	"GET /v1/verify":    {tag: "node", id: "verifyLog", sum: "Verify the log as a whole, and list all its sessions", out: api.LogReport{}},
 	"GET /v1/audit": {
-		tag: "node", id: "audit", sum: "What operators did, oldest first", out: api.AuditPage{},
-		query: []param{text("since", "Records stored then or later, RFC 3339."), {"after", "The number of a record: those behind it.", object{"type": "integer", "minimum": 0}, false}},
+		tag: "node", id: "audit", sum: "List what operators did, oldest first", out: api.AuditPage{},
+		query: []param{text("since", "Records stored at or after this time, RFC 3339."), {"after", "The number of a record. Returns records after it.", object{"type": "integer", "minimum": 0}, false}},
 	},
 
-	"GET /v1/whoami":                 {tag: "tokens", id: "whoami", sum: "What the caller may do here", out: api.Whoami{}},
-	"GET /v1/tokens":                 {tag: "tokens", id: "tokens", sum: "The log's tokens, without their secrets, the oldest first", out: api.TokenList{}},
-	"POST /v1/tokens":                {tag: "tokens", id: "createToken", sum: "Make a token; its secret is in this answer and nowhere else", in: api.TokenRequest{}, out: api.MadeToken{}, status: 201},
+	"GET /v1/whoami":                 {tag: "tokens", id: "whoami", sum: "Show the caller's permissions", out: api.Whoami{}},
+	"GET /v1/tokens":                 {tag: "tokens", id: "tokens", sum: "List tokens without their secrets, oldest first", out: api.TokenList{}},
+	"POST /v1/tokens":                {tag: "tokens", id: "createToken", sum: "Create a token; only this answer contains its secret", in: api.TokenRequest{}, out: api.MadeToken{}, status: 201},
 	"POST /v1/tokens/{token}/rotate": {tag: "tokens", id: "rotateToken", sum: "Give a token a new secret", in: api.RotateRequest{}, out: api.MadeToken{}},
 	"DELETE /v1/tokens/{token}": {
-		tag: "tokens", id: "revokeToken", sum: "End a token, for good", out: api.Token{},
-		query: []param{text("by", "Who ends it."), text("host", "Where they are."), text("why", "Why.")},
+		tag: "tokens", id: "revokeToken", sum: "Revoke a token permanently", out: api.Token{},
+		query: []param{text("by", "The user who revokes the token."), text("host", "The host of that user."), text("why", "The reason.")},
 	},
 
 	"GET /v1/sessions": {
-		tag: "sessions", id: "list", sum: "List sessions, the latest modified first", out: api.List{},
-		query: with(filter, order, []param{upTo("limit", "How many.", 10000, 1000), text("after", "The next of the page before, or a session's id.")}),
+		tag: "sessions", id: "list", sum: "List sessions, most recently modified first", out: api.List{},
+		query: with(filter, order, []param{upTo("limit", "The maximum number of results.", 10000, 1000), text("after", "The next value of the previous page, or a session id.")}),
 	},
 	"POST /v1/sessions": {
-		tag: "sessions", id: "create", sum: "Make a session: an empty one, or a whole one of its lines", out: api.Created{}, status: 201, back: []string{"Location"},
-		header: []param{idemKey}, in: []any{api.Create{}, media{ndjson, "The header's line, then entry lines: each with an id of its own and a parent that is null or before it.", nil, nil}},
-		query: []param{text("dialect", "Of lines: whose they are; default pi."), text("by", "Of lines: who makes it.")},
+		tag: "sessions", id: "create", sum: "Create a session: empty, or from all its lines", out: api.Created{}, status: 201, back: []string{"Location"},
+		header: []param{idemKey}, in: []any{api.Create{}, media{ndjson, "The header line, then entry lines. Each has a unique id, and its parent is null or an earlier entry.", nil, nil}},
+		query: []param{text("dialect", "If the body is lines: their dialect; default pi."), text("by", "If the body is lines: the user or program that creates the session.")},
 	},
 	"GET /v1/sessions/changes": {
-		tag: "following", id: "changes", sum: "Follow the rows of sessions as they change", out: media{events, "Events row and gone, each with a mark as id; problem ends them.", api.RowChange{}, nil},
-		query: with(filter, order, []param{text("after", "A mark: changes behind it; default now.")}), header: []param{lastID},
+		tag: "following", id: "changes", sum: "Follow changes to the session list", out: media{events, "Events row and gone, each with a mark as its id. An event problem ends the stream.", api.RowChange{}, nil},
+		query: with(filter, order, []param{text("after", "A mark. Returns changes after it; default now.")}), header: []param{lastID},
 	},
 	"GET /v1/events": {
-		tag: "following", id: "followMany", sum: "Follow the records of several sessions: those named, those of a filter, or all", header: []param{lastID},
+		tag: "following", id: "followMany", sum: "Follow the records of several sessions: by id, by filter, or all", header: []param{lastID},
 		query: with([]param{
-			{"session", "A session's whole id; given several times, 100 at most. Not together with a filter.", object{"type": "array", "items": object{"type": "string"}, "maxItems": 100}, false},
-			text("after", "The id of an event: what comes behind it; default now."),
+			{"session", "A full session id. May be repeated up to 100 times. Cannot be combined with a filter.", object{"type": "array", "items": object{"type": "string"}, "maxItems": 100}, false},
+			text("after", "The id of an event. Returns events after it; default now."),
 		}, filter, order),
-		out: media{events, "An event for each record, with its kind as event; lost where records of one session were not to be had; problem ends them. Each has as id where the follower is.", []any{api.Event{}, api.FeedLoss{}}, nil},
+		out: media{events, "One event per record, named after the record's kind. An event lost says that records of one session could not be read. An event problem ends the stream. Each event's id is the follower's position.", []any{api.Event{}, api.FeedLoss{}}, nil},
 	},
 	"GET /v1/search": {
-		tag: "sessions", id: "search", sum: "Search what sessions say, newest first", out: client.SearchPage{},
+		tag: "sessions", id: "search", sum: "Search the content of sessions, newest first", out: client.SearchPage{},
 		query: with([]param{
-			must(text("q", `Words, all of which an entry must have; "words in quotes" are a phrase; begin* is the beginning of a word.`)),
-			text("session", "A session's whole id."), text("from", "Said then or later."), text("to", "Said then or before."),
-			upTo("limit", "How many.", 1000, 50), text("before", "The next of the page before."),
+			must(text("q", `Search terms. An entry must match all of them. "Quoted words" match as a phrase; begin* matches a prefix of a word.`)),
+			text("session", "A full session id."), text("from", "Entries written at or after this time."), text("to", "Entries written at or before this time."),
+			upTo("limit", "The maximum number of results.", 1000, 50), text("before", "The next value of the previous page."),
 		}, filter, order),
 	},
 	"POST /v1/import": {
-		tag: "sessions", id: "import", sum: "Bring in a session file, or its parts", in: []any{fileBytes, partList}, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
+		tag: "sessions", id: "import", sum: "Import a session file, or its parts", in: []any{fileBytes, partList}, out: api.Imported{}, header: []param{asWriter, ifSame, ifHead},
 		query: importQuery,
 	},
-	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "A session at a glance", out: api.Info{}, query: with(profile, demand)},
-	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "The entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
+	"GET /v1/sessions/{id}":      {tagged: true, tag: "sessions", id: "info", sum: "Get a summary of a session", out: api.Info{}, query: with(profile, demand)},
+	"GET /v1/sessions/{id}/tree": {tagged: true, tag: "sessions", id: "tree", sum: "List the entries in display order", out: []core.TreeNode{}, query: with(profile, demand), back: []string{api.HeaderCursor}},
 	"GET /v1/sessions/{id}/context": {
-		tag: "sessions", id: "context", sum: "What the agent's own context builder returns", out: json.RawMessage{},
+		tag: "sessions", id: "context", sum: "Get the context as the agent's own context builder returns it", out: json.RawMessage{},
 		query: with(view, profile, demand), back: []string{api.HeaderCursor},
 	},
 	"GET /v1/sessions/{id}/entries": {
-		tagged: true, tag: "sessions", id: "entries", sum: "The entry lines, in order of appearance", out: entryLines, back: []string{api.HeaderCursor},
-		query: with([]param{yes("path", "Only those from the root to head or leaf.")}, view, demand),
+		tagged: true, tag: "sessions", id: "entries", sum: "Read the entry lines, in the order in which they were stored", out: entryLines, back: []string{api.HeaderCursor},
+		query: with([]param{yes("path", "Only the entries on the path from the root to head or leaf.")}, view, demand),
 	},
 	"GET /v1/sessions/{id}/state": {
-		tagged: true, tag: "sessions", id: "state", sum: "All that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
-		out: media{ndjson, "A State, the header's line, every entry line.", nil, api.State{}},
+		tagged: true, tag: "sessions", id: "state", sum: "Get everything that an agent's view needs, as of one record", query: demand, back: []string{api.HeaderCursor},
+		out: media{ndjson, "A State, the header line, and every entry line.", nil, api.State{}},
 	},
 	"GET /v1/sessions/{id}/children": {
-		tagged: true, tag: "sessions", id: "children", sum: "The lines of the entries whose parent is one entry", out: entryLines, back: []string{api.HeaderCursor},
-		query: with([]param{text("of", "The parent's id; without it, the roots.")}, demand),
+		tagged: true, tag: "sessions", id: "children", sum: "Read the lines of an entry's children", out: entryLines, back: []string{api.HeaderCursor},
+		query: with([]param{text("of", "The parent's id. Default: return the roots.")}, demand),
 	},
 	"GET /v1/sessions/{id}/digest": {
-		tagged: true, tag: "sessions", id: "digest", sum: "A digest of the session's beginning, to compare a file with", out: api.Digested{}, back: []string{api.HeaderCursor},
-		query: with([]param{{"entries", "Of how many entries; default all.", object{"type": "integer", "minimum": 0}, false}}, demand),
+		tagged: true, tag: "sessions", id: "digest", sum: "Get the digest of a session's first entries, to compare with a file", out: api.Digested{}, back: []string{api.HeaderCursor},
+		query: with([]param{{"entries", "The number of entries to include; default all.", object{"type": "integer", "minimum": 0}, false}}, demand),
 	},
 	"GET /v1/sessions/{id}/export": {
-		tagged: true, tag: "sessions", id: "export", sum: "The session as its agent's file, or another's", out: []any{fileBytes, written},
-		query: with([]param{yes("original", "The file that was imported, as it was."), text("as", "As a file of this agent.")}, view, demand),
+		tagged: true, tag: "sessions", id: "export", sum: "Export the session as a file of its agent or of another", out: []any{fileBytes, written},
+		query: with([]param{yes("original", "Return the imported file unchanged."), text("as", "Convert to a file of this agent.")}, view, demand),
 		back:  []string{api.HeaderCursor, api.HeaderDir, api.HeaderFile, api.HeaderLost, "Content-Length"},
 	},
 	"GET /v1/sessions/{id}/file": {
-		tagged: true, tag: "sessions", id: "file", sum: "The session such that an agent that opens the file goes on where a head stands", out: fileBytes,
+		tagged: true, tag: "sessions", id: "file", sum: "Export the session as a file that an agent resumes at a head", out: fileBytes,
 		query: with(view, demand), back: []string{api.HeaderCursor, api.HeaderDialect, api.HeaderDir, api.HeaderFile},
 	},
 	"GET /v1/sessions/{id}/snapshot": {
-		tag: "sessions", id: "snapshot", sum: "The plain bytes of the latest snapshot", out: media{ndjson, "Canonical JSONL, images left as blobs.", nil, nil},
+		tag: "sessions", id: "snapshot", sum: "Get the uncompressed bytes of the latest snapshot", out: media{ndjson, "Canonical JSONL, with images left as blob references.", nil, nil},
 		query: demand, back: []string{api.HeaderCursor, api.HeaderSnapshot},
 	},
-	"GET /v1/sessions/{id}/verify":  {tag: "sessions", id: "verify", sum: "Read a session anew and say what is wrong with it", out: api.Report{}},
-	"POST /v1/sessions/{id}/repair": {tag: "sessions", id: "repair", sum: "Mend what another copy can mend", out: api.Report{}},
+	"GET /v1/sessions/{id}/verify":  {tag: "sessions", id: "verify", sum: "Verify a session by reading it from the log", out: api.Report{}},
+	"POST /v1/sessions/{id}/repair": {tag: "sessions", id: "repair", sum: "Repair a session from other copies", out: api.Report{}},
 	"GET /v1/sessions/{id}/events": {
 		tag: "following", id: "events", sum: "Follow a session's records, in order and without gaps", header: []param{lastID},
-		query: with([]param{cursorText, yes("wait", "false ends at the last record there is.")}, demand),
-		out:   media{events, "An event for each record, with its cursor as id and its kind as event; problem ends them.", api.Event{}, nil},
+		query: with([]param{cursorText, yes("wait", "If false, the stream ends after the last stored record.")}, demand),
+		out:   media{events, "One event per record, named after the record's kind, with its cursor as the id. An event problem ends the stream.", api.Event{}, nil},
 	},
-	"GET /v1/sessions/{id}/heads": {tag: "heads", id: "heads", sum: "Where writers go on, and who holds what", out: api.Heads{}, query: demand, back: []string{api.HeaderCursor}},
+	"GET /v1/sessions/{id}/heads": {tag: "heads", id: "heads", sum: "List heads and their claims", out: api.Heads{}, query: demand, back: []string{api.HeaderCursor}},
 
 	"POST /v1/sessions/{id}/entries": {
-		tag: "writing", id: "append", sum: "Append entry lines: all or none", out: api.Appended{}, back: []string{"ETag"},
-		in:     media{ndjson, "Entry lines, one JSON object each. Absent id, parentId and timestamp are filled in.", nil, nil},
+		tag: "writing", id: "append", sum: "Append entry lines atomically", out: api.Appended{}, back: []string{"ETag"},
+		in:     media{ndjson, "Entry lines, one JSON object each. The node fills in id, parentId and timestamp if they are absent.", nil, nil},
 		header: []param{onHead, asWriter, idemKey, ifMatch}, query: conflict,
 	},
 	"POST /v1/sessions/{id}/labels": {
@@ -272,15 +271,15 @@ var calls = map[string]call{
 		header: []param{onHead, asWriter, idemKey}, query: conflict,
 	},
 	"POST /v1/sessions/{id}/branch": {
-		tag: "writing", id: "branch", sum: "Go on from another place", in: api.BranchRequest{}, out: api.Appended{}, back: []string{"ETag"},
+		tag: "writing", id: "branch", sum: "Branch: continue from another entry", in: api.BranchRequest{}, out: api.Appended{}, back: []string{"ETag"},
 		header: []param{onHead, asWriter, idemKey, ifMatch}, query: conflict,
 	},
 	"PATCH /v1/sessions/{id}/entries/{entry}": {
-		tag: "writing", id: "amend", sum: "Give an entry another line", in: media{ndjson, "The entry's new line, with the same id, parent and type.", nil, nil}, out: api.Amended{},
+		tag: "writing", id: "amend", sum: "Replace an entry's line", in: media{ndjson, "The entry's new line, with the same id, parent and type.", nil, nil}, out: api.Amended{},
 		header: []param{onHead, asWriter, idemKey, ifSame},
 	},
 	"PUT /v1/sessions/{id}/entries/{entry}/meta": {
-		tag: "writing", id: "setMeta", sum: "Replace what a message says of the channel it came through", in: json.RawMessage{}, out: api.Amended{},
+		tag: "writing", id: "setMeta", sum: "Replace a message's channel metadata", in: json.RawMessage{}, out: api.Amended{},
 		header: []param{onHead, asWriter, idemKey},
 	},
 	"POST /v1/sessions/{id}/reactions": {
@@ -288,110 +287,110 @@ var calls = map[string]call{
 		header: []param{onHead, asWriter, idemKey},
 	},
 	"PUT /v1/sessions/{id}/heads/{head}": {
-		tag: "heads", id: "move", sum: "Move a head, or make one", in: api.MoveRequest{}, out: api.Info{}, header: []param{asWriter, ifMatch},
+		tag: "heads", id: "move", sum: "Move or create a head", in: api.MoveRequest{}, out: api.Info{}, header: []param{asWriter, ifMatch},
 	},
 	"POST /v1/sessions/{id}/claims":          {tag: "heads", id: "claim", sum: "Claim a head", in: api.ClaimRequest{}, out: api.Claimed{}, status: 201},
-	"DELETE /v1/sessions/{id}/claims/{name}": {tag: "heads", id: "release", sum: "Release a claim", query: []param{text("head", "Which head; default main.")}},
+	"DELETE /v1/sessions/{id}/claims/{name}": {tag: "heads", id: "release", sum: "Release a claim", query: []param{text("head", "The head; default main.")}},
 	"POST /v1/sessions/{id}/fork": {
-		tag: "sessions", id: "fork", sum: "Make a new session of a path of this one", in: api.ForkRequest{}, out: api.Created{}, status: 201,
+		tag: "sessions", id: "fork", sum: "Fork: create a session from a path of this one", in: api.ForkRequest{}, out: api.Created{}, status: 201,
 		header: []param{idemKey}, back: []string{"Location"},
 	},
-	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Make a new session of this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}, header: []param{idemKey}},
-	"POST /v1/sessions/{id}/close":      {tag: "sessions", id: "close", sum: "Mark the good end of a run", in: api.Notice{}, out: api.Created{}},
-	"POST /v1/sessions/{id}/delete":     {tag: "sessions", id: "delete", sum: "Put the session in the trash", in: api.Notice{}, out: api.Created{}},
-	"POST /v1/sessions/{id}/undelete":   {tag: "sessions", id: "undelete", sum: "Take the session out of the trash", in: api.Notice{}, out: api.Created{}},
-	"POST /v1/sessions/{id}/checkpoint": {tag: "sessions", id: "checkpoint", sum: "Have a snapshot written now", out: api.Snapshot{}},
+	"POST /v1/sessions/{id}/merge":      {tag: "sessions", id: "merge", sum: "Merge: create a session from this one and another", in: api.MergeRequest{}, out: api.Merged{}, status: 201, back: []string{"Location"}, header: []param{idemKey}},
+	"POST /v1/sessions/{id}/close":      {tag: "sessions", id: "close", sum: "Record that a run ended normally", in: api.Notice{}, out: api.Created{}},
+	"POST /v1/sessions/{id}/delete":     {tag: "sessions", id: "delete", sum: "Move the session to the trash", in: api.Notice{}, out: api.Created{}},
+	"POST /v1/sessions/{id}/undelete":   {tag: "sessions", id: "undelete", sum: "Restore the session from the trash", in: api.Notice{}, out: api.Created{}},
+	"POST /v1/sessions/{id}/checkpoint": {tag: "sessions", id: "checkpoint", sum: "Write a snapshot now", out: api.Snapshot{}},
 
-	"GET /v1/holds":                 {tag: "removing", id: "holds", sum: "The sessions that are held", out: api.Holds{}},
-	"POST /v1/sessions/{id}/hold":   {tag: "removing", id: "hold", sum: "See to it that nothing of a session is deleted, erased or redacted", in: api.Notice{}, out: api.Created{}},
-	"POST /v1/sessions/{id}/unhold": {tag: "removing", id: "unhold", sum: "End a hold", in: api.Notice{}, out: api.Created{}},
-	"POST /v1/sessions/{id}/redact": {tag: "removing", id: "redact", sum: "Take out what entries say, for good", in: api.RedactRequest{}, out: api.Redacted{}},
-	"GET /v1/sessions/{id}/erase":   {tag: "removing", id: "erasable", sum: "What there is of a session", out: client.Erasable{}},
-	"POST /v1/sessions/{id}/erase":  {tag: "removing", id: "erase", sum: "Remove a session for good", in: api.EraseRequest{}, out: api.Receipt{}},
-	"POST /v1/retention/plan":       {tag: "removing", id: "plan", sum: "What a policy of retention comes to", in: api.Policy{}, out: api.Plan{}},
-	"POST /v1/retention/apply":      {tag: "removing", id: "apply", sum: "Do what a plan of retention says", in: api.ApplyRequest{}, out: api.Applied{}},
+	"GET /v1/holds":                 {tag: "removing", id: "holds", sum: "List sessions under legal hold", out: api.Holds{}},
+	"POST /v1/sessions/{id}/hold":   {tag: "removing", id: "hold", sum: "Place a legal hold: prevent deletion, erasure and redaction", in: api.Notice{}, out: api.Created{}},
+	"POST /v1/sessions/{id}/unhold": {tag: "removing", id: "unhold", sum: "Lift a legal hold", in: api.Notice{}, out: api.Created{}},
+	"POST /v1/sessions/{id}/redact": {tag: "removing", id: "redact", sum: "Remove the content of entries permanently", in: api.RedactRequest{}, out: api.Redacted{}},
+	"GET /v1/sessions/{id}/erase":   {tag: "removing", id: "erasable", sum: "Show what an erasure would remove", out: client.Erasable{}},
+	"POST /v1/sessions/{id}/erase":  {tag: "removing", id: "erase", sum: "Erase a session permanently", in: api.EraseRequest{}, out: api.Receipt{}},
+	"POST /v1/retention/plan":       {tag: "removing", id: "plan", sum: "Plan what a retention policy would do", in: api.Policy{}, out: api.Plan{}},
+	"POST /v1/retention/apply":      {tag: "removing", id: "apply", sum: "Apply a retention plan", in: api.ApplyRequest{}, out: api.Applied{}},
 
-	"GET /v1/presence":         {tag: "presence", id: "presence", sum: "Who is at work", out: api.PresenceList{}},
-	"PUT /v1/presence/{id}":    {tag: "presence", id: "beat", sum: "Say that a process is there", in: session.Presence{}},
-	"DELETE /v1/presence/{id}": {tag: "presence", id: "leave", sum: "Say that a process has gone"},
+	"GET /v1/presence":         {tag: "presence", id: "presence", sum: "List active writers", out: api.PresenceList{}},
+	"PUT /v1/presence/{id}":    {tag: "presence", id: "beat", sum: "Report that a process is active", in: session.Presence{}},
+	"DELETE /v1/presence/{id}": {tag: "presence", id: "leave", sum: "Report that a process has ended"},
 
 	"GET /v1/lineage": {
-		tag: "sessions", id: "lineage", sum: "Which session came from which", out: []any{api.Lineage{}, media{ndjson, "A line for each session in the log, as OpenRath exports one.", nil, nil}},
+		tag: "sessions", id: "lineage", sum: "Get the lineage graph of sessions", out: []any{api.Lineage{}, media{ndjson, "One line per session in the log, in OpenRath's export format.", nil, nil}},
 		query: []param{
-			text("session", "The one to look from; default all."), oneOf("direction", "Default both.", "ancestors", "descendants", "both"),
-			oneOf("format", "Default json.", "json", "jsonl"),
+			text("session", "The session to start from; default all."), oneOf("direction", "The direction to follow; default both.", "ancestors", "descendants", "both"),
+			oneOf("format", "The output format; default json.", "json", "jsonl"),
 		},
 	},
 	"GET /v1/prompts": {
-		tag: "sessions", id: "prompts", sum: "What people asked, newest first", out: client.PromptPage{},
+		tag: "sessions", id: "prompts", sum: "List the prompts of users, newest first", out: client.PromptPage{},
 		query: []param{
-			text("q", "Words, all of which a prompt must have; of the last one the beginning is enough."), text("cwd", "The directory the agent worked in."),
-			text("session", "A session's whole id."), text("dialect", "Whose sessions."), upTo("limit", "How many.", 1000, 100), text("before", "The next of the page before."),
+			text("q", "Search terms. A prompt must match all of them; the last one may be a prefix."), text("cwd", "The agent's working directory."),
+			text("session", "A full session id."), text("dialect", "The dialect of the sessions."), upTo("limit", "The maximum number of results.", 1000, 100), text("before", "The next value of the previous page."),
 		},
 	},
 
 	"GET /v1/blobs": {
-		tag: "blobs", id: "blobs", sum: "List blobs in the order of their digests", out: api.BlobList{},
-		query: []param{text("after", "A digest: begin behind it."), upTo("limit", "How many.", 10000, 1000)},
+		tag: "blobs", id: "blobs", sum: "List blobs in order of digest", out: api.BlobList{},
+		query: []param{text("after", "A digest. Returns blobs after it."), upTo("limit", "The maximum number of results.", 10000, 1000)},
 	},
-	"GET /v1/blobs/{digest}":         {tagged: true, tag: "blobs", id: "blob", sum: "The bytes of a blob", out: blobBytes, back: []string{"Content-Length"}},
-	"PUT /v1/blobs/{digest}":         {tag: "blobs", id: "putBlob", sum: "Store bytes, or those of parts, under their digest", in: []any{written, partList}},
-	"GET /v1/blobs/{digest}/info":    {tag: "blobs", id: "blobInfo", sum: "What is known of a blob", out: api.BlobStat{}},
-	"GET /v1/blobs/{digest}/verify":  {tag: "blobs", id: "verifyBlob", sum: "Read a blob from where it is stored", out: api.BlobReport{}},
-	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Write a blob again that is not sound, if its bytes are at hand", out: api.BlobReport{}},
-	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Look for blobs that no session names", in: api.GCRequest{}, out: api.GCReport{}},
+	"GET /v1/blobs/{digest}":         {tagged: true, tag: "blobs", id: "blob", sum: "Read a blob", out: blobBytes, back: []string{"Content-Length"}},
+	"PUT /v1/blobs/{digest}":         {tag: "blobs", id: "putBlob", sum: "Store a blob from its bytes or its parts", in: []any{written, partList}},
+	"GET /v1/blobs/{digest}/info":    {tag: "blobs", id: "blobInfo", sum: "Get a blob's metadata", out: api.BlobStat{}},
+	"GET /v1/blobs/{digest}/verify":  {tag: "blobs", id: "verifyBlob", sum: "Verify a blob by reading it from the object store", out: api.BlobReport{}},
+	"POST /v1/blobs/{digest}/repair": {tag: "blobs", id: "repairBlob", sum: "Repair a corrupt blob, if the node has a copy of its bytes", out: api.BlobReport{}},
+	"POST /v1/blobs/gc":              {tag: "blobs", id: "collectBlobs", sum: "Find blobs that no session references; with apply, delete them", in: api.GCRequest{}, out: api.GCReport{}},
 
-	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "Where all sessions of a shard end", out: api.ShardEnds{}},
+	"GET /v1/ends/{shard}": {tag: "backup", id: "ends", sum: "List the last position of every session in a shard", out: api.ShardEnds{}},
 	"GET /v1/sessions/{id}/records": {
-		tag: "backup", id: "records", sum: "A session's records as they are stored", out: media{octets, "A RecordsHead in JSON, a newline, and records.", nil, api.RecordsHead{}},
-		query: []param{cursorText, oneOf("from", "All that the log still has.", "start")},
+		tag: "backup", id: "records", sum: "Read a session's records as stored", out: media{octets, "A RecordsHead in JSON, a newline, then records.", nil, api.RecordsHead{}},
+		query: []param{cursorText, oneOf("from", "start: return all records that the log still has.", "start")},
 	},
-	"GET /v1/sessions/{id}/snapshots/{name}": {tag: "backup", id: "object", sum: "A snapshot as it is stored", out: blobBytes, back: []string{"Content-Length"}},
-	"PUT /v1/sessions/{id}/snapshots/{name}": {tag: "backup", id: "restoreSnapshot", sum: "Store a snapshot behind its manifest", in: written},
-	"POST /v1/sessions/{id}/restore/plan":    {tag: "backup", id: "planRestore", sum: "What a restore would find", in: api.RestorePlan{}, out: api.Planned{}},
-	"POST /v1/sessions/{id}/restore":         {tag: "backup", id: "restore", sum: "Store the records of a backup that the log lacks", in: media{octets, "A RestoreHead in JSON, a newline, and records.", nil, api.RestoreHead{}}, out: api.Restored{}},
-	"POST /v1/restore/blobs":                 {tag: "backup", id: "wantBlobs", sum: "Which of these blobs are not here, or not sound", in: api.BlobWants{}, out: api.BlobWants{}},
-	"PUT /v1/restore/blobs/{digest}":         {tag: "backup", id: "restoreBlob", sum: "Store a blob, also where other bytes are in its place", in: written},
+	"GET /v1/sessions/{id}/snapshots/{name}": {tag: "backup", id: "object", sum: "Read a snapshot as stored", out: blobBytes, back: []string{"Content-Length"}},
+	"PUT /v1/sessions/{id}/snapshots/{name}": {tag: "backup", id: "restoreSnapshot", sum: "Restore a snapshot after its manifest", in: written},
+	"POST /v1/sessions/{id}/restore/plan":    {tag: "backup", id: "planRestore", sum: "Plan a restore", in: api.RestorePlan{}, out: api.Planned{}},
+	"POST /v1/sessions/{id}/restore":         {tag: "backup", id: "restore", sum: "Restore the records of a backup that the log lacks", in: media{octets, "A RestoreHead in JSON, a newline, then records.", nil, api.RestoreHead{}}, out: api.Restored{}},
+	"POST /v1/restore/blobs":                 {tag: "backup", id: "wantBlobs", sum: "List which of these blobs are missing or corrupt", in: api.BlobWants{}, out: api.BlobWants{}},
+	"PUT /v1/restore/blobs/{digest}":         {tag: "backup", id: "restoreBlob", sum: "Restore a blob, replacing a corrupt copy", in: written},
 }
 
-// inPath are the parts of paths that stand for something.
+// inPath describes the path parameters.
 var inPath = map[string]param{
-	"id":     {"id", "The session's whole id in the log. Of presence: the process's.", object{"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$"}, true},
+	"id":     {"id", "The full session id in the log. For presence: the process id.", object{"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$"}, true},
 	"entry":  {"entry", "The entry's id.", object{"type": "string"}, true},
 	"head":   {"head", "The head's name.", object{"type": "string"}, true},
-	"name":   {"name", "The claim's writer, or the end of a snapshot's key.", object{"type": "string"}, true},
-	"digest": {"digest", "The SHA-256 of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
-	"shard":  {"shard", "The number of a shard, from 0.", object{"type": "integer", "minimum": 0}, true},
+	"name":   {"name", "The claim's writer, or the last part of a snapshot's key.", object{"type": "string"}, true},
+	"digest": {"digest", "The SHA-256 digest of the bytes.", object{"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}, true},
+	"shard":  {"shard", "The shard number, from 0.", object{"type": "integer", "minimum": 0}, true},
 	"token":  {"token", "The token's id.", object{"type": "string", "pattern": "^[a-z2-7]{12}$"}, true},
 }
 
-// answerHeaders are what answers say beside their bodies.
+// answerHeaders describes the response headers.
 var answerHeaders = map[string]string{
-	"Location":         "The session that was made.",
-	"ETag":             "What the answer is a version of.",
-	"Content-Length":   "Bytes.",
-	api.HeaderCursor:   "The cursor where the session stood.",
-	api.HeaderDialect:  "Whose file it is: a dialect's name.",
-	api.HeaderDir:      "Where the agent looks for the file, below its own folder of sessions.",
-	api.HeaderFile:     "What the file is called there.",
-	api.HeaderLost:     "What that agent's files have no place for: a JSON list of what and count.",
+	"Location":         "The URL of the new session.",
+	"ETag":             "The version of the answer.",
+	"Content-Length":   "The length of the body in bytes.",
+	api.HeaderCursor:   "The session's cursor when it was read.",
+	api.HeaderDialect:  "The dialect of the file.",
+	api.HeaderDir:      "The directory of the file, relative to the agent's sessions directory.",
+	api.HeaderFile:     "The name of the file in that directory.",
+	api.HeaderLost:     "What that agent's files cannot represent: a JSON list of what and count.",
 	api.HeaderSnapshot: "The snapshot's key in the object store.",
 	"Cache-Control":    "no-store.",
-	api.HeaderDryRun:   "true, of a dry run: nothing was stored.",
+	api.HeaderDryRun:   "true if this was a dry run: nothing was stored.",
 }
 
-var requestName = text(server.HeaderRequest, "A name for the request, of up to 128 letters, digits and ._:-; default one that the node makes.")
+var requestName = text(server.HeaderRequest, "A request id of up to 128 letters, digits and ._:-; default an id that the node generates.")
 
-var ifNoneMatch = text("If-None-Match", "An ETag: 304 where the answer is still that.")
+var ifNoneMatch = text("If-None-Match", "An ETag. The node answers 304 if the ETag is still current.")
 
-var dryRun = oneOf(api.HeaderDryRun, "Have the call be checked and answered, and nothing stored. An older node takes no notice of it: the same call below /v1/dry-run/ has it by itself, and is not found there.", "true")
+var dryRun = oneOf(api.HeaderDryRun, "Checks and answers the call without storing anything. Older nodes ignore this header. The same call under /v1/dry-run/ is always a dry run, and older nodes answer it with 404.", "true")
 
-var prefer = text("Prefer", "wait=SECONDS: how long the caller will wait.")
+var prefer = text("Prefer", "wait=SECONDS: how long the caller waits for the answer.")
 
-const about = "Agents' sessions, kept in a replicated log. docs/API.md says what each call promises. " +
-	"Members may be added to answers at any time: callers leave those alone that they do not know."
+const about = "Sessions of agents in a replicated log. docs/API.md says what each call promises. " +
+	"Answers may gain members at any time: callers must ignore members that they do not know."
 
-// describe makes the description, as it is served.
+// describe returns the OpenAPI description as the server serves it.
 func describe(root string) ([]byte, error) {
 	s, err := newSchemas(root)
 	if err != nil {
@@ -415,18 +414,18 @@ func describe(root string) ([]byte, error) {
 			"title": "Sesslog", "version": "v1", "description": about,
 			"license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"},
 		},
-		"servers":  []any{object{"url": "http://127.0.0.1:7433", "description": "A node, where it listens unless it is told otherwise."}},
+		"servers":  []any{object{"url": "http://127.0.0.1:7433", "description": "A node at its default address."}},
 		"security": []any{object{"token": []any{}}, object{}},
 		"paths":    paths,
 		"components": object{
 			"schemas":         s.made,
 			"parameters":      s.params,
-			"headers":         object{"Request": saying("The request's name: the caller's, or one that the node made.")},
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "Where the node has a token."}},
+			"headers":         object{"Request": saying("The request id: the caller's, or one that the node generated.")},
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "Required if the node is configured with tokens."}},
 			"responses": object{"Problem": object{
-				"description": "An error. Nothing was changed, unless its code is uncertain.",
+				"description": "An error. Nothing changed, unless its code is uncertain.",
 				"content":     object{"application/problem+json": object{"schema": problem}},
-				"headers":     object{server.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("Seconds, of 503."), "Allow": saying("Of 405."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor]), api.HeaderDryRun: saying(answerHeaders[api.HeaderDryRun])},
+				"headers":     object{server.HeaderRequest: ref1("headers", "Request"), "Retry-After": saying("With 429 and 503: the number of seconds to wait before a retry."), "Allow": saying("With 405: the allowed methods."), api.HeaderCursor: saying(answerHeaders[api.HeaderCursor]), api.HeaderDryRun: saying(answerHeaders[api.HeaderDryRun])},
 			}},
 		},
 	}
@@ -477,7 +476,8 @@ func (s *schemas) operation(pattern string, c call) object {
 	return op
 }
 
-// parameter describes p once, however many calls have it.
+// parameter describes p once and returns a reference to it. If the name is taken by
+// another parameter, it returns the description itself.
 func (s *schemas) parameter(in string, p param) object {
 	o := object{"in": in, "name": p.name, "description": p.said, "schema": p.schema}
 	if p.required {
@@ -494,7 +494,7 @@ func (s *schemas) parameter(in string, p param) object {
 func (s *schemas) responses(pattern string, c call) object {
 	status, good := c.status, object{"description": c.sum + "."}
 	if c.out == nil {
-		good["description"] = "It is done."
+		good["description"] = "Success."
 	} else {
 		good["content"] = s.content(c.out)
 	}
@@ -517,15 +517,15 @@ func (s *schemas) responses(pattern string, c call) object {
 	good["headers"] = headers
 	all := object{strconv.Itoa(status): good, "default": object{"$ref": "#/components/responses/Problem"}}
 	if c.tagged {
-		all["304"] = object{"description": "It is still what If-None-Match says.", "headers": headers}
+		all["304"] = object{"description": "Not modified: the ETag in If-None-Match is still current.", "headers": headers}
 	}
 	if c.id == "ready" {
-		all["503"] = object{"description": "It cannot, and why not.", "content": good["content"], "headers": headers}
+		all["503"] = object{"description": "The node cannot serve requests, and why not.", "content": good["content"], "headers": headers}
 	}
 	return all
 }
 
-// content is the body v may be, or each of them.
+// content describes the body v, or each of several alternatives.
 func (s *schemas) content(v any) object {
 	switch v := v.(type) {
 	case []any:
@@ -552,7 +552,7 @@ func (s *schemas) content(v any) object {
 	return object{"application/json": object{"schema": s.of(reflect.TypeOf(v))}}
 }
 
-// each is the schema of v, or of any of them.
+// each returns the schema of v, or of any value in it if v is a list.
 func (s *schemas) each(v any) object {
 	list, ok := v.([]any)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 )
 
-// A file whose lines the log has is known by the digest of them, images and all.
-func TestAFileIsKnownByItsDigest(t *testing.T) {
+// If the log has a file's lines, their digest matches, images included.
+func TestDigestMatchesStoredFile(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	image := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 300)))
@@ -30,7 +30,7 @@ func TestAFileIsKnownByItsDigest(t *testing.T) {
 	for k := range f.Entries {
 		got, err := n.Digest(t.Context(), "session-one", k)
 		if want := api.DigestOf(f.Header, f.Entries[:k]); err != nil || got.SHA256 != want || got.Entries != k || got.Deleted {
-			t.Errorf("of %d entries it is %+v, %v; want %s", k, got, err, want)
+			t.Errorf("the digest of %d entries is %+v, %v; want %s", k, got, err, want)
 		}
 	}
 	if _, err := n.Append(t.Context(), "session-one", []byte(message("c", "b", "more")), client.AppendOptions{}); err != nil {
@@ -38,22 +38,22 @@ func TestAFileIsKnownByItsDigest(t *testing.T) {
 	}
 	all, err := n.Digest(t.Context(), "session-one", 100)
 	if err != nil || all.Entries != 3 {
-		t.Errorf("of more than there are: %+v, %v", all, err)
+		t.Errorf("digest of too many entries: %+v, %v", all, err)
 	}
 	made, err := n.Checkpoint(t.Context(), "session-one")
 	if err != nil || made.SHA256 != all.SHA256 {
-		t.Errorf("the snapshot of all is %s, %v; want %s", made.SHA256, err, all.SHA256)
+		t.Errorf("the digest of the snapshot is %s, %v; want %s", made.SHA256, err, all.SHA256)
 	}
 	if err := n.Delete(t.Context(), "session-one", api.Notice{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := n.Digest(t.Context(), "session-one", 1); err != nil || !got.Deleted {
-		t.Errorf("of one in the trash: %+v, %v", got, err)
+		t.Errorf("digest of a session in the trash: %+v, %v", got, err)
 	}
 	if _, err := n.Digest(t.Context(), "session-two", 1); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("of one that is not there: %v", err)
+		t.Errorf("digest of a missing session: %v", err)
 	}
 	if res, body := n.request(t, "GET", "/v1/sessions/session-one/digest?entries=-1", ""); res.StatusCode != 400 {
-		t.Errorf("of less than none: %s %s", res.Status, body)
+		t.Errorf("digest of a negative number of entries: %s %s", res.Status, body)
 	}
 }

@@ -23,8 +23,8 @@ func idsOf(rows []api.Row) (ids []string) {
 	return ids
 }
 
-// FLEET-18, PI-37: listings of a real node, by each thing it can be asked for.
-func TestSessionsAreListedByWhatTheyAre(t *testing.T) {
+// FLEET-18, PI-37: listings of a real node, by each filter.
+func TestListFilters(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for name, file := range asked {
@@ -56,7 +56,7 @@ func TestSessionsAreListedByWhatTheyAre(t *testing.T) {
 		"dialect=operator":        {"asked-operator"},
 		"holder=box-7":            {"asked-omp-1"},
 		"state=held":              {"asked-omp-1"},
-		"state=interrupted":       nil, // its claim is too young to say so
+		"state=interrupted":       nil, // its claim is too recent
 		"state=closed":            {"asked-operator"},
 		"state=open":              {"asked-omp-1", "asked-pi"},
 		"label=start":             {"asked-pi"},
@@ -95,9 +95,9 @@ func TestSessionsAreListedByWhatTheyAre(t *testing.T) {
 	}
 }
 
-// FLEET-19: what any agent was told, said or named is found, as soon as it is
-// stored, and what was replaced or erased is not.
-func TestWhatSessionsSayIsFound(t *testing.T) {
+// FLEET-19: search finds the messages and names of every agent as soon as they are
+// stored, and does not find replaced or erased content.
+func TestSearchFindsSessionContent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for name, file := range asked {
@@ -164,9 +164,9 @@ func TestWhatSessionsSayIsFound(t *testing.T) {
 	}
 }
 
-// Between a listing and the changes behind its mark nothing is missed, and a
-// session that is none of those asked for any more is told.
-func TestChangesFollowAListingWithoutAGap(t *testing.T) {
+// No change is lost between a listing and the changes after its mark. A session that
+// no longer matches the filter is reported as gone.
+func TestChangesContinueListingWithoutGap(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, asked["pi"])
@@ -196,7 +196,7 @@ func TestChangesFollowAListingWithoutAGap(t *testing.T) {
 					return c
 				}
 			case <-ctx.Done():
-				t.Fatalf("waited in vain for %s", what)
+				t.Fatalf("timed out waiting for %s", what)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func TestChangesFollowAListingWithoutAGap(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// Whoever comes back with a mark gets what came since, and each as it is now.
+	// A client that resumes with a mark gets every row that changed since, in its current state.
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	enough := errors.New("enough")

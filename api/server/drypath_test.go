@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// An older node takes no notice of the header, and would carry the call out.
+// An older node ignores the header and would execute the call.
 func TestOlderNodeIgnoresDryRun(t *testing.T) {
 	t.Parallel()
 	done := 0
@@ -52,25 +52,25 @@ func TestOlderNodeIgnoresDryRun(t *testing.T) {
 		}
 	}
 	if done != 0 {
-		t.Errorf("it carried out %d of them", done)
+		t.Errorf("the node executed %d of them", done)
 	}
 	_, err := c.Create(t.Context(), api.Create{})
 	if err == nil || !strings.Contains(err.Error(), "did nothing; upgrade it") || !strings.Contains(err.Error(), s.URL) {
-		t.Errorf("it is told as: %v", err)
+		t.Errorf("the error is: %v", err)
 	}
 }
 
-// What answers any path at all is not believed that it only looked.
-func TestAnAnswerThatDoesNotSayItWasADryRunIsAnError(t *testing.T) {
+// The client does not trust a server that answers every path.
+func TestAnswerWithoutDryRunHeaderIsError(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	t.Cleanup(s.Close)
 	if _, err := (&client.Client{Base: s.URL}).DryRun().Create(t.Context(), api.Create{}); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("it is taken for a dry run: %v", err)
+		t.Errorf("the answer is taken for a dry run: %v", err)
 	}
 }
 
-func TestADryRunByPathIsOneWhateverIsInThePath(t *testing.T) {
+func TestDryRunPathNeverStores(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	if _, err := n.Create(t.Context(), api.Create{ID: "session-one"}); err != nil {
@@ -99,9 +99,9 @@ func TestADryRunByPathIsOneWhateverIsInThePath(t *testing.T) {
 	}
 }
 
-// The mux sends a path that is not clean to the clean one. A caller who follows
-// must not come out where calls are carried out.
-func TestADryRunByAPathThatIsNotCleanIsNeverADeed(t *testing.T) {
+// The mux redirects an unclean path to the clean one. A client that follows the
+// redirect must not reach a route that executes the call.
+func TestUncleanDryRunPathNeverExecutes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	if _, err := n.Create(t.Context(), api.Create{ID: "session-one"}); err != nil {
@@ -127,7 +127,7 @@ func TestADryRunByAPathThatIsNotCleanIsNeverADeed(t *testing.T) {
 		}
 		_ = res.Body.Close()
 		if res.StatusCode < 300 && res.Header.Get(api.HeaderDryRun) != "true" {
-			t.Errorf("%s was carried out: %s", path, res.Status)
+			t.Errorf("%s was executed: %s", path, res.Status)
 		}
 	}
 	if after := n.stored(t); after != before {

@@ -13,12 +13,12 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// notOfPi are calls that sessions of pi refuse.
+// notOfPi are the calls that pi sessions refuse.
 var notOfPi = []string{"POST /v1/sessions/{id}/reactions", "PUT /v1/sessions/{id}/entries/{entry}/meta"}
 
-// TestADryRunIsAnsweredAndStoresNothing makes each call that has a dry run so, and
-// then for good: the answers have the same status.
-func TestADryRunIsAnsweredAndStoresNothing(t *testing.T) {
+// Makes each call that supports dry runs first as a dry run, then for real: both
+// answers have the same status.
+func TestDryRunStoresNothing(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	const id, other = "session-one", "session-two"
@@ -68,7 +68,7 @@ func TestADryRunIsAnsweredAndStoresNothing(t *testing.T) {
 		}
 		real, sayd := n.request(t, method, do.path, do.body, header...)
 		if dry.StatusCode != real.StatusCode || dry.Header.Get(api.HeaderDryRun) != "true" || real.Header.Get(api.HeaderDryRun) != "" {
-			t.Errorf("a dry %s is answered %s %s, for good %s %s", do.pattern, dry.Status, said, real.Status, sayd)
+			t.Errorf("a dry %s is answered %s %s, the real call %s %s", do.pattern, dry.Status, said, real.Status, sayd)
 		}
 		if stored := n.stored(t) != before; stored != (real.StatusCode < 300) || !stored && !slices.Contains(notOfPi, do.pattern) {
 			t.Errorf("%s stored something: %v, answered %s %s", do.pattern, stored, real.Status, sayd)
@@ -76,12 +76,12 @@ func TestADryRunIsAnsweredAndStoresNothing(t *testing.T) {
 	}
 	for _, pattern := range server.DryRuns() {
 		if !tried[pattern] {
-			t.Errorf("nobody has tried a dry %s", pattern)
+			t.Errorf("no test makes a dry %s", pattern)
 		}
 	}
 }
 
-// stored is where all sessions end, all blobs, and all audit records.
+// stored returns the ends of all sessions, all blobs and all audit records.
 func (n *node) stored(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -92,7 +92,7 @@ func (n *node) stored(t *testing.T) string {
 		}
 		for _, e := range ends.Sessions {
 			r, err := n.Config.Log.Last(t.Context(), e.Session)
-			for err == nil && r.Kind == core.KindCheckpoint { // which come by themselves, when they like
+			for err == nil && r.Kind == core.KindCheckpoint { // the node writes these at any time
 				r, err = n.Config.Log.At(t.Context(), e.Session, r.After)
 			}
 			if err != nil {
@@ -118,7 +118,7 @@ func (n *node) stored(t *testing.T) string {
 	return b.String()
 }
 
-func TestADryRunIsRefusedAsTheCallWouldBe(t *testing.T) {
+func TestDryRunIsRefusedLikeRealCall(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	if _, err := n.Create(t.Context(), api.Create{ID: "session-one"}); err != nil {
@@ -130,15 +130,15 @@ func TestADryRunIsRefusedAsTheCallWouldBe(t *testing.T) {
 	dry := n.DryRun()
 	_, err := dry.Append(t.Context(), "session-one", []byte(message("a1b2c3d4", "", "mine")), client.AppendOptions{})
 	if d := detail(t, err); d.Code != "fenced" || d.Holder == nil {
-		t.Errorf("an append to a head that is held: %+v", d)
+		t.Errorf("an append to a held head: %+v", d)
 	}
 	_, err = dry.Create(t.Context(), api.Create{ID: "session-one"})
 	if d := detail(t, err); d.Code != "exists" {
-		t.Errorf("a session that is there: %+v", d)
+		t.Errorf("an existing session: %+v", d)
 	}
 	_, err = dry.Checkpoint(t.Context(), "session-one")
 	if d := detail(t, err); d.Code != "invalid" || !strings.Contains(d.Detail, "has no dry run; nothing was done") {
-		t.Errorf("a call that has no dry run: %+v", d)
+		t.Errorf("a call without dry run: %+v", d)
 	}
 	if res, body := n.request(t, http.MethodPost, "/v1/sessions", `{}`, api.HeaderDryRun, "yes"); res.StatusCode != 400 {
 		t.Errorf("%s %s", res.Status, body)

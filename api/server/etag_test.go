@@ -9,8 +9,8 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-// Who has what is there is told so, until something is stored.
-func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
+// A client with the current version gets 304 until something is stored.
+func TestUnchangedAnswerIs304(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
@@ -37,18 +37,18 @@ func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 		}
 	}
 	if res, body := n.request(t, "GET", "/v1/sessions/session-one/file?leaf=nope", "", "If-None-Match", "*"); res.StatusCode != http.StatusNotFound || res.Header.Get("ETag") != "" {
-		t.Errorf("what cannot be answered: %s, ETag %q: %s", res.Status, res.Header.Get("ETag"), body)
+		t.Errorf("an error: %s, ETag %q: %s", res.Status, res.Header.Get("ETag"), body)
 	}
 }
 
-// A request is called what its caller calls it, also where it is refused.
-func TestEveryAnswerNamesItsRequest(t *testing.T) {
+// An answer carries the caller's request id, even if the request is refused.
+func TestEveryAnswerHasRequestID(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *server.Config) { c.Token = "secret" })
 	for path, token := range map[string]string{"/healthz": "", "/v1/status": "secret", "/v1/sessions/no-such-session": "secret", "/nowhere": "", "/v1/holds": "wrong"} {
 		res, body := n.request(t, "GET", path, "", "Authorization", "Bearer "+token, server.HeaderRequest, "job-4711:a.b_c")
 		if got := res.Header.Get(server.HeaderRequest); got != "job-4711:a.b_c" {
-			t.Errorf("%s: it is called %q", path, got)
+			t.Errorf("%s: the request id is %q", path, got)
 		}
 		if res.StatusCode >= 400 && mustJSON[api.Detail](t, body).Request != "job-4711:a.b_c" {
 			t.Errorf("%s: the problem does not name it: %s", path, body)
@@ -56,13 +56,13 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 		for _, bad := range []string{"", "a b", strings.Repeat("x", 129)} {
 			res, _ := n.request(t, "GET", path, "", "Authorization", "Bearer "+token, server.HeaderRequest, bad)
 			if got := res.Header.Get(server.HeaderRequest); len(got) != 26 {
-				t.Errorf("%s, called %q: it is called %q, want a name that the node made", path, bad, got)
+				t.Errorf("%s, sent id %q: the request id is %q, want one that the node generated", path, bad, got)
 			}
 		}
 	}
 }
 
-func TestAMergeIsMadeOnceHoweverOftenItIsAskedFor(t *testing.T) {
+func TestRetriedMergeCreatesOneSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/w")
@@ -75,7 +75,7 @@ func TestAMergeIsMadeOnceHoweverOftenItIsAskedFor(t *testing.T) {
 	}
 	again, err := n.Merge(t.Context(), "session-a", api.MergeRequest{With: "session-b", Key: "k"})
 	if err != nil || again.ID != first.ID {
-		t.Errorf("the same again: %+v, %v; want session %s", again, err, first.ID)
+		t.Errorf("retry: %+v, %v; want session %s", again, err, first.ID)
 	}
 	other, err := n.Merge(t.Context(), "session-a", api.MergeRequest{With: "session-b", Key: "other"})
 	if err != nil || other.ID == first.ID {

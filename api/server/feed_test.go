@@ -16,7 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// make makes an empty session.
+// make creates an empty session.
 func (n *node) make(t *testing.T, id, cwd string) {
 	t.Helper()
 	if _, err := n.Create(t.Context(), api.Create{ID: id, CWD: cwd}); err != nil {
@@ -34,8 +34,8 @@ func (n *node) tell(t *testing.T, id, text string) {
 
 var errEnough = errors.New("enough")
 
-// follow follows o, calls begun once the feed stands, and returns the records that
-// were stored until one of stop was seen, as "session kind seq", and the last place.
+// follow follows o and calls begun when the feed is open. It returns the records up to
+// the first one in stop, as "session kind seq", and the last position.
 func (n *node) follow(t *testing.T, o client.FeedOptions, begun func(), stop string) (got []string, last string) {
 	t.Helper()
 	err := n.FollowMany(t.Context(), o, func(ev client.FeedEvent) error {
@@ -60,12 +60,12 @@ func (n *node) follow(t *testing.T, o client.FeedOptions, begun func(), stop str
 	return got, last
 }
 
-// of are those of got that are of one session.
+// of returns the records in got that belong to one session.
 func of(got []string, id string) []string {
 	return slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, id+" ") })
 }
 
-func TestAFollowerOfAllSessionsSeesEachInOrder(t *testing.T) {
+func TestFollowerOfAllSessionsSeesEachInOrder(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-0", "/w")
@@ -82,7 +82,7 @@ func TestAFollowerOfAllSessionsSeesEachInOrder(t *testing.T) {
 		}
 		n.make(t, "the-last-1", "/w")
 	}, "the-last-1 open 1")
-	// The last one's shard is none of the others' business: they may come behind it.
+	// The last session may be in another shard, so records of others may follow it.
 	for i := range 6 {
 		id := fmt.Sprintf("session-%d", i)
 		want = []string{id + " open 1", id + " append 2", id + " append 3", id + " append 4"}
@@ -113,7 +113,7 @@ func TestFollowerResumesFromLastEvent(t *testing.T) {
 		}, fmt.Sprintf("session-a append %d", round+2))
 		got = append(got, more...)
 	}
-	// Of b the last may not have come yet, but none is missing and none came twice.
+	// The last record of b may not have arrived yet, but none is missing or repeated.
 	for id, least := range map[string]int{"session-a": 4, "session-b": 3} {
 		have := of(got, id)
 		for i, one := range have {
@@ -122,15 +122,15 @@ func TestFollowerResumesFromLastEvent(t *testing.T) {
 			}
 		}
 		if len(have) < least {
-			t.Errorf("of %s there came %q", id, have)
+			t.Errorf("of %s arrived %q", id, have)
 		}
 	}
 	if len(got) != len(of(got, "session-a"))+len(of(got, "session-b")) {
-		t.Errorf("there came what nobody asked for: %q", got)
+		t.Errorf("unrequested records: %q", got)
 	}
 }
 
-func TestAFollowerGetsTheSessionsThatAFilterLetsPass(t *testing.T) {
+func TestFollowerHonorsFilter(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/here")
@@ -142,11 +142,11 @@ func TestAFollowerGetsTheSessionsThatAFilterLetsPass(t *testing.T) {
 		n.tell(t, "session-a", "and this")
 	}, "session-a append 3")
 	if len(of(got, "session-b")) > 0 || !slices.Equal(of(got, "session-a"), []string{"session-a append 2", "session-a append 3"}) {
-		t.Errorf("there came %q", got)
+		t.Errorf("received %q", got)
 	}
 }
 
-func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidFeedPositionIsRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/w")
@@ -195,8 +195,8 @@ func swapped(parts []string, i int, part string) string {
 	return strings.Join(parts, "~")
 }
 
-// A follower that takes nothing keeps nobody from writing.
-func TestASlowFollowerOfAllSlowsNoWriter(t *testing.T) {
+// A follower that reads nothing does not block writers.
+func TestSlowFollowerDoesNotBlockWriters(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.make(t, "session-a", "/w")
@@ -218,7 +218,7 @@ func TestASlowFollowerOfAllSlowsNoWriter(t *testing.T) {
 	}
 	defer res.Body.Close()
 	text := strings.Repeat("x", 1<<20)
-	for range 10 { // more than the sockets hold
+	for range 10 { // more than the socket buffers hold
 		n.tell(t, "session-a", text)
 	}
 	got, err := n.Info(t.Context(), "session-a")

@@ -10,7 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestWhatAGatewayGaveUpOnMayBeStored(t *testing.T) {
+func TestGatewayErrorLeavesAppendOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusBadGateway, http.StatusGatewayTimeout} {
 		gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -19,10 +19,10 @@ func TestWhatAGatewayGaveUpOnMayBeStored(t *testing.T) {
 		t.Cleanup(gateway.Close)
 		c := &client.Client{Base: gateway.URL}
 		if _, err := c.Append(t.Context(), "s", []byte("{}\n"), client.AppendOptions{}); !errors.Is(err, core.ErrUncertain) {
-			t.Errorf("an append behind a gateway that says %d: %v, want an error that leaves open whether it is stored", status, err)
+			t.Errorf("an append through a gateway that says %d: %v, want an error with an unknown outcome", status, err)
 		}
 		if _, err := c.Heads(t.Context(), "s"); !errors.Is(err, core.ErrUnavailable) || errors.Is(err, core.ErrUncertain) {
-			t.Errorf("a read behind a gateway that says %d: %v, want core.ErrUnavailable", status, err)
+			t.Errorf("a read through a gateway that says %d: %v, want core.ErrUnavailable", status, err)
 		}
 	}
 }

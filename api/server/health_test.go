@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-func TestReadyzNamesWhatIsMissing(t *testing.T) {
+func TestReadyzNamesFailingCheck(t *testing.T) {
 	t.Parallel()
 	var store, broker error
 	n := startNode(t, func(c *server.Config) {
@@ -57,7 +57,7 @@ func TestReadyzNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestANodeThatStopsIsNotReadyAndAlive(t *testing.T) {
+func TestStoppingNodeIsAliveButNotReady(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	h := n.Server.Handler()
@@ -73,7 +73,7 @@ func TestANodeThatStopsIsNotReadyAndAlive(t *testing.T) {
 	}
 }
 
-func TestANodeWithoutItsConnectionIsNotReady(t *testing.T) {
+func TestDisconnectedNodeIsNotReady(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	h := n.Server.Handler()

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-// A part of the node's own process reads and writes without a token or a
-// certificate; it does nothing that asks for more, and opens no way in for others.
-func TestWhoIsInsideTheProcessNeedsNoToken(t *testing.T) {
+// Code inside the node's process reads and writes without a token or a certificate.
+// It has no admin rights and gives other callers no access.
+func TestInProcessCallerNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens, func(c *server.Config) { c.NeedCertificate = true })
 	in := &client.Client{Base: "http://localhost", HTTP: n.Server.InProcessClient()}
@@ -27,13 +27,13 @@ func TestWhoIsInsideTheProcessNeedsNoToken(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := in.Tokens(t.Context()); err == nil {
-		t.Error("it sees tokens, which is for admins")
+		t.Error("an in-process caller can list tokens, which requires scope admin")
 	}
 	if _, err := n.Info(t.Context(), string(made.ID)); err == nil {
-		t.Error("the token alone is enough for others")
+		t.Error("the in-process token works over the network")
 	}
 	n.Stop()
 	if _, err := in.Whoami(t.Context()); err == nil {
-		t.Error("a node that has ended answers")
+		t.Error("a stopped node answers")
 	}
 }

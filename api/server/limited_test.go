@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestLimitsOfATokenAreAnsweredWithWhenToTryAgain(t *testing.T) {
+func TestTokenLimitsReturnRetryAfter(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	n.importText(t, file(header, message("a", "", "1")))
@@ -23,7 +23,7 @@ func TestLimitsOfATokenAreAnsweredWithWhenToTryAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Not asked with the token itself: that would count.
+		// Uses another token, because a call with this one would count.
 		second, err := n.CreateToken(t.Context(), api.TokenRequest{Name: q.Name + " after", Scope: access.Read})
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestLimitsOfATokenAreAnsweredWithWhenToTryAgain(t *testing.T) {
 		return "Bearer " + m.Bearer
 	}
 
-	// A rate so low that nothing comes back while the test runs.
+	// A rate so low that the bucket does not refill during the test.
 	slow := auth(api.TokenRequest{Name: "slow", Scope: access.Read, Limits: api.TokenLimits{Rate: 1}})
 	var last *http.Response
 	var body string
@@ -76,7 +76,7 @@ func TestLimitsOfATokenAreAnsweredWithWhenToTryAgain(t *testing.T) {
 	t.Logf("the first stream ended: %v", <-ended)
 }
 
-func TestAFollowerEndsWithItsToken(t *testing.T) {
+func TestRevokedTokenEndsFollower(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	n.importText(t, file(header, message("a", "", "1")))
@@ -102,6 +102,6 @@ func TestAFollowerEndsWithItsToken(t *testing.T) {
 	}
 	err := <-ended
 	if e, ok := errors.AsType[*client.Error](err); !ok || e.Detail.Status != http.StatusUnauthorized {
-		t.Errorf("it ended with %v, want a 401 when it opened the stream anew", err)
+		t.Errorf("the stream ended with %v, want a 401 on reconnect", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
+func TestLimiterRejectsAboveLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newLimiter("things", 10, 5*time.Second)
 		first, err := g.acquire(t.Context(), 6)
@@ -21,13 +21,13 @@ func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := g.acquire(t.Context(), 5); !errors.Is(err, core.ErrUnavailable) || time.Since(began) != 5*time.Second {
-			t.Errorf("more than there is room for, after %v: %v", time.Since(began), err)
+			t.Errorf("acquire above the limit, after %v: %v", time.Since(began), err)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			second, err := g.acquire(t.Context(), 1000) // all there is
+			second, err := g.acquire(t.Context(), 1000) // the whole limit
 			if err != nil {
-				t.Errorf("room came in time: %v", err)
+				t.Errorf("acquire after a release: %v", err)
 				return
 			}
 			second()
@@ -36,13 +36,13 @@ func TestAGateLetsInWhatThereIsRoomForAndRefusesTheRest(t *testing.T) {
 		first()
 		wg.Wait()
 		if b := g.bound(); b != (api.Bound{Used: 0, Limit: 10, Refused: 1}) {
-			t.Errorf("in the end: %+v", b)
+			t.Errorf("at the end: %+v", b)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		all, _ := g.acquire(t.Context(), 10)
 		if _, err := g.acquire(ended, 1); !errors.Is(err, core.ErrUnavailable) {
-			t.Errorf("a caller that has gone: %v", err)
+			t.Errorf("a canceled caller: %v", err)
 		}
 		all()
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// headerFrom is a header of pi that names a parent.
+// headerFrom returns a pi header that names a parent.
 func headerFrom(id, parent string) string {
 	link := ""
 	if parent != "" {
@@ -27,7 +27,7 @@ func headerFrom(id, parent string) string {
 	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-01-02T03:04:05.000Z","cwd":"/home/dev/x"%s}`, id, link)
 }
 
-// picture is a lineage in short: who, how, from whom.
+// picture formats a lineage: session, relation, parent.
 func picture(l api.Lineage) []string {
 	var out []string
 	for _, n := range l.Sessions {
@@ -53,9 +53,9 @@ func (n *node) lineage(t *testing.T, o client.LineageOptions) api.Lineage {
 	return l
 }
 
-// FLEET-20, FLEET-21, RATH-54: forks, merges and compressions, of sessions made
-// here and of sessions that agents brought, in one graph.
-func TestLineageIsOneGraphOfAllSessions(t *testing.T) {
+// FLEET-20, FLEET-21, RATH-54: one graph shows forks, merges and compressions of
+// created and imported sessions.
+func TestLineageGraphCoversAllSessions(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx := t.Context()
@@ -97,17 +97,17 @@ func TestLineageIsOneGraphOfAllSessions(t *testing.T) {
 	}
 	info, err := n.Info(ctx, "the-summary")
 	if err != nil || info.Log.Origin.Lineages()[0].Cursor == (core.Cursor{}) {
-		t.Errorf("the place in its parent is not kept: %+v, %v", info.Log.Origin, err)
+		t.Errorf("the position in its parent is lost: %+v, %v", info.Log.Origin, err)
 	}
 }
 
 // RATH-50, RATH-51
-func TestLineageComesInOpenRathsShape(t *testing.T) {
+func TestLineageInOpenRathFormat(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	r, err := n.LineageJSONL(t.Context(), client.LineageOptions{})
 	if got := read(t, r, err); got != "" {
-		t.Errorf("of nothing: %q", got)
+		t.Errorf("of an empty log: %q", got)
 	}
 	answer := `{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"assistant","content":[],"usage":{"input":14,"output":7},"timestamp":2}}`
 	n.importText(t, file(headerFrom("a-session", "gone-long-ago"), message("a", "", "one"), answer))
@@ -118,8 +118,7 @@ func TestLineageComesInOpenRathsShape(t *testing.T) {
 	}
 }
 
-// Headers may say anything. The picture is drawn all the same, and says what is
-// wrong.
+// Headers are untrusted. The graph is complete anyway and names the problems.
 func TestLineageOfHostileHeaders(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -149,8 +148,8 @@ func TestLineageOfHostileHeaders(t *testing.T) {
 	}
 }
 
-// FLEET-21: what the second session's agent would hide is said.
-func TestMergeSaysWhatACompactionHides(t *testing.T) {
+// FLEET-21: the answer names the entries that the second session's agent would hide.
+func TestMergeReportsEntriesHiddenByCompaction(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(headerFrom("plain-one", ""), message("a", "", "one")))
@@ -175,12 +174,12 @@ func TestMergeSaysWhatACompactionHides(t *testing.T) {
 	}
 }
 
-// FLEET-20: a file's place may say more than its header.
-func TestAnImportMayNameItsParent(t *testing.T) {
+// FLEET-20: the location of a file may say more than its header.
+func TestImportCanNameParent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	f := file(headerFrom("the-helper", "the-header-says"), message("a", "", "x"))
-	for range 2 { // again it changes nothing
+	for range 2 { // the second import changes nothing
 		_, err := n.Import(t.Context(), strings.NewReader(f), -1, client.ImportOptions{Parent: "the-caller", Kind: "subagent"})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +191,7 @@ func TestAnImportMayNameItsParent(t *testing.T) {
 	}
 }
 
-func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
+func TestLineageShowsDeletedSessions(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(headerFrom("the-root", ""), message("a", "", "x")))
@@ -209,7 +208,7 @@ func TestLineageShowsWhatIsInTheTrash(t *testing.T) {
 	}
 }
 
-func TestLineageShowsWhatWasErased(t *testing.T) {
+func TestLineageShowsErasedSessions(t *testing.T) {
 	t.Parallel()
 	var d materializer.Directory
 	n := startNode(t, func(c *server.Config) { d, _ = c.Directory.(materializer.Directory) })
@@ -222,7 +221,7 @@ func TestLineageShowsWhatWasErased(t *testing.T) {
 	}
 }
 
-func TestWhatLineageAndMergeRefuse(t *testing.T) {
+func TestLineageAndMergeRejectInvalidRequests(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
@@ -258,6 +257,6 @@ func TestWhatLineageAndMergeRefuse(t *testing.T) {
 		}
 	}
 	if all := n.lineage(t, client.LineageOptions{}); len(all.Sessions) != 2 {
-		t.Errorf("something was made: %v", picture(all))
+		t.Errorf("a session was created: %v", picture(all))
 	}
 }

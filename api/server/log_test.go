@@ -11,7 +11,7 @@ import (
 )
 
 // OP-33, OMP-29, OMP-38: the promises of package session hold over HTTP.
-func TestSessionsOverANode(t *testing.T) {
+func TestSessionsOverNode(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	sessiontest.Run(t, func(*testing.T) sessiontest.Place {
@@ -28,7 +28,7 @@ func TestSessionsOverANode(t *testing.T) {
 	})
 }
 
-// OP-33: what is in the trash can be read, and not written to.
+// OP-33: sessions in the trash can be read but not written to.
 func TestSessionInTheTrashIsReadOnly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -43,7 +43,7 @@ func TestSessionInTheTrashIsReadOnly(t *testing.T) {
 	}
 	s, err := session.Open(t.Context(), n.Log(), "session-one", session.Options{Access: session.ReadOnly})
 	if err != nil || len(s.Entries()) != 1 {
-		t.Errorf("to be read: %v", err)
+		t.Errorf("open to read: %v", err)
 	}
 	if found, err := n.Log().Recent(t.Context(), session.Query{CWD: "/home/dev/x"}); err != nil || len(found) != 0 {
 		t.Errorf("it is listed as %+v, %v", found, err)

@@ -16,7 +16,7 @@ import (
 
 const operatorHeader = `{"type":"session","version":3,"id":"operator-one","timestamp":1767323045.5,"cwd":"/home/dev/x"}`
 
-// said is an Operator message.
+// said returns an Operator message.
 func said(id, parent, role, text string) string {
 	p := ""
 	if parent != "" {
@@ -25,7 +25,7 @@ func said(id, parent, role, text string) string {
 	return `{"id":"` + id + `"` + p + `,"timestamp":1767323046.5,"type":"message","message":{"role":"` + role + `","contents":[{"type":"text","content":"` + text + `"}]}}`
 }
 
-func TestWholeSessionIsMadeInOneRecordAndKnownAgain(t *testing.T) {
+func TestCreateWithLinesIsOneRecordAndIdempotent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	whole := session.New{ID: "session-one", Header: []byte(header), Lines: [][]byte{[]byte(message("a", "", "one")), []byte(message("b", "a", "two"))}, Key: "k"}
@@ -37,7 +37,7 @@ func TestWholeSessionIsMadeInOneRecordAndKnownAgain(t *testing.T) {
 		t.Errorf("it is\n%s", got)
 	}
 	if again, err := n.CreateWhole(t.Context(), whole); err != nil || again != made {
-		t.Errorf("the same again: %+v, %v", again, err)
+		t.Errorf("retry: %+v, %v", again, err)
 	}
 	whole.Key = ""
 	if _, err := n.CreateWhole(t.Context(), whole); !errors.Is(err, core.ErrExists) {
@@ -61,7 +61,7 @@ func TestWholeSessionIsMadeInOneRecordAndKnownAgain(t *testing.T) {
 	}
 }
 
-func TestCreationAndForkHonourTheirKey(t *testing.T) {
+func TestCreateAndForkHonorIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
@@ -91,7 +91,7 @@ func TestBranchWithASummary(t *testing.T) {
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
 	n.importText(t, file(operatorHeader, said("a", "", "user", "one"), said("b", "a", "assistant", "two")))
 	for id, c := range map[string]struct{ from, fromRoot string }{
-		"session-one":  {`"fromId":"b"`, `"fromId":"root"`}, // pi names what was left
+		"session-one":  {`"fromId":"b"`, `"fromId":"root"`}, // pi names the entry that was left
 		"operator-one": {`"from_id":"a"`, `"from_id":"root"`},
 	} {
 		r := api.BranchRequest{At: core.LeafAt("a"), Summary: "tried two", Details: json.RawMessage(`{"readFiles":[]}`)}
@@ -100,7 +100,7 @@ func TestBranchWithASummary(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", id, done, err)
 		}
 		if again, err := n.Branch(t.Context(), id, r, client.AppendOptions{Key: "k"}); err != nil || again.IDs[0] != done.IDs[0] || again.Cursor != done.Cursor {
-			t.Errorf("%s: the same again: %+v, %v", id, again, err)
+			t.Errorf("%s: retry: %+v, %v", id, again, err)
 		}
 		kids, err := n.Children(t.Context(), id, "a")
 		if err != nil || len(kids) != 2 || !strings.Contains(string(kids[1]), c.from) || !strings.Contains(string(kids[1]), "tried two") {
@@ -108,7 +108,7 @@ func TestBranchWithASummary(t *testing.T) {
 		}
 		info, err := n.Info(t.Context(), id)
 		if err != nil || info.Log.Heads["main"].Leaf != core.LeafAt(done.IDs[0]) {
-			t.Errorf("%s: main stands at %v, %v", id, info.Log.Heads["main"].Leaf, err)
+			t.Errorf("%s: main points to %v, %v", id, info.Log.Heads["main"].Leaf, err)
 		}
 		if _, err := n.Branch(t.Context(), id, api.BranchRequest{At: core.NoLeaf, Summary: "all of it"}, client.AppendOptions{}); err != nil {
 			t.Fatal(err)
@@ -123,16 +123,16 @@ func TestBranchWithASummary(t *testing.T) {
 			}
 		}
 		if _, err := n.Branch(t.Context(), id, api.BranchRequest{Summary: "x"}, client.AppendOptions{}); !errors.Is(err, core.ErrInvalid) {
-			t.Errorf("%s: a branch from no place: %v", id, err)
+			t.Errorf("%s: a branch from a missing entry: %v", id, err)
 		}
 	}
 	if _, err := n.Children(t.Context(), "session-one", "nowhere"); !errors.Is(err, core.ErrNotFound) {
-		t.Errorf("children of nobody: %v", err)
+		t.Errorf("children of a missing entry: %v", err)
 	}
 }
 
-// OP-22: Operator has an entry for it, for pi the head is moved.
-func TestBranchWithoutASummaryIsTheAgentsOwn(t *testing.T) {
+// OP-22: Operator has an entry for a branch; for pi the node moves the head.
+func TestBranchWithoutSummaryFollowsDialect(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two")))
@@ -144,18 +144,18 @@ func TestBranchWithoutASummaryIsTheAgentsOwn(t *testing.T) {
 		}
 		info, err := n.Info(t.Context(), id)
 		if err != nil || info.Log.Heads["main"].Leaf != core.LeafAt("a") {
-			t.Errorf("%s: main stands at %v, %v", id, info.Log.Heads["main"].Leaf, err)
+			t.Errorf("%s: main points to %v, %v", id, info.Log.Heads["main"].Leaf, err)
 		}
 	}
 	if got := read2(t, n, "operator-one", false); !strings.Contains(got, `"type":"leaf"`) {
-		t.Errorf("the file does not say where it stands\n%s", got)
+		t.Errorf("the file does not record the position\n%s", got)
 	}
 }
 
-// OP-20, OP-24: the file of an agent that takes the last line for where it
-// stands ends there. Where that is before every entry, an agent that has an
-// entry for it gets one.
-func TestFileSaysWhereTheHeadStands(t *testing.T) {
+// OP-20, OP-24: if an agent takes the last line of a file as its position, the file
+// ends at the head. If the head is before all entries, the file has the agent's entry
+// for that, if it has one.
+func TestFileRecordsHeadPosition(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	one, two := said("a", "", "user", "one"), said("b", "a", "assistant", "two")
@@ -178,13 +178,13 @@ func TestFileSaysWhereTheHeadStands(t *testing.T) {
 		}
 		again, _, err := n.File(t.Context(), "operator-one", "")
 		if read(t, again, err) != text {
-			t.Error("the same file again is another")
+			t.Error("a second export differs")
 		}
 		copied := fmt.Sprint("operator-copy", i)
 		n.importText(t, strings.Replace(text, "operator-one", copied, 1))
 		info, err := n.Info(t.Context(), copied)
 		if err != nil || info.Log.Heads["main"].Leaf != c.leaf {
-			t.Errorf("an agent that reads the file stands at %v, %v; want %v", info.Log.Heads["main"].Leaf, err, c.leaf)
+			t.Errorf("after import main points to %v, %v; want %v", info.Log.Heads["main"].Leaf, err, c.leaf)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestMessagesAreAmended(t *testing.T) {
 		t.Errorf("it is\n%s", got)
 	}
 	if _, err := n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "changed")), client.AppendOptions{After: "1-0123456789abcdef"}); err != nil {
-		t.Errorf("what is there already: %v", err)
+		t.Errorf("content that is stored already: %v", err)
 	}
 	if _, err := n.Amend(t.Context(), "session-one", "a", []byte(message("a", "", "again")), client.AppendOptions{After: done.Cursor.String()}); err != nil {
 		t.Error(err)
@@ -244,7 +244,7 @@ func TestMessagesAreAmended(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // OP-35, OP-28, PI-40
-func TestWholeForkAndItsRefusals(t *testing.T) {
+func TestWholeForkAndInvalidForks(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one"), message("b", "a", "two"), message("c", "a", "three")))
@@ -280,7 +280,7 @@ func TestWholeForkAndItsRefusals(t *testing.T) {
 }
 
 // OP-10
-func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
+func TestAppendRejectsEntriesThatAgentCannotRead(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(operatorHeader, said("a", "", "user", "one")))
@@ -290,9 +290,8 @@ func TestAppendRefusesWhatTheAgentWouldNotRead(t *testing.T) {
 	}
 }
 
-// Notes about a message with an image leave the image as it is, and may hold
-// images themselves.
-func TestNotesLeaveImagesAlone(t *testing.T) {
+// Notes on a message with an image do not change the image, and may contain images.
+func TestNotesDoNotChangeImages(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	picture := `{"type":"image","data":"` + strings.Repeat("aW1h", 500) + `"}`
@@ -311,8 +310,8 @@ func TestNotesLeaveImagesAlone(t *testing.T) {
 	}
 }
 
-// A branch goes on from where its caller saw the head, or not at all.
-func TestBranchOnlyWhereTheHeadHasNotMoved(t *testing.T) {
+// A branch fails if the head moved after the caller saw it.
+func TestBranchFailsIfHeadMoved(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for id, text := range map[string]string{

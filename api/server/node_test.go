@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
-// A node is a node in this process whose answers are compared with the OpenAPI
+// A node runs in this process. Its answers are checked against the OpenAPI
 // description.
 type node struct{ *nodetest.Node }
 
@@ -38,7 +38,7 @@ func startNodeOf(t *testing.T, cfg nodetest.Config, opts ...nodeOption) *node {
 	return &node{n}
 }
 
-// importText imports a file, which must go well.
+// importText imports a file and fails the test on an error.
 func (n *node) importText(t *testing.T, file string) api.Imported {
 	t.Helper()
 	res, err := n.Import(t.Context(), strings.NewReader(file), int64(len(file)), client.ImportOptions{})
@@ -62,7 +62,7 @@ func read(t *testing.T, r io.ReadCloser, err error) string {
 	return string(b)
 }
 
-// detail is the problem document that err carries.
+// detail returns the problem document in err.
 func detail(t *testing.T, err error) api.Detail {
 	t.Helper()
 	e, ok := errors.AsType[*client.Error](err)
@@ -72,7 +72,7 @@ func detail(t *testing.T, err error) api.Detail {
 	return e.Detail
 }
 
-// request sends a request that the client would not send.
+// request sends a raw HTTP request.
 func (n *node) request(t *testing.T, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, n.Base+path, strings.NewReader(body))

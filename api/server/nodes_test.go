@@ -13,7 +13,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// nowhere is a URL where nobody takes a connection.
+// nowhere returns a URL that accepts no connections.
 func nowhere(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -24,14 +24,14 @@ func nowhere(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// A client of several nodes goes on while one of them can be asked, and asks the
-// one that answered first from then on.
-func TestAClientOfSeveralNodesTurnsToTheNext(t *testing.T) {
+// A client of several nodes works while one of them is reachable, and then prefers
+// the node that answered.
+func TestClientFailsOverToNextNode(t *testing.T) {
 	t.Parallel()
 	var stored, dying, full atomic.Int32
 	well := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b, _ := io.ReadAll(r.Body); string(b) != "{}" {
-			t.Errorf("it was sent %q", b)
+			t.Errorf("the node received %q", b)
 		}
 		stored.Add(1)
 		_, _ = io.WriteString(w, `{"ids":["a"],"stored":1,"seq":"7-0000000000000000"}`)
@@ -61,10 +61,10 @@ func TestAClientOfSeveralNodesTurnsToTheNext(t *testing.T) {
 		t.Errorf("a node that dies was asked %d times, a busy one %d times", dying.Load(), full.Load())
 	}
 
-	// What nobody answers says so, and what was refused is asked of nobody else.
+	// If no node answers, the error says so. A refused request is not sent to another node.
 	none := client.ClientOf([]string{nowhere(t), nowhere(t)}, "")
 	if _, err := none.Append(t.Context(), "session-one", []byte("{}"), client.AppendOptions{}); !errors.Is(err, core.ErrUnavailable) {
-		t.Errorf("with nobody there: %v", err)
+		t.Errorf("without a reachable node: %v", err)
 	}
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
@@ -73,10 +73,10 @@ func TestAClientOfSeveralNodesTurnsToTheNext(t *testing.T) {
 	t.Cleanup(refuses.Close)
 	before := stored.Load()
 	if _, err := client.ClientOf([]string{refuses.URL, well.URL}, "").Append(t.Context(), "session-one", []byte("{}"), client.AppendOptions{}); !errors.Is(err, core.ErrFenced) || stored.Load() != before {
-		t.Errorf("a refusal was taken elsewhere: %v", err)
+		t.Errorf("a refused request was sent to another node: %v", err)
 	}
-	// Without a key it is not sent twice.
+	// Without an idempotency key a request is not sent twice.
 	if _, err := client.ClientOf([]string{dies.URL, well.URL}, "").Append(t.Context(), "session-one", []byte("{}"), client.AppendOptions{}); !errors.Is(err, core.ErrUncertain) || stored.Load() != before {
-		t.Errorf("what may have been stored was sent again: %v", err)
+		t.Errorf("a request that may have been stored was sent again: %v", err)
 	}
 }

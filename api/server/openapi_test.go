@@ -16,13 +16,13 @@ import (
 	"github.com/sesslog/sesslog/api/server"
 )
 
-var update = flag.Bool("update", false, "write what the tests expect anew")
+var update = flag.Bool("update", false, "rewrite the expected files")
 
-func TestTheDescriptionIsThatOfTheHandlers(t *testing.T) {
+func TestOpenAPIMatchesHandlers(t *testing.T) {
 	t.Parallel()
 	want := slices.Sorted(maps.Keys(calls))
 	if diff := cmp.Diff(want, server.Patterns()); diff != "" {
-		t.Errorf("calls of the server (+) and in describe_test.go (-) are not the same:\n%s", diff)
+		t.Errorf("calls of the server (+) and in describe_test.go (-) differ:\n%s", diff)
 	}
 	made, err := describe("../..")
 	if err != nil {
@@ -35,12 +35,12 @@ func TestTheDescriptionIsThatOfTheHandlers(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(made, api.OpenAPI()) {
-		t.Errorf("openapi.json is not what the types, their comments and describe_test.go come to; make it anew: go test ./api/server -run TestTheDescription -update\n%s",
+		t.Errorf("openapi.json is out of date with the types, their comments or describe_test.go; run: go test ./api/server -run TestOpenAPIMatchesHandlers -update\n%s",
 			cmp.Diff(string(api.OpenAPI()), string(made)))
 	}
 }
 
-func TestTheDescriptionIsOpenAPI(t *testing.T) {
+func TestOpenAPIIsValid(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
 	if err != nil {
@@ -51,11 +51,11 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-func TestTheDescriptionIsServedWithoutAToken(t *testing.T) {
+func TestOpenAPIIsServedWithoutToken(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *server.Config) { c.Token = "secret" })
 	res, body := n.request(t, http.MethodGet, "/openapi.json", "")
 	if res.StatusCode != http.StatusOK || body != string(api.OpenAPI()) {
-		t.Errorf("it is answered %s with %d bytes", res.Status, len(body))
+		t.Errorf("the answer is %s with %d bytes", res.Status, len(body))
 	}
 }

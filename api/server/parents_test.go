@@ -22,9 +22,9 @@ var (
 	parentSeed    = flag.Uint64("parents-seed", 0, "the seed of those appends; 0 for another each time")
 )
 
-// Promise P3: whatever parents callers send, and whoever sends what at the same
-// time, no entry is stored whose parent is nowhere before it.
-func TestNoEntryWithoutItsParentEntersThroughTheAPI(t *testing.T) {
+// Promise P3: no entry is stored unless its parent is stored before it, whatever
+// parents concurrent callers send.
+func TestNoEntryIsStoredWithoutItsParent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	seed := *parentSeed
@@ -85,7 +85,7 @@ func TestNoEntryWithoutItsParentEntersThroughTheAPI(t *testing.T) {
 			entries++
 			if parent, ok := e[parentField(dialect)].(string); ok && parent != "" && !there[parent] {
 				dangling++
-				t.Errorf("session %s: the parent of %v is nowhere before it: %.200s", id, e["id"], line)
+				t.Errorf("session %s: the parent of %v is not stored before it: %.200s", id, e["id"], line)
 			}
 			there[fmt.Sprint(e["id"])] = true
 		}
@@ -93,7 +93,7 @@ func TestNoEntryWithoutItsParentEntersThroughTheAPI(t *testing.T) {
 	t.Logf("%d appends: %d stored, %d refused; %d entries, %d with a parent that is nowhere",
 		*parentAppends, stored.Load(), refused.Load(), entries, dangling)
 	if stored.Load() == 0 || refused.Load() == 0 {
-		t.Error("the appends were too much alike to show anything")
+		t.Error("the appends were too similar to prove anything")
 	}
 }
 
@@ -104,12 +104,12 @@ func parentField(dialect string) string {
 	return "parentId"
 }
 
-// A parentFuzz makes bodies whose parents are all that they can be.
+// A parentFuzz generates bodies with every kind of parent.
 type parentFuzz struct {
 	rng  *rand.Rand
 	name string
 	n    int
-	mine []string // ids that it gave, stored or not
+	mine []string // ids that it generated, stored or not
 }
 
 func (f *parentFuzz) body(dialect string) string {
@@ -140,7 +140,7 @@ func stamp(dialect string) string {
 	return `"2026-01-02T03:04:05.678Z"`
 }
 
-// parent is a parent as JSON, or nothing.
+// parent returns a parent as JSON, or "" for no member.
 func (f *parentFuzz) parent(ids []string, i int) string {
 	quote := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	switch f.rng.IntN(14) {
@@ -151,7 +151,7 @@ func (f *parentFuzz) parent(ids []string, i int) string {
 	case 2:
 		return quote(ids[i]) // itself
 	case 3:
-		return quote(ids[len(ids)-1]) // perhaps behind it
+		return quote(ids[len(ids)-1]) // may be a later entry
 	case 4:
 		return []string{"17", "true", "[]", "{}", `""`, `" "`, `"\u0000"`, `"\ud800"`, quote(strings.Repeat("p", 300))}[f.rng.IntN(9)]
 	case 5, 6, 7:

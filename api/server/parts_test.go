@@ -88,7 +88,7 @@ func (c *cutter) pass(from net.Conn, to string) {
 	c.mu.Lock()
 	up, down := 1+c.rng.Int64N(2<<20), 1+c.rng.Int64N(4<<10)
 	c.mu.Unlock()
-	ended := make(chan bool, 2) // whether it had its bytes
+	ended := make(chan bool, 2) // whether the byte limit was reached
 	go func() { _, err := io.CopyN(node, from, up); ended <- err == nil }()
 	go func() { _, err := io.CopyN(from, node, down); ended <- err == nil }()
 	if <-ended {
@@ -125,7 +125,7 @@ func TestLargeImportSurvivesBrokenConnections(t *testing.T) {
 	proxy.mu.Unlock()
 	body, err := n.Export(t.Context(), string(done.Session), false)
 	if read(t, body, err) != string(file) {
-		t.Error("the log has another file")
+		t.Error("the stored file differs")
 	}
 	if sent != int64(len(file)) {
 		t.Errorf("%d bytes were reported, the file has %d", sent, len(file))
@@ -136,11 +136,11 @@ func TestLargeImportSurvivesBrokenConnections(t *testing.T) {
 	}
 	stored, err := n.Blob(t.Context(), core.DigestOf(blob))
 	if read(t, stored, err) != string(blob) {
-		t.Error("the blob is another")
+		t.Error("the stored blob differs")
 	}
 }
 
-// firstAnswer repeats f while no node has answered: the client leaves that to its
+// firstAnswer repeats f until a node answers. The client leaves that retry to its
 // caller.
 func firstAnswer(f func() error) (err error) {
 	for range 20 {
@@ -182,20 +182,20 @@ func TestImportOfPartsIsAllOrNothing(t *testing.T) {
 			t.Fatalf("with %d parts missing: %d %+v", left, status, d)
 		}
 		if _, err := n.Info(t.Context(), "in-parts"); !errors.Is(err, core.ErrNotFound) {
-			t.Errorf("with %d parts missing the session is there: %v", left, err)
+			t.Errorf("with %d parts missing the session exists: %v", left, err)
 		}
 		if err := n.PutBlob(t.Context(), parts[left-1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // it can be repeated
+	for range 2 { // the second import is a retry
 		if status, d := n.importParts(t, list); status != 200 {
 			t.Errorf("import: %d %+v", status, d)
 		}
 	}
 	body, err := n.Export(t.Context(), "in-parts", false)
 	if read(t, body, err) != string(file) {
-		t.Error("the log has another file")
+		t.Error("the stored file differs")
 	}
 	d := core.DigestOf(file)
 	res, answer := n.request(t, "PUT", "/v1/blobs/"+d.String(), list, "Content-Type", api.PartsType)
@@ -204,7 +204,7 @@ func TestImportOfPartsIsAllOrNothing(t *testing.T) {
 	}
 	blob, err := n.Blob(t.Context(), d)
 	if read(t, blob, err) != string(file) {
-		t.Error("the blob is another")
+		t.Error("the stored blob differs")
 	}
 	if res, _ := n.request(t, "PUT", "/v1/blobs/"+core.DigestOf(nil).String(), list, "Content-Type", api.PartsType); res.StatusCode != 400 {
 		t.Errorf("PUT under another digest: %s", res.Status)
@@ -298,7 +298,7 @@ func TestDamagedPartIsSentAgain(t *testing.T) {
 	}
 	body, err := n.Export(t.Context(), "damaged-part", false)
 	if read(t, body, err) != string(file) {
-		t.Error("the log has another file")
+		t.Error("the stored file differs")
 	}
 }
 
@@ -322,7 +322,7 @@ func closeDoor(door *httptest.Server) {
 	door.CloseClientConnections()
 }
 
-// The second node has another store, so it needs all parts.
+// The second node has a separate store, so it needs all parts.
 func TestLargeImportContinuesOnTheNextNode(t *testing.T) {
 	t.Parallel()
 	first, second := startNode(t), startNode(t)
@@ -344,7 +344,7 @@ func TestLargeImportContinuesOnTheNextNode(t *testing.T) {
 	}
 	body, err := second.Export(t.Context(), string(done.Session), false)
 	if read(t, body, err) != string(file) {
-		t.Error("the log has another file")
+		t.Error("the stored file differs")
 	}
 	if sent != int64(len(file)) {
 		t.Errorf("%d bytes were reported, the file has %d", sent, len(file))
@@ -381,7 +381,7 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.to.RoundTrip(r)
 }
 
-// A fakeNode has parts in memory and can be away.
+// A fakeNode has parts in memory and can be unavailable.
 type fakeNode struct {
 	away func() bool
 	has  map[string]bool
@@ -427,7 +427,7 @@ func TestLargeImportRetriesForTwoMinutes(t *testing.T) {
 			}
 			done, err := c.ImportLarge(t.Context(), large, client.ImportOptions{})
 			if !errors.Is(err, want) || err == nil && (done.ID != "done" || sent != large.Size) {
-				t.Errorf("away for %v: %+v, %d bytes reported, %v", away, done, sent, err)
+				t.Errorf("unavailable for %v: %+v, %d bytes reported, %v", away, done, sent, err)
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// A session in the log is read by the rules that the caller names, and what the
-// log knows of it stays the same.
-func TestTheCallerSaysByWhoseRules(t *testing.T) {
+// The caller names the rules by which a session is read. The session's state in the
+// log does not change.
+func TestCallerChoosesProfile(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "1"),

@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 )
 
-// asked is a session file in which somebody asked something, by dialect.
+// asked maps each dialect to a session file with a prompt.
 var asked = map[string]string{
 	"pi": `{"type":"session","version":3,"id":"asked-pi","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/src/site"}
 {"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"Fix the login page"}],"timestamp":1767225601000}}
@@ -26,7 +26,7 @@ var asked = map[string]string{
 `,
 }
 
-// OMP-43, FLEET-19: whatever the agent.
+// OMP-43, FLEET-19: for every agent.
 func TestPromptsOfEveryAgentAreFound(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -65,7 +65,7 @@ func TestPromptsOfEveryAgentAreFound(t *testing.T) {
 	}
 }
 
-func TestAPromptIsFoundOnceItsAppendWasAnswered(t *testing.T) {
+func TestPromptIsFoundAfterAppendReturns(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, asked["pi"])
@@ -83,11 +83,11 @@ func TestAPromptIsFoundOnceItsAppendWasAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if page, err := n.Prompts(t.Context(), api.PromptQuery{}); err != nil || len(page.Prompts) != 0 {
-		t.Errorf("of a session in the trash: %d prompts, %v", len(page.Prompts), err)
+		t.Errorf("prompts of a session in the trash: %d prompts, %v", len(page.Prompts), err)
 	}
 }
 
-func TestAskingForPromptsTheWrongWay(t *testing.T) {
+func TestPromptsRejectsInvalidQueries(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for _, query := range []string{"q=***", "q=" + strings.Repeat("a", 2000), "limit=0", "limit=1001", "limit=x", "session=a/b", "before=yesterday"} {

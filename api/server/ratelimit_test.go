@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestATokenHasItsRateAndNoMore(t *testing.T) {
+func TestTokenRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newTokenUsage()
@@ -23,11 +23,11 @@ func TestATokenHasItsRateAndNoMore(t *testing.T) {
 			return n
 		}
 		if n := sent("a"); n != 5 {
-			t.Errorf("at once it sent %d", n)
+			t.Errorf("the first burst was %d", n)
 		}
 		var e *rateError
 		if err := s.countRequest("a", l); !errors.As(err, &e) || !errors.Is(err, api.ErrTooMany) || !errors.Is(err, core.ErrUnavailable) || e.after != 200*time.Millisecond {
-			t.Errorf("then: %v, again after %v", err, e.after)
+			t.Errorf("after the burst: %v, retry after %v", err, e.after)
 		}
 		if n := sent("b"); n != 5 {
 			t.Errorf("another token sent %d", n)
@@ -48,7 +48,7 @@ func TestATokenHasItsRateAndNoMore(t *testing.T) {
 	})
 }
 
-func TestATokenHasSoManyFollowers(t *testing.T) {
+func TestTokenFollowerLimit(t *testing.T) {
 	t.Parallel()
 	s := newTokenUsage()
 	l := access.Limits{Followers: 2}
@@ -60,18 +60,18 @@ func TestATokenHasSoManyFollowers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.addFollower("a", l); !errors.Is(err, api.ErrTooMany) {
-		t.Errorf("a third: %v", err)
+		t.Errorf("a third follower: %v", err)
 	}
 	if _, err := s.addFollower("b", l); err != nil {
-		t.Errorf("another token's: %v", err)
+		t.Errorf("another token's follower: %v", err)
 	}
 	first()
 	if _, err := s.addFollower("a", l); err != nil {
-		t.Errorf("when one has gone: %v", err)
+		t.Errorf("after one has ended: %v", err)
 	}
 }
 
-func TestCallersThatAreNotHeardOfAreForgotten(t *testing.T) {
+func TestIdleCallersAreEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newTokenUsage()
@@ -91,7 +91,7 @@ func TestCallersThatAreNotHeardOfAreForgotten(t *testing.T) {
 			t.Errorf("%d are remembered", len(s.of))
 		}
 		if _, err := s.addFollower("stays", l); !errors.Is(err, api.ErrTooMany) {
-			t.Errorf("one with a stream open was forgotten: %v", err)
+			t.Errorf("a caller with an open stream was forgotten: %v", err)
 		}
 	})
 }

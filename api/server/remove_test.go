@@ -22,11 +22,11 @@ const secret = "the swordfish"
 
 var reason = api.Notice{By: "ada", Host: "desk", Why: "asked for"}
 
-// withSecret makes a session of one entry that holds a secret, takes a snapshot
-// and appends once more.
+// withSecret creates a session with one entry that contains a secret, writes a
+// snapshot and appends another entry.
 func (n *node) withSecret(t *testing.T, id string) {
 	t.Helper()
-	for i := range 16 { // so that what goes lies in the midst of its stream
+	for i := range 16 { // so that the erased records are in the middle of the stream
 		if _, err := n.Create(t.Context(), api.Create{ID: fmt.Sprintf("another-%d", i)}); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func (n *node) say(t *testing.T, id, entry, text string) {
 	}
 }
 
-// holdsSecret returns where the secret, or what else is asked for, can still be read: streams and objects.
+// holdsSecret returns the streams and objects that still contain the secret or the given text.
 func (n *node) holdsSecret(t *testing.T, what string) (where []string) {
 	t.Helper()
 	js, err := jetstream.New(n.Conn)
@@ -104,12 +104,12 @@ func TestErasedSessionIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := n.holdsSecret(t, secret); len(got) == 0 {
-		t.Fatal("this test would find nothing")
+		t.Fatal("the secret is not found before the erasure")
 	}
 
 	_, err := n.Erase(ctx, id, api.EraseRequest{Notice: reason})
 	if d := detail(t, err); d.Code != "conflict" || !strings.Contains(d.Detail, "not in the trash") {
-		t.Errorf("of a session that is not in the trash: %+v", d)
+		t.Errorf("erasing a session that is not in the trash: %+v", d)
 	}
 	if _, err = n.Erase(ctx, id, api.EraseRequest{Now: true}); detail(t, err).Code != "invalid" {
 		t.Errorf("without a reason: %v", err)
@@ -119,11 +119,11 @@ func TestErasedSessionIsGone(t *testing.T) {
 	}
 	_, err = n.Erase(ctx, id, api.EraseRequest{Notice: reason})
 	if d := detail(t, err); d.Code != "conflict" || !strings.Contains(d.Detail, "in the trash until") {
-		t.Errorf("of a session in the trash: %+v", d)
+		t.Errorf("a session in the trash: %+v", d)
 	}
 	found, err := n.Erasable(ctx, id)
 	if err != nil || found.Entries != 2 || found.Records == 0 || len(found.Snapshots) != 1 || found.Deleted == nil || len(found.Forks) != 1 {
-		t.Errorf("there is %+v, %v", found, err)
+		t.Errorf("erasable is %+v, %v", found, err)
 	}
 
 	got, err := n.Erase(ctx, id, api.EraseRequest{Notice: reason, Now: true})
@@ -196,7 +196,7 @@ func TestErasedSessionIsGone(t *testing.T) {
 	}
 }
 
-// plainOf is b, unpacked where it is packed.
+// plainOf returns b, decompressed if it is compressed.
 func plainOf(t *testing.T, b []byte) []byte {
 	t.Helper()
 	d, err := zstd.NewReader(nil)
@@ -210,7 +210,7 @@ func plainOf(t *testing.T, b []byte) []byte {
 	return b
 }
 
-// forget drops a session from the node's memory.
+// forget evicts a session from the node's memory.
 func (n *node) forget(id string) { n.Config.Cache.Forget(core.SessionID(id)) }
 
 // waitNoSecret waits until the rows of the directory's bucket are written.
@@ -226,7 +226,7 @@ func (n *node) waitNoSecret(t *testing.T) {
 	t.Errorf("the secret is still in %v", where)
 }
 
-func TestNothingOfAHeldSessionGoes(t *testing.T) {
+func TestHeldSessionCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx, id := t.Context(), "session-1"
@@ -252,7 +252,7 @@ func TestNothingOfAHeldSessionGoes(t *testing.T) {
 	if _, err := n.Checkpoint(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	n.forget(id) // and read it from the snapshot
+	n.forget(id) // the next read uses the snapshot
 	refused()
 	if err := n.Hold(ctx, id, api.Notice{By: "bo", Why: "another"}); err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestNothingOfAHeldSessionGoes(t *testing.T) {
 	}
 }
 
-func TestARedactedEntryIsNowhere(t *testing.T) {
+func TestRedactedEntryIsGone(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx, id := t.Context(), "session-1"
@@ -292,10 +292,10 @@ func TestARedactedEntryIsNowhere(t *testing.T) {
 	try.DryRun = true
 	would, err := n.Redact(ctx, id, try)
 	if err != nil || len(would.Lines) != 2 || !strings.Contains(string(would.Lines[0]), `"content":"gone"`) {
-		t.Fatalf("it would be %+v, %v", would, err)
+		t.Fatalf("the dry run says %+v, %v", would, err)
 	}
 	if got := n.holdsSecret(t, secret); len(got) == 0 {
-		t.Fatal("a dry run took something out")
+		t.Fatal("a dry run redacted something")
 	}
 	got, err := n.Redact(ctx, id, q)
 	if err != nil || got.Removed.Records == 0 || got.Removed.Snapshots != 1 || !got.Removed.Rows {
@@ -333,6 +333,6 @@ func TestARedactedEntryIsNowhere(t *testing.T) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if _, err := n.Redact(ctx, id, api.RedactRequest{Notice: reason, Entries: []string{"eeeeeeee"}}); detail(t, err).Code != "not-found" || detail(t, err).Entry != "eeeeeeee" {
-		t.Errorf("an entry that is not there: %v", err)
+		t.Errorf("a missing entry: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-func TestARequestIdIsKeptWhereItMayStandInALog(t *testing.T) {
+func TestValidRequestIDIsKept(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for sent, keeps := range map[string]bool{
@@ -27,13 +27,12 @@ func TestARequestIdIsKeptWhereItMayStandInALog(t *testing.T) {
 		}
 	}
 	if res, _ := n.request(t, "GET", "/v1/nothing", ""); res.Header.Get(server.HeaderRequest) == "" {
-		t.Error("a path that is not there has no request id")
+		t.Error("the answer for an unknown path has no request id")
 	}
 }
 
-// The log says of a request which it was and of which session, and nothing of
-// what was in it.
-func TestTheLogNamesRequestAndSession(t *testing.T) {
+// The log names a request and its session, but not its content.
+func TestLogNamesRequestAndSession(t *testing.T) {
 	t.Parallel()
 	var out lockedBuffer
 	n := startNode(t, func(c *server.Config) {
@@ -47,7 +46,7 @@ func TestTheLogNamesRequestAndSession(t *testing.T) {
 	line := `{"type":"message","message":{"role":"user","content":"for nobody else"}}`
 	n.request(t, http.MethodPost, "/v1/sessions/"+string(made.ID)+"/entries", line,
 		server.HeaderRequest, "request-of-mine", "Authorization", "Bearer hush-hush")
-	n.Stop() // all that was asked is logged by now
+	n.Stop() // after this all requests are logged
 	found := false
 	for text := range strings.Lines(out.String()) {
 		var rec struct {

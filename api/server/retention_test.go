@@ -11,7 +11,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// old imports a session that was changed last in 2026-01 on that day.
+// old imports a session that was last modified on the given day of 2026-01.
 func (n *node) old(t *testing.T, id, cwd string, day int) {
 	t.Helper()
 	at := fmt.Sprintf("2026-01-%02dT03:04:05.000Z", day)
@@ -19,7 +19,7 @@ func (n *node) old(t *testing.T, id, cwd string, day int) {
 		fmt.Sprintf(`{"type":"message","id":"a","parentId":null,"timestamp":%q,"message":{"role":"user","content":"hi"}}`, at)))
 }
 
-func TestAPlanIsDoneExactly(t *testing.T) {
+func TestRetentionPlanIsAppliedExactly(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx := t.Context()
@@ -34,13 +34,13 @@ func TestAPlanIsDoneExactly(t *testing.T) {
 	if err != nil || len(plan.Items) != 3 || plan.ID == "" || plan.More {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	for i, want := range []core.SessionID{"session-1", "session-3", "session-4"} { // 2 is held, and the others stay
+	for i, want := range []core.SessionID{"session-1", "session-3", "session-4"} { // 2 is held, and the others are kept
 		if it := plan.Items[i]; it.Session != want || it.Do != "delete" || !strings.Contains(it.Why, "few: more than the 2") {
 			t.Errorf("item %d is %+v", i, it)
 		}
 	}
 	if list, err := n.List(ctx, client.ListOptions{Deleted: true}); err != nil || len(list.Sessions) != 0 {
-		t.Errorf("planning did something: %+v, %v", list, err)
+		t.Errorf("planning changed something: %+v, %v", list, err)
 	}
 
 	n.say(t, "session-3", "bbbbbbbb", "still at work")
@@ -51,7 +51,7 @@ func TestAPlanIsDoneExactly(t *testing.T) {
 	forged.Items = append(forged.Items[:0:0], plan.Items...)
 	forged.Items[0].Session = "session-6"
 	if _, err := n.Apply(ctx, api.ApplyRequest{Notice: reason, Plan: forged}); detail(t, err).Code != "invalid" {
-		t.Errorf("a plan that was changed: %v", err)
+		t.Errorf("a modified plan: %v", err)
 	}
 	if _, err := n.Apply(ctx, api.ApplyRequest{Plan: plan}); detail(t, err).Code != "invalid" {
 		t.Errorf("without a reason: %v", err)
@@ -79,11 +79,11 @@ func TestAPlanIsDoneExactly(t *testing.T) {
 		found = found || r.Act == "retention" && r.Outcome == "done" && strings.Contains(r.Detail, plan.ID) && strings.Contains(r.Detail, `"keep":2`)
 	}
 	if !found {
-		t.Errorf("the policy is in none of %+v", page.Records)
+		t.Errorf("no audit record has the policy: %+v", page.Records)
 	}
 }
 
-func TestTheTrashIsErasedWhenItsTimeIsOverAndNotBefore(t *testing.T) {
+func TestTrashIsErasedOnlyAfterItsRetention(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	ctx := t.Context()
@@ -105,7 +105,7 @@ func TestTheTrashIsErasedWhenItsTimeIsOverAndNotBefore(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if _, err := n.Info(ctx, "session-1"); detail(t, err).Code != "deleted" || !strings.Contains(err.Error(), "erased by ada") {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the session is not erased: %v", err)
 	}
 	if _, err := n.Info(ctx, "session-2"); err != nil {
 		t.Errorf("the other: %v", err)
@@ -115,7 +115,7 @@ func TestTheTrashIsErasedWhenItsTimeIsOverAndNotBefore(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatAsksForNothingIsRefused(t *testing.T) {
+func TestEmptyPolicyIsRejected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for what, p := range map[string]api.Policy{

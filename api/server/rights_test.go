@@ -23,10 +23,10 @@ import (
 
 var updateRights = flag.Bool("update-rights", false, "write testdata/rights.golden and testdata/prefix.golden anew")
 
-// withTokens has a node that asks for tokens.
+// withTokens configures a node that requires tokens.
 func withTokens(c *server.Config) { c.Token = "the-bootstrap-token" }
 
-// create makes a token that the node knows of.
+// create creates a token and waits until the node accepts it.
 func (n *node) create(t *testing.T, q api.TokenRequest) api.MadeToken {
 	t.Helper()
 	m, err := n.CreateToken(t.Context(), q)
@@ -55,11 +55,10 @@ func (n *node) awaitStatus(t *testing.T, bearer string, want int) {
 	}
 }
 
-// TestEveryCallAsksForItsScope tries every call with every kind of token. The
-// answers are 401 (who are you), 403 (you may not), and "in" for everything that
-// the handler says itself. They are in testdata/rights.golden, to be looked at
-// when they change.
-func TestEveryCallAsksForItsScope(t *testing.T) {
+// Tries every call with every kind of token. The results are 401 (unauthenticated),
+// 403 (forbidden), and "in" for any answer of the handler. They are in
+// testdata/rights.golden; review every change to it.
+func TestEveryCallRequiresItsScope(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	for _, id := range []string{"ours-000001", "other-000001"} {
@@ -109,7 +108,7 @@ func TestEveryCallAsksForItsScope(t *testing.T) {
 	golden(t, "testdata/rights.golden", trimmed(b.String()))
 }
 
-// attempt tells what becomes of a request that no handler can do anything with.
+// attempt returns the result of a request that every handler rejects.
 func (n *node) attempt(t *testing.T, method, path, header string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -125,7 +124,7 @@ func (n *node) attempt(t *testing.T, method, path, header string) string {
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	_ = res.Body.Close() // also of what never ends
+	_ = res.Body.Close() // some bodies never end
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprint(res.StatusCode)
@@ -151,7 +150,7 @@ func golden(t *testing.T, path, got string) {
 		return
 	}
 	if err != nil || !bytes.Equal(want, []byte(got)) {
-		t.Errorf("%s is another (%v); look at it and write it with: go test ./api/server -run TestEveryCall -args -update-rights\n%s", path, err, got)
+		t.Errorf("%s differs (%v); review it and update it with: go test ./api/server -run TestEveryCallRequiresItsScope -args -update-rights\n%s", path, err, got)
 	}
 }
 
@@ -165,9 +164,8 @@ func TestEveryRouteRequiresAScope(t *testing.T) {
 	}
 }
 
-// TestATokenForSomeSessionsSeesNoOthers tries what carries a session's name
-// elsewhere than in the path.
-func TestATokenForSomeSessionsSeesNoOthers(t *testing.T) {
+// Tries the calls that name a session outside the path.
+func TestRestrictedTokenSeesNoOtherSessions(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	for _, id := range []string{"ours-000001", "other-000001"} {
@@ -217,7 +215,7 @@ func TestATokenForSomeSessionsSeesNoOthers(t *testing.T) {
 		res, body := n.request(t, a.method, a.path, a.body, "Authorization", "Bearer "+bearer, "Content-Type", a.kind)
 		tells := ""
 		if res.StatusCode < 300 && strings.Contains(body, "other-") {
-			t.Errorf("%s: the answer tells of the other: %s", a.what, body)
+			t.Errorf("%s: the answer reveals the other session: %s", a.what, body)
 		}
 		if n := strings.Count(body, "ours-00000"); a.method == "GET" && n > 0 && res.StatusCode < 300 {
 			tells = " ours"
@@ -227,7 +225,7 @@ func TestATokenForSomeSessionsSeesNoOthers(t *testing.T) {
 	golden(t, "testdata/prefix.golden", b.String())
 }
 
-func TestChangesOfOtherSessionsAreNotTold(t *testing.T) {
+func TestRestrictedTokenSeesNoOtherChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, withTokens)
 	c := &client.Client{Base: n.Base, Token: n.create(t, api.TokenRequest{Name: "ours", Scope: access.Read, Prefix: "ours-"}).Bearer}
@@ -249,6 +247,6 @@ func TestChangesOfOtherSessionsAreNotTold(t *testing.T) {
 		return nil
 	})
 	if got := slices.Sorted(maps.Keys(told)); err != errEnough || len(got) != 2 {
-		t.Errorf("told of %v, %v", got, err)
+		t.Errorf("received %v, %v", got, err)
 	}
 }

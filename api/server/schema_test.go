@@ -18,12 +18,11 @@ import (
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
-// object is a JSON object on its way to the description. encoding/json sorts
-// its members.
+// object is a JSON object of the description. encoding/json sorts its members.
 type object = map[string]any
 
-// schemas makes the schemas of Go types as they are in JSON, and takes the
-// comments of types and fields for their descriptions.
+// schemas generates JSON schemas from Go types. The comments of types and fields
+// become descriptions.
 type schemas struct {
 	made   object                  // by name: components/schemas
 	params object                  // components/parameters
@@ -41,7 +40,7 @@ func newSchemas(root string) (*schemas, error) {
 	return s, nil
 }
 
-// schemaNames are of types whose own names others have, too.
+// schemaNames names types whose Go names are ambiguous.
 var schemaNames = map[string]string{
 	"core/lineage.Node":   "LineageNode",
 	"core/lineage.Edge":   "LineageEdge",
@@ -69,7 +68,7 @@ var schemaNames = map[string]string{
 
 const module = "github.com/sesslog/sesslog/"
 
-// whole are the schemas of types that say themselves what they are in JSON.
+// whole has the schemas of types with their own JSON encoding.
 var whole = map[reflect.Type]object{
 	reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
 	reflect.TypeFor[time.Duration]():   {"type": "integer", "format": "int64", "description": "In nanoseconds."},
@@ -89,7 +88,7 @@ var whole = map[reflect.Type]object{
 	},
 }
 
-// of returns the schema of t, by reference where it is a struct.
+// of returns the schema of t; for a struct, a reference to it.
 func (s *schemas) of(t reflect.Type) object {
 	if t.Kind() == reflect.Pointer {
 		return s.of(t.Elem())
@@ -162,7 +161,7 @@ func (s *schemas) structure(t reflect.Type) object {
 	return ref(name)
 }
 
-// fields adds the members of t, those of embedded structs among them.
+// fields adds the members of t, including those of embedded structs.
 func (s *schemas) fields(t reflect.Type, properties object, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -192,7 +191,7 @@ func (s *schemas) fields(t reflect.Type, properties object, required *[]string) 
 	}
 }
 
-// readComments reads the comments of all packages in dir and below it.
+// readComments reads the comments of all packages under dir.
 func (s *schemas) readComments(root, dir string) error {
 	return filepath.WalkDir(filepath.Join(root, dir), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -237,5 +236,5 @@ func (s *schemas) note(pkg string, g *ast.GenDecl) {
 	}
 }
 
-// sentence is a comment in one line.
+// sentence returns a comment as a single line.
 func sentence(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -11,9 +11,9 @@ import (
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// When all brokers have just started, they have forgotten who is there: every
-// session that is held would be called interrupted.
-func TestNoSessionIsCalledInterruptedBeforeItsWriterHadTimeToSayThatItIsThere(t *testing.T) {
+// After a restart of all brokers, presence is empty. Until writers have had time to
+// send a heartbeat, held sessions must not be reported as interrupted.
+func TestRestartedBrokersDoNotMakeSessionsInterrupted(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, present(t))
 	id := n.newSession(t)
@@ -22,10 +22,10 @@ func TestNoSessionIsCalledInterruptedBeforeItsWriterHadTimeToSayThatItIsThere(t 
 	}
 	_, err := n.List(t.Context(), client.ListOptions{State: catalog.StateInterrupted})
 	if !errors.Is(err, core.ErrUnavailable) || !strings.Contains(err.Error(), "not known yet") {
-		t.Errorf("it is not said that this is not known yet: %v", err)
+		t.Errorf("the error does not say that the state is not known yet: %v", err)
 	}
 	page, err := n.List(t.Context(), client.ListOptions{State: catalog.StateHeld})
 	if err != nil || len(page.Sessions) != 1 {
-		t.Errorf("other listings are answered: %+v, %v", page, err)
+		t.Errorf("other listings: %+v, %v", page, err)
 	}
 }

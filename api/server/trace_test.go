@@ -18,7 +18,7 @@ import (
 	"github.com/sesslog/sesslog/internal/nodetest"
 )
 
-// An album keeps the spans that ended, in memory.
+// An album keeps ended spans in memory.
 type album struct {
 	mu    sync.Mutex
 	spans []sdk.ReadOnlySpan
@@ -36,7 +36,7 @@ func (a *album) ExportSpans(_ context.Context, spans []sdk.ReadOnlySpan) error {
 
 func (*album) Shutdown(context.Context) error { return nil }
 
-// await returns the spans of a trace once those called names are among them.
+// await waits until a trace has spans with all names and returns its spans.
 func (a *album) await(t *testing.T, id trace.TraceID, names ...string) []sdk.ReadOnlySpan {
 	t.Helper()
 	for {
@@ -75,9 +75,9 @@ const (
 	unsampledTrace = "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-00"
 )
 
-// One trace leads from the caller's request through the record in the log to the
-// snapshot that it brings about.
-func TestATraceLeadsFromTheRequestToTheSnapshot(t *testing.T) {
+// One trace connects the caller's request, the record in the log and the snapshot
+// that it causes.
+func TestTraceConnectsRequestToSnapshot(t *testing.T) {
 	t.Parallel()
 	spans, tracer := newAlbum(t)
 	n := startNodeOf(t, nodetest.Config{Tracer: tracer})
@@ -85,7 +85,7 @@ func TestATraceLeadsFromTheRequestToTheSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noise := make([]byte, 300<<10) // more than the tail that is left without a snapshot
+	noise := make([]byte, 300<<10) // large enough to trigger a snapshot
 	_, _ = rand.Read(noise)
 	line := `{"type":"message","message":{"role":"user","content":"` + hex.EncodeToString(noise) + `"}}`
 	n.request(t, http.MethodPost, "/v1/sessions/"+string(made.ID)+"/entries", line, "traceparent", sampledTrace)
@@ -122,8 +122,8 @@ func TestATraceLeadsFromTheRequestToTheSnapshot(t *testing.T) {
 	}
 }
 
-// Where nobody keeps a trace, the log is what it would be without any.
-func TestWithoutATraceTheLogSaysNothingOfIt(t *testing.T) {
+// Without tracing, records contain no trace data.
+func TestRecordsWithoutTraceHaveNoTraceData(t *testing.T) {
 	t.Parallel()
 	_, tracer := newAlbum(t)
 	for name, c := range map[string]struct {

@@ -23,7 +23,7 @@ func TestRepairUsesOtherCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := n.Export(t.Context(), "session-one", false) // from now on the node remembers the image
+	r, err := n.Export(t.Context(), "session-one", false) // from here on the node has the image in memory
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,21 +45,21 @@ func TestRepairUsesOtherCopies(t *testing.T) {
 	}
 }
 
-func TestVerifyOfTheLogNamesSessionsThatNoListingHas(t *testing.T) {
+func TestVerifyLogNamesUnlistedSessions(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.importText(t, file(header, message("a", "", "one")))
 	subject := fmt.Sprintf("sess.main.%02d.rubbish-1", n.Config.Log.Shard("rubbish-1"))
-	if _, err := n.Conn.Request(subject, []byte("no record"), time.Minute); err != nil { // answered when it is stored
+	if _, err := n.Conn.Request(subject, []byte("no record"), time.Minute); err != nil { // the answer means that it is stored
 		t.Fatal(err)
 	}
 	rep, err := n.VerifyLog(t.Context())
 	slices.Sort(rep.Sessions)
 	if err != nil || !slices.Equal(rep.Sessions, []core.SessionID{"rubbish-1", "session-one"}) || len(rep.Problems) != 0 {
-		t.Errorf("the log is %+v, %v", rep, err)
+		t.Errorf("the log report is %+v, %v", rep, err)
 	}
 	one, err := n.Verify(t.Context(), "rubbish-1")
 	if err != nil || len(one.Problems) != 1 || one.Problems[0].Kind != "record" {
-		t.Errorf("a session that was never one: %+v, %v", one, err)
+		t.Errorf("a subject without a session: %+v, %v", one, err)
 	}
 }

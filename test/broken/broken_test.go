@@ -92,7 +92,7 @@ var rules = []rule{
 	{
 		"P3", "parents are not looked for", "core/admit.go",
 		"if e.Parent != \"\" && !there(e.Parent) {", "if false {",
-		"api/server TestNoEntryWithoutItsParentEntersThroughTheAPI",
+		"api/server TestNoEntryIsStoredWithoutItsParent",
 	},
 	{
 		"P6", "an image is not put back as it was", "core/image.go",
