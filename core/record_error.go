@@ -1,9 +1,6 @@
 package core
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
 // A RecordError names the message of a log that could not be read as a record.
 type RecordError struct {
@@ -23,12 +20,4 @@ var ErrBody = errors.New("body")
 func IsGone(err error) bool {
 	_, corrupt := errors.AsType[*RecordError](err)
 	return corrupt || errors.Is(err, ErrNotFound)
-}
-
-// GraceSpent reports whether a blob that was put at began may have been collected
-// by now: half of the collector's grace has passed. A grace of 0 means that
-// nothing collects blobs. Time is compared by the calendar, which also advances
-// while a host sleeps.
-func GraceSpent(now, began time.Time, grace time.Duration) bool {
-	return grace > 0 && now.Round(0).Sub(began.Round(0)) > grace/2
 }

@@ -5,26 +5,6 @@ import "fmt"
 // The requests and receipts of the protocol, in one vocabulary for the log, its
 // servers and their clients.
 
-// An AppendRequest asks for lines to be stored on a head.
-type AppendRequest struct {
-	Head   string // default MainHead
-	Writer string // of the claim that the request speaks from; empty for none
-	// After is where the caller last saw the session: the head must not have
-	// moved since. Zero for any position.
-	After Cursor
-	// Exact requires that the session has no record at all since After.
-	Exact bool
-	// Loose admits what a file may contain and other callers may not send: a
-	// line without an id, a parent that does not exist, an id used twice.
-	Loose bool
-	Lines [][]byte
-	// OnConflict says what happens if another writer was first. Branch is the
-	// name of the head that OnConflictBranch makes; the default is derived from
-	// the head and the ids of the lines, so every try has the same name.
-	OnConflict OnConflict
-	Branch     string
-}
-
 // A Receipt says where appended lines are.
 type Receipt struct {
 	IDs    []string `json:"ids"`            // of each line, in order
@@ -80,21 +60,4 @@ type ClaimRequest struct {
 	// try takes the head again from a writer that ended the claim in between:
 	// name From to prevent that.
 	Writer string `json:"writer,omitempty"`
-}
-
-// A ForkRequest asks for a new session that begins as a copy of another.
-type ForkRequest struct {
-	ID    SessionID // of the new session; default a new id
-	Whole bool      // copy all entries, with main where it is in the source
-	At    Leaf      // otherwise: where the copied path ends; the default leaf is that of main
-	// Branched carries over the labels of the path from anywhere in the tree, as
-	// new entries after the path. Agents call the result a branched session.
-	Branched bool
-	CWD      string // default the source's
-	By       string
-	Key      string // see Origin.Key
-	// Kind is how the new session refers to its source, a word of package
-	// lineage: "fork", "branch" or "detach". The default is "fork", or "branch"
-	// if Branched is set.
-	Kind string
 }

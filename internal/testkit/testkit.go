@@ -3,7 +3,6 @@
 package testkit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,21 +42,6 @@ func Equal(t testing.TB, what string, want, got any, opts ...cmp.Option) {
 // output.
 func Logger(t testing.TB, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: level}))
-}
-
-// Message returns a complete entry line of the pi dialect with a message of the
-// user. An empty parent makes a root.
-func Message(id, parent, text string) string {
-	p := "null"
-	if parent != "" {
-		p = quote(parent)
-	}
-	return fmt.Sprintf(`{"type":"message","id":%s,"parentId":%s,"timestamp":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":%s,"timestamp":1}}`, quote(id), p, quote(text))
-}
-
-func quote(s string) string {
-	b, _ := json.Marshal(s) // a string always encodes
-	return string(b)
 }
 
 // FreeAddrs returns n unused loopback addresses. Their ports are below the ephemeral
