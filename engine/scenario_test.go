@@ -3,9 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,15 +12,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
+	"github.com/sesslog/sesslog/internal/scenario"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream/streamtest"
 )
 
-var update = flag.Bool("update", false, "write the results of the scenarios")
-
-// TestScenarios runs testdata/scenarios. A line is "NODE COMMAND ARGUMENTS", or a
-// command of the log; the indented lines after it are the result. Each node caches the
-// session as of its last read or write.
+// TestScenarios runs testdata/scenarios. A command is "NODE COMMAND ARGUMENTS", or one
+// of the log. Each node caches the session as of its last read or write.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
@@ -32,24 +28,17 @@ func TestScenarios(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := runScenario(t, string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
+			x := &cluster{t: t, log: memlog.New("test"), blobs: streamtest.NewBlobs(), nodes: map[string]*scenarioNode{}, writers: map[string]string{}}
+			create(t, node(x.log, x.blobs), "session-1", entry("root", ""))
+			scenario.Run(t, file, func(_ *testing.T, c scenario.Command) string {
+				return x.do(append([]string{c.Name}, c.Args...))
+			})
 		})
 	}
 }
 
-// scenario is a log and its nodes by name.
-type scenario struct {
+// cluster is a log and its nodes by name.
+type cluster struct {
 	t       *testing.T
 	log     *memlog.Log
 	blobs   *streamtest.Blobs
@@ -77,26 +66,7 @@ func (n *scenarioNode) Append(ctx context.Context, id core.SessionID, after core
 	return pos, err
 }
 
-func runScenario(t *testing.T, text string) string {
-	x := &scenario{t: t, log: memlog.New("test"), blobs: streamtest.NewBlobs(), nodes: map[string]*scenarioNode{}, writers: map[string]string{}}
-	create(t, node(x.log, x.blobs), "session-1", entry("root", ""))
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "    "):
-		case strings.TrimSpace(line) == "" || line[0] == '#':
-			out.WriteString(line)
-		default:
-			out.WriteString(line)
-			for result := range strings.Lines(x.do(strings.Fields(line))) {
-				out.WriteString("    " + result)
-			}
-		}
-	}
-	return out.String()
-}
-
-func (x *scenario) do(args []string) string {
+func (x *cluster) do(args []string) string {
 	switch args[0] {
 	case "log":
 		return x.records()
@@ -138,7 +108,7 @@ func (x *scenario) do(args []string) string {
 	return ""
 }
 
-func (x *scenario) node(name string) *scenarioNode {
+func (x *cluster) node(name string) *scenarioNode {
 	if n := x.nodes[name]; n != nil {
 		return n
 	}
@@ -149,7 +119,7 @@ func (x *scenario) node(name string) *scenarioNode {
 }
 
 // append takes entry ids and an option: rebase, or branch=NAME.
-func (x *scenario) append(n *scenarioNode, args []string) string {
+func (x *cluster) append(n *scenarioNode, args []string) string {
 	a := engine.Append{Writer: n.writer, After: n.seen}
 	for _, arg := range args {
 		branch, isBranch := strings.CutPrefix(arg, "branch=")
@@ -170,7 +140,7 @@ func (x *scenario) append(n *scenarioNode, args []string) string {
 }
 
 // failure returns the error and its details.
-func (x *scenario) failure(err error) string {
+func (x *cluster) failure(err error) string {
 	var rejected core.RejectedAppend
 	out := ""
 	fenced, isFenced := errors.AsType[*core.FencedError](err)
@@ -192,7 +162,7 @@ func (x *scenario) failure(err error) string {
 }
 
 // heads lists the path and the holder of each head.
-func (x *scenario) heads(n *scenarioNode) string {
+func (x *cluster) heads(n *scenarioNode) string {
 	st, out := state(x.t, n.s), ""
 	for _, name := range st.HeadNames() {
 		path := []string{}
@@ -215,7 +185,7 @@ func (x *scenario) heads(n *scenarioNode) string {
 }
 
 // records lists the log.
-func (x *scenario) records() string {
+func (x *cluster) records() string {
 	out := ""
 	for _, r := range records(x.t, x.log, "session-1") {
 		out += fmt.Sprintf("%d %s %s", r.Seq, r.Kind, r.Head)
