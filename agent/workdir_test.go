@@ -2,38 +2,19 @@ package agent
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// makeAll creates directories below root, and files for names of the form
-// "path=content".
-func makeAll(t *testing.T, root string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		path, content, isFile := strings.Cut(name, "=")
-		path = filepath.Join(root, path)
-		if isFile {
-			makeAll(t, filepath.Dir(path), ".")
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+	"github.com/sesslog/sesslog/internal/testkit"
+)
 
 // The longest prefix in a row decides, and of that row the first directory that
 // exists. The same table works on every host.
 func TestWorkdirFollowsTheUsersTable(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	makeAll(t, home, "work/proj/sub", "work/special", "deep/x", "both/proj")
+	testkit.MakeFiles(t, home, "work/proj/sub", "work/special", "deep/x", "both/proj")
 	h := testHost(map[string]string{"HOME": home})
 	h.PathRows = func() ([][]string, string, error) {
 		return [][]string{
@@ -77,7 +58,7 @@ func TestWorkdirMatchesTheCurrentRepository(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	config := "[core]\n\turl = /not/this\n[remote \"origin\"]\n\turl = https://user:secret@host.example/ann/widget.git\n\tfetch = +refs\n[remote \"mine\"]\nurl=git@host.example:bob/gadget\n[branch \"x\"]\nurl = /nor/that\n"
-	makeAll(t, root, "proj/.git/config="+config, "proj/sub/proj/deep", "proj/cmd", "plain/sub",
+	testkit.MakeFiles(t, root, "proj/.git/config="+config, "proj/sub/proj/deep", "proj/cmd", "plain/sub",
 		"tree/.git=gitdir: ../proj/.git/worktrees/tree\n", "proj/.git/worktrees/tree/commondir=../..\n", "tree/cmd", "empty/.git")
 	for _, c := range []struct{ here, from, want, why string }{
 		{"proj", "/home/ann/proj", "proj", "same name"},
@@ -108,7 +89,7 @@ func TestWorkdirIsTheGivenOrTheOriginalDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := testHost(map[string]string{"HOME": dir})
-	makeAll(t, dir, "was", "says")
+	testkit.MakeFiles(t, dir, "was", "says")
 	was, says := filepath.Join(dir, "was"), filepath.Join(dir, "says")
 	if w, err := h.workdir("", was); err != nil || w != (Workdir{From: was, CWD: was}) {
 		t.Errorf("%+v, %v", w, err)

@@ -1,52 +1,22 @@
 package process
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sesslog/sesslog/internal/testkit"
 	"golang.org/x/sys/unix"
 )
-
-// started starts a program called name in dir. It runs until the test ends.
-func started(t *testing.T, name, dir string) int {
-	t.Helper()
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.Symlink(shell, path); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "-c", "echo ready; read line")
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	bufio.NewScanner(out).Scan()
-	return cmd.Process.Pid
-}
 
 // unique returns a program name that no other process has.
 func unique(what string) string { return fmt.Sprintf("%s-of-%d", what, os.Getpid()) }
 
 func TestRunningComparesTheStartOfTheProcess(t *testing.T) {
 	t.Parallel()
-	pid := started(t, "agent", t.TempDir())
+	pid := testkit.StartProgram(t, "agent", t.TempDir())
 	start := StartID(pid)
 	boot, ticks, ok := strings.Cut(start, "/")
 	if !ok || boot == "" || ticks == "" {
@@ -99,11 +69,11 @@ func TestFindPrefersProcessesInTheGivenDirectories(t *testing.T) {
 	if pid := find(nil, nil); pid != 0 {
 		t.Fatalf("before the start of any: process %d", pid)
 	}
-	far := started(t, name, there)
+	far := testkit.StartProgram(t, name, there)
 	if got := find([]string{here}, nil); got != far {
 		t.Errorf("with one in another directory: process %d, want %d", got, far)
 	}
-	near := started(t, name, here)
+	near := testkit.StartProgram(t, name, here)
 	if got := find([]string{"", "/not/there", here}, nil); got != near {
 		t.Errorf("with one in the directory: process %d, want %d", got, near)
 	}

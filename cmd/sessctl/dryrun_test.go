@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // onlyShow are the verbs that change nothing, but for a file that they are told to
@@ -98,7 +99,7 @@ func TestDryRunSendsDryRunRequests(t *testing.T) {
 	}
 	const said = "sessctl: dry run: nothing is stored; the result would be:\n"
 	wantResult(t, f.run("claim", "--dry-run", testID), 0, "is held, by writer w1", said)
-	wantFiles(t, f.home, nil)
+	testkit.WantFiles(t, f.home, nil)
 	f.stdin = "{}"
 	wantResult(t, f.run("append", "--dry-run", testID), 0, "1 line stored", said)
 	wantResult(t, f.run("append", testID), 0, "1 line stored", "")

@@ -4,50 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
-	"testing"
 )
-
-// wantFiles checks that dir contains exactly these files, and no draft.
-func wantFiles(t *testing.T, dir string, want map[string]string) {
-	t.Helper()
-	names, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join(dir, n.Name()))
-		if w, ok := want[n.Name()]; err != nil || !ok || w != string(b) {
-			t.Errorf("%s holds %q, %v, want %q", n.Name(), b, err, w)
-		}
-	}
-	if len(names) != len(want) {
-		t.Errorf("%d files, want %d", len(names), len(want))
-	}
-}
 
 func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// makeAll creates directories below root, and files for names of the form
-// "path=content".
-func makeAll(t *testing.T, root string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		path, content, isFile := strings.Cut(name, "=")
-		path = filepath.Join(root, path)
-		if isFile {
-			makeAll(t, filepath.Dir(path), ".")
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,36 +10,8 @@ import (
 	"github.com/sesslog/sesslog/agent/process"
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
-
-// started starts a program called name in dir. It runs until the test ends.
-func started(t *testing.T, name, dir string) int {
-	t.Helper()
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.Symlink(shell, path); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "-c", "echo ready; read line")
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	bufio.NewScanner(out).Scan()
-	return cmd.Process.Pid
-}
 
 // The agent is omp, because pi may run on the machine of the tests.
 func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
@@ -55,7 +23,7 @@ func TestResumeRespectsAgentStartedInAnotherDirectory(t *testing.T) {
 	f, _ := claimedHere(t, "ann", "omp", watched)
 	wantResult(t, f.run("resume", testID, "--dir", t.TempDir()), 0, "", "") // no agent runs
 
-	pid := started(t, "omp", t.TempDir())
+	pid := testkit.StartProgram(t, "omp", t.TempDir())
 	f, asked := claimedHere(t, "ann", "omp", watched)
 	got := f.run("resume", testID, "--dir", t.TempDir())
 	wantResult(t, got, cli.ExitFenced, "", fmt.Sprintf("the agent may still run there, as process %d", pid))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 // The header of the file names the new directory, all other bytes stay, and the
@@ -15,14 +16,14 @@ func TestResumeWritesTheNewDirectoryIntoTheHeader(t *testing.T) {
 	text := strings.Replace(talk("a"), `"cwd":"/"`, `"cwd":"/lab/x"`, 1)
 	f, _ := resumable(t, text)
 	cwd := filepath.Join(f.home, "a b", "lab.x")
-	makeAll(t, cwd, ".")
+	testkit.MakeFiles(t, cwd, ".")
 	got := f.run("resume", testID, "--cwd", cwd)
 	wantResult(t, got, 0, "", "sessctl: it continues in "+cwd+" (it was /lab/x): --cwd says so")
 	dir := filepath.Join(f.home, ".pi/agent/sessions", "--"+strings.ReplaceAll(cwd[1:], "/", "-")+"--")
-	wantFiles(t, dir, map[string]string{talkFile: strings.Replace(text, `"/lab/x"`, `"`+cwd+`"`, 1)})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: strings.Replace(text, `"/lab/x"`, `"`+cwd+`"`, 1)})
 	// It is the same session's file.
 	wantResult(t, f.run("resume", testID, "--cwd", cwd, "--dir", dir, "-o", "json"), 0, `"cwd":{"from":"/lab/x","cwd":"`+cwd+`","why":"--cwd says so"}`, "")
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, "", "sessctl: it worked in /lab/x, which does not exist here; say where to continue with: --cwd DIR")
-	wantFiles(t, dir, map[string]string{talkFile: text})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: text})
 	wantResult(t, f.run("resume", testID, "--", "agent"), cli.ExitNotFound, "", "it worked in /lab/x, which does not exist here\nhint: say where to continue with: --cwd DIR")
 }

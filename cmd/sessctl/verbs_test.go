@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/materializer/verify"
 )
 
@@ -224,13 +225,13 @@ func TestResume(t *testing.T) {
 	path := filepath.Join(dir, talkFile)
 	wantResult(t, f.run("resume", testID, "--dir", dir, "-o", "json"), 0,
 		fmt.Sprintf(`{"id":%q,"path":%q,"head":"main","writer":"w1","epoch":2,"seq":"4-0000000000000000","cwd":{"from":"/","cwd":"/"},"former":{"agent":"omp","host":"b-host","writer":"w0"},"life":{"state":"unknown"}}`+"\n", testID, path), "")
-	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 
 	// Replaces an older file of the session and keeps its mode.
 	_ = os.WriteFile(path, []byte(talk("a")), 0o600)
 	_ = os.Chmod(path, 0o640)
 	wantResult(t, f.run("resume", testID, "--dir", dir), 0, path+"\n", "")
-	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
@@ -244,7 +245,7 @@ hint: list its entries with: sessctl entries `+path+`, or keep it under another 
 	if claims.Load() != before {
 		t.Error("a claim was made for a file that is not written")
 	}
-	wantFiles(t, dir, map[string]string{talkFile: other})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: other})
 	got := f.run("resume", testID, "--dir", dir, "--force")
 	wantResult(t, got, 0, "taken over from omp on b-host, not known to be alive, who is fenced", "")
 	wantResult(t, got, 0, "the existing file is kept as "+path+".", "")
@@ -255,7 +256,7 @@ hint: list its entries with: sessctl entries `+path+`, or keep it under another 
 	} else {
 		_ = os.Remove(kept[0])
 	}
-	wantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
+	testkit.WantFiles(t, dir, map[string]string{talkFile: talk("a", "b")})
 }
 
 func TestResumeImportsLocalLines(t *testing.T) {
@@ -282,14 +283,14 @@ func TestResumeImportsLocalLines(t *testing.T) {
 		}
 		would := f.run("resume", testID, "--dir", dir, "--dry-run")
 		wantResult(t, would, 0, "the existing file has 2 lines (3 to 4) that the log lacks, which would be imported", "")
-		wantFiles(t, dir, map[string]string{talkFile: old})
+		testkit.WantFiles(t, dir, map[string]string{talkFile: old})
 		got := f.run("resume", testID, "--dir", dir)
 		wantResult(t, got, 0, want, "")
 		wantResult(t, got, 0, "is kept as "+path, "")
 		if kept, _ := filepath.Glob(path + ".*.aside"); len(kept) == 1 {
 			_ = os.Remove(kept[0])
 		}
-		wantFiles(t, dir, map[string]string{talkFile: all})
+		testkit.WantFiles(t, dir, map[string]string{talkFile: all})
 	}
 }
 
@@ -336,7 +337,7 @@ func TestResumeLeavesNothingAfterBrokenResponse(t *testing.T) {
 	})
 	dir := t.TempDir()
 	wantResult(t, f.run("resume", testID, "--dir", dir), cli.ExitUnavailable, "", "the node's response ended early")
-	wantFiles(t, dir, nil)
+	testkit.WantFiles(t, dir, nil)
 }
 
 func TestImportSaysWhatBecameOfEachFile(t *testing.T) {
@@ -512,7 +513,7 @@ func TestBlobsGetVerifiesDigest(t *testing.T) {
 	dir := t.TempDir()
 	body = "bad"
 	wantResult(t, f.run("blobs", "get", d.String(), "--out", filepath.Join(dir, "b")), cli.ExitDamaged, "", "the node sent sha256:")
-	wantFiles(t, dir, nil)
+	testkit.WantFiles(t, dir, nil)
 }
 
 func TestBranchAndForkAndNew(t *testing.T) {

@@ -7,30 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sesslog/sesslog/internal/testkit"
 )
 
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
 		return err
-	}
-}
-
-// wantFiles checks that dir contains exactly these files, and no draft.
-func wantFiles(t *testing.T, dir string, want map[string]string) {
-	t.Helper()
-	names, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join(dir, n.Name()))
-		if w, ok := want[n.Name()]; err != nil || !ok || w != string(b) {
-			t.Errorf("%s holds %q, %v, want %q", n.Name(), b, err, w)
-		}
-	}
-	if len(names) != len(want) {
-		t.Errorf("%d files, want %d", len(names), len(want))
 	}
 }
 
@@ -47,7 +31,7 @@ func TestWriteIsAtomic(t *testing.T) {
 	if err := Write(path, false, text("two")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("existing file: %v", err)
 	}
-	wantFiles(t, dir, map[string]string{"f": "one"})
+	testkit.WantFiles(t, dir, map[string]string{"f": "one"})
 	broken := errors.New("broken")
 	err := Write(path, true, func(w io.Writer) error {
 		_, _ = io.WriteString(w, "half")
@@ -56,11 +40,11 @@ func TestWriteIsAtomic(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("failed write: %v", err)
 	}
-	wantFiles(t, dir, map[string]string{"f": "one"})
+	testkit.WantFiles(t, dir, map[string]string{"f": "one"})
 	if err := Write(path, true, text("two")); err != nil {
 		t.Fatal(err)
 	}
-	wantFiles(t, dir, map[string]string{"f": "two"})
+	testkit.WantFiles(t, dir, map[string]string{"f": "two"})
 	if err := Write(filepath.Join(dir, "none", "f"), true, text("")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing directory: %v", err)
 	}
