@@ -142,6 +142,13 @@ func (s *State) foldAppend(r *Record) error {
 	}
 	s.add(es)
 	s.Closed = nil
+	if l, ok := s.Dialect.(Linker); ok {
+		was := s.Leaf(r.Head)
+		if leaf := s.existing(l.LeafAfter(was, es, s.Entries, s.Entry)); AnyInTree(es) || leaf != was {
+			s.move(r, leaf)
+		}
+		return nil
+	}
 	if AnyInTree(es) {
 		s.move(r, s.existing(s.Dialect.Leaf(es)))
 	}
