@@ -169,7 +169,7 @@ func (s *State) foldAmend(r *Record) error {
 	for i := range es {
 		entries[s.byID[es[i].ID]] = es[i]
 	}
-	s.Entries = entries
+	s.Entries, s.growth = entries, &Growth{}
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (s *State) foldRedact(r *Record) error {
 			entries[i] = *e
 		}
 	}
-	s.Entries = entries
+	s.Entries, s.growth = entries, &Growth{}
 	for id := range lines {
 		s.Redacted[id] = true
 	}
@@ -254,7 +254,7 @@ func (s *State) foldErase(r *Record) error {
 	if err := readInto(r, &s.Erased); err != nil {
 		return err
 	}
-	s.Entries, s.byID = nil, map[string]int{}
+	s.Entries, s.byID, s.growth = nil, map[string]int{}, &Growth{}
 	return nil
 }
 

@@ -55,9 +55,18 @@ type State struct {
 	Snapshot SnapshotRef
 
 	redacted uint64 // seq of the last redact
+	growth   *Growth
 	dialects Dialects
 	byID     map[string]int
 }
+
+// A Growth stands for a time in which the entries of a State only grew: while
+// State.Growth returns the same pointer, entries are added and none is replaced
+// or removed. So what was derived from the entries can be continued.
+type Growth struct{ _ byte } // with a size, so that each has an address
+
+// Growth returns the current Growth. It differs from that of any other State.
+func (s *State) Growth() *Growth { return s.growth }
 
 // A SnapshotRef names a snapshot and counts what was written for it.
 type SnapshotRef struct {
@@ -94,6 +103,7 @@ func NewState(log string, id SessionID, dialects Dialects) *State {
 		Redacted: map[string]bool{},
 		dialects: dialects,
 		byID:     map[string]int{},
+		growth:   &Growth{},
 	}
 }
 

@@ -27,7 +27,13 @@ type Cache struct {
 
 	mu    sync.Mutex
 	byID  map[core.SessionID]*list.Element
-	order *list.List // of *engine.Session, most recently used first
+	order *list.List // of *cached, most recently used first
+}
+
+// A cached is a session in a Cache, and what makes its rows.
+type cached struct {
+	*engine.Session
+	rows rowMaker
 }
 
 // NewCache returns an empty cache of up to limit bytes. It keeps one session even
@@ -74,7 +80,7 @@ func (c *Cache) lookup(id core.SessionID) *engine.Session {
 	}
 	c.hits.Add(1)
 	c.order.MoveToFront(e)
-	return e.Value.(*engine.Session)
+	return e.Value.(*cached).Session
 }
 
 // maxLoads limits concurrent loads: each takes a snapshot and the session made from
@@ -122,12 +128,24 @@ func (c *Cache) Put(s *engine.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byID[s.ID()]; ok {
-		e.Value = s
+		if e.Value.(*cached).Session != s {
+			e.Value = &cached{Session: s}
+		}
 		c.order.MoveToFront(e)
 	} else {
-		c.byID[s.ID()] = c.order.PushFront(s)
+		c.byID[s.ID()] = c.order.PushFront(&cached{Session: s})
 	}
 	c.trim()
+}
+
+// rowsOf returns what makes the rows of s. It is kept with the cached session.
+func (c *Cache) rowsOf(s *engine.Session) *rowMaker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byID[s.ID()]; ok && e.Value.(*cached).Session == s {
+		return &e.Value.(*cached).rows
+	}
+	return new(rowMaker)
 }
 
 // shrink trims the cache while no session is added.
@@ -144,7 +162,7 @@ func (c *Cache) trim() {
 	var sum int64
 	for e := c.order.Front(); e != nil; {
 		next := e.Next()
-		s := e.Value.(*engine.Session)
+		s := e.Value.(*cached)
 		sum += s.Size()
 		if sum > c.limit && e != c.order.Front() && !s.HasPendingRepair() {
 			c.order.Remove(e)
@@ -160,7 +178,7 @@ func (c *Cache) Sessions() []*engine.Session {
 	defer c.mu.Unlock()
 	all := make([]*engine.Session, 0, len(c.byID))
 	for e := c.order.Front(); e != nil; e = e.Next() {
-		all = append(all, e.Value.(*engine.Session))
+		all = append(all, e.Value.(*cached).Session)
 	}
 	return all
 }
@@ -173,7 +191,7 @@ func (c *Cache) Stats() (sessions int, bytes, limit int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for e := c.order.Front(); e != nil; e = e.Next() {
-		bytes += e.Value.(*engine.Session).Size()
+		bytes += e.Value.(*cached).Size()
 	}
 	return len(c.byID), bytes, c.limit
 }

@@ -123,8 +123,9 @@ func (m *Materializer) renew(s *engine.Session) {
 	start := time.Now()
 	var at core.Pos
 	var v View
+	rows := m.cfg.Cache.rowsOf(s)
 	_ = s.View(func(st *core.State) error {
-		v, at = ViewOf(st), st.Pos
+		v, at = rows.view(st), st.Pos
 		return nil
 	})
 	m.cfg.Directory.Put(v)

@@ -2,15 +2,28 @@ package materializer
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
-// rowOf returns the row of a state.
-func rowOf(st *core.State) catalog.Row {
-	r := catalog.Row{
+// A rowMaker makes the rows of one session. It reads only the entries that it has
+// not seen, unless earlier ones were replaced.
+type rowMaker struct {
+	mu         sync.Mutex
+	growth     *core.Growth // of the entries seen
+	summarizer core.Summarizer
+	seen       int
+	size       int64
+	aside      int
+}
+
+// row returns the row of a state. r.mu is held.
+func (r *rowMaker) row(st *core.State) catalog.Row {
+	r.read(st)
+	row := catalog.Row{
 		ID:       st.ID,
 		Dialect:  st.Dialect.Name(),
 		CWD:      st.Header.CWD,
@@ -21,25 +34,34 @@ func rowOf(st *core.State) catalog.Row {
 		Erased:   st.Erased != nil,
 		Held:     st.LegalHold,
 		Snapshot: st.Checkpointed,
-		Size:     int64(len(st.Header.Line)) + 1,
+		Size:     r.size,
+		Aside:    r.aside,
 		Lineage:  lineage.Of(st),
-		Summary:  st.Dialect.Summary(st.Header, st.Entries),
+		Summary:  r.summarizer.Summary(st.Entries),
 	}
-	r.Kept, r.Changes = keptOf(&st.Snapshot)
+	row.Kept, row.Changes = keptOf(&st.Snapshot)
 	if string(st.ID) != st.Header.ID {
-		r.AgentID = clip(st.Header.ID)
+		row.AgentID = clip(st.Header.ID)
 	}
-	for i := range st.Entries {
-		r.Size += int64(len(st.Entries[i].Line)) + 1
-		if st.Entries[i].Aside {
-			r.Aside++
+	row.CWD, row.Name, row.First, row.Tags = clip(row.CWD), clip(row.Name), clip(row.First), clipTags(row.Tags)
+	if h := st.Heads[core.MainHead]; h != nil {
+		row.Holder = h.Claim
+	}
+	return row
+}
+
+// read counts the entries that were not seen, or all if earlier ones may differ.
+func (r *rowMaker) read(st *core.State) {
+	if r.growth != st.Growth() {
+		r.growth, r.summarizer = st.Growth(), core.NewSummarizer(st.Dialect, st.Header)
+		r.seen, r.aside, r.size = 0, 0, int64(len(st.Header.Line))+1
+	}
+	for ; r.seen < len(st.Entries); r.seen++ {
+		r.size += int64(len(st.Entries[r.seen].Line)) + 1
+		if st.Entries[r.seen].Aside {
+			r.aside++
 		}
 	}
-	r.CWD, r.Name, r.First, r.Tags = clip(r.CWD), clip(r.Name), clip(r.First), clipTags(r.Tags)
-	if h := st.Heads[core.MainHead]; h != nil {
-		r.Holder = h.Claim
-	}
-	return r
 }
 
 // keptOf returns the seqs in the names of the objects of a snapshot.
@@ -89,11 +111,20 @@ type View struct {
 	Claims  map[string]core.Claim // by head
 	Dialect core.Dialect          // reads Entries
 	Entries []core.Entry
+	Growth  *core.Growth // of Entries; nil if unknown
 }
 
 // ViewOf returns the View of a session in state st.
-func ViewOf(st *core.State) View {
-	v := View{Row: rowOf(st), Host: clip(st.Origin.Host), Claims: map[string]core.Claim{}, Dialect: st.Dialect, Entries: st.Entries}
+func ViewOf(st *core.State) View { return new(rowMaker).view(st) }
+
+// view returns the View of the session in state st.
+func (r *rowMaker) view(st *core.State) View {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := View{
+		Row: r.row(st), Host: clip(st.Origin.Host), Claims: map[string]core.Claim{},
+		Dialect: st.Dialect, Entries: st.Entries, Growth: st.Growth(),
+	}
 	for name, h := range st.Heads {
 		if h.Claim != nil {
 			v.Claims[name] = *h.Claim

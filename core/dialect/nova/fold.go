@@ -21,6 +21,7 @@ type folding struct {
 	changed  bool    // there was a change
 	document []byte  // the file with the same content as the state, or nil
 	had      history // nil if it is not needed
+	states   int     // lines of type state so far
 	name     string
 	labels   map[string]label
 }
@@ -32,26 +33,42 @@ type history map[[sha256.Size]byte]bool
 type label struct{ text, time string }
 
 func fold(h core.Header, es []core.Entry) *folding {
+	f := newFolding(h, es)
+	for _, e := range es {
+		f.take(e)
+	}
+	return f.end(h)
+}
+
+// newFolding returns the folding before the first line. es are the lines that are
+// known to follow.
+func newFolding(h core.Header, es []core.Entry) *folding {
 	f := &folding{labels: map[string]label{}}
 	f.SessionID, f.ForkParentID, f.Model = h.ID, h.Parent, DefaultModel
 	f.CreatedAt = toNova(h.Time)
 	f.LastUpdated = f.CreatedAt
-	if severalStates(es) {
+	if severalStates(es, 0) {
 		f.had = history{}
-	}
-	for _, e := range es {
-		f.take(e)
-	}
-	if h.ID != "" && f.of != "" && f.of != h.ID {
-		f.fork(h.ID, toNova(h.Time), h.Parent)
 	}
 	return f
 }
 
-func severalStates(es []core.Entry) bool {
-	n := 0
-	for _, e := range es {
-		if e.Type == typeState {
+// end returns the folding after the last line. More lines may be folded into f,
+// but not into the result.
+func (f *folding) end(h core.Header) *folding {
+	if h.ID == "" || f.of == "" || f.of == h.ID {
+		return f
+	}
+	ended := *f
+	ended.fork(h.ID, toNova(h.Time), h.Parent)
+	return &ended
+}
+
+// severalStates reports whether es have at least two states together with n
+// earlier ones.
+func severalStates(es []core.Entry, n int) bool {
+	for i := range es {
+		if es[i].Type == typeState {
 			n++
 		}
 	}
@@ -59,6 +76,9 @@ func severalStates(es []core.Entry) bool {
 }
 
 func (f *folding) take(e core.Entry) {
+	if e.Type == typeState {
+		f.states++
+	}
 	r, ok := members(e)
 	if !ok {
 		return

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
 // Info describes the session as it was at leaf. Own is the state, as Dict
@@ -39,20 +38,4 @@ func (d Dialect) Info(h core.Header, es []core.Entry, leaf core.Leaf) (core.Info
 		info.Labels[id] = l.text
 	}
 	return info, nil
-}
-
-// Summary shows the session's current state. First is the plan or, if there is
-// none, the last decision. Messages counts the turns. Nova does not distinguish
-// tokens of prompt and answer: Usage.Input has them all.
-func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	f := fold(h, es)
-	s := core.Summary{
-		Name: f.name, First: listing.First(f.CurrentPlan), Messages: int(f.TurnCount),
-		Created: toISO(f.CreatedAt), Modified: toISO(f.LastUpdated), Tags: f.Tags,
-		Usage: core.Usage{Input: f.Metrics.TotalTokens},
-	}
-	if n := len(f.Decisions); s.First == "" && n > 0 {
-		s.First = listing.First(f.Decisions[n-1].Decision)
-	}
-	return s
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/frame"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
-	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
 )
 
@@ -43,24 +42,4 @@ func setOrDelete(o *jsjson.Object, name, text string) {
 		return
 	}
 	o.Set(name, jsjson.AppendString(nil, text))
-}
-
-// Summary reads all branches, as listing.Of describes. A session without a
-// title has the short summary of its last compaction as its name. Usage is what
-// the assistant messages report, and omp's own requests to models.
-func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	s := listing.Of(h, es, "model_usage")
-	if t, _ := titleOf(h, es); t.text != "" {
-		s.Name = t.text
-		return s
-	}
-	for i := len(es) - 1; i >= 0 && s.Name == ""; i-- {
-		if es[i].Type != "compaction" {
-			continue
-		}
-		if o, err := jsonl.Object(es[i]); err == nil {
-			s.Name, _ = o.Get("shortSummary").Text()
-		}
-	}
-	return s
 }

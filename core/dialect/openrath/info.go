@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/sesslog/sesslog/core"
-	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
 // own is what only OpenRath's sessions have.
@@ -84,29 +83,6 @@ func orNil(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// Summary counts the chunks. First is the text of the first user chunk.
-// Modified is when the session was closed, or else when it was made, because
-// chunks have no time. Usage is that of the trailer.
-func (Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	s := core.Summary{Created: asISO(h.Time)}
-	s.Modified = s.Created
-	for _, e := range chunks(es) {
-		s.Messages++
-		if c, ok := chunkOf(e); ok && s.First == "" && c.kind == KindUser {
-			s.First = listing.First(c.Content())
-		}
-	}
-	if t, ok := trailerOf(es); ok {
-		if at := asISO(t.closed); at != "" {
-			s.Modified = at
-		}
-		if t.usage != nil {
-			s.Usage = core.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
-		}
-	}
-	return s
 }
 
 // NewLabel and NewName return nil: OpenRath's sessions have neither.

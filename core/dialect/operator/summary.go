@@ -21,44 +21,98 @@ var usageNames = listing.UsageNames{
 // else the entry's; without one it is the time of the header. Usage is what the
 // messages of the assistant report.
 func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
-	s := summing{Summary: core.Summary{Created: toISO(h.Time)}}
-	s.Modified = s.Created
-	if path, err := d.Path(es, core.Leaf{}); err == nil {
-		s.Name = nameOn(path)
-	}
-	for _, e := range es {
-		if e.Type != typeMessage {
-			continue
-		}
-		if o, err := read(e); err == nil {
-			s.Messages++
-			s.message(e, o.Get("message"))
-		}
-	}
-	return s.Summary
+	return d.Summarizer(h).Summary(es)
 }
 
-// summing is a Summary in the making.
-type summing struct {
-	core.Summary
-	latest float64 // time of the latest message
+// Summarizer implements core.Summarizing.
+func (Dialect) Summarizer(h core.Header) core.Summarizer {
+	s := &summarizer{ids: map[string]bool{}}
+	s.summary.Created = toISO(h.Time)
+	s.summary.Modified = s.summary.Created
+	return s
 }
 
-func (s *summing) message(e core.Entry, message jsjson.Value) {
+type summarizer struct {
+	summary core.Summary
+	latest  float64 // time of the latest message
+	read    int
+	ids     map[string]bool // of the entries read
+	leaf    string          // where the current branch ends; empty if unknown
+	named   bool            // an entry names a branch
+}
+
+// Summary implements core.Summarizer. It looks for the name on the whole branch
+// again if the new entries do not continue the current one.
+func (s *summarizer) Summary(es []core.Entry) core.Summary {
+	continued := true
+	for i := s.read; i < len(es); i++ {
+		continued = s.entry(es[i]) && continued
+	}
+	s.read = len(es)
+	if !continued {
+		s.branch(es)
+	}
+	return s.summary
+}
+
+// entry reads the next entry, and reports whether it continues the current
+// branch.
+func (s *summarizer) entry(e core.Entry) (continues bool) {
+	if isHeader(e.Type) {
+		return true
+	}
+	o, err := read(e)
+	if err == nil && e.Type == typeMessage {
+		s.summary.Messages++
+		s.message(e, o.Get("message"))
+	}
+	continues = err == nil && e.Type != typeLeaf && e.ID != "" && !s.ids[e.ID] && s.leaf != "" && e.Parent == s.leaf
+	s.ids[e.ID] = true
+	if !continues {
+		s.leaf = ""
+	}
+	if err == nil && e.Type == typeInfo {
+		s.named = true
+		if name := nameOn([]core.Entry{e}); name != "" && continues {
+			s.summary.Name = name
+		}
+	}
+	if continues {
+		s.leaf = e.ID
+	}
+	return continues
+}
+
+// branch finds the current branch of es, and its name.
+func (s *summarizer) branch(es []core.Entry) {
+	s.leaf, s.summary.Name = "", ""
+	at, leaf := currentLeaf(es)
+	if id, ok := leaf.ID(); ok && at >= 0 && es[at].ID == id && isReadable(es[at]) {
+		s.leaf = id // and not where a leaf entry points to
+	}
+	if !s.named {
+		return
+	}
+	if path, err := (Dialect{}).Path(es, core.Leaf{}); err == nil {
+		s.summary.Name = nameOn(path)
+	}
+}
+
+func (s *summarizer) message(e core.Entry, message jsjson.Value) {
 	m, ok := jsonl.Nested(message)
 	if !ok {
 		return
 	}
 	user, assistant := m.Get("role").Is("user"), m.Get("role").Is("assistant")
 	if assistant {
-		usageNames.Add(&s.Usage, m.Get("usage"))
+		usageNames.Add(&s.summary.Usage, m.Get("usage"))
 	}
 	if !user && !assistant {
 		return
 	}
 	text, seen := visible(m.Get("contents"))
-	if user && s.First == "" {
-		s.First = listing.First(text)
+	if user && s.summary.First == "" {
+		s.summary.First = listing.First(text)
 	}
 	if !seen {
 		return
@@ -69,7 +123,7 @@ func (s *summing) message(e core.Entry, message jsjson.Value) {
 	}
 	if f, ok := parseSeconds(at); ok && f > s.latest {
 		if iso := toISO(at); iso != "" {
-			s.latest, s.Modified = f, iso
+			s.latest, s.summary.Modified = f, iso
 		}
 	}
 }

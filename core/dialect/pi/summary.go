@@ -5,17 +5,40 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 )
 
-// Summary reads all branches, as listing.Of describes. Usage is what the
+// Summary reads all branches, as listing.Listing describes. Usage is what the
 // assistant messages and the usage entries report; pi 0.73.1 does not know the
 // latter.
 func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+	return d.Summarizer(h).Summary(es)
+}
+
+// Summarizer implements core.Summarizing.
+func (d Dialect) Summarizer(h core.Header) core.Summarizer {
 	usage := "usage"
 	if d.V073 {
 		usage = ""
 	}
-	s := listing.Of(h, es, usage)
-	if name := nameOf(es); name != nil {
-		s.Name = *name
+	return &summarizer{Listing: listing.New(h, usage)}
+}
+
+type summarizer struct {
+	*listing.Listing
+	name string
+}
+
+// Summary implements core.Summarizer. The last session_info names the session.
+func (s *summarizer) Summary(es []core.Entry) core.Summary {
+	added := s.Read(es)
+	for i := range added {
+		if added[i].Type != "session_info" {
+			continue
+		}
+		s.name = ""
+		if name := nameOf(added[i : i+1]); name != nil {
+			s.name = *name
+		}
 	}
-	return s
+	sum := s.Listing.Summary()
+	sum.Name = s.name
+	return sum
 }

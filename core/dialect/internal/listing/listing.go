@@ -12,42 +12,65 @@ import (
 
 var usageNames = UsageNames{"input", "output", "cacheRead", "cacheWrite"}
 
-// Of reads all branches. First is the first text that a user wrote, with text
-// blocks joined by a space. Messages counts the message entries. Modified is
-// the latest time of a message of user or assistant, by the message's own
-// timestamp or else the entry's; without one it is the time of the header.
-// Usage is what the assistant messages report and the entries of type
-// usageType, which is empty if there is no such type.
+// Of returns the summary of a session; see Listing.
 func Of(h core.Header, es []core.Entry, usageType string) core.Summary {
-	s := summing{latest: math.NaN()}
-	created := date.Of(core.Entry{Line: h.Line, Time: h.Time})
-	s.Created = date.ISO(created)
-	for i := range es {
-		switch es[i].Type {
+	l := New(h, usageType)
+	l.Read(es)
+	return l.Summary()
+}
+
+// A Listing makes the summary of a session, entry by entry, of all branches.
+// First is the first text that a user wrote, with text blocks joined by a
+// space. Messages counts the message entries. Modified is the latest time of a
+// message of user or assistant, by the message's own timestamp or else the
+// entry's; without one it is the time of the header. Usage is what the
+// assistant messages report and the entries of one more type.
+type Listing struct {
+	summary   core.Summary
+	usageType string
+	latest    float64 // time of the latest message, NaN before the first
+	read      int
+}
+
+// New returns the Listing of a session without entries. Entries of type
+// usageType report usage; it is empty if there is no such type.
+func New(h core.Header, usageType string) *Listing {
+	l := &Listing{usageType: usageType, latest: math.NaN()}
+	l.summary.Created = date.ISO(date.Of(core.Entry{Line: h.Line, Time: h.Time}))
+	return l
+}
+
+// Read reads the entries of es after those of the previous call, which es
+// begins with, and returns them.
+func (l *Listing) Read(es []core.Entry) (added []core.Entry) {
+	added = es[l.read:]
+	l.read = len(es)
+	for i := range added {
+		switch added[i].Type {
 		case "message":
-			s.Messages++
-			s.message(es[i])
+			l.summary.Messages++
+			l.message(added[i])
 		case "":
-		case usageType:
-			if o, err := jsonl.Object(es[i]); err == nil {
-				usageNames.Add(&s.Usage, o.Get("usage"))
+		case l.usageType:
+			if o, err := jsonl.Object(added[i]); err == nil {
+				usageNames.Add(&l.summary.Usage, o.Get("usage"))
 			}
 		}
 	}
+	return added
+}
+
+// Summary returns the summary of the entries read.
+func (l *Listing) Summary() core.Summary {
+	s := l.summary
 	s.Modified = s.Created
-	if at := date.ISO(s.latest); s.latest > 0 && at != "" {
+	if at := date.ISO(l.latest); l.latest > 0 && at != "" {
 		s.Modified = at
 	}
-	return s.Summary
+	return s
 }
 
-// summing is a Summary in the making.
-type summing struct {
-	core.Summary
-	latest float64 // time of the latest message, NaN before the first
-}
-
-func (s *summing) message(e core.Entry) {
+func (l *Listing) message(e core.Entry) {
 	o, err := jsonl.Object(e)
 	if err != nil {
 		return
@@ -60,14 +83,14 @@ func (s *summing) message(e core.Entry) {
 	if !user && !assistant {
 		return
 	}
-	if at := activity(e, &m); !(at <= s.latest) && !math.IsNaN(at) {
-		s.latest = at
+	if at := activity(e, &m); !(at <= l.latest) && !math.IsNaN(at) {
+		l.latest = at
 	}
 	if assistant {
-		usageNames.Add(&s.Usage, m.Get("usage"))
+		usageNames.Add(&l.summary.Usage, m.Get("usage"))
 	}
-	if user && s.First == "" {
-		s.First = First(plainText(m.Get("content")))
+	if user && l.summary.First == "" {
+		l.summary.First = First(plainText(m.Get("content")))
 	}
 }
 

@@ -1,0 +1,55 @@
+package openrath
+
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+)
+
+// Summary counts the chunks. First is the text of the first user chunk.
+// Modified is when the session was closed, or else when it was made, because
+// chunks have no time. Usage is that of the trailer.
+func (d Dialect) Summary(h core.Header, es []core.Entry) core.Summary {
+	return d.Summarizer(h).Summary(es)
+}
+
+// Summarizer implements core.Summarizing.
+func (Dialect) Summarizer(h core.Header) core.Summarizer {
+	s := &summarizer{}
+	s.summary.Created = asISO(h.Time)
+	return s
+}
+
+type summarizer struct {
+	summary core.Summary // without what the trailer says
+	trailer []core.Entry // the last one, if any
+	read    int
+}
+
+// Summary implements core.Summarizer.
+func (s *summarizer) Summary(es []core.Entry) core.Summary {
+	for i := s.read; i < len(es); i++ {
+		if es[i].Aside {
+			s.trailer = []core.Entry{es[i]}
+			continue
+		}
+		s.summary.Messages++
+		if s.summary.First != "" {
+			continue
+		}
+		if c, ok := chunkOf(es[i]); ok && c.kind == KindUser {
+			s.summary.First = listing.First(c.Content())
+		}
+	}
+	s.read = len(es)
+	sum := s.summary
+	sum.Modified = sum.Created
+	if t, ok := trailerOf(s.trailer); ok {
+		if at := asISO(t.closed); at != "" {
+			sum.Modified = at
+		}
+		if t.usage != nil {
+			sum.Usage = core.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
+		}
+	}
+	return sum
+}
