@@ -13,6 +13,17 @@ func (e *RecordError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// An EndError says that the last record of a session cannot be read.
+type EndError struct {
+	After Pos // of the last record that can be read; 0 if there is none
+	Err   error
+}
+
+func (e *EndError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *EndError) Unwrap() error { return e.Err }
+
 // ErrBody is damage to a body that is kept as a blob; the record itself is intact.
 var ErrBody = errors.New("body")
 

@@ -41,6 +41,7 @@ const (
 	Orphan     FaultKind = "stray"  // a record that follows one that the log has lost
 	Gap        FaultKind = "hole"   // records are missing
 	Unreadable FaultKind = "record" // a message that is not a record
+	End        FaultKind = "end"    // the last record cannot be read; Pos and Seq are of the one before
 	BodyGone   FaultKind = "body"   // the blob of a record's body is missing or corrupt
 	Copy       FaultKind = "copy"   // one replica lacks a record that another has
 )
@@ -50,8 +51,11 @@ const (
 // core.ErrNotFound.
 func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
+	end, atEnd := errors.AsType[*core.EndError](err)
 	if bad, ok := errors.AsType[*core.RecordError](err); ok {
 		last, err = &core.Record{Pos: bad.Pos}, nil // walk reports it
+	} else if atEnd {
+		last, err = ss.beforeDamage(ctx, id, end)
 	}
 	if err != nil {
 		return nil, err
@@ -59,6 +63,9 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 	in := &inspector{ss: ss, id: id, last: last, Inspection: Inspection{Last: last}}
 	if err := in.walk(ctx, 0); err != nil {
 		return nil, err
+	}
+	if atEnd {
+		in.Faults = append(in.Faults, Fault{End, last.Pos, last.Seq, end})
 	}
 	if in.Latest != nil && in.v != nil && in.first == core.KindOpen {
 		if in.Plain, err = in.render(ctx); err != nil {
@@ -77,6 +84,14 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 		in.Faults = append(in.Faults, Fault{Unreadable, last.Pos, last.Seq, err})
 	}
 	return &in.Inspection, nil
+}
+
+// beforeDamage returns the last record that can be read.
+func (ss *Sessions) beforeDamage(ctx context.Context, id core.SessionID, end *core.EndError) (*core.Record, error) {
+	if end.After == 0 {
+		return &core.Record{}, nil
+	}
+	return ss.cfg.Log.LinkAt(ctx, id, end.After)
 }
 
 // isDamage distinguishes a damaged session from a failing log.

@@ -23,7 +23,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 	for range maxLoads {
 		var last *core.Record
 		if last, err = ss.lastOf(ctx, id); err != nil {
-			return view{}, err
+			return view{}, withAdvice(id, err)
 		}
 		if last.Kind == core.KindErase {
 			return view{}, erased(id, last)
@@ -42,6 +42,14 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 		return view{}, fmt.Errorf("session %s is incomplete: its restore is running, or must be repeated: %v: %w", id, err, core.ErrCorrupt)
 	}
 	return view{}, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// withAdvice adds what to do about damage to the end of a session.
+func withAdvice(id core.SessionID, err error) error {
+	if _, atEnd := errors.AsType[*core.EndError](err); atEnd {
+		return fmt.Errorf("%w (look with: sessctl verify %s)", err, id)
+	}
+	return err
 }
 
 // lastOf returns the session's last record. A new or cut-off leader may not know a

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -35,21 +36,42 @@ type TailFrom struct {
 
 // Tail returns a session's records from its base: those that its snapshot does not
 // cover, or all since its open. The base is one of them. It reads no snapshot. It
-// returns core.ErrCorrupt if the base is missing.
+// returns core.ErrCorrupt if the base is missing. If the last record cannot be read,
+// Records yields those before it and then a core.EndError.
 func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
 	l := ss.cfg.Log
 	var err error
 	for range maxLoads { // a checkpoint and a truncation may happen meanwhile
 		var last *core.Record
-		if last, err = ss.lastOf(ctx, id); err != nil {
+		last, err = ss.lastOf(ctx, id)
+		end, atEnd := errors.AsType[*core.EndError](err)
+		if atEnd {
+			last, err = ss.beforeDamage(ctx, id, end)
+		}
+		if err != nil {
 			return nil, err
 		}
 		var t *Tail
-		if t, err = tailTo(ctx, l, id, last, from); err == nil || !isDamage(err) {
+		if t, err = tailTo(ctx, l, id, last, from); err == nil && atEnd {
+			t.Records = thenFail(t.Records, end)
+		}
+		if err == nil || !isDamage(err) {
 			return t, err
 		}
 	}
 	return nil, fmt.Errorf("session %s is damaged (look with: sessctl verify %s): %v: %w", id, id, err, core.ErrCorrupt)
+}
+
+// thenFail yields the records of seq and then err.
+func thenFail(seq iter.Seq2[*core.Lazy, error], err error) iter.Seq2[*core.Lazy, error] {
+	return func(yield func(*core.Lazy, error) bool) {
+		for z, err := range seq {
+			if !yield(z, err) || err != nil {
+				return
+			}
+		}
+		yield(nil, err)
+	}
 }
 
 // tailTo is Tail for a session that ends with last.

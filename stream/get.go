@@ -60,6 +60,14 @@ func withSmallBody(ctx context.Context, z *core.Lazy) (*core.Record, error) {
 }
 
 func (l *Log) lazyLast(ctx context.Context, id core.SessionID) (*core.Lazy, error) {
+	z, err := l.lastStored(ctx, id)
+	if !errors.Is(err, core.ErrNotFound) {
+		return z, err
+	}
+	return l.lastOrDamage(ctx, id, err)
+}
+
+func (l *Log) lastStored(ctx context.Context, id core.SessionID) (*core.Lazy, error) {
 	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)})
 }
 

@@ -102,7 +102,13 @@ func (l *Log) ShardHealth(ctx context.Context, shard int) (followers []Replica, 
 // shardInfo returns the leader's state of a shard, including the number of its
 // barriers.
 func (l *Log) shardInfo(ctx context.Context, shard int) (*jetstream.StreamInfo, error) {
-	request, err := json.Marshal(map[string]any{"subjects_filter": barrierSubject(l.cfg.Name, shard)})
+	return l.streamInfo(ctx, shard, barrierSubject(l.cfg.Name, shard))
+}
+
+// streamInfo returns the leader's state of a shard, including the number of messages
+// of a subject.
+func (l *Log) streamInfo(ctx context.Context, shard int, subject string) (*jetstream.StreamInfo, error) {
+	request, err := json.Marshal(map[string]any{"subjects_filter": subject})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ const (
 	Stray    = Kind(engine.Orphan)
 	Hole     = Kind(engine.Gap)
 	Record   = Kind(engine.Unreadable)
+	End      = Kind(engine.End)
 	Body     = Kind(engine.BodyGone)
 	Copy     = Kind(engine.Copy)
 	Snapshot = Kind("snapshot") // the latest snapshot is missing, corrupt, or differs from the records
@@ -130,6 +131,9 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 	}
 	for _, f := range in.Faults {
 		n := next
+		if f.Kind == engine.End {
+			n = "the records before it are intact (sessctl backup keeps them); restore the session from a backup"
+		}
 		if f.Kind == engine.BodyGone && in.State == nil {
 			n = "put the blob back from a copy of the object store, or: " + repairCommand(r)
 		}
@@ -144,6 +148,9 @@ func (v *Verifier) records(r *Report, in *engine.Inspection) {
 }
 
 func place(f engine.Fault) string {
+	if f.Kind == engine.End {
+		return fmt.Sprintf("the record after record %d, at %d", f.Seq, f.Pos)
+	}
 	if f.Seq == 0 {
 		return fmt.Sprintf("the message at %d", f.Pos)
 	}
@@ -194,7 +201,7 @@ func (v *Verifier) blobs(ctx context.Context, r *Report, st *core.State) error {
 // row compares the row with the log, which may have grown since the inspection.
 func (v *Verifier) row(ctx context.Context, r *Report, in *engine.Inspection) error {
 	seq := v.Directory.Seq(r.Session)
-	if seq <= in.Last.Seq {
+	if seq <= in.Last.Seq || has(r, End) {
 		return nil
 	}
 	last, err := v.Log.Last(ctx, r.Session)

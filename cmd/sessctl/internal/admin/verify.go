@@ -28,6 +28,7 @@ Each problem has a kind:
 
 - hole: records are missing
 - record: a record cannot be read
+- end: the last record cannot be read
 - body: the large body of a record is missing
 - stray: the writer of a record knew records that the log has lost since
 - copy: a server lacks a record that another one has
@@ -67,7 +68,8 @@ type verifyFlags struct{ all, repair bool }
 // tally counts the findings of verify.
 type tally struct {
 	problems, affected int
-	failed             int // the exit code of a session that could not be verified
+	unchecked          int // sessions that could not be verified
+	failed             int // the exit code of one of them
 }
 
 // verify verifies the sessions of args, or all.
@@ -91,6 +93,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 		case len(ids) == 1 && log == nil, ctx.Err() != nil, cli.IsUnanswered(err):
 			return err
 		default:
+			t.unchecked++
 			if exit := a.Show(cmd, fmt.Errorf("%s: %w", id, err)); t.failed != cli.ExitDamaged {
 				t.failed = exit
 			}
@@ -98,7 +101,7 @@ func (a app) verify(ctx context.Context, cmd *cobra.Command, args []string, f ve
 	}
 	if log != nil {
 		t.add(log.Problems)
-		if err := a.printLogReport(*log); err != nil {
+		if err := a.printLogReport(*log, t.unchecked); err != nil {
 			return err
 		}
 	}
@@ -170,12 +173,22 @@ func (a app) printReport(r api.Report) error {
 	})
 }
 
-func (a app) printLogReport(r api.LogReport) error {
+// printLogReport prints r. unchecked is the number of its sessions that could not be
+// verified.
+func (a app) printLogReport(r api.LogReport, unchecked int) error {
 	r.Problems, r.Sessions = cli.NotNil(r.Problems), cli.NotNil(r.Sessions)
 	return a.Print(r, func() error {
-		err := a.Printf("log %s  %s: %s", cli.Plain(r.Log), healthOf(r.Problems, nil), cli.Count(len(r.Sessions), "session", "sessions"))
+		err := a.Printf("log %s  streams: %s; %s", cli.Plain(r.Log), healthOf(r.Problems, nil), checkedOf(len(r.Sessions), unchecked))
 		return errors.Join(err, a.printProblems(r.Problems))
 	})
+}
+
+// checkedOf says how many sessions were verified.
+func checkedOf(all, unchecked int) string {
+	if unchecked == 0 {
+		return cli.Count(all, "session", "sessions") + " verified"
+	}
+	return fmt.Sprintf("%d of %s verified", all-unchecked, cli.Count(all, "session", "sessions"))
 }
 
 func healthOf(problems, mended []api.Problem) string {
