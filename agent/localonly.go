@@ -120,6 +120,9 @@ func (r *resumer) compare(ctx context.Context, d core.Dialect, have *core.File, 
 			missing = missing[1:]
 		}
 	}
+	if s, ok := d.(core.Successor); ok && s.Succession(have.Header, have.Entries, file.Entries) == core.Later {
+		return l, nil
+	}
 	if others, err := core.MissingFrom(d, file, have); d.Linear() && len(l.Lines) > 0 && (err != nil || len(others) > 0) {
 		l.Conflict = fmt.Errorf("it has %s that the log lacks, the session continued without them, and sessions of %s have no branches", l.Text(), d.Name())
 	}

@@ -9,7 +9,7 @@ import "encoding/json"
 // their arguments. No input makes them panic.
 //
 // A dialect may also implement Checker, Annotator, SessionMarker, TidyDecoder,
-// Rewriter and Relocator, if its agent needs them, and Summarizing.
+// Rewriter, Relocator, Successor and Summarizing, if its agent needs them.
 //
 // A new dialect fits a session that is more than a file of entry lines as
 // follows:

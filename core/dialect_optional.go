@@ -75,3 +75,21 @@ type Relocator interface {
 	// other bytes stay. Returns line itself if it names no directory.
 	WithCWD(line []byte, cwd string) []byte
 }
+
+// A Successor is a Dialect whose agent replaces its whole file, so that the
+// file has the result of changes, and not the changes.
+type Successor interface {
+	// Succession compares what a file has, file, with the session with header h
+	// and entries es.
+	Succession(h Header, es, file []Entry) Succession
+}
+
+// A Succession is the relation of a file to its session.
+type Succession int
+
+// How a file relates to its session.
+const (
+	Diverged Succession = iota // both have changes that the other lacks
+	Earlier                    // the session had this content before
+	Later                      // the agent made it from the session's current content
+)

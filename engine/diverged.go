@@ -47,6 +47,16 @@ func diverged(st *core.State, head string, f *core.File) bool {
 	return false
 }
 
+// succession returns how a file that its agent replaces as a whole relates to st.
+// It is core.Diverged for files that grow by lines.
+func succession(st *core.State, f *core.File) core.Succession {
+	d, ok := st.Dialect.(core.Successor)
+	if !ok {
+		return core.Diverged
+	}
+	return d.Succession(st.Header, st.Entries, f.Entries)
+}
+
 // noteTypes returns the types of labels and names.
 func noteTypes(d core.Dialect) map[string]bool {
 	types := map[string]bool{}

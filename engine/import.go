@@ -142,7 +142,12 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original
-		if fresh, err = st.Missing(f); err == nil && len(fresh) == 0 {
+		fresh, err = st.Missing(f)
+		relation := succession(st, f)
+		if relation == core.Earlier {
+			fresh = nil
+		}
+		if err == nil && len(fresh) == 0 {
 			return nil
 		}
 		// Before errors in the lines, which are for another state.
@@ -153,7 +158,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		a.Head, a.Writer = headFor(st, f, fresh, opts.Writer)
-		hasDiverged = diverged(st, a.Head, f)
+		hasDiverged = relation != core.Later && diverged(st, a.Head, f)
 		return nil
 	})
 	if err != nil {

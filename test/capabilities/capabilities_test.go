@@ -111,7 +111,8 @@ func readTests(t *testing.T) (tests, named map[string]bool) {
 	tests, named = map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		suite := filepath.Base(filepath.Dir(path)) == "sessiontest"
-		if err != nil || !strings.HasSuffix(path, "_test.go") && !(suite && strings.HasSuffix(path, ".go")) {
+		scenario := strings.HasSuffix(path, ".txtar") && filepath.Base(filepath.Dir(path)) == "scenarios"
+		if err != nil || !scenario && !strings.HasSuffix(path, "_test.go") && !(suite && strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		src, err := os.ReadFile(path)

@@ -32,8 +32,16 @@ type history map[[sha256.Size]byte]bool
 // A label is what people called a line, and when.
 type label struct{ text, time string }
 
-func fold(h core.Header, es []core.Entry) *folding {
-	f := newFolding(h, es)
+func fold(h core.Header, es []core.Entry) *folding { return newFolding(h, es).run(h, es) }
+
+// foldAll is fold with the history of all states.
+func foldAll(h core.Header, es []core.Entry) *folding {
+	f := newFolding(h, nil)
+	f.had = history{}
+	return f.run(h, es)
+}
+
+func (f *folding) run(h core.Header, es []core.Entry) *folding {
 	for _, e := range es {
 		f.take(e)
 	}
@@ -129,7 +137,14 @@ func (f *folding) takeState(e core.Entry) {
 	if err != nil || f.hadBefore(s) {
 		return
 	}
+	forks := f.ForkCount
+	if f.of != s.SessionID {
+		forks = 0
+	}
 	f.State, f.of, f.document = s, s.SessionID, doc
+	if forks > s.ForkCount { // Nova does not count forks, the log does
+		f.ForkCount, f.document = forks, nil
+	}
 	f.remember()
 }
 

@@ -82,3 +82,14 @@ func text(o *jsjson.Object, name string) string {
 	s, _ := o.Get(name).Text()
 	return s
 }
+
+// AsWritten returns line: what Nova writes is not made of lines.
+func (Dialect) AsWritten(line []byte) []byte { return line }
+
+// SameHeader reports whether two headers are of one session. Nova's file does
+// not name the directory, so a header that was made from a file lacks it.
+func (d Dialect) SameHeader(a, b []byte) bool {
+	ha, errA := d.Header(a)
+	hb, errB := d.Header(b)
+	return errA == nil && errB == nil && ha.ID == hb.ID && ha.Time == hb.Time && ha.Parent == hb.Parent
+}

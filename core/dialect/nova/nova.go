@@ -13,6 +13,8 @@ type Dialect struct{}
 var (
 	_ core.Dialect       = Dialect{}
 	_ core.SessionMarker = Dialect{}
+	_ core.Rewriter      = Dialect{}
+	_ core.Successor     = Dialect{}
 )
 
 const name = "nova"

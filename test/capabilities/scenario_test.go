@@ -1,0 +1,135 @@
+package capabilities
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sesslog/sesslog/test/e2e/harness"
+)
+
+var programs = flag.String("programs", "", "play the scenarios with the sessnode and sessctl in `DIR`")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(harness.Main(m))
+}
+
+const scenarios = "testdata/scenarios"
+
+// TestScenarios plays each scenario with sessctl and HTTP requests against a
+// node. Besides the verbs of testscript there are:
+//
+//	code N COMMAND...              expects that exit code
+//	http STATUS METHOD PATH [BODY] expects that status; stdout is the answer, BODY a file
+//	id NAME                        sets $NAME to the last line of stdout
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it builds and runs the programs; not with -short")
+	}
+	bin := *programs
+	if bin == "" {
+		bin = filepath.Dir(harness.Binary(t, "sessctl"))
+		harness.Binary(t, "sessnode")
+	}
+	node := harness.NewNode(t)
+	node.Program = filepath.Join(bin, "sessnode")
+	node.Start(t)
+	testscript.Run(t, testscript.Params{
+		Dir: scenarios,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("SESS_URL", node.URL)
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("TZ", "UTC")
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": expectCode, "http": request, "id": keep,
+		},
+	})
+}
+
+func expectCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](ts.Exec(args[1], args[2:]...)); ok {
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: http STATUS METHOD PATH [BODY]")
+	}
+	var body io.Reader
+	if len(args) == 4 {
+		body = strings.NewReader(ts.ReadFile(args[3]))
+	}
+	req, err := http.NewRequest(args[1], ts.Getenv("SESS_URL")+args[2], body)
+	ts.Check(err)
+	if len(args) == 4 {
+		req.Header.Set("Content-Type", "application/json")
+		if strings.HasSuffix(args[3], ".jsonl") {
+			req.Header.Set("Content-Type", "application/x-ndjson")
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	_, err = ts.Stdout().Write(b)
+	ts.Check(err)
+	if got := strconv.Itoa(res.StatusCode); got != args[0] {
+		ts.Fatalf("%s %s answers %s, want %s:\n%s", args[1], args[2], got, args[0], b)
+	}
+}
+
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: id NAME")
+	}
+	lines := strings.Fields(ts.ReadFile("stdout"))
+	if len(lines) == 0 {
+		ts.Fatalf("the last command printed nothing")
+	}
+	ts.Setenv(args[0], lines[len(lines)-1])
+}
+
+// idsOf returns the capabilities that a scenario names in its comments.
+func idsOf(t *testing.T, name string) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(scenarios, name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scenarioID.FindAllString(string(b), -1)
+}
+
+var scenarioID = regexp.MustCompile(`\b(?:OP|OMP|NOVA|PI|RATH|FLEET|EDGE)-\d\d\b`)
+
+// describe names the capabilities of a scenario for people.
+func describe(t *testing.T, name string) string {
+	t.Helper()
+	return fmt.Sprintf("%s (%s)", name, strings.Join(idsOf(t, name), ", "))
+}
