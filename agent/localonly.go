@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/agentfile"
 	"github.com/sesslog/sesslog/internal/hint"
 )
 
@@ -104,7 +105,7 @@ func (r *resumer) compare(ctx context.Context, d core.Dialect, have *core.File, 
 	if err != nil {
 		return LocalOnly{Conflict: err}, nil
 	}
-	missing, err := core.MissingFrom(d, have, file)
+	missing, err := agentfile.MissingFrom(d, have, file)
 	if (err != nil || len(missing) > 0) && d.Linear() {
 		if was, err := r.wasEarlier(ctx, d, have.Header, old); was || err != nil {
 			return LocalOnly{}, err
@@ -123,7 +124,7 @@ func (r *resumer) compare(ctx context.Context, d core.Dialect, have *core.File, 
 	if s, ok := d.(core.Successor); ok && s.Succession(have.Header, have.Entries, file.Entries) == core.Later {
 		return l, nil
 	}
-	if others, err := core.MissingFrom(d, file, have); d.Linear() && len(l.Lines) > 0 && (err != nil || len(others) > 0) {
+	if others, err := agentfile.MissingFrom(d, file, have); d.Linear() && len(l.Lines) > 0 && (err != nil || len(others) > 0) {
 		l.Conflict = fmt.Errorf("it has %s that the log lacks, the session continued without them, and sessions of %s have no branches", l.Text(), d.Name())
 	}
 	return l, nil

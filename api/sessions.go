@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/session/catalog"
 )
 
@@ -41,7 +42,7 @@ type Digested struct {
 
 // DigestOf returns the digest of a header's line and of entry lines, as GET
 // /v1/sessions/{id}/digest computes it. The lines are as the log keeps them, see
-// core.Externalize.
+// image.Externalize.
 func DigestOf(h core.Header, es []core.Entry) core.Digest {
 	sum := sha256.New()
 	newline := []byte("\n")
@@ -124,7 +125,7 @@ type LogInfo struct {
 	Deleted    *core.Notice          `json:"deleted,omitempty"`
 	Erased     *core.Notice          `json:"erased,omitempty"`
 	Held       *core.Notice          `json:"held,omitempty"`
-	Usage      core.Usage            `json:"usage"`
+	Usage      item.Usage            `json:"usage"`
 }
 
 // Create creates an empty session.

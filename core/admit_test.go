@@ -97,50 +97,6 @@ func TestAdmit(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestMissing(t *testing.T) {
-	twin, other := `{"type":"custom"}`, `{"type":"custom","n":1}`
-	have := []string{line("a", ""), twin, line("b", "a"), line("dup", "a"), line("dup", "b")}
-	for what, c := range map[string]struct {
-		file []string
-		want []string
-		bad  int // the line that contradicts
-	}{
-		"the same":                     {have, nil, 0},
-		"behind":                       {have[:2], nil, 0},
-		"grown":                        {append(have[:5:5], line("c", "b")), []string{line("c", "b")}, 0},
-		"grown in the middle":          {[]string{have[0], line("c", "a"), have[2]}, []string{line("c", "a")}, 0},
-		"a line without id, once more": {append(have[:5:5], twin), []string{twin}, 0},
-		"another line without id":      {append(have[:5:5], other), []string{other}, 0},
-		"other bytes":                  {append(have[:2:2], line("b", "")), nil, 4},
-		"the first that contradicts":   {[]string{line("c", ""), line("b", ""), line("a", "b")}, nil, 3},
-		"repeated in the file":         {append(have[:5:5], line("b", "a")), nil, 0},
-		"new and repeated in the file": {append(have[:5:5], line("c", "b"), line("c", "b")), []string{line("c", "b"), line("c", "b")}, 0},
-	} {
-		s := opened(t, have...)
-		f := &core.File{Header: s.Header, Entries: entries(t, s, c.file...)}
-		for i := range f.Entries {
-			f.Lines = append(f.Lines, i+2)
-		}
-		fresh, err := s.Missing(f)
-		var got []string
-		for _, e := range fresh {
-			got = append(got, string(e.Line))
-		}
-		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: missing are %q, want %q", what, got, c.want)
-		}
-		le, ok := errors.AsType[*core.LineError](err)
-		if ok != (c.bad > 0) || ok && (le.Line != c.bad || !errors.Is(err, core.ErrConflict)) || !ok && err != nil {
-			t.Errorf("%s: %v, want line %d", what, err, c.bad)
-		}
-	}
-	s := opened(t)
-	_, err := s.Missing(&core.File{Header: core.Header{Line: []byte(`{"type":"session","id":"session1"}`)}})
-	if le, ok := errors.AsType[*core.LineError](err); !ok || le.Line != 1 {
-		t.Errorf("another header: %v", err)
-	}
-}
-
 func TestLeafEntryToMissingTarget(t *testing.T) {
 	t.Parallel()
 	s := core.NewState(logName, session, dialect.All())

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // The bodies of records. append and amend carry entry lines joined by "\n".
@@ -111,11 +113,11 @@ type Move struct {
 // unhold, and the first line of a redact: who did it, when by the writer's
 // clock, and why.
 type Notice struct {
-	By    string    `json:"by,omitempty"`
-	Host  string    `json:"host,omitempty"`
-	Time  time.Time `json:"time,omitzero"`
-	Why   string    `json:"why,omitempty"`
-	Usage *Usage    `json:"usage,omitempty"`
+	By    string      `json:"by,omitempty"`
+	Host  string      `json:"host,omitempty"`
+	Time  time.Time   `json:"time,omitzero"`
+	Why   string      `json:"why,omitempty"`
+	Usage *item.Usage `json:"usage,omitempty"`
 }
 
 // OpenBody returns the body of an open record.

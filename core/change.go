@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// MaxChanges is how many changes an error names at most, and MaxChanged how
-// many entries of each.
-const (
-	MaxChanges = 8
-	MaxChanged = 8
-)
-
 // A Change is a record that moved a head or changed its holder.
 type Change struct {
 	Cursor  Cursor    `json:"cursor"`

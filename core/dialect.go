@@ -1,6 +1,10 @@
 package core
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/sesslog/sesslog/core/item"
+)
 
 // A Dialect reads and writes sessions by the rules of one agent. It is made of
 // parts by use; code that needs one part asks for that part.
@@ -114,12 +118,12 @@ type View interface {
 type Translator interface {
 	// Read returns what e says as items, or none if e says nothing that another
 	// agent could use. Ids in the items are those of e's session.
-	Read(e Entry) []Item
+	Read(e Entry) []item.Item
 
 	// Write makes a line that says it, without id, parent and time, for Fill.
 	// The line is nil if the agent's format cannot say the item at all. lost
 	// names, for people, each part of the item that the format has no place for.
-	Write(it Item) (line []byte, lost []string)
+	Write(it item.Item) (line []byte, lost []string)
 }
 
 // Files describes how an agent keeps sessions on its host.
@@ -190,24 +194,14 @@ type TreeNode struct {
 
 // A Summary is a session's row in a listing.
 type Summary struct {
-	Name     string `json:"name,omitempty"`
-	First    string `json:"first,omitempty"` // the first user message, cut at 200 characters
-	Messages int    `json:"messages"`
-	Created  string `json:"created,omitempty"`
-	Modified string `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
-	Usage    Usage  `json:"usage"`
+	Name     string     `json:"name,omitempty"`
+	First    string     `json:"first,omitempty"` // the first user message, cut at 200 characters
+	Messages int        `json:"messages"`
+	Created  string     `json:"created,omitempty"`
+	Modified string     `json:"modified,omitempty"` // ISO 8601, the last user or assistant message
+	Usage    item.Usage `json:"usage"`
 	// Tags are the agent's own tags. Most agents have none.
 	Tags []string `json:"tags,omitempty"`
-}
-
-// Usage is what a session cost: counts of tokens, and Cost in the provider's
-// currency as the agent wrote it.
-type Usage struct {
-	Input      int64   `json:"input"`
-	Output     int64   `json:"output"`
-	CacheRead  int64   `json:"cacheRead"`
-	CacheWrite int64   `json:"cacheWrite"`
-	Cost       float64 `json:"cost"`
 }
 
 // Dialects are the dialects that a program knows, by name.

@@ -26,24 +26,10 @@ type Annotator interface {
 
 // A SessionMarker is a Dialect whose entries say which session they belong to.
 // When the log makes a session, or copies entries into one with another header,
-// it appends the marker (see WithSessionMark).
+// it appends the marker (see tree.WithSessionMark).
 type SessionMarker interface {
 	// SessionMark makes the marker line, without id, parent and time, for Fill.
 	SessionMark(h Header) []byte
-}
-
-// WithSessionMark returns es followed by the marker of the session with header
-// h, or es if d is not a SessionMarker. id and time are those of the marker.
-func WithSessionMark(d Dialect, h Header, es []Entry, id, time string) ([]Entry, error) {
-	m, ok := d.(SessionMarker)
-	if !ok {
-		return es, nil
-	}
-	e, err := d.Fill(m.SessionMark(h), Fields{ID: id, Parent: d.Leaf(es), Time: time, Position: len(es) + 1})
-	if err != nil {
-		return nil, err
-	}
-	return append(es[:len(es):len(es)], e), nil
 }
 
 // A TidyDecoder is a Dialect that can read a tidy line without scanning all of

@@ -9,19 +9,11 @@
 // The guarantees of this package:
 //
 //   - Lines are kept byte for byte. This package never re-encodes an agent's
-//     line. The only change it makes is to the base64 of a large image, and
-//     Inline restores that exactly.
+//     line. The only change is to the base64 of a large image, and package image
+//     restores that exactly.
 //   - The fold is pure and total: the same records give the same State
 //     everywhere, and no bytes make it panic.
 //   - A call that returns an error has changed nothing.
-//
-// # Images
-//
-// Agents write screenshots into their lines as base64. Externalize takes those of
-// 1,024 characters and more out: the bytes become a blob, the line keeps
-// "blob:sha256:…", and Inline puts the base64 back. Only base64 that is restored
-// exactly is taken out. A text of the agent's that begins with "blob:" is kept as
-// "blob:keep:…", so the two cannot be confused.
 //
 // The package does no I/O, reads no clock, uses no randomness and starts no
 // goroutine. Storing records is the task of a Log: package stream stores them

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // A Manifest is the body of a checkpoint record: it names a snapshot and holds
@@ -47,10 +49,10 @@ type Manifest struct {
 	Redacted  []string         `json:"redacted,omitempty"`
 
 	// For listings and for the collector of blobs; not part of the fold.
-	Title string   `json:"title,omitempty"`
-	CWD   string   `json:"cwd,omitempty"`
-	Usage Usage    `json:"usage"`
-	Blobs []Digest `json:"blobs,omitempty"`
+	Title string     `json:"title,omitempty"`
+	CWD   string     `json:"cwd,omitempty"`
+	Usage item.Usage `json:"usage"`
+	Blobs []Digest   `json:"blobs,omitempty"`
 }
 
 // Manifest returns the manifest of a snapshot of s whose plain bytes are plain

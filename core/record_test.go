@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -148,5 +149,16 @@ func TestSessionIDsOfAgents(t *testing.T) {
 	}
 	if got := fmt.Sprint(core.SessionIDFor("pi", "a b")); got != "x-1b928c915fdd312c390395f90c87ae7c" {
 		t.Errorf("the derived id changed: %s", got)
+	}
+}
+
+func TestHeadNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"main": true, "a.b-c_D9": true, strings.Repeat("x", 64): true,
+		"": false, "a b": false, "a/b": false, "ä": false, "a\x00": false, "*": false, ">": false, strings.Repeat("x", 65): false,
+	} {
+		if err := core.CheckHead(name); (err == nil) != ok || err != nil && !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }

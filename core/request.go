@@ -1,7 +1,5 @@
 package core
 
-import "fmt"
-
 // The requests and receipts of the protocol, in one vocabulary for the log, its
 // servers and their clients.
 
@@ -12,34 +10,6 @@ type Receipt struct {
 	Stored int      `json:"stored"`         // lines that the session did not have before
 	Blobs  int      `json:"blobs"`          // images stored as blobs
 	Head   string   `json:"head,omitempty"` // the head that the lines are on
-}
-
-// OnConflict says what happens to appended lines if another writer was first.
-type OnConflict string
-
-// The ways to handle a conflict.
-const (
-	// OnConflictFail stores nothing and returns a *FencedError or a
-	// *ConflictError. It is the default.
-	OnConflictFail OnConflict = "fail"
-	// OnConflictRebase appends the lines after those of the other writer. Lines
-	// that name no parent, or the old position of the head, get the new position
-	// as their parent; nothing else of a line changes. It fails if the writer is
-	// fenced.
-	OnConflictRebase OnConflict = "rebase"
-	// OnConflictBranch stores the lines on a separate head, which continues from
-	// where the writer last saw its head.
-	OnConflictBranch OnConflict = "branch"
-)
-
-// ParseOnConflict reads an OnConflict as people write it. The empty string is a
-// valid one. Returns ErrInvalid for text that is none.
-func ParseOnConflict(s string) (OnConflict, error) {
-	switch o := OnConflict(s); o {
-	case "", OnConflictFail, OnConflictRebase, OnConflictBranch:
-		return o, nil
-	}
-	return "", fmt.Errorf("on conflict %q: must be fail, rebase or branch: %w", clip(s, 64), ErrInvalid)
 }
 
 // A ClaimRequest asks for the exclusive right to write to a head.

@@ -147,10 +147,7 @@ func (s *State) HeadNames() []string {
 
 // Render returns the canonical JSONL: the header line and every live entry
 // line, with "\n" after each. The caller owns the result.
-func (s *State) Render() []byte { return Render(s.Header, s.Entries) }
-
-// Render returns the lines of h and es, with "\n" after each.
-func Render(h Header, es []Entry) []byte { return Lines(HeaderFirst(h, es)) }
+func (s *State) Render() []byte { return Lines(HeaderFirst(s.Header, s.Entries)) }
 
 // Lines returns the lines of es, with "\n" after each.
 func Lines(es []Entry) []byte {

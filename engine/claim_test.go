@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
@@ -191,7 +192,7 @@ func TestFinishAndReopen(t *testing.T) {
 	l, ss, b := inMemory()
 	s := create(t, ss, "session1", entry("root", ""))
 	for range 2 { // the second call finds it finished
-		if err := s.Finish(t.Context(), core.Notice{By: "a", Usage: &core.Usage{Input: 5, Cost: 0.25}}); err != nil {
+		if err := s.Finish(t.Context(), core.Notice{By: "a", Usage: &item.Usage{Input: 5, Cost: 0.25}}); err != nil {
 			t.Fatal(err)
 		}
 	}

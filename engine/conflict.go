@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -145,7 +146,7 @@ func withParent(d core.Dialect, lines [][]byte, seenLeaf, leaf core.Leaf) [][]by
 	for i, line := range lines {
 		out[i] = line
 		if e, err := d.Entry(line); err == nil && !e.Aside && e.Parent == id {
-			out[i] = core.Reparent(d, line, leaf)
+			out[i] = tree.Reparent(d, line, leaf)
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -44,7 +45,7 @@ func (ss *Sessions) EraseUnread(ctx context.Context, id core.SessionID, n core.N
 			r.Base = last.Pos
 		}
 		r.Chain = last.Chain.Next(r)
-		_, err = ss.cfg.Log.Append(core.WithReserve(ctx), id, last.Pos, r)
+		_, err = ss.cfg.Log.Append(storage.WithReserve(ctx), id, last.Pos, r)
 		if err == nil {
 			return nil
 		}
@@ -61,7 +62,7 @@ func heldUnread(ctx context.Context, l Log, id core.SessionID, last *core.Record
 	for at := core.Pos(0); at < last.Pos; {
 		before := at
 		for z, err := range l.Scan(ctx, id, at, last.Pos) {
-			if bad, ok := errors.AsType[*core.RecordError](err); ok && bad.Pos > at {
+			if bad, ok := errors.AsType[*storage.RecordError](err); ok && bad.Pos > at {
 				at = bad.Pos // unreadable; read the records after it
 				break
 			}
@@ -88,7 +89,7 @@ type holding struct {
 }
 
 // take takes in the next record. One that cannot be read changes nothing.
-func (h *holding) take(ctx context.Context, z *core.Lazy) error {
+func (h *holding) take(ctx context.Context, z *storage.Lazy) error {
 	if z.Kind != core.KindHold && z.Kind != core.KindUnhold && z.Kind != core.KindCheckpoint {
 		return nil
 	}

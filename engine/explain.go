@@ -10,6 +10,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
+// maxChanges is how many changes an error names at most, and maxChanged how many
+// entries of each.
+const (
+	maxChanges = 8
+	maxChanged = 8
+)
+
 const (
 	// explainTime bounds how long it is found out what came in between.
 	explainTimeout = 3 * time.Second
@@ -76,7 +83,7 @@ func (s *Session) since(ctx context.Context, head string, seq uint64) (found []c
 				break // further back
 			}
 			first = false
-			if len(found) == core.MaxChanges {
+			if len(found) == maxChanges {
 				return found, int(last - r.Seq + 1)
 			}
 			if r.Seq > seq && r.Head == head {
@@ -98,7 +105,7 @@ func (s *Session) withChange(found []core.Change, r *core.Record, claims *[]*cor
 		if err != nil {
 			return found
 		}
-		for i := range es[:min(len(es), core.MaxChanged)] {
+		for i := range es[:min(len(es), maxChanged)] {
 			if n := len(es[i].ID); n > 0 && n <= core.MaxEntryID {
 				c.Entries = append(c.Entries, es[i].ID)
 			}

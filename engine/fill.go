@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -61,7 +62,7 @@ func (q *request) fillLine(st *core.State, pending []core.Entry, i int, line []b
 		parents = []core.Leaf{core.NoLeaf, {}}
 	}
 	if q.OnConflict == session.Rebase { // an earlier try may have been stored elsewhere
-		line = core.Reparent(st.Dialect, line, parents[0])
+		line = tree.Reparent(st.Dialect, line, parents[0])
 	}
 	var e core.Entry
 	for _, parent := range parents {

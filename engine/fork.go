@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // Fork says how to copy a session.
@@ -70,7 +71,7 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 	switch {
 	case f.Whole:
 	case f.Branched:
-		es, err = core.CopyPath(st.Dialect, st.Header, st.Entries, leaf)
+		es, err = tree.CopyPath(st.Dialect, st.Header, st.Entries, leaf)
 	default:
 		es, err = st.Dialect.Path(st.Entries, leaf)
 	}
@@ -89,7 +90,7 @@ func (ss *Sessions) copyOf(st *core.State, f Fork, leaf core.Leaf) (b CreateRequ
 	if err != nil {
 		return b, err
 	}
-	es, err = core.WithSessionMark(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
+	es, err = tree.WithSessionMark(st.Dialect, head, es, ss.cfg.NewID(), head.Time)
 	if err != nil {
 		return b, err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // The blob collector leaves new blobs alone for half of its grace period. A write that takes
@@ -18,11 +20,11 @@ import (
 // deleted them. The caller calls it after the record is stored. On error it must
 // repeat the write.
 func (ss *Sessions) RenewImages(ctx context.Context, began time.Time, es []core.Entry) error {
-	if !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
+	if !storage.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return nil
 	}
 	for i := range es {
-		_, blobs := core.Externalize(es[i].Line)
+		_, blobs := image.Externalize(es[i].Line)
 		for _, b := range blobs {
 			if _, err := ss.cfg.Blobs.Put(ctx, b.Bytes); err != nil {
 				return fmt.Errorf("entry %q is stored, but not its image %s; repeat the request: %v: %w", es[i].ID, b.Digest, err, core.ErrUnavailable)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/agentfile"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -102,7 +104,7 @@ func (ss *Sessions) Import(ctx context.Context, f *core.File, raw []byte, who co
 
 // renewImport is RenewImages for a file and its images.
 func (ss *Sessions) renewImport(ctx context.Context, began time.Time, f *core.File, raw []byte) error {
-	if err := ss.RenewImages(ctx, began, f.Entries); err != nil || f.Exact || !core.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
+	if err := ss.RenewImages(ctx, began, f.Entries); err != nil || f.Exact || !storage.GraceSpent(ss.cfg.Now(), began, ss.cfg.Grace) {
 		return err
 	}
 	if _, err := ss.cfg.Blobs.Put(ctx, raw); err != nil {
@@ -142,7 +144,7 @@ func (ss *Sessions) importInto(ctx context.Context, s *Session, f *core.File, ra
 			return err
 		}
 		seen, original = st.Cursor(), st.Origin.Original
-		fresh, err = st.Missing(f)
+		fresh, err = agentfile.Missing(st, f)
 		relation := succession(st, f)
 		if relation == core.Earlier {
 			fresh = nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -51,8 +52,8 @@ const (
 // core.ErrNotFound.
 func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection, error) {
 	last, err := ss.cfg.Log.LastLink(ctx, id)
-	end, atEnd := errors.AsType[*core.EndError](err)
-	if bad, ok := errors.AsType[*core.RecordError](err); ok {
+	end, atEnd := errors.AsType[*storage.EndError](err)
+	if bad, ok := errors.AsType[*storage.RecordError](err); ok {
 		last, err = &core.Record{Pos: bad.Pos}, nil // walk reports it
 	} else if atEnd {
 		last, err = ss.beforeDamage(ctx, id, end)
@@ -87,7 +88,7 @@ func (ss *Sessions) Inspect(ctx context.Context, id core.SessionID) (*Inspection
 }
 
 // beforeDamage returns the last record that can be read.
-func (ss *Sessions) beforeDamage(ctx context.Context, id core.SessionID, end *core.EndError) (*core.Record, error) {
+func (ss *Sessions) beforeDamage(ctx context.Context, id core.SessionID, end *storage.EndError) (*core.Record, error) {
 	if end.After == 0 {
 		return &core.Record{}, nil
 	}
@@ -119,7 +120,7 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 	for idle := 0; at < in.last.Pos; {
 		before := at
 		for r, err := range readUpTo(ctx, in.ss.cfg.Log, in.id, at, in.last.Pos, idle) {
-			bad, ok := errors.AsType[*core.RecordError](err)
+			bad, ok := errors.AsType[*storage.RecordError](err)
 			if ok && bad.Pos > at {
 				in.unreadable(bad)
 				at = bad.Pos
@@ -147,9 +148,9 @@ func (in *inspector) walk(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-func (in *inspector) unreadable(bad *core.RecordError) {
+func (in *inspector) unreadable(bad *storage.RecordError) {
 	kind := Unreadable
-	if errors.Is(bad.Err, core.ErrBody) {
+	if errors.Is(bad.Err, storage.ErrBody) {
 		kind = BodyGone
 	}
 	in.Records++

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -46,7 +47,7 @@ func (ss *Sessions) load(ctx context.Context, id core.SessionID) (view, error) {
 
 // withAdvice adds what to do about damage to the end of a session.
 func withAdvice(id core.SessionID, err error) error {
-	if _, atEnd := errors.AsType[*core.EndError](err); atEnd {
+	if _, atEnd := errors.AsType[*storage.EndError](err); atEnd {
 		return fmt.Errorf("%w (look with: sessctl verify %s)", err, id)
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // A Log is what the protocol needs of a log: a core.Log with what a replicated
@@ -21,7 +22,7 @@ type Log interface {
 	LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Record, error)
 
 	// Scan is Read without bodies.
-	Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Lazy, error]
+	Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*storage.Lazy, error]
 
 	// ReadFromLeader is Read from the leader instead of any replica, for records
 	// that a replica lacks because it lags or is corrupt. A leader that lacks the
@@ -70,12 +71,12 @@ func (l plain) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*co
 	return l.At(ctx, id, pos)
 }
 
-func (l plain) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Lazy, error] {
-	return func(yield func(*core.Lazy, error) bool) {
+func (l plain) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*storage.Lazy, error] {
+	return func(yield func(*storage.Lazy, error) bool) {
 		for r, err := range l.Read(ctx, id, after, upTo) {
-			var z *core.Lazy
+			var z *storage.Lazy
 			if err == nil {
-				z = core.LazyOf(r)
+				z = storage.LazyOf(r)
 			}
 			if !yield(z, err) || err != nil {
 				return

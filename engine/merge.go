@@ -8,6 +8,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // Merge says how to make one session of two.
@@ -57,7 +58,7 @@ func (ss *Sessions) Merge(ctx context.Context, a, b *Session, m Merge) (*Session
 	if err != nil {
 		return nil, err
 	}
-	if es, err = core.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
+	if es, err = tree.WithSessionMark(d, head, es, ss.cfg.NewID(), f.Time); err != nil {
 		return nil, err
 	}
 	o := core.Origin{Dialect: d.Name(), Parents: []core.Lineage{first.from, second.from}, Time: now, By: m.By, Key: m.Key}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
@@ -39,7 +40,7 @@ func TestMergeHasBothSessionsAsParents(t *testing.T) {
 		{Session: "session-a", Entry: "a2", Cursor: state(t, a).Cursor(), Kind: "merge"},
 		{Session: "session-b", Entry: "b2", Cursor: state(t, b).Cursor(), Kind: "merge"},
 	}, st.Origin.Lineages())
-	testkit.Equal(t, "usage", core.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
+	testkit.Equal(t, "usage", item.Usage{Input: 15, Output: 2}, st.Dialect.Summary(st.Header, st.Entries).Usage)
 	testkit.Equal(t, "the header names the first", "session-a", st.Header.Parent)
 	testkit.Equal(t, "by", "me", st.Origin.By)
 	testkit.Equal(t, "records of a", 1, len(records(t, l, "session-a")))

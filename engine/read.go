@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -18,9 +19,9 @@ func ReadTo(ctx context.Context, log core.Log, id core.SessionID, after, end cor
 }
 
 // ScanTo is ReadTo without bodies.
-func ScanTo(ctx context.Context, log Log, id core.SessionID, after, end core.Pos) iter.Seq2[*core.Lazy, error] {
-	scan := func(after core.Pos) iter.Seq2[*core.Lazy, error] { return log.Scan(ctx, id, after, end) }
-	return readUntil(ctx, id, after, end, scan, func(z *core.Lazy) core.Pos { return z.Pos })
+func ScanTo(ctx context.Context, log Log, id core.SessionID, after, end core.Pos) iter.Seq2[*storage.Lazy, error] {
+	scan := func(after core.Pos) iter.Seq2[*storage.Lazy, error] { return log.Scan(ctx, id, after, end) }
+	return readUntil(ctx, id, after, end, scan, func(z *storage.Lazy) core.Pos { return z.Pos })
 }
 
 func readUntil[R any](ctx context.Context, id core.SessionID, after, end core.Pos, read func(core.Pos) iter.Seq2[R, error], pos func(R) core.Pos) iter.Seq2[R, error] {
@@ -48,7 +49,7 @@ func readUntil[R any](ctx context.Context, id core.SessionID, after, end core.Po
 // step down.
 func atAnyLeader(ctx context.Context, l Log, id core.SessionID, pos core.Pos) (*core.Record, error) {
 	r, err := l.At(ctx, id, pos)
-	if pos == 0 || !core.IsGone(err) {
+	if pos == 0 || !storage.IsGone(err) {
 		return r, err
 	}
 	for r, err := range l.ReadFromLeader(ctx, id, pos-1, pos) {

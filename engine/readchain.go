@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // Chained yields the records of read, which starts after the record at after, whose
@@ -22,8 +23,8 @@ func Chained(ctx context.Context, l Log, id core.SessionID, after core.Pos, have
 }
 
 // ChainedLazily is Chained for records without bodies.
-func ChainedLazily(ctx context.Context, l Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*core.Lazy, error]) iter.Seq2[*core.Lazy, error] {
-	return chained(ctx, l, id, after, have, read, func(z *core.Lazy) (core.Record, core.Digest, error) {
+func ChainedLazily(ctx context.Context, l Log, id core.SessionID, after core.Pos, have core.Cursor, read iter.Seq2[*storage.Lazy, error]) iter.Seq2[*storage.Lazy, error] {
+	return chained(ctx, l, id, after, have, read, func(z *storage.Lazy) (core.Record, core.Digest, error) {
 		sum, err := z.Packed.Digest()
 		return z.Record, sum, err
 	})

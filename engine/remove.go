@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/redact"
 )
 
 // Erase ends the session permanently: later writes fail, and the error names who
@@ -115,7 +116,7 @@ func redacted(st *core.State, r Redaction) ([]core.Entry, error) {
 		if st.Redacted[id] {
 			continue
 		}
-		line, err := core.Redact(old.Line, r.Text)
+		line, err := redact.Line(old.Line, r.Text)
 		var e core.Entry
 		if err == nil {
 			e, err = checkLine(st.Dialect, line, false)

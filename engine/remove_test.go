@@ -13,6 +13,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -20,24 +21,24 @@ const swordfish = "swordfish"
 
 // said returns entries that any agent may have. Nova, which stores pointers without
 // content, has some of them and entries of its own.
-func said() []core.Item {
-	text := core.Block{Kind: core.BlockText, Text: "the " + swordfish, Signature: swordfish}
-	return []core.Item{
-		{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{text}},
-		{Kind: core.ItemModel, Provider: "p", Model: "m"},
-		{Kind: core.ItemMessage, Role: core.RoleAssistant, Provider: "p", Model: "m", API: "a", Stop: core.StopTools, Usage: &core.Usage{Input: 3}, Blocks: []core.Block{
-			{Kind: core.BlockThinking, Text: swordfish, Signature: swordfish},
+func said() []item.Item {
+	text := item.Block{Kind: item.BlockText, Text: "the " + swordfish, Signature: swordfish}
+	return []item.Item{
+		{Kind: item.Message, Role: item.RoleUser, Blocks: []item.Block{text}},
+		{Kind: item.Model, Provider: "p", Model: "m"},
+		{Kind: item.Message, Role: item.RoleAssistant, Provider: "p", Model: "m", API: "a", Stop: item.StopTools, Usage: &item.Usage{Input: 3}, Blocks: []item.Block{
+			{Kind: item.BlockThinking, Text: swordfish, Signature: swordfish},
 			text,
-			{Kind: core.BlockCall, ID: "c1", Name: "bash", Args: json.RawMessage(`{"` + swordfish + `":"` + swordfish + `"}`)},
+			{Kind: item.BlockCall, ID: "c1", Name: "bash", Args: json.RawMessage(`{"` + swordfish + `":"` + swordfish + `"}`)},
 		}},
-		{Kind: core.ItemMessage, Role: core.RoleTool, Blocks: []core.Block{
-			{Kind: core.BlockResult, ID: "c1", Name: "bash", Blocks: []core.Block{text}, Details: json.RawMessage(`{"x":"` + swordfish + `"}`)},
+		{Kind: item.Message, Role: item.RoleTool, Blocks: []item.Block{
+			{Kind: item.BlockResult, ID: "c1", Name: "bash", Blocks: []item.Block{text}, Details: json.RawMessage(`{"x":"` + swordfish + `"}`)},
 		}},
-		{Kind: core.ItemCompaction, Text: swordfish, Target: "e1", Tokens: 9},
-		{Kind: core.ItemName, Text: swordfish},
-		{Kind: core.ItemLabel, Target: "e1", Text: swordfish},
-		{Kind: core.ItemNote, Type: "x", Blocks: []core.Block{text}, Details: json.RawMessage(`{"x":"` + swordfish + `"}`)},
-		{Kind: core.ItemCustom, Type: "x", Details: json.RawMessage(`{"` + swordfish + `":["` + swordfish + `"]}`)},
+		{Kind: item.Compaction, Text: swordfish, Target: "e1", Tokens: 9},
+		{Kind: item.Name, Text: swordfish},
+		{Kind: item.Label, Target: "e1", Text: swordfish},
+		{Kind: item.Note, Type: "x", Blocks: []item.Block{text}, Details: json.RawMessage(`{"x":"` + swordfish + `"}`)},
+		{Kind: item.Custom, Type: "x", Details: json.RawMessage(`{"` + swordfish + `":["` + swordfish + `"]}`)},
 	}
 }
 

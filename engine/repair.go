@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -64,7 +65,7 @@ func (s *Session) reinstate(ctx context.Context, gone error) (view, error) {
 // first or only a read can tell.
 func (s *Session) storeAgain(ctx context.Context, v *view, r *core.Record) (stored bool, err error) {
 	s.ss.renewBlobs(ctx, s.id, r.Body)
-	pos, err := s.ss.cfg.Log.Append(core.WithReserve(ctx), s.id, v.end.pos, r)
+	pos, err := s.ss.cfg.Log.Append(storage.WithReserve(ctx), s.id, v.end.pos, r)
 	if errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrUncertain) {
 		return false, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/report"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -249,7 +250,7 @@ func (ss *Sessions) putRecords(ctx context.Context, id core.SessionID, c *compar
 		}
 		put := ctx
 		if i > 0 || c.last != nil { // complete a session that is partly stored, even if space is short
-			put = core.WithReserve(ctx)
+			put = storage.WithReserve(ctx)
 		}
 		if after, err = ss.cfg.Log.Append(put, id, after, &again); err != nil {
 			return stored, err

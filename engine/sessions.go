@@ -11,7 +11,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 	"github.com/sesslog/sesslog/session"
@@ -35,7 +37,7 @@ type Presence interface {
 // Config configures Sessions. Zero optional fields have the documented default.
 type Config struct {
 	Log       Log
-	Blobs     core.Blobs
+	Blobs     storage.Blobs
 	Snapshots Snapshots
 	Dialects  core.Dialects
 	Presence  Presence // announces a Local's claims; optional
@@ -218,14 +220,14 @@ func (ss *Sessions) firstRecord(ctx context.Context, id core.SessionID) (*core.R
 	return nil, fmt.Errorf("records of session %s cannot be read: %w", id, core.ErrUnavailable)
 }
 
-// StoreImages returns es as the log stores them: images of at least core.MinBlob
+// StoreImages returns es as the log stores them: images of at least image.MinBlob
 // characters are blobs, durable when it returns. n counts them. It returns
 // core.ErrFull if the server has no space for new entries.
 func (ss *Sessions) StoreImages(ctx context.Context, es []core.Entry) (kept []core.Entry, n int, err error) {
 	kept = make([]core.Entry, len(es))
 	for i := range es {
 		kept[i] = es[i]
-		line, blobs := core.Externalize(es[i].Line)
+		line, blobs := image.Externalize(es[i].Line)
 		kept[i].Line = line
 		if len(blobs) > 0 {
 			if err := ss.cfg.Log.AdmitBlobs(); err != nil {
@@ -246,7 +248,7 @@ func (ss *Sessions) StoreImages(ctx context.Context, es []core.Entry) (kept []co
 // missing image is core.ErrCorrupt, not core.ErrNotFound, which would mean the
 // session.
 func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
-	return core.Inline(line, func(d core.Digest) ([]byte, error) {
+	return image.Inline(line, func(d core.Digest) ([]byte, error) {
 		b, err := ss.cfg.Blobs.Get(ctx, d)
 		if errors.Is(err, core.ErrNotFound) {
 			return nil, fmt.Errorf("the blob is missing: %v: %w", err, core.ErrCorrupt)
@@ -258,7 +260,7 @@ func (ss *Sessions) Inline(ctx context.Context, line []byte) ([]byte, error) {
 // Resolve is Inline that also inserts the images of the agent's own store. Unknown
 // ones stay references.
 func (ss *Sessions) Resolve(ctx context.Context, v []byte) ([]byte, error) {
-	return core.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
+	return image.Resolve(v, func(d core.Digest) ([]byte, error) { return ss.cfg.Blobs.Get(ctx, d) })
 }
 
 func (ss *Sessions) session(v view) *Session {
@@ -275,7 +277,7 @@ func (ss *Sessions) session(v view) *Session {
 
 // WithLog returns a copy of ss over another log, with other blobs and without an
 // observer. Closing either closes both.
-func (ss *Sessions) WithLog(log Log, blobs core.Blobs) *Sessions {
+func (ss *Sessions) WithLog(log Log, blobs storage.Blobs) *Sessions {
 	cfg := ss.cfg
 	cfg.Log, cfg.Blobs, cfg.Observer = log, blobs, Observer{}
 	return ss.with(cfg)

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // Tail is the records that a session is read from, besides a snapshot.
@@ -22,7 +23,7 @@ type Tail struct {
 	Last *core.Record
 	// Records are the verified records up to Last, without orphans. An error is yielded
 	// once, last.
-	Records iter.Seq2[*core.Lazy, error]
+	Records iter.Seq2[*storage.Lazy, error]
 }
 
 // TailFrom says where a tail begins.
@@ -37,14 +38,14 @@ type TailFrom struct {
 // Tail returns a session's records from its base: those that its snapshot does not
 // cover, or all since its open. The base is one of them. It reads no snapshot. It
 // returns core.ErrCorrupt if the base is missing. If the last record cannot be read,
-// Records yields those before it and then a core.EndError.
+// Records yields those before it and then a storage.EndError.
 func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) (*Tail, error) {
 	l := ss.cfg.Log
 	var err error
 	for range maxLoads { // a checkpoint and a truncation may happen meanwhile
 		var last *core.Record
 		last, err = ss.lastOf(ctx, id)
-		end, atEnd := errors.AsType[*core.EndError](err)
+		end, atEnd := errors.AsType[*storage.EndError](err)
 		if atEnd {
 			last, err = ss.beforeDamage(ctx, id, end)
 		}
@@ -63,8 +64,8 @@ func (ss *Sessions) Tail(ctx context.Context, id core.SessionID, from TailFrom) 
 }
 
 // thenFail yields the records of seq and then err.
-func thenFail(seq iter.Seq2[*core.Lazy, error], err error) iter.Seq2[*core.Lazy, error] {
-	return func(yield func(*core.Lazy, error) bool) {
+func thenFail(seq iter.Seq2[*storage.Lazy, error], err error) iter.Seq2[*storage.Lazy, error] {
+	return func(yield func(*storage.Lazy, error) bool) {
 		for z, err := range seq {
 			if !yield(z, err) || err != nil {
 				return
@@ -106,7 +107,7 @@ func tailTo(ctx context.Context, l Log, id core.SessionID, last *core.Record, fr
 	return t, nil
 }
 
-func (t *Tail) chained(ctx context.Context, l Log, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
+func (t *Tail) chained(ctx context.Context, l Log, id core.SessionID, after core.Pos) iter.Seq2[*storage.Lazy, error] {
 	var have core.Cursor
 	if t.Seq != 0 {
 		have = core.CursorOf(t.Seq, t.Chain)

@@ -140,15 +140,15 @@ func (r *incremental) since(changes int) []byte {
 	old := first
 	if changes > 0 {
 		var err error
-		if old, err = core.Patch(first, others...); err != nil {
+		if old, err = snapshot.Patch(first, others...); err != nil {
 			return nil
 		}
 	}
-	change, ok := core.Diff(old, r.next)
+	change, ok := snapshot.Diff(old, r.next)
 	if !ok {
 		return nil
 	}
-	if again, err := core.Patch(first, append(others, change)...); err != nil || !bytes.Equal(again, r.next) {
+	if again, err := snapshot.Patch(first, append(others, change)...); err != nil || !bytes.Equal(again, r.next) {
 		return nil
 	}
 	return change

@@ -96,19 +96,19 @@ func (s *Snapshots) Keep(ctx context.Context, d *engine.Draft) error {
 	return s.Save(ctx, d.Manifest, d.Plain)
 }
 
-// Blobs adapts a blob store to core.Blobs.
+// Blobs adapts a blob store to storage.Blobs.
 type Blobs struct{ store *blobstore.Blobs }
 
 // NewBlobs returns the blobs of store.
 func NewBlobs(store *blobstore.Blobs) *Blobs { return &Blobs{store} }
 
-// Put implements core.Blobs.
+// Put implements storage.Blobs.
 func (b *Blobs) Put(ctx context.Context, p []byte) (core.Digest, error) {
 	ref, err := b.store.Put(ctx, p)
 	return core.Digest(ref), BlobError(err)
 }
 
-// Get implements core.Blobs.
+// Get implements storage.Blobs.
 func (b *Blobs) Get(ctx context.Context, d core.Digest) ([]byte, error) {
 	p, err := b.store.Get(ctx, blobstore.Ref(d))
 	return p, BlobError(err)

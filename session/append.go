@@ -8,17 +8,18 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Append stores items as entries after the leaf, in one record, and returns the
-// entries' ids. The last one becomes the leaf; a core.ItemLeaf moves the leaf to
+// entries' ids. The last one becomes the leaf; a item.Leaf moves the leaf to
 // its target. If the agent's messages do not name the model, Append adds an entry
 // for it when the model changes.
 //
 // It returns core.ErrInvalid for an item that the dialect cannot represent in
 // full (write the agent's own line with AppendLine instead), and core.ErrNotFound
 // for a label, compaction or leaf whose target does not exist.
-func (s *Session) Append(ctx context.Context, items ...core.Item) ([]string, error) {
+func (s *Session) Append(ctx context.Context, items ...item.Item) ([]string, error) {
 	var ids []string
 	_, err := s.write(ctx, func() ([]core.Entry, error) {
 		b := s.batch()
@@ -60,7 +61,7 @@ type batch struct {
 func (s *Session) batch() *batch { return &batch{s: s, leaf: s.leaf} }
 
 // add appends the entry for it.
-func (b *batch) add(it core.Item) error {
+func (b *batch) add(it item.Item) error {
 	if err := b.target(it); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (b *batch) add(it core.Item) error {
 	if err != nil {
 		return err
 	}
-	if said := (core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model}); model && !b.answers(said) {
+	if said := (item.Item{Kind: item.Model, Provider: it.Provider, Model: it.Model}); model && !b.answers(said) {
 		if err := b.add(said); err != nil {
 			return err
 		}
@@ -78,13 +79,13 @@ func (b *batch) add(it core.Item) error {
 
 // line returns an item as a line of the dialect. model reports that the line does
 // not name the model.
-func (s *Session) line(it core.Item) (line []byte, model bool, err error) {
+func (s *Session) line(it item.Item) (line []byte, model bool, err error) {
 	line, lost := s.d.Write(it)
 	if line == nil && len(lost) == 0 {
 		return nil, false, fmt.Errorf("%s sessions have no entry for a %s: %w", s.d.Name(), it.Kind, core.ErrInvalid)
 	}
-	model = slices.Contains(lost, core.LostModel)
-	lost = slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return what == core.LostModel })
+	model = slices.Contains(lost, item.LostModel)
+	lost = slices.DeleteFunc(slices.Clone(lost), func(what string) bool { return what == item.LostModel })
 	if len(lost) > 0 {
 		return nil, false, fmt.Errorf("a %s session cannot represent this in a %s: %s: %w", s.d.Name(), it.Kind, strings.Join(lost, ", "), core.ErrInvalid)
 	}
@@ -93,14 +94,14 @@ func (s *Session) line(it core.Item) (line []byte, model bool, err error) {
 
 // answers reports whether the last model entry on the path to b's leaf names the
 // same model.
-func (b *batch) answers(said core.Item) bool {
+func (b *batch) answers(said item.Item) bool {
 	path, err := b.s.d.Path(append(slices.Clip(b.s.entries), b.entries...), b.leaf)
 	if err != nil {
 		return false
 	}
 	for _, e := range slices.Backward(path) {
 		for _, it := range b.s.d.Read(e) {
-			if it.Kind == core.ItemModel {
+			if it.Kind == item.Model {
 				return it.Provider == said.Provider && it.Model == said.Model
 			}
 		}
@@ -109,10 +110,10 @@ func (b *batch) answers(said core.Item) bool {
 }
 
 // target checks that the entry that an item names exists.
-func (b *batch) target(it core.Item) error {
+func (b *batch) target(it item.Item) error {
 	switch it.Kind {
-	case core.ItemLabel:
-	case core.ItemCompaction, core.ItemLeaf:
+	case item.Label:
+	case item.Compaction, item.Leaf:
 		if it.Target == "" {
 			return nil
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // Branch sets the leaf to the entry id, so that the next entry becomes its child.
@@ -22,7 +24,7 @@ func (s *Session) Branch(ctx context.Context, id string) error {
 		if err := s.checkBranch(to); err != nil || s.leaf == to {
 			return nil, err
 		}
-		if line, _ := s.d.Write(core.Item{Kind: core.ItemLeaf, Target: id}); line != nil {
+		if line, _ := s.d.Write(item.Item{Kind: item.Leaf, Target: id}); line != nil {
 			err := b.fill(line, b.leaf, "")
 			return b.entries, err
 		}
@@ -63,7 +65,7 @@ func (s *Session) BranchWithSummary(ctx context.Context, from core.Leaf, summary
 		if err := s.checkBranch(from); err != nil {
 			return err
 		}
-		line, _, err := s.line(core.BranchSummary(s.d, s.leaf, from, summary, details))
+		line, _, err := s.line(tree.BranchSummary(s.d, s.leaf, from, summary, details))
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@
 // or nothing.
 //
 //	s, err := session.Create(ctx, log, "/home/dev/site", session.Options{Dialect: "pi"})
-//	id, err := s.Append(ctx, core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: …})
+//	id, err := s.Append(ctx, item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: …})
 //
 // # Who may write
 //

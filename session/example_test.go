@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
@@ -26,8 +27,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func message(role core.Role, text string) core.Item {
-	return core.Item{Kind: core.ItemMessage, Role: role, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}}
+func message(role item.Role, text string) item.Item {
+	return item.Item{Kind: item.Message, Role: role, Blocks: []item.Block{{Kind: item.BlockText, Text: text}}}
 }
 
 // A session in memory. With a log, use Create in place of InMemory.
@@ -49,7 +50,7 @@ func Example() {
 func ExampleCreate() {
 	ctx := context.Background()
 	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{Dialect: "pi", Agent: "my-agent"}))
-	must(s.Append(ctx, message(core.RoleUser, "Which port?")))
+	must(s.Append(ctx, message(item.RoleUser, "Which port?")))
 	if err := s.Close(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func ExampleCreate() {
 func ExampleOpen() {
 	ctx, nodes := context.Background(), newLog()
 	s := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{ID: "session-1", Access: session.Shared}))
-	must(s.Append(ctx, message(core.RoleUser, "Which port?")))
+	must(s.Append(ctx, message(item.RoleUser, "Which port?")))
 
 	reader := must(session.Open(ctx, nodes, "session-1", session.Options{Access: session.ReadOnly}))
 	fmt.Println(reader.Header().CWD, len(reader.Entries()))
@@ -76,9 +77,9 @@ func ExampleOpen() {
 func ExampleSession_Append() {
 	ctx := context.Background()
 	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{}))
-	answer := message(core.RoleAssistant, "8080.")
-	answer.Provider, answer.Model, answer.Stop = "example", "model-1", core.StopEnd
-	ids := must(s.Append(ctx, message(core.RoleUser, "Which port?"), answer))
+	answer := message(item.RoleAssistant, "8080.")
+	answer.Provider, answer.Model, answer.Stop = "example", "model-1", item.StopEnd
+	ids := must(s.Append(ctx, message(item.RoleUser, "Which port?"), answer))
 	last, _ := s.LeafEntry()
 	fmt.Println(len(ids), last.ID == ids[1], last.Parent == ids[0])
 	// Output: 2 true true
@@ -87,12 +88,12 @@ func ExampleSession_Append() {
 func ExampleSession_Branch() {
 	ctx := context.Background()
 	s := must(session.Create(ctx, newLog(), "/home/dev/site", session.Options{}))
-	first := must(s.Append(ctx, message(core.RoleUser, "Which port?")))
-	must(s.Append(ctx, message(core.RoleUser, "And which host?")))
+	first := must(s.Append(ctx, message(item.RoleUser, "Which port?")))
+	must(s.Append(ctx, message(item.RoleUser, "And which host?")))
 	if err := s.Branch(ctx, first[0]); err != nil {
 		log.Fatal(err)
 	}
-	must(s.Append(ctx, message(core.RoleUser, "Which protocol?")))
+	must(s.Append(ctx, message(item.RoleUser, "Which protocol?")))
 	fmt.Println(len(s.Children(first[0])), len(must(s.Path(core.Leaf{}))))
 	// Output: 2 2
 }
@@ -102,9 +103,9 @@ func ExampleSession_BranchOff() {
 	ctx, nodes := context.Background(), newLog()
 	laptop := must(session.Create(ctx, nodes, "/home/dev/site", session.Options{ID: "session-1", Host: "laptop"}))
 	server := must(session.Open(ctx, nodes, "session-1", session.Options{Host: "server", Access: session.TakeOver}))
-	must(server.Append(ctx, message(core.RoleUser, "From the server.")))
+	must(server.Append(ctx, message(item.RoleUser, "From the server.")))
 
-	_, err := laptop.Append(ctx, message(core.RoleUser, "From the laptop."))
+	_, err := laptop.Append(ctx, message(item.RoleUser, "From the laptop."))
 	var fenced *core.FencedError
 	if errors.As(err, &fenced) {
 		fmt.Println("the head is held on host", fenced.Holder.Host)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // ForkFrom copies all entries of the session src to a new session and opens it.
@@ -56,7 +57,7 @@ func (s *Session) Branched(ctx context.Context, leaf core.Leaf, o Options) (*Ses
 		return nil, err
 	}
 	es, at := s.at(leaf)
-	path, err := core.CopyPath(s.d, s.Header(), es, at)
+	path, err := tree.CopyPath(s.d, s.Header(), es, at)
 	if err != nil {
 		return nil, fmt.Errorf("branch of session %s: %w", s.id, err)
 	}

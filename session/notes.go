@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // SetLabel labels the entry target and returns the id of the entry that says so.
@@ -35,7 +36,7 @@ func (s *Session) SetName(ctx context.Context, name string) (string, error) {
 // use, or nil. Compact returns core.ErrNotFound if firstKept does not exist.
 func (s *Session) Compact(ctx context.Context, summary, firstKept string, tokens int64, details json.RawMessage) (string, error) {
 	return s.one(ctx, func(b *batch) error {
-		return b.add(core.Item{Kind: core.ItemCompaction, Text: summary, Target: firstKept, Tokens: tokens, Details: details})
+		return b.add(item.Item{Kind: item.Compaction, Text: summary, Target: firstKept, Tokens: tokens, Details: details})
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // ID returns the session's id in the log, also before it is stored.
@@ -71,7 +72,7 @@ func (s *Session) Tree() []core.TreeNode {
 func (s *Session) Children(id string) []core.Entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return core.Children(s.d, s.entries, id)
+	return tree.Children(s.d, s.entries, id)
 }
 
 // Path returns the entries from the root to leaf; none for core.NoLeaf. The zero

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // rebaseTries is how often Rebase tries while the head keeps moving.
@@ -58,7 +59,7 @@ func (s *Session) reparent(stood core.Leaf) error {
 		if e.Aside || e.Parent != id {
 			continue
 		}
-		moved, err := s.d.Entry(core.Reparent(s.d, e.Line, s.logLeaf))
+		moved, err := s.d.Entry(tree.Reparent(s.d, e.Line, s.logLeaf))
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 	"github.com/sesslog/sesslog/internal/spans"
 )
@@ -58,7 +59,7 @@ func (l *Log) Append(ctx context.Context, id core.SessionID, after core.Pos, r *
 // refreshBlob puts a spilled body again if storing its record took so long that the
 // blob may have been collected meanwhile. If it fails, a retry of the append does it.
 func (l *Log) refreshBlob(ctx context.Context, spill core.Digest, body []byte, began time.Time) error {
-	if spill.IsZero() || !core.GraceSpent(time.Now(), began, l.cfg.Grace) {
+	if spill.IsZero() || !storage.GraceSpent(time.Now(), began, l.cfg.Grace) {
 		return nil
 	}
 	if _, err := l.cfg.Blobs.Put(ctx, body); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // maxBackfill bounds the records that are read from the leader one by one.
@@ -16,17 +17,17 @@ const maxBackfill = readBatch
 // upTo, oldest first, from the leader. Each record names the position of the one
 // before it. It returns nil if the leader lacks any of them, or if there are more
 // than maxBackfill.
-func (l *Log) fromLeader(ctx context.Context, id core.SessionID, after, upTo core.Pos) ([]*core.Lazy, error) {
-	var found []*core.Lazy
+func (l *Log) fromLeader(ctx context.Context, id core.SessionID, after, upTo core.Pos) ([]*storage.Lazy, error) {
+	var found []*storage.Lazy
 	for at := upTo; at > after; {
 		if len(found) == maxBackfill {
 			return nil, nil
 		}
 		z, err := l.lazyAt(ctx, id, at)
-		if core.IsGone(err) && l.replaceLeader(ctx, l.Shard(id), at) {
+		if storage.IsGone(err) && l.replaceLeader(ctx, l.Shard(id), at) {
 			z, err = l.lazyAt(ctx, id, at)
 		}
-		if core.IsGone(err) {
+		if storage.IsGone(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -42,7 +43,7 @@ func (l *Log) fromLeader(ctx context.Context, id core.SessionID, after, upTo cor
 // backfill yields what fromLeader returns. corrupt says that the replica has later
 // records, so it is corrupt and not only lagging. It reports whether the caller wants
 // more.
-func (l *Log) backfill(ctx context.Context, id core.SessionID, after, upTo core.Pos, corrupt bool, yield func(*core.Lazy, error) bool) bool {
+func (l *Log) backfill(ctx context.Context, id core.SessionID, after, upTo core.Pos, corrupt bool, yield func(*storage.Lazy, error) bool) bool {
 	found, err := l.fromLeader(ctx, id, after, upTo)
 	if err != nil {
 		yield(nil, fmt.Errorf("read session %s between %d and %d: %w", id, after, upTo, err))
@@ -74,9 +75,9 @@ const maxIdleReads = 20
 
 // scanUpTo scans for a caller that knows of a record at upTo. idle is the number of
 // its last scans that yielded nothing.
-func (l *Log) scanUpTo(ctx context.Context, id core.SessionID, after, upTo core.Pos, size, idle int) iter.Seq2[*core.Lazy, error] {
+func (l *Log) scanUpTo(ctx context.Context, id core.SessionID, after, upTo core.Pos, size, idle int) iter.Seq2[*storage.Lazy, error] {
 	if idle < maxIdleReads {
 		return l.scan(ctx, id, after, upTo, size)
 	}
-	return func(yield func(*core.Lazy, error) bool) { l.backfill(ctx, id, after, upTo, false, yield) }
+	return func(yield func(*storage.Lazy, error) bool) { l.backfill(ctx, id, after, upTo, false, yield) }
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // Limits of how full a shard may be, from 0 to 1. A log that is nearly full reserves
@@ -62,7 +63,7 @@ func (c *capacity) fullness() (full float64) {
 
 // admit returns core.ErrFull if shard is too full for a record of this kind.
 func (l *Log) admit(ctx context.Context, shard int, kind core.Kind) error {
-	if !core.UsesReserve(ctx) && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
+	if !storage.UsesReserve(ctx) && (kind == core.KindOpen || kind == core.KindAppend || kind == core.KindAmend) {
 		return l.below(shard, AppendLimit, "new entries")
 	}
 	return l.below(shard, noLimit, "records")

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // A server that cannot read the last message of a session answers as if there were
@@ -14,9 +15,9 @@ import (
 
 // lastOrDamage returns the last record of a session whose leader answered that there
 // is none. If the leader counts records of the session, its disk is corrupt: another
-// server takes its place, and without one the error is a core.EndError. Otherwise it
+// server takes its place, and without one the error is a storage.EndError. Otherwise it
 // returns notFound.
-func (l *Log) lastOrDamage(ctx context.Context, id core.SessionID, notFound error) (*core.Lazy, error) {
+func (l *Log) lastOrDamage(ctx context.Context, id core.SessionID, notFound error) (*storage.Lazy, error) {
 	n, err := l.countRecords(ctx, id)
 	if err != nil {
 		return nil, err
@@ -44,11 +45,11 @@ func (l *Log) countRecords(ctx context.Context, id core.SessionID) (uint64, erro
 	return info.State.Subjects[l.subject(id)], nil
 }
 
-// endDamage returns the core.EndError of a session with n records.
+// endDamage returns the storage.EndError of a session with n records.
 func (l *Log) endDamage(ctx context.Context, id core.SessionID, n uint64) error {
 	var last core.Record
 	for z, err := range l.Scan(ctx, id, 0, math.MaxInt64) {
-		if _, bad := errors.AsType[*core.RecordError](err); bad {
+		if _, bad := errors.AsType[*storage.RecordError](err); bad {
 			break
 		}
 		if err != nil {
@@ -56,6 +57,6 @@ func (l *Log) endDamage(ctx context.Context, id core.SessionID, n uint64) error 
 		}
 		last = z.Record
 	}
-	return &core.EndError{After: last.Pos, Err: fmt.Errorf("session %s: the last of its %d messages, after record %d at %d, cannot be read: %w",
+	return &storage.EndError{After: last.Pos, Err: fmt.Errorf("session %s: the last of its %d messages, after record %d at %d, cannot be read: %w",
 		id, n, last.Seq, last.Pos, core.ErrCorrupt)}
 }

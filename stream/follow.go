@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -32,8 +33,8 @@ func (l *Log) Follow(ctx context.Context, id core.SessionID, after core.Pos) ite
 
 // FollowLazily is Follow without bodies; the caller fetches them. It keeps up to half
 // a megabyte of memory while the caller handles a record.
-func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*core.Lazy, error] {
-	return func(yield func(*core.Lazy, error) bool) {
+func (l *Log) FollowLazily(ctx context.Context, id core.SessionID, after core.Pos) iter.Seq2[*storage.Lazy, error] {
+	return func(yield func(*storage.Lazy, error) bool) {
 		f := follower{log: l, id: id, at: after, yield: yield}
 		if err := f.run(ctx); err != nil && !f.stopped {
 			yield(nil, fmt.Errorf("follow session %s: %w", id, err))
@@ -48,7 +49,7 @@ type follower struct {
 	log     *Log
 	id      core.SessionID
 	at      core.Pos // of the last record yielded
-	yield   func(*core.Lazy, error) bool
+	yield   func(*storage.Lazy, error) bool
 	stopped bool
 }
 
@@ -171,7 +172,7 @@ func (f *follower) checkLost(ctx context.Context, last core.Pos) error {
 	return err
 }
 
-func (f *follower) deliver(z *core.Lazy) error {
+func (f *follower) deliver(z *storage.Lazy) error {
 	f.at = z.Pos
 	if !f.yield(z, nil) {
 		f.stopped = true

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -52,14 +53,14 @@ func (l *Log) LinkAt(ctx context.Context, id core.SessionID, pos core.Pos) (*cor
 }
 
 // withSmallBody returns the record of z, with its body unless that is a blob.
-func withSmallBody(ctx context.Context, z *core.Lazy) (*core.Record, error) {
+func withSmallBody(ctx context.Context, z *storage.Lazy) (*core.Record, error) {
 	if !z.Packed.Spill().IsZero() {
 		return &z.Record, nil
 	}
 	return z.Whole(ctx)
 }
 
-func (l *Log) lazyLast(ctx context.Context, id core.SessionID) (*core.Lazy, error) {
+func (l *Log) lazyLast(ctx context.Context, id core.SessionID) (*storage.Lazy, error) {
 	z, err := l.lastStored(ctx, id)
 	if !errors.Is(err, core.ErrNotFound) {
 		return z, err
@@ -67,11 +68,11 @@ func (l *Log) lazyLast(ctx context.Context, id core.SessionID) (*core.Lazy, erro
 	return l.lastOrDamage(ctx, id, err)
 }
 
-func (l *Log) lastStored(ctx context.Context, id core.SessionID) (*core.Lazy, error) {
+func (l *Log) lastStored(ctx context.Context, id core.SessionID) (*storage.Lazy, error) {
 	return l.get(ctx, id, map[string]any{"last_by_subj": l.subject(id)})
 }
 
-func (l *Log) lazyAt(ctx context.Context, id core.SessionID, pos core.Pos) (*core.Lazy, error) {
+func (l *Log) lazyAt(ctx context.Context, id core.SessionID, pos core.Pos) (*storage.Lazy, error) {
 	if pos == 0 {
 		return nil, fmt.Errorf("record at 0 of session %s: %w", id, core.ErrNotFound)
 	}
@@ -96,7 +97,7 @@ type storedMsg struct {
 
 // get reads one message from the leader. It retries until ctx ends while the stream
 // has no leader.
-func (l *Log) get(ctx context.Context, id core.SessionID, request map[string]any) (*core.Lazy, error) {
+func (l *Log) get(ctx context.Context, id core.SessionID, request map[string]any) (*storage.Lazy, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (l *Log) get(ctx context.Context, id core.SessionID, request map[string]any
 	}
 }
 
-func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*core.Lazy, error) {
+func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, body []byte) (*storage.Lazy, error) {
 	rctx, cancel := context.WithTimeout(ctx, l.cfg.AckWait)
 	defer cancel()
 	reply, err := l.nc.RequestWithContext(rctx, subject, body)
@@ -135,12 +136,12 @@ func (l *Log) getOnce(ctx context.Context, id core.SessionID, subject string, bo
 	var h nats.Header
 	if len(got.Message.Header) > 0 {
 		if h, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
-			return nil, &core.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
+			return nil, &storage.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: headers: %v: %w", id, pos, err, core.ErrCorrupt)}
 		}
 	}
 	f, err := readFrame(h, got.Message.Data)
 	if err != nil {
-		return nil, &core.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: %w", id, pos, err)}
+		return nil, &storage.RecordError{Pos: pos, Err: fmt.Errorf("session %s, message %d: %w", id, pos, err)}
 	}
 	f.rec.Pos, f.rec.Time = pos, got.Message.Time
 	return l.lazyOf(id, f), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // packed is the body of a record as its message holds it.
@@ -21,15 +22,15 @@ type packed struct {
 }
 
 // lazyOf returns the record of f, which was read from session id.
-func (l *Log) lazyOf(id core.SessionID, f frame) *core.Lazy {
-	return &core.Lazy{Record: f.rec, Packed: &packed{log: l, id: id, pos: f.rec.Pos, frame: f}}
+func (l *Log) lazyOf(id core.SessionID, f frame) *storage.Lazy {
+	return &storage.Lazy{Record: f.rec, Packed: &packed{log: l, id: id, pos: f.rec.Pos, frame: f}}
 }
 
 // spillWeight is assumed as the size of a spilled body, which is unknown until it is
 // fetched.
 const spillWeight = 64 << 20
 
-// Weight implements core.Packed.
+// Weight implements storage.Packed.
 func (p *packed) Weight() int64 {
 	switch {
 	case !p.frame.spill.IsZero():
@@ -40,7 +41,7 @@ func (p *packed) Weight() int64 {
 	return 0
 }
 
-// Fetch implements core.Packed.
+// Fetch implements storage.Packed.
 func (p *packed) Fetch(ctx context.Context) (body []byte, err error) {
 	if p.frame.spill.IsZero() {
 		body, err = p.frame.plain()
@@ -53,7 +54,7 @@ func (p *packed) Fetch(ctx context.Context) (body []byte, err error) {
 	return body, nil
 }
 
-// Digest implements core.Packed.
+// Digest implements storage.Packed.
 func (p *packed) Digest() (core.Digest, error) {
 	if !p.frame.spill.IsZero() {
 		return p.frame.spill, nil
@@ -65,7 +66,7 @@ func (p *packed) Digest() (core.Digest, error) {
 	return core.DigestOf(body), nil
 }
 
-// Spill implements core.Packed.
+// Spill implements storage.Packed.
 func (p *packed) Spill() core.Digest { return p.frame.spill }
 
 // fetchBlob returns a spilled body. A missing blob is core.ErrCorrupt and not
@@ -73,19 +74,19 @@ func (p *packed) Spill() core.Digest { return p.frame.spill }
 func (l *Log) fetchBlob(ctx context.Context, d core.Digest) ([]byte, error) {
 	b, err := l.cfg.Blobs.Get(ctx, d)
 	if errors.Is(err, core.ErrNotFound) {
-		return nil, fmt.Errorf("%w %s is missing: %v: %w", core.ErrBody, d, err, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s is missing: %v: %w", storage.ErrBody, d, err, core.ErrCorrupt)
 	}
 	if err == nil && core.DigestOf(b) != d {
-		return nil, fmt.Errorf("%w %s has another digest: %w", core.ErrBody, d, core.ErrCorrupt)
+		return nil, fmt.Errorf("%w %s has another digest: %w", storage.ErrBody, d, core.ErrCorrupt)
 	}
 	if errors.Is(err, core.ErrCorrupt) {
-		err = fmt.Errorf("%w %s: %w", core.ErrBody, d, err)
+		err = fmt.Errorf("%w %s: %w", storage.ErrBody, d, err)
 	}
 	return b, err
 }
 
 // lazy parses a message from direct get or from the live subject.
-func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*core.Lazy, error) {
+func (l *Log) lazy(id core.SessionID, m *nats.Msg) (*storage.Lazy, error) {
 	if got := m.Header.Get("Nats-Subject"); got != l.subject(id) {
 		return nil, fmt.Errorf("a message of %q among those of session %s: %w", got, id, core.ErrCorrupt)
 	}

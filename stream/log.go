@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/spans"
 )
 
@@ -22,7 +23,7 @@ type LogConfig struct {
 	First    core.Pos      // first position of the shards of a new log; default 1, see FirstPos
 	MaxBytes int64         // size limit of each shard; default no limit
 	AckWait  time.Duration // timeout of one try; its outcome is then unknown; default 2 s
-	Blobs    core.Blobs    // stores bodies above SpillSize; required
+	Blobs    storage.Blobs // stores bodies above SpillSize; required
 	// Grace is the minimum age of a blob that garbage collection may delete. 0 if
 	// blobs are never collected.
 	Grace  time.Duration

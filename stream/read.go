@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/internal/retry"
 )
 
@@ -29,12 +30,12 @@ func (l *Log) Read(ctx context.Context, id core.SessionID, after, upTo core.Pos)
 }
 
 // Scan is Read without bodies; the caller fetches them.
-func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*core.Lazy, error] {
+func (l *Log) Scan(ctx context.Context, id core.SessionID, after, upTo core.Pos) iter.Seq2[*storage.Lazy, error] {
 	return l.scan(ctx, id, after, upTo, readBytes)
 }
 
 // eager yields the records of seq with their bodies.
-func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*core.Record, error] {
+func eager(ctx context.Context, seq iter.Seq2[*storage.Lazy, error]) iter.Seq2[*core.Record, error] {
 	return func(yield func(*core.Record, error) bool) {
 		for z, err := range seq {
 			var r *core.Record
@@ -42,7 +43,7 @@ func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*cor
 				r, err = z.Whole(ctx)
 			}
 			if err != nil && z != nil {
-				err = &core.RecordError{Pos: z.Pos, Err: err}
+				err = &storage.RecordError{Pos: z.Pos, Err: err}
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -52,8 +53,8 @@ func eager(ctx context.Context, seq iter.Seq2[*core.Lazy, error]) iter.Seq2[*cor
 }
 
 // scan is Scan with about size bytes in one round trip.
-func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*core.Lazy, error] {
-	return func(yield func(*core.Lazy, error) bool) {
+func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos, size int) iter.Seq2[*storage.Lazy, error] {
+	return func(yield func(*storage.Lazy, error) bool) {
 		for after < upTo {
 			msgs, more, err := l.batch(ctx, id, after, size)
 			if errors.Is(err, errBusy) && retry.Pause(ctx) == nil {
@@ -68,7 +69,7 @@ func (l *Log) scan(ctx context.Context, id core.SessionID, after, upTo core.Pos,
 				z, err := l.lazy(id, m)
 				if err != nil {
 					pos, _ := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
-					yield(nil, &core.RecordError{Pos: core.Pos(pos), Err: err})
+					yield(nil, &storage.RecordError{Pos: core.Pos(pos), Err: err})
 					return
 				}
 				if z.Pos > upTo {

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/agentfile"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -153,7 +154,7 @@ func (m *merging) mergedLines(st *session.Loaded, c *comparison) [][]byte {
 			lines[n] = old
 		}
 	}
-	if core.SameHeader(m.d, st.Header, m.own.Header.Line) {
+	if agentfile.SameHeader(m.d, st.Header, m.own.Header.Line) {
 		return lines
 	}
 	for i := range lines {

@@ -11,6 +11,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) sendRecords(r *http.Request, out io.Writer, id core.SessionID, 
 
 // sendRecord sends one record. If its body is a blob, it sends the digest instead
 // of the body.
-func (s *Server) sendRecord(r *http.Request, out io.Writer, z *core.Lazy) error {
+func (s *Server) sendRecord(r *http.Request, out io.Writer, z *storage.Lazy) error {
 	rec := recordio.Record{Record: z.Record, Spill: z.Packed.Spill()}
 	if rec.Spill.IsZero() {
 		body, release, err := s.bodies.take(r.Context(), z)

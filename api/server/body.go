@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 )
 
 // bodyTimeout is how long a sender may take to send the next bytes of a body.
@@ -103,7 +104,7 @@ func newSharedBodies(large *limiter) *sharedBodies {
 // take returns the body of z. The caller must not change it, and calls release
 // when it no longer uses it. It returns core.ErrUnavailable if there is no room
 // for the body.
-func (b *sharedBodies) take(ctx context.Context, z *core.Lazy) (body []byte, release func(), err error) {
+func (b *sharedBodies) take(ctx context.Context, z *storage.Lazy) (body []byte, release func(), err error) {
 	if z.Packed.Weight() < smallBody {
 		body, err = z.Body(ctx)
 		return body, func() {}, err
@@ -133,7 +134,7 @@ func (b *sharedBodies) take(ctx context.Context, z *core.Lazy) (body []byte, rel
 
 // fetch continues if the first caller leaves, because others may wait for the
 // body.
-func (b *sharedBodies) fetch(ctx context.Context, z *core.Lazy, h *sharedBody) {
+func (b *sharedBodies) fetch(ctx context.Context, z *storage.Lazy, h *sharedBody) {
 	defer close(h.ready)
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()

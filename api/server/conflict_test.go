@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/api/server"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/nodetest"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/stream"
@@ -223,7 +224,7 @@ func TestWritersOnTwoHeadsAreIndependent(t *testing.T) {
 		wg.Go(func() {
 			var mine []string
 			for i := range turns {
-				ids, err := s.Append(t.Context(), core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: fmt.Sprint(head, i)}}})
+				ids, err := s.Append(t.Context(), item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: []item.Block{{Kind: item.BlockText, Text: fmt.Sprint(head, i)}}})
 				if err != nil {
 					t.Errorf("%s, turn %d: %v", head, i, err)
 					return

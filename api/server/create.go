@@ -16,6 +16,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/lineage"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
@@ -135,7 +136,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	es, err := core.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)
+	es, err := tree.WithSessionMark(d, h, nil, d.EntryID(ulid.Make()), h.Time)
 	if err != nil {
 		return err
 	}

@@ -10,22 +10,23 @@ import (
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/image"
 )
 
 // If the log has a file's lines, their digest matches, images included.
 func TestDigestMatchesStoredFile(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	image := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 300)))
+	picture := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("pixels", 300)))
 	text := file(header, message("a", "", "1"),
-		`{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:07.000Z","message":{"role":"user","content":[{"type":"image","data":"`+image+`","mimeType":"image/png"}],"timestamp":2}}`)
+		`{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:07.000Z","message":{"role":"user","content":[{"type":"image","data":"`+picture+`","mimeType":"image/png"}],"timestamp":2}}`)
 	n.importText(t, text)
 	f, _, err := dialect.Read("", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range f.Entries {
-		f.Entries[i].Line, _ = core.Externalize(f.Entries[i].Line)
+		f.Entries[i].Line, _ = image.Externalize(f.Entries[i].Line)
 	}
 	for k := range f.Entries {
 		got, err := n.Digest(t.Context(), "session-one", k)

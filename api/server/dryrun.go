@@ -12,6 +12,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 )
@@ -140,7 +141,7 @@ func (l *dryLog) of(id core.SessionID) []*core.Record {
 
 // dryBlobs are blobs over others to which they do not write.
 type dryBlobs struct {
-	core.Blobs
+	storage.Blobs
 	mu   sync.Mutex
 	kept map[core.Digest][]byte
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -123,7 +124,7 @@ type eventLabel struct {
 
 // sendEvent sends a record line by line. Of a large record, memory holds the
 // body, which its followers share, and one line.
-func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *core.Lazy, as eventLabel) error {
+func (s *Server) sendEvent(ctx context.Context, out *eventWriter, z *storage.Lazy, as eventLabel) error {
 	body, release, err := s.bodies.take(ctx, z)
 	if errors.Is(err, core.ErrUnavailable) || ctx.Err() != nil {
 		return errAborted

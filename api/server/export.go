@@ -13,6 +13,9 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/image"
+	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 // leafOf returns the leaf to read from: ?leaf=ID, ?leaf=null, or the leaf of
@@ -103,7 +106,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) error {
 // reads them from a file continues at leaf. If no order does that, it adds the
 // agent's own entry for the leaf, which the log does not have.
 func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
-	if es, ok := core.EndAt(st.Dialect, st.Entries, leaf); ok {
+	if es, ok := tree.EndAt(st.Dialect, st.Entries, leaf); ok {
 		return es, nil
 	}
 	id, named := leaf.ID()
@@ -125,7 +128,7 @@ func entriesEndingAt(st *core.State, leaf core.Leaf) ([]core.Entry, error) {
 // leafEntry returns the agent's own entry that sets the leaf before all entries.
 // Its id is derived, so that repeated exports are byte-identical.
 func leafEntry(st *core.State) (core.Entry, bool) {
-	line, lost := st.Dialect.Write(core.Item{Kind: core.ItemLeaf})
+	line, lost := st.Dialect.Write(item.Item{Kind: item.Leaf})
 	if line == nil || len(lost) > 0 || st.Dialect.Linear() {
 		return core.Entry{}, false
 	}
@@ -239,7 +242,7 @@ func createdAt(st *core.State) string {
 func (s *Server) inlineImages(r *http.Request, lines []core.Entry, lost *[]convert.Loss) error {
 	missing := 0
 	for i := range lines {
-		line, err := core.ImportImageRefs(lines[i].Line, func(d core.Digest) bool {
+		line, err := image.ImportRefs(lines[i].Line, func(d core.Digest) bool {
 			_, err := s.cfg.Blobs.Stat(r.Context(), blobstore.Ref(d))
 			if err != nil {
 				missing++

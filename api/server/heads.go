@@ -10,6 +10,8 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 )
@@ -155,7 +157,7 @@ func entryAt(st *core.State, id string) *api.HeadEntry {
 // previewSize is the length of an entry's preview, in bytes.
 const previewSize = 200
 
-func textOf(it core.Item) string {
+func textOf(it item.Item) string {
 	text := it.Text
 	for i := 0; i < len(it.Blocks) && text == ""; i++ {
 		text = it.Blocks[i].Text
@@ -252,10 +254,10 @@ func branchLine(st *core.State, head string, q api.BranchRequest) ([]byte, error
 		if !named || left == q.At {
 			return nil, nil
 		}
-		line, _ := st.Dialect.Write(core.Item{Kind: core.ItemLeaf, Target: id})
+		line, _ := st.Dialect.Write(item.Item{Kind: item.Leaf, Target: id})
 		return line, nil
 	}
-	line, lost := st.Dialect.Write(core.BranchSummary(st.Dialect, left, q.At, q.Summary, q.Details))
+	line, lost := st.Dialect.Write(tree.BranchSummary(st.Dialect, left, q.At, q.Summary, q.Details))
 	if line == nil || len(lost) > 0 {
 		return nil, fmt.Errorf("%s has no place for this summary %.64q: %w", st.Dialect.Name(), lost, core.ErrInvalid)
 	}

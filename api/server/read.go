@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/tree"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -257,7 +258,7 @@ func (s *Server) children(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := st.Entry(of); of != "" && !ok {
 			return fmt.Errorf("session %s has no entry %.64q: %w", st.ID, of, core.ErrNotFound)
 		}
-		es = core.Children(st.Dialect, st.Entries, of)
+		es = tree.Children(st.Dialect, st.Entries, of)
 		w.Header().Set(api.HeaderCursor, st.Cursor().String())
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // chain converts what the source's agent would still send to its model of path.
@@ -26,8 +27,8 @@ func (c *conversion) chain(path []core.Entry) {
 
 // relevant returns the items of path. If there is a compaction, the last one
 // comes first, then what it kept, then what follows it.
-func (c *conversion) relevant(path []core.Entry) []core.Item {
-	var its []core.Item
+func (c *conversion) relevant(path []core.Entry) []item.Item {
+	var its []item.Item
 	var of []int // the place in path of each
 	last := -1
 	for i, e := range path {
@@ -36,7 +37,7 @@ func (c *conversion) relevant(path []core.Entry) []core.Item {
 			c.lose(describe(e))
 		}
 		for _, it := range items {
-			if it.Kind == core.ItemCompaction {
+			if it.Kind == item.Compaction {
 				last = len(its)
 			}
 			its, of = append(its, it), append(of, i)
@@ -53,9 +54,9 @@ func (c *conversion) relevant(path []core.Entry) []core.Item {
 	if kept > 0 {
 		c.lost["entries before the last compaction"] = kept
 	}
-	out := []core.Item{its[last]}
+	out := []item.Item{its[last]}
 	for _, it := range its[kept:last] {
-		if it.Kind != core.ItemCompaction {
+		if it.Kind != item.Compaction {
 			out = append(out, it)
 		}
 	}

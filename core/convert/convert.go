@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // A Request says what to convert. Convert does not modify its entries.
@@ -85,7 +86,7 @@ func Convert(q Request) (Result, error) {
 // Converses reports whether sessions of d hold messages, so that other sessions
 // can be converted to d.
 func Converses(d core.Translator) bool {
-	line, _ := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "?"}}})
+	line, _ := d.Write(item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: []item.Block{{Kind: item.BlockText, Text: "?"}}})
 	return line != nil
 }
 
@@ -127,7 +128,7 @@ func (c *conversion) losses() []Loss {
 // put adds the entry that says it as a child of the new entry parent, empty for
 // a root. Its id is want if that is free. Returns the new entry's id, or parent
 // if the target's format has no entry for it.
-func (c *conversion) put(it core.Item, want, parent string) string {
+func (c *conversion) put(it item.Item, want, parent string) string {
 	it = c.fit(it, parent)
 	line, lost := c.To.Write(it)
 	if line == nil {
@@ -140,12 +141,12 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 		return parent
 	}
 	for _, what := range lost {
-		if what != core.LostModel {
+		if what != item.LostModel {
 			c.lose(what)
 			continue
 		}
 		if now := (model{it.Provider, it.Model}); c.models[parent] != now {
-			parent = c.put(core.Item{Kind: core.ItemModel, Time: it.Time, Provider: now.provider, Model: now.name}, c.newID(want+" model "+strconv.Itoa(len(c.out))), parent)
+			parent = c.put(item.Item{Kind: item.Model, Time: it.Time, Provider: now.provider, Model: now.name}, c.newID(want+" model "+strconv.Itoa(len(c.out))), parent)
 		}
 	}
 	return c.add(line, it, want, parent)
@@ -153,12 +154,12 @@ func (c *conversion) put(it core.Item, want, parent string) string {
 
 // fit returns it with what other entries say about it: the time, the model that
 // answers at parent, the tool whose result it is.
-func (c *conversion) fit(it core.Item, parent string) core.Item {
+func (c *conversion) fit(it item.Item, parent string) item.Item {
 	if it.Time == "" {
 		it.Time = c.Time
 	}
 	it.Blocks = c.named(it.Blocks)
-	if it.Kind == core.ItemMessage && it.Role == core.RoleAssistant && it.Model == "" {
+	if it.Kind == item.Message && it.Role == item.RoleAssistant && it.Model == "" {
 		it.Provider, it.Model = c.models[parent].provider, c.models[parent].name
 	}
 	return it
@@ -166,13 +167,13 @@ func (c *conversion) fit(it core.Item, parent string) core.Item {
 
 // named returns blocks in which results have the name of their tool, as the
 // call with their id has it: some agents write it there only.
-func (c *conversion) named(blocks []core.Block) []core.Block {
+func (c *conversion) named(blocks []item.Block) []item.Block {
 	out := blocks
 	for i, b := range blocks {
 		switch {
-		case b.Kind == core.BlockCall:
+		case b.Kind == item.BlockCall:
 			c.tools[b.ID] = b.Name
-		case b.Kind == core.BlockResult && b.Name == "" && c.tools[b.ID] != "":
+		case b.Kind == item.BlockResult && b.Name == "" && c.tools[b.ID] != "":
 			if &out[0] == &blocks[0] {
 				out = slices.Clone(blocks)
 			}
@@ -182,7 +183,7 @@ func (c *conversion) named(blocks []core.Block) []core.Block {
 	return out
 }
 
-func (c *conversion) add(line []byte, it core.Item, want, parent string) string {
+func (c *conversion) add(line []byte, it item.Item, want, parent string) string {
 	id := want
 	switch {
 	case c.To.Linear():
@@ -206,8 +207,8 @@ func (c *conversion) add(line []byte, it core.Item, want, parent string) string 
 }
 
 // modelAfter is the model that answers after it.
-func (c *conversion) modelAfter(it core.Item, parent string) model {
-	says := it.Kind == core.ItemModel && it.For == "" || it.Role == core.RoleAssistant && it.Model != ""
+func (c *conversion) modelAfter(it item.Item, parent string) model {
+	says := it.Kind == item.Model && it.For == "" || it.Role == item.RoleAssistant && it.Model != ""
 	if says {
 		return model{it.Provider, it.Model}
 	}
@@ -224,15 +225,15 @@ func (c *conversion) newID(what string) string {
 	}
 }
 
-func plural(kind core.ItemKind) string {
+func plural(kind item.Kind) string {
 	switch kind {
-	case core.ItemBranch:
+	case item.Branch:
 		return "summaries of branches"
-	case core.ItemLevel:
+	case item.Level:
 		return "thinking levels"
-	case core.ItemModel:
+	case item.Model:
 		return "changes of the model"
-	case core.ItemCustom:
+	case item.Custom:
 		return "entries of extensions"
 	}
 	return string(kind) + "s"

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 const (
@@ -71,11 +72,11 @@ func says(d core.Dialect, es []core.Entry, leaf core.Leaf) []string {
 	for _, e := range path {
 		for _, it := range d.Read(e) {
 			switch it.Kind {
-			case core.ItemMessage, core.ItemNote:
+			case item.Message, item.Note:
 				for _, b := range it.Blocks {
 					out = append(out, blockText(b)...)
 				}
-			case core.ItemCompaction, core.ItemBranch:
+			case item.Compaction, item.Branch:
 				out = append(out, string(it.Kind)+": "+it.Text)
 			}
 		}
@@ -83,16 +84,16 @@ func says(d core.Dialect, es []core.Entry, leaf core.Leaf) []string {
 	return out
 }
 
-func blockText(b core.Block) []string {
+func blockText(b item.Block) []string {
 	if b.Hidden {
 		return nil // not all have a place for it
 	}
 	switch b.Kind {
-	case core.BlockText, core.BlockThinking:
+	case item.BlockText, item.BlockThinking:
 		return []string{string(b.Kind) + ": " + b.Text}
-	case core.BlockImage:
+	case item.BlockImage:
 		return []string{"image: " + b.MIME + " " + b.Data}
-	case core.BlockCall:
+	case item.BlockCall:
 		args := map[string]any{} // what is no object only OpenRath has
 		_ = json.Unmarshal(b.Args, &args)
 		return []string{fmt.Sprintf("call: %s %s %v", b.ID, b.Name, args)}
@@ -187,7 +188,7 @@ func TestConvertKeepsNameLabelsAndKeptRange(t *testing.T) {
 		}
 		for _, e := range res.Entries {
 			for _, it := range d.Read(e) {
-				if it.Kind == core.ItemCompaction && !strings.HasPrefix(it.Target, "a2") && !isModelBefore(d, res.Entries, it.Target) {
+				if it.Kind == item.Compaction && !strings.HasPrefix(it.Target, "a2") && !isModelBefore(d, res.Entries, it.Target) {
 					t.Errorf("%s: the compaction keeps from %q, behind what says nothing comes a2", name, it.Target)
 				}
 			}
@@ -210,7 +211,7 @@ func isModelBefore(d core.Dialect, es []core.Entry, id string) bool {
 	for _, e := range es {
 		if e.ID == id {
 			its := d.Read(e)
-			return len(its) == 1 && its[0].Kind == core.ItemModel
+			return len(its) == 1 && its[0].Kind == item.Model
 		}
 	}
 	return false
@@ -233,7 +234,7 @@ func TestConvertIsDeterministic(t *testing.T) {
 			continue
 		}
 		a, b := to(t, name, f, pi, core.Leaf{}), to(t, name, f, pi, core.Leaf{})
-		if !bytes.Equal(core.Render(a.Header, a.Entries), core.Render(b.Header, b.Entries)) {
+		if !bytes.Equal(core.Lines(core.HeaderFirst(a.Header, a.Entries)), core.Lines(core.HeaderFirst(b.Header, b.Entries))) {
 			t.Errorf("%s: another file", name)
 		}
 	}
@@ -247,7 +248,7 @@ func TestConvertToChainKeepsWhatTheModelSees(t *testing.T) {
 			continue
 		}
 		res := to(t, name, f, pi, core.LeafAt("e2"))
-		all := string(core.Render(res.Header, res.Entries))
+		all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
 		for _, want := range []string{"they looked", "done", "by the way"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, all)

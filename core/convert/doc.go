@@ -3,7 +3,7 @@
 // dialect.
 //
 // Convert works by way of items: what an entry says in terms that all agents
-// share (core.Item). Between agents whose sessions are trees the tree is kept,
+// share (item.Item). Between agents whose sessions are trees the tree is kept,
 // with its branches, labels and ids. An agent whose sessions are one chain gets
 // the path to the leaf, and of that path only what the first agent would still
 // send to its model: after a compaction its summary, what it kept, and what came

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/convert"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/image"
 )
 
 const piHead = `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/lab"}` + "\n"
@@ -88,7 +89,7 @@ func TestConvertNamesToolOfResults(t *testing.T) {
 `)
 	for _, name := range []string{"pi", "omp"} {
 		res := to(t, name, f, op, core.Leaf{})
-		all := string(core.Render(res.Header, res.Entries))
+		all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
 		if !strings.Contains(all, `"toolName":"ls"`) {
 			t.Errorf("%s: %s", name, all)
 		}
@@ -172,7 +173,7 @@ func TestInlineAfterImportImageRefs(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("picture "), 400))
 	line := `{"type":"message","id":"u","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":[{"type":"image","data":"` + data + `","mimeType":"image/png"}]}}`
 	f, pi := read(t, piHead+line+"\n")
-	kept, blobs := core.Externalize(f.Entries[0].Line)
+	kept, blobs := image.Externalize(f.Entries[0].Line)
 	if len(blobs) != 1 {
 		t.Fatalf("%d blobs", len(blobs))
 	}
@@ -180,11 +181,11 @@ func TestInlineAfterImportImageRefs(t *testing.T) {
 	f.Entries[0].Line = kept
 	for _, name := range trees() {
 		res := to(t, name, f, pi, core.Leaf{})
-		whole, err := core.Inline(res.Entries[0].Line, get)
+		whole, err := image.Inline(res.Entries[0].Line, get)
 		if err != nil || !strings.Contains(string(whole), data) || strings.Contains(string(whole), "blob:") {
 			t.Errorf("%s: %v: %.300s", name, err, whole)
 		}
-		again, _ := core.Externalize(whole)
+		again, _ := image.Externalize(whole)
 		if !bytes.Equal(again, res.Entries[0].Line) {
 			t.Errorf("%s: kept as %s, was %s", name, again, res.Entries[0].Line)
 		}
@@ -326,7 +327,7 @@ func TestConvertToChainWithEmptyFirstKeptEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := string(core.Render(res.Header, res.Entries))
+	all := string(core.Lines(core.HeaderFirst(res.Header, res.Entries)))
 	for _, want := range []string{"they looked", "done", "by the way", "A look"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it lacks %q:\n%s", want, all)

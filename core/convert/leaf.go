@@ -1,6 +1,9 @@
 package convert
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+)
 
 // name gives the new session the name of the old one.
 func (c *conversion) name(h core.Header) error {
@@ -12,7 +15,7 @@ func (c *conversion) name(h core.Header) error {
 	if err != nil || made.Name != nil && *made.Name == *old.Name {
 		return err
 	}
-	it := core.Item{Kind: core.ItemName, Text: *old.Name, Time: c.lastTime()}
+	it := item.Item{Kind: item.Name, Text: *old.Name, Time: c.lastTime()}
 	parent, _ := c.leaf.ID()
 	c.leaf = leafAt(c.put(it, "", parent))
 	return c.err
@@ -39,14 +42,14 @@ func (c *conversion) restoreLeaf() {
 	}
 	id, some := c.leaf.ID()
 	at := len(c.out) - 1
-	if line, _ := c.To.Write(core.Item{Kind: core.ItemLeaf, Target: id}); line != nil {
-		c.add(line, core.Item{Kind: core.ItemLeaf}, "", c.out[at].ID)
+	if line, _ := c.To.Write(item.Item{Kind: item.Leaf, Target: id}); line != nil {
+		c.add(line, item.Item{Kind: item.Leaf}, "", c.out[at].ID)
 		return
 	}
 	if some && c.moveLast(id) {
 		return
 	}
-	mark := core.Item{Kind: core.ItemCustom, Type: "sesslog.leaf"}
+	mark := item.Item{Kind: item.Custom, Type: "sesslog.leaf"}
 	c.leaf = leafAt(c.put(mark, "", id))
 }
 
@@ -66,7 +69,7 @@ func (c *conversion) moveLast(id string) bool {
 	}
 	e := c.out[at]
 	for _, it := range c.To.Read(e) {
-		if it.Kind == core.ItemLabel || it.Kind == core.ItemName {
+		if it.Kind == item.Label || it.Kind == item.Name {
 			return false // the last in a file counts
 		}
 	}

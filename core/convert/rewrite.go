@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // The members in which agents name an entry's parent, and other entries.
@@ -54,7 +54,7 @@ func rewriteIDs(line []byte, id, parent string, renamed map[string]string) []byt
 // replacement returns the new value of the member called name, whose value is
 // v. ok is false if the member stays as it is.
 func replacement(name string, v jsontext.Value, id, parent string, renamed map[string]string) (to string, ok bool) {
-	old, isText := core.Text(v)
+	old, isText := jsonline.Text(v)
 	switch {
 	case name == "id":
 		to = id

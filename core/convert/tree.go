@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // tree converts all entries, parents before their children.
@@ -90,7 +91,7 @@ func (c *conversion) entry(e core.Entry, parent string) string {
 		if i > 0 || said != "" {
 			want = c.newID(e.ID + " part " + strconv.Itoa(len(c.out)))
 		}
-		if before := len(c.out); it.Kind != core.ItemLeaf {
+		if before := len(c.out); it.Kind != item.Leaf {
 			at = c.put(c.aimed(it, e), want, at)
 			if said == "" && len(c.out) > before {
 				said = at
@@ -150,14 +151,14 @@ func (c *conversion) parentOf(id string) string {
 // new session. An entry without a counterpart is replaced by the one that
 // represents it: for the first entry that a compaction kept that is the next
 // one, otherwise the previous one.
-func (c *conversion) aimed(it core.Item, e core.Entry) core.Item {
+func (c *conversion) aimed(it item.Item, e core.Entry) item.Item {
 	if it.Target == "" {
 		return it
 	}
 	switch it.Kind {
-	case core.ItemCompaction:
+	case item.Compaction:
 		it.Target = c.keptFrom(it.Target, e)
-	case core.ItemLabel, core.ItemBranch:
+	case item.Label, item.Branch:
 		if to, ok := c.last[it.Target]; ok {
 			it.Target = to
 		}

@@ -1,6 +1,9 @@
 package lineage
 
-import "github.com/sesslog/sesslog/core"
+import (
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+)
 
 // A Node is one session in a Graph.
 type Node struct {
@@ -34,7 +37,7 @@ type Usage struct {
 
 // UsageOf converts u to OpenRath's terms, in which cache reads and writes are
 // part of the prompt. Returns nil if u counts nothing.
-func UsageOf(u core.Usage) *Usage {
+func UsageOf(u item.Usage) *Usage {
 	prompt := u.Input + u.CacheRead + u.CacheWrite
 	if prompt == 0 && u.Output == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Limits on what one session may state: any client can write headers, and a
@@ -80,13 +81,13 @@ func OfHeader(dialect string, h core.Header) Stamp {
 // does not have is unknown to it, and invalid pairs are left out, as in its
 // loader.
 func rathMembers(line []byte) (w Word, extras []Extra) {
-	_ = core.Members(line, func(name string, v jsontext.Value) {
+	_ = jsonline.Members(line, func(name string, v jsontext.Value) {
 		switch name {
 		case "lineage_operator":
-			w.Operator, _ = core.Text(v)
+			w.Operator, _ = jsonline.Text(v)
 			w.Operator = w.Operator[:min(len(w.Operator), maxBytes)]
 		case "lineage_kind":
-			w.Kind, _ = core.Text(v)
+			w.Kind, _ = jsonline.Text(v)
 		case "lineage_extras":
 			extras = pairs(v)
 		}

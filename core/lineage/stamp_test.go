@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/lineage"
 )
 
@@ -129,10 +130,10 @@ func TestReadsBothOriginForms(t *testing.T) {
 
 func TestUsageOf(t *testing.T) {
 	t.Parallel()
-	if lineage.UsageOf(core.Usage{Cost: 1}) != nil {
+	if lineage.UsageOf(item.Usage{Cost: 1}) != nil {
 		t.Error("no tokens are some")
 	}
-	if u := *lineage.UsageOf(core.Usage{Input: 1, CacheRead: 10, CacheWrite: 100, Output: 5}); u != (lineage.Usage{Prompt: 111, Completion: 5, Total: 116}) {
+	if u := *lineage.UsageOf(item.Usage{Input: 1, CacheRead: 10, CacheWrite: 100, Output: 5}); u != (lineage.Usage{Prompt: 111, Completion: 5, Total: 116}) {
 		t.Errorf("%+v", u)
 	}
 }

@@ -42,7 +42,7 @@ func Compose(ctx context.Context, m *core.Manifest, read PartReader) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	plain, err := core.Patch(parts[0], parts[1:]...)
+	plain, err := Patch(parts[0], parts[1:]...)
 	if err == nil && int64(len(plain)) != m.Size {
 		err = ErrDifferent
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -156,7 +157,7 @@ func (n names) state(st *core.State) {
 // record adds a record: its body as a blob, the text of its body, and the manifest
 // of a checkpoint. A missing body references nothing: a session that can be read
 // does not need it.
-func (n names) record(ctx context.Context, z *core.Lazy) error {
+func (n names) record(ctx context.Context, z *storage.Lazy) error {
 	n.mention(z.Packed.Spill())
 	body, err := z.Body(ctx)
 	if errors.Is(err, core.ErrCorrupt) && !z.Packed.Spill().IsZero() {

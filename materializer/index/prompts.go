@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/materializer"
 )
 
@@ -24,11 +25,11 @@ type prompt struct {
 }
 
 // promptsOf returns the prompts in an entry, which has these items.
-func promptsOf(e core.Entry, items []core.Item, place int) []prompt {
+func promptsOf(e core.Entry, items []item.Item, place int) []prompt {
 	var ps []prompt
 	for part := range items {
 		it := &items[part]
-		if it.Kind != core.ItemMessage || it.Role != core.RoleUser {
+		if it.Kind != item.Message || it.Role != item.RoleUser {
 			continue
 		}
 		p := prompt{place: place, part: part, entry: clipID(e.ID)}
@@ -46,10 +47,10 @@ func promptsOf(e core.Entry, items []core.Item, place int) []prompt {
 }
 
 // promptText returns the text of a message, without images, and whether it was cut.
-func promptText(blocks []core.Block) (text string, cut bool) {
+func promptText(blocks []item.Block) (text string, cut bool) {
 	var b strings.Builder
 	for i := range blocks {
-		if blocks[i].Kind != core.BlockText || blocks[i].Text == "" {
+		if blocks[i].Kind != item.BlockText || blocks[i].Text == "" {
 			continue
 		}
 		if b.Len() > 0 {

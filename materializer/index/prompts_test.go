@@ -19,6 +19,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	pidialect "github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/core/memlog"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/internal/testkit"
@@ -30,19 +31,19 @@ import (
 // plainPi is pi with a Read that returns texts only.
 type plainPi struct{ pidialect.Dialect }
 
-func (plainPi) Read(e core.Entry) []core.Item {
+func (plainPi) Read(e core.Entry) []item.Item {
 	var l struct {
 		Message struct {
-			Role    core.Role `json:"role"`
+			Role    item.Role `json:"role"`
 			Content string    `json:"content"`
 		} `json:"message"`
 	}
 	if json.Unmarshal(e.Line, &l) != nil {
 		return nil
 	}
-	return []core.Item{{
-		Kind: core.ItemMessage, Role: l.Message.Role, Time: e.Time,
-		Blocks: []core.Block{{Kind: core.BlockText, Text: l.Message.Content}},
+	return []item.Item{{
+		Kind: item.Message, Role: l.Message.Role, Time: e.Time,
+		Blocks: []item.Block{{Kind: item.BlockText, Text: l.Message.Content}},
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Limits of the text that is kept, in bytes.
@@ -34,14 +35,14 @@ const namePlace = -1
 
 // docOf returns the text of an entry, empty if it has none, and its time. It calls
 // label for each label that the entry sets.
-func docOf(e core.Entry, items []core.Item, place int, label func(target, text string)) (out doc, time string) {
+func docOf(e core.Entry, items []item.Item, place int, label func(target, text string)) (out doc, time string) {
 	out = doc{place: place, entry: clipID(e.ID)}
 	time = e.Time
 	var b text
 	for i := range items {
 		it := &items[i]
 		kind := b.item(it)
-		if it.Kind == core.ItemLabel {
+		if it.Kind == item.Label {
 			label(it.Target, it.Text)
 		}
 		if out.kind == "" && b.Len() > 0 {
@@ -72,33 +73,33 @@ func (b *text) add(s string, most int) {
 }
 
 // item adds an item's text and returns the kind of its speaker.
-func (b *text) item(it *core.Item) (kind string) {
+func (b *text) item(it *item.Item) (kind string) {
 	switch it.Kind {
-	case core.ItemMessage:
+	case item.Message:
 		b.blocks(it.Blocks, 2*maxEntry)
 		return string(it.Role)
-	case core.ItemNote:
+	case item.Note:
 		b.blocks(it.Blocks, 2*maxEntry)
 		return "note"
-	case core.ItemCompaction, core.ItemBranch:
+	case item.Compaction, item.Branch:
 		b.add(it.Text, 2*maxEntry)
 		return "summary"
-	case core.ItemLabel:
+	case item.Label:
 		b.add(it.Text, 2*maxEntry)
 		return "label"
 	}
 	return ""
 }
 
-func (b *text) blocks(bs []core.Block, most int) {
+func (b *text) blocks(bs []item.Block, most int) {
 	for i := range bs {
 		switch bs[i].Kind {
-		case core.BlockText:
+		case item.BlockText:
 			b.add(bs[i].Text, most)
-		case core.BlockCall:
+		case item.BlockCall:
 			b.add(bs[i].Name, maxArgs)
 			b.add(string(bs[i].Args), maxArgs)
-		case core.BlockResult:
+		case item.BlockResult:
 			b.blocks(bs[i].Blocks, maxOutput)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	dialect "github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/prune"
 )
 
 // Cleanup moves a session to the trash. Errors are those of GetOrCreate; on an
@@ -43,10 +44,10 @@ func (ss *Sessions) Run(ctx context.Context) error {
 }
 
 // CleanupOld cleans up the held sessions that are over the limits, see
-// core.Prune, and returns those it removed. It skips sessions that a writer has
+// prune.Choose, and returns those it removed. It skips sessions that a writer has
 // claimed. If a session cannot be removed, CleanupOld logs why and continues.
-func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
-	var all []core.Prunable
+func (ss *Sessions) CleanupOld(ctx context.Context) []prune.Pruned {
+	var all []prune.Session
 	names := map[core.SessionID]string{}
 	for _, id := range ss.Held() {
 		if p, ok := ss.prunable(ctx, id); ok {
@@ -54,8 +55,8 @@ func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
 			names[p.ID] = id
 		}
 	}
-	var out []core.Pruned
-	for _, p := range core.Prune(ss.cfg.Now(), all, *ss.cfg.Cleanup) {
+	var out []prune.Pruned
+	for _, p := range prune.Choose(ss.cfg.Now(), all, *ss.cfg.Cleanup) {
 		if err := ss.remove(ctx, names[p.ID], p.Why); err != nil {
 			ss.cfg.Logger.Error("nova session not cleaned up", "session", names[p.ID], "err", err)
 			continue
@@ -67,16 +68,16 @@ func (ss *Sessions) CleanupOld(ctx context.Context) []core.Pruned {
 
 // prunable returns a session as it is in the log now; false if it is gone or
 // claimed.
-func (ss *Sessions) prunable(ctx context.Context, id string) (core.Prunable, bool) {
+func (ss *Sessions) prunable(ctx context.Context, id string) (prune.Session, bool) {
 	v, err := ss.current(ctx, id)
 	if gone(err) {
-		return core.Prunable{}, false
+		return prune.Session{}, false
 	}
 	if err != nil {
 		ss.cfg.Logger.Error("nova session not loaded", "session", id, "err", err)
-		return core.Prunable{}, false
+		return prune.Session{}, false
 	}
-	p := core.Prunable{ID: core.SessionIDFor("nova", id)}
+	p := prune.Session{ID: core.SessionIDFor("nova", id)}
 	p.Created, _ = dialect.ParseTime(v.state.CreatedAt)
 	p.Modified, _ = dialect.ParseTime(v.state.LastUpdated)
 	return p, !v.claimed

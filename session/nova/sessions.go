@@ -14,6 +14,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	dialect "github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/prune"
 	"github.com/sesslog/sesslog/session"
 )
 
@@ -22,13 +23,13 @@ import (
 type Config struct {
 	Log session.Log
 
-	By           string            // who changes sessions, for notices
-	Prune        dialect.Limits    // beyond which a state is compressed; default dialect.DefaultLimits
-	Cleanup      *core.PruneLimits // default one day and 100 sessions
-	CleanupEvery time.Duration     // how often Run cleans up; default one hour
-	Now          func() time.Time  // default time.Now
-	NewID        func() string     // default a random UUID
-	Logger       *slog.Logger      // default slog.Default()
+	By           string           // who changes sessions, for notices
+	Prune        dialect.Limits   // beyond which a state is compressed; default dialect.DefaultLimits
+	Cleanup      *prune.Limits    // default one day and 100 sessions
+	CleanupEvery time.Duration    // how often Run cleans up; default one hour
+	Now          func() time.Time // default time.Now
+	NewID        func() string    // default a random UUID
+	Logger       *slog.Logger     // default slog.Default()
 }
 
 // Sessions are the Nova sessions of one program. Its methods are safe for
@@ -46,7 +47,7 @@ func New(cfg Config) *Sessions {
 		cfg.Prune = dialect.DefaultLimits
 	}
 	if cfg.Cleanup == nil {
-		cfg.Cleanup = &core.PruneLimits{MaxAge: 24 * time.Hour, Keep: 100}
+		cfg.Cleanup = &prune.Limits{MaxAge: 24 * time.Hour, Keep: 100}
 	}
 	if cfg.CleanupEvery <= 0 {
 		cfg.CleanupEvery = time.Hour

@@ -19,6 +19,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	novadialect "github.com/sesslog/sesslog/core/dialect/nova"
 	"github.com/sesslog/sesslog/core/memlog"
+	"github.com/sesslog/sesslog/core/prune"
 	"github.com/sesslog/sesslog/engine"
 	"github.com/sesslog/sesslog/session"
 	"github.com/sesslog/sesslog/session/nova"
@@ -425,7 +426,7 @@ func TestCleanupRemovesOldestFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	ss := node(memlog.New("test"), func(c *nova.Config) {
-		c.Cleanup = &core.PruneLimits{Keep: 2}
+		c.Cleanup = &prune.Limits{Keep: 2}
 		c.Now = func() time.Time { return now }
 	})
 	var ids []string

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
@@ -78,7 +79,7 @@ func badLinesChangeNothing(t *testing.T, w *suite) {
 		"an id too long":     fmt.Sprintf(`{"type":"custom","customType":"x","custom_type":"x","id":%q}`, strings.Repeat("i", 300)),
 		"an id that is null": `{"type":"custom","customType":"x","custom_type":"x","id":null}`,
 	} {
-		good := w.message(core.RoleUser, "good")
+		good := w.message(item.RoleUser, "good")
 		_, err := s.AppendLine(t.Context(), good, []byte(line))
 		testkit.WantErr(t, err, core.ErrInvalid)
 		if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 {
@@ -142,22 +143,22 @@ func resetLeaf(t *testing.T, w *suite) {
 func everyKind(t *testing.T, w *suite) {
 	s := w.create(t)
 	first := w.user(t, s, "one")
-	items := []core.Item{
-		say(core.RoleUser, "hello"),
-		{Kind: core.ItemModel, Provider: "p", Model: "m"},
-		{Kind: core.ItemLevel, Text: "high"},
-		{Kind: core.ItemCustom, Type: "x", Details: []byte(`{"a":1}`)},
-		{Kind: core.ItemNote, Type: "x", Blocks: []core.Block{{Kind: core.BlockText, Text: "noted"}}},
-		{Kind: core.ItemLabel, Target: first, Text: "here"},
-		{Kind: core.ItemName, Text: "name"},
+	items := []item.Item{
+		say(item.RoleUser, "hello"),
+		{Kind: item.Model, Provider: "p", Model: "m"},
+		{Kind: item.Level, Text: "high"},
+		{Kind: item.Custom, Type: "x", Details: []byte(`{"a":1}`)},
+		{Kind: item.Note, Type: "x", Blocks: []item.Block{{Kind: item.BlockText, Text: "noted"}}},
+		{Kind: item.Label, Target: first, Text: "here"},
+		{Kind: item.Name, Text: "name"},
 	}
 	want := []string{"message", "model_change", "thinking_level_change", "custom", "custom_message", "label", "session_info"}
 	switch w.dialect {
 	case "omp":
 		want[6] = "title_change"
-		items, want = append(items, core.Item{Kind: core.ItemMode, Text: "plan"}), append(want, "mode_change")
+		items, want = append(items, item.Item{Kind: item.Mode, Text: "plan"}), append(want, "mode_change")
 	case "operator":
-		items, want = append(items, core.Item{Kind: core.ItemChannel, Text: "chat"}), append(want, "channel")
+		items, want = append(items, item.Item{Kind: item.Channel, Text: "chat"}), append(want, "channel")
 	}
 	ids, err := s.Append(t.Context(), items...)
 	testkit.Must(t, err)
@@ -181,12 +182,12 @@ func everyKind(t *testing.T, w *suite) {
 // OP-11: Operator's messages do not name the model.
 func answers(t *testing.T, w *suite) {
 	s := w.create(t)
-	answer := func(model string) core.Item {
-		it := say(core.RoleAssistant, "answer")
-		it.Provider, it.Model, it.Stop = "p", model, core.StopEnd
+	answer := func(model string) item.Item {
+		it := say(item.RoleAssistant, "answer")
+		it.Provider, it.Model, it.Stop = "p", model, item.StopEnd
 		return it
 	}
-	ids, err := s.Append(t.Context(), say(core.RoleUser, "one"), answer("m1"), say(core.RoleUser, "two"), answer("m1"))
+	ids, err := s.Append(t.Context(), say(item.RoleUser, "one"), answer("m1"), say(item.RoleUser, "two"), answer("m1"))
 	testkit.Must(t, err)
 	more, err := s.Append(t.Context(), answer("m1"), answer("m2"))
 	testkit.Must(t, err)
@@ -207,22 +208,22 @@ func answers(t *testing.T, w *suite) {
 	}
 }
 
-func say(role core.Role, text string) core.Item {
-	return core.Item{Kind: core.ItemMessage, Role: role, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}}
+func say(role item.Role, text string) item.Item {
+	return item.Item{Kind: item.Message, Role: role, Blocks: []item.Block{{Kind: item.BlockText, Text: text}}}
 }
 
 // OP-10
 func badItems(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
-	good := core.Item{Kind: core.ItemLevel, Text: "low"}
+	good := item.Item{Kind: item.Level, Text: "low"}
 	for name, c := range map[string]struct {
-		it   core.Item
+		it   item.Item
 		want error
 	}{
-		"no such kind":                    {core.Item{Kind: "poem"}, core.ErrInvalid},
-		"a label of a missing entry":      {core.Item{Kind: core.ItemLabel, Target: "nowhere", Text: "x"}, core.ErrNotFound},
-		"a compaction of a missing entry": {core.Item{Kind: core.ItemCompaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},
-		"an item of another agent":        {map[string]core.Item{"operator": {Kind: core.ItemMode, Text: "x"}}[w.dialect], core.ErrInvalid},
+		"no such kind":                    {item.Item{Kind: "poem"}, core.ErrInvalid},
+		"a label of a missing entry":      {item.Item{Kind: item.Label, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"a compaction of a missing entry": {item.Item{Kind: item.Compaction, Target: "nowhere", Text: "x"}, core.ErrNotFound},
+		"an item of another agent":        {map[string]item.Item{"operator": {Kind: item.Mode, Text: "x"}}[w.dialect], core.ErrInvalid},
 	} {
 		_, err := s.Append(t.Context(), good, c.it)
 		if e, ok := errors.AsType[*core.LineError](err); !ok || e.Line != 2 || !errors.Is(err, c.want) {
@@ -230,7 +231,7 @@ func badItems(t *testing.T, w *suite) {
 		}
 	}
 	if w.dialect == "operator" {
-		_, err := s.Append(t.Context(), core.Item{Kind: core.ItemLevel, Text: "very high"})
+		_, err := s.Append(t.Context(), item.Item{Kind: item.Level, Text: "very high"})
 		testkit.WantErr(t, err, core.ErrInvalid)
 	}
 	if len(s.Entries()) != 4 {
@@ -456,7 +457,7 @@ func closeEndsWriting(t *testing.T, w *suite) {
 	s, all := w.chat(t)
 	testkit.Must(t, s.Close(t.Context()))
 	testkit.Must(t, s.Close(t.Context()))
-	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "late"))
+	_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "late"))
 	testkit.WantErr(t, err, session.ErrClosed)
 	testkit.WantErr(t, s.Branch(t.Context(), all[0]), session.ErrClosed)
 	testkit.WantErr(t, s.Flush(t.Context()), session.ErrClosed)
@@ -472,7 +473,7 @@ func manyWriters(t *testing.T, w *suite) {
 	for i := range 4 {
 		wg.Go(func() {
 			for j := range 5 {
-				if _, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprintf("%d-%d", i, j))); err != nil {
+				if _, err := s.AppendLine(t.Context(), w.message(item.RoleUser, fmt.Sprintf("%d-%d", i, j))); err != nil {
 					t.Error(err)
 				}
 				_ = s.Tree()

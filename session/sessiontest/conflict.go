@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 )
 
@@ -13,7 +14,7 @@ func refusedLines(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	other := w.open(t, s.ID(), takeOver)
 	theirs := w.user(t, other, "theirs")
-	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "mine"))
 	f, ok := errors.AsType[*core.FencedError](err)
 	if !ok || len(f.Lines) != 1 || string(f.Lines[0]) != string(s.Unsent()[0].Line) {
 		t.Fatalf("error is %v, want one with the line", err)
@@ -31,7 +32,7 @@ func sharedRebase(t *testing.T, w *suite) {
 	other := w.open(t, s.ID(), shared)
 	theirs := w.user(t, other, "theirs")
 	for _, text := range []string{"mine", "mine too"} {
-		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, text))
+		_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, text))
 		c, ok := errors.AsType[*core.ConflictError](err)
 		if !ok || len(c.Lines) == 0 {
 			t.Fatalf("error is %v, want a *core.ConflictError with lines", err)
@@ -60,7 +61,7 @@ func sharedRebase(t *testing.T, w *suite) {
 func fencedRebase(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	w.user(t, w.open(t, s.ID(), takeOver), "theirs")
-	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "mine"))
 	testkit.WantErr(t, err, core.ErrFenced)
 	before := slices.Clone(s.Unsent())
 	testkit.WantErr(t, s.Rebase(t.Context()), core.ErrFenced)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
@@ -88,7 +89,7 @@ func oneCallOneRecord(t *testing.T, w *suite) {
 	if n != 2 {
 		t.Errorf("a new session takes %d records, want its open and the claim", n)
 	}
-	ids, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"), w.message(core.RoleUser, "three"))
+	ids, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "one"), w.message(item.RoleAssistant, "two"), w.message(item.RoleUser, "three"))
 	testkit.Must(t, err)
 	if len(ids) != 3 || w.Records(t, s.ID()) != n+1 {
 		t.Errorf("three entries took %d records", w.Records(t, s.ID())-n)
@@ -186,7 +187,7 @@ func openErrors(t *testing.T, w *suite) {
 	testkit.WantErr(t, err, core.ErrNotFound)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = s.AppendLine(gone, w.message(core.RoleUser, "never"))
+	_, err = s.AppendLine(gone, w.message(item.RoleUser, "never"))
 	testkit.WantErr(t, err, context.Canceled)
 	if len(s.Entries()) != 4 {
 		t.Error("a canceled call left an entry")
@@ -197,7 +198,7 @@ func readOnlyRefuses(t *testing.T, w *suite) {
 	s, ids := w.chat(t)
 	n := w.Records(t, s.ID())
 	r := w.open(t, s.ID(), readOnly)
-	_, err := r.AppendLine(t.Context(), w.message(core.RoleUser, "no"))
+	_, err := r.AppendLine(t.Context(), w.message(item.RoleUser, "no"))
 	testkit.WantErr(t, err, core.ErrInvalid)
 	testkit.WantErr(t, r.Branch(t.Context(), ids[0]), core.ErrInvalid)
 	testkit.Must(t, r.Close(t.Context()))
@@ -230,7 +231,7 @@ func fencedWriter(t *testing.T, w *suite) {
 	other := w.open(t, s.ID(), takeOver)
 	theirs := w.user(t, other, "theirs")
 	for i := range 2 {
-		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprint("mine", i)))
+		_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, fmt.Sprint("mine", i)))
 		if _, ok := errors.AsType[*core.FencedError](err); !ok {
 			t.Fatalf("error is %v, want a *core.FencedError", err)
 		}
@@ -261,7 +262,7 @@ func fencedDiscards(t *testing.T, w *suite) {
 	s, _ := w.chat(t)
 	other := w.open(t, s.ID(), takeOver)
 	w.user(t, other, "theirs")
-	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "mine"))
 	testkit.WantErr(t, err, core.ErrFenced)
 	first := s.Close(t.Context())
 	testkit.WantErr(t, first, core.ErrFenced)
@@ -280,7 +281,7 @@ func sharedConflict(t *testing.T, w *suite) {
 	s, _ := w.chat(t, shared)
 	other := w.open(t, s.ID())
 	theirs := w.user(t, other, "theirs")
-	_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, "mine"))
+	_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, "mine"))
 	if _, ok := errors.AsType[*core.ConflictError](err); !ok {
 		t.Fatalf("error is %v, want a *core.ConflictError", err)
 	}
@@ -408,9 +409,9 @@ func lostAnswers(t *testing.T, w *suite) {
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
 	testkit.Must(t, err)
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "one"), w.message(core.RoleAssistant, "two"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "one"), w.message(item.RoleAssistant, "two"))
 	testkit.WantErr(t, err, core.ErrUncertain)
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "three"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "three"))
 	testkit.WantErr(t, err, core.ErrUncertain)
 	f.lose = false
 	testkit.Must(t, s.Flush(t.Context()))
@@ -418,7 +419,7 @@ func lostAnswers(t *testing.T, w *suite) {
 		t.Errorf("%d unsent, %v", len(s.Unsent()), s.Err())
 	}
 	f.lose = true
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "four"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "four"))
 	testkit.WantErr(t, err, core.ErrUncertain)
 	f.lose = false
 	w.user(t, s, "five")
@@ -436,7 +437,7 @@ func outage(t *testing.T, w *suite) {
 	testkit.Must(t, err)
 	f.down = true
 	for i := range 3 {
-		_, err := s.AppendLine(t.Context(), w.message(core.RoleUser, fmt.Sprint(i)))
+		_, err := s.AppendLine(t.Context(), w.message(item.RoleUser, fmt.Sprint(i)))
 		testkit.WantErr(t, err, core.ErrUnavailable)
 	}
 	if len(s.Unsent()) != 3 || len(texts(t, s, core.Leaf{}, "0", "1", "2")) != 3 {
@@ -462,7 +463,7 @@ func logRefuses(t *testing.T, w *suite) {
 	for range 2 { // before and after it is stored
 		n := len(s.Entries())
 		f.full = true
-		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "too large"))
+		_, err = s.AppendLine(t.Context(), w.message(item.RoleAssistant, "too large"))
 		testkit.WantErr(t, err, core.ErrTooLarge)
 		if len(s.Entries()) != n || s.Err() != nil {
 			t.Errorf("%d entries, %v; want %d", len(s.Entries()), s.Err(), n)
@@ -479,7 +480,7 @@ func discardedUnsaved(t *testing.T, w *suite) {
 	o.Lazy = true
 	s, err := session.Create(t.Context(), f, "/w", o)
 	testkit.Must(t, err)
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "made, answer lost"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleAssistant, "made, answer lost"))
 	testkit.WantErr(t, err, core.ErrUncertain)
 	gone, err := s.Discard(t.Context())
 	testkit.Must(t, err)
@@ -487,7 +488,7 @@ func discardedUnsaved(t *testing.T, w *suite) {
 	if len(gone) != 1 || len(s.Entries()) != 0 {
 		t.Errorf("%d entries dropped, %d left", len(gone), len(s.Entries()))
 	}
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "another"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleAssistant, "another"))
 	testkit.WantErr(t, err, core.ErrExists)
 }
 
@@ -635,7 +636,7 @@ func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err err
 	t.Helper()
 	es := s.Entries()
 	if len(es) == 0 {
-		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "first"))
+		_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "first"))
 		return err
 	}
 	some := es[r.IntN(len(es))].ID
@@ -651,9 +652,9 @@ func (w *suite) tryStep(t *testing.T, s *session.Session, r *rand.Rand) (err err
 	case 4:
 		err = s.Refresh(t.Context())
 	case 5:
-		_, err = s.AppendLine(t.Context(), w.message(core.RoleAssistant, "answer"))
+		_, err = s.AppendLine(t.Context(), w.message(item.RoleAssistant, "answer"))
 	default:
-		_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "a"), w.message(core.RoleUser, "b"))
+		_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "a"), w.message(item.RoleUser, "b"))
 	}
 	return err
 }
@@ -678,7 +679,7 @@ func deleted(t *testing.T, w *suite) {
 		}
 	}
 	same(t, s, w.open(t, s.ID(), readOnly))
-	_, err = s.AppendLine(t.Context(), w.message(core.RoleUser, "late"))
+	_, err = s.AppendLine(t.Context(), w.message(item.RoleUser, "late"))
 	testkit.WantErr(t, err, core.ErrDeleted)
 	testkit.WantErr(t, w.Log.Delete(t.Context(), "not-there", core.Notice{}), core.ErrNotFound)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 	"github.com/sesslog/sesslog/session"
 )
@@ -98,12 +99,12 @@ func takeOver(o *session.Options) { o.Access = session.TakeOver }
 func readOnly(o *session.Options) { o.Access = session.ReadOnly }
 
 // message returns a line in the format of the dialect, without id, parent and time.
-func (w *suite) message(role core.Role, text string) []byte {
+func (w *suite) message(role item.Role, text string) []byte {
 	quoted, _ := json.Marshal(text)
 	switch {
 	case w.dialect == "operator":
 		return fmt.Appendf(nil, `{"type":"message","message":{"role":%q,"contents":[{"type":"text","content":%s}]}}`, role, quoted)
-	case role == core.RoleAssistant:
+	case role == item.RoleAssistant:
 		return fmt.Appendf(nil, `{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":%s}],"api":"a","provider":"p","model":"m","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"total":0}},"stopReason":"stop","timestamp":1}}`, quoted)
 	}
 	return fmt.Appendf(nil, `{"type":"message","message":{"role":%q,"content":[{"type":"text","text":%s}],"timestamp":1}}`, role, quoted)
@@ -111,12 +112,12 @@ func (w *suite) message(role core.Role, text string) []byte {
 
 func (w *suite) user(t *testing.T, s *session.Session, text string) string {
 	t.Helper()
-	return w.line(t, s, w.message(core.RoleUser, text))
+	return w.line(t, s, w.message(item.RoleUser, text))
 }
 
 func (w *suite) assistant(t *testing.T, s *session.Session, text string) string {
 	t.Helper()
-	return w.line(t, s, w.message(core.RoleAssistant, text))
+	return w.line(t, s, w.message(item.RoleAssistant, text))
 }
 
 func (w *suite) line(t *testing.T, s *session.Session, line []byte) string {

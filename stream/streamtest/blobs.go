@@ -9,7 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 )
 
-// Blobs keeps bytes in memory. It is a core.Blobs and, with the digest of the
+// Blobs keeps bytes in memory. It is a storage.Blobs and, with the digest of the
 // plain bytes as the key, an engine.Snapshots.
 type Blobs struct {
 	mu  sync.Mutex
@@ -19,7 +19,7 @@ type Blobs struct {
 // NewBlobs returns an empty store.
 func NewBlobs() *Blobs { return &Blobs{All: map[core.Digest][]byte{}} }
 
-// Put implements core.Blobs.
+// Put implements storage.Blobs.
 func (b *Blobs) Put(_ context.Context, p []byte) (core.Digest, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,7 +28,7 @@ func (b *Blobs) Put(_ context.Context, p []byte) (core.Digest, error) {
 	return d, nil
 }
 
-// Get implements core.Blobs.
+// Get implements storage.Blobs.
 func (b *Blobs) Get(_ context.Context, d core.Digest) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -95,8 +95,8 @@ var rules = []rule{
 		"api/server TestNoEntryIsStoredWithoutItsParent",
 	},
 	{
-		"P6", "an image is not put back as it was", "core/image.go",
-		"return nil, fmt.Errorf(\"image %s: %w\", d, err)\n\t\t}\n\t\treturn base64.StdEncoding.AppendEncode(nil, raw), nil\n\t})\n}\n\n// Blobs", "return nil, fmt.Errorf(\"image %s: %w\", d, err)\n\t\t}\n\t\treturn base64.StdEncoding.AppendEncode([]byte{'A'}, raw), nil\n\t})\n}\n\n// Blobs",
+		"P6", "an image is not put back as it was", "core/image/image.go",
+		"return nil, fmt.Errorf(\"image %s: %w\", d, err)\n\t\t}\n\t\treturn base64.StdEncoding.AppendEncode(nil, raw), nil\n\t})\n}\n\n// Resolve", "return nil, fmt.Errorf(\"image %s: %w\", d, err)\n\t\t}\n\t\treturn base64.StdEncoding.AppendEncode([]byte{'A'}, raw), nil\n\t})\n}\n\n// Resolve",
 		"api/server TestImportThenExportIsByteIdentical",
 	},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 )
 
@@ -37,7 +38,7 @@ func continueFile(t *testing.T, d core.Dialect, path, id, words string) core.Lea
 		t.Fatal(err)
 	}
 	at := d.Leaf(f.Entries)
-	line, lost := d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: words}}})
+	line, lost := d.Write(item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: []item.Block{{Kind: item.BlockText, Text: words}}})
 	if line == nil || len(lost) > 0 {
 		t.Fatalf("%s cannot represent the message: %q", d.Name(), lost)
 	}

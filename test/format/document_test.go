@@ -21,7 +21,9 @@ import (
 	"github.com/sesslog/sesslog/blobstore/memblob"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/recordio"
+	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/materializer"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
@@ -63,7 +65,7 @@ func TestExampleInDocument(t *testing.T) {
 		t.Errorf("the example in %s is not what is written now; look at the difference, then run this test with -document\n%s", documentPath, text)
 	}
 	e.readBack(t)
-	change, ok := core.Diff([]byte("header\na\nb\n"), []byte("header\nA\nb\nc\n"))
+	change, ok := snapshot.Diff([]byte("header\na\nb\n"), []byte("header\nA\nb\nc\n"))
 	if want := "{\"lines\":3,\"replaced\":[1]}\nA\nc\n"; !ok || string(change) != want {
 		t.Errorf("the change in the document is %q, and now %q", want, change)
 	}
@@ -318,7 +320,7 @@ func imageExample() []string {
 	long := base64.StdEncoding.EncodeToString(make([]byte, 1500))
 	line := `{"id":"1","blocks":[{"type":"image","data":"` + long + `"},{"type":"image","data":"blob:x"},` +
 		`{"type":"image","images":["data:image/png;base64,` + long + `","short"]}]}`
-	kept, _ := core.Externalize([]byte(line))
+	kept, _ := image.Externalize([]byte(line))
 	return []string{strings.ReplaceAll(line, long, "A...A"), string(kept)}
 }
 

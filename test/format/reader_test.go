@@ -20,6 +20,7 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/api/client"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/test/e2e/harness"
 	"github.com/sesslog/sesslog/test/format/reader"
 )
@@ -386,7 +387,7 @@ func TestReaderPutsImagesBack(t *testing.T) {
 		`{"a":[{"type":"image","data":"` + long[1:] + `"},{"type":"image","data":"` + long + `"}]}`,
 		`{"type":"image","data":"` + long + `"`,
 	} {
-		stored, blobs := core.Externalize([]byte(line))
+		stored, blobs := image.Externalize([]byte(line))
 		got, err := reader.PutImages(stored, blobsOf(blobs))
 		if err != nil || string(got) != line {
 			t.Errorf("%.80s\nis kept as\n%.200s\nread as\n%.80s\n%v", line, stored, got, err)
@@ -395,7 +396,7 @@ func TestReaderPutsImagesBack(t *testing.T) {
 }
 
 // blobsOf is a reader.Source of these blobs.
-func blobsOf(blobs []core.Blob) reader.Source {
+func blobsOf(blobs []image.Blob) reader.Source {
 	objects := fstest.MapFS{}
 	for _, b := range blobs {
 		digits := strings.TrimPrefix(b.Digest.String(), "sha256:")

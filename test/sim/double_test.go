@@ -15,6 +15,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/logtest"
+	"github.com/sesslog/sesslog/core/storage"
 	"github.com/sesslog/sesslog/stream"
 	"github.com/sesslog/sesslog/stream/embedded/embeddedtest"
 )
@@ -56,7 +57,7 @@ func dial(t *testing.T, b *broker, name string) *nats.Conn {
 	return nc
 }
 
-func openLog(t *testing.T, nc *nats.Conn, blobs core.Blobs) *stream.Log {
+func openLog(t *testing.T, nc *nats.Conn, blobs storage.Blobs) *stream.Log {
 	t.Helper()
 	l, err := stream.OpenLog(t.Context(), nc, stream.LogConfig{Shards: 2, Blobs: blobs})
 	if err != nil {

@@ -16,7 +16,7 @@ type call struct {
 	done chan struct{}
 }
 
-// A shelf is one node's view of the object store: a core.Blobs and an engine.Snapshots.
+// A shelf is one node's view of the object store: a storage.Blobs and an engine.Snapshots.
 type shelf struct {
 	w    *world
 	node string

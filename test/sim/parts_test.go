@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/snapshot"
 	"github.com/sesslog/sesslog/engine"
 )
 
@@ -45,7 +46,7 @@ func (s shelf) rest(ctx context.Context, d *engine.Draft, f form) (bool, error) 
 	if err != nil {
 		return false, nil
 	}
-	change, ok := core.Diff(old, d.Plain)
+	change, ok := snapshot.Diff(old, d.Plain)
 	if !ok {
 		return false, fmt.Errorf("record %d of %s has fewer lines than an earlier one: %w", d.Manifest.Seq, d.Manifest.Session, core.ErrCorrupt)
 	}
@@ -77,7 +78,7 @@ func (s shelf) compose(ctx context.Context, parts []core.Part) ([]byte, error) {
 		}
 		plain = append(plain, bytes.Clone(b))
 	}
-	return core.Patch(plain[0], plain[1:]...)
+	return snapshot.Patch(plain[0], plain[1:]...)
 }
 
 // collect deletes snapshots that are older than the session's current one and not part of

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/image"
 )
 
 // Corpus returns the folder of real session files that SESS_CORPUS names, and
@@ -159,7 +160,7 @@ func WithRefs(v any) any {
 			v[name] = WithRefs(v[name])
 		}
 		data, _ := v["data"].(string)
-		if raw, err := base64.StdEncoding.DecodeString(data); err == nil && v["type"] == "image" && len(data) >= core.MinBlob {
+		if raw, err := base64.StdEncoding.DecodeString(data); err == nil && v["type"] == "image" && len(data) >= image.MinBlob {
 			v["data"] = fmt.Sprintf("blob:sha256:%x", sha256.Sum256(raw))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Limits on the values of a change, in bytes. A state points to content and
@@ -185,7 +186,7 @@ func readUpdate(src []byte) (update, error) {
 		return u, fmt.Errorf("updates: %v: %w", err, core.ErrInvalid)
 	}
 	r := reader{o: &o}
-	err = core.Members(src, func(name string, _ jsontext.Value) {
+	err = jsonline.Members(src, func(name string, _ jsontext.Value) {
 		switch name {
 		case "current_plan", "plan_summary":
 			u.plan = r.set(name, maxText)

@@ -14,6 +14,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Dict returns s as Nova writes it, one line of JSON: members without a value
@@ -304,7 +305,7 @@ func (r *reader) artifacts(name string) map[string]string {
 	paths := map[string]string{}
 	v := r.get(name)
 	r.object(name, v, func(in *reader) {
-		_ = core.Members(v, func(key string, path jsontext.Value) {
+		_ = jsonline.Members(v, func(key string, path jsontext.Value) {
 			paths[key] = in.asText(strconv.Quote(clip(key, 40)), jsjson.Value(path))
 		})
 	})

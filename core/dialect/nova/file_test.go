@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/dialecttest"
 	"github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // indented is plain on many lines.
@@ -199,7 +200,7 @@ func TestInfoContextAndSummary(t *testing.T) {
 	}
 	want := core.Summary{
 		Name: "A name", First: "Build it", Messages: 4, Created: "2026-03-01T09:00:00.000Z", Modified: "2026-03-01T10:00:00.000Z",
-		Usage: core.Usage{Input: 1200}, Tags: []string{"pr", "feature"},
+		Usage: item.Usage{Input: 1200}, Tags: []string{"pr", "feature"},
 	}
 	if diff := cmp.Diff(want, d.Summary(f.Header, es)); diff != "" {
 		t.Error(diff)

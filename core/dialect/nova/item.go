@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // The types of notes that Read makes.
@@ -17,12 +18,12 @@ const (
 // Read returns what e says in terms that all agents share: a state is a note
 // with what Nova tells its model, a decision and a plan are notes, a model is a
 // model. Counters and pointers have no counterpart.
-func (Dialect) Read(e core.Entry) []core.Item {
+func (Dialect) Read(e core.Entry) []item.Item {
 	r, ok := members(e)
 	if !ok {
 		return nil
 	}
-	var its []core.Item
+	var its []item.Item
 	switch e.Type {
 	case typeState:
 		if _, s, err := readState(e); err == nil {
@@ -35,9 +36,9 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	case typeUpdate:
 		its = readUpdates(r)
 	case typeName:
-		its = append(its, core.Item{Kind: core.ItemName, Text: r.text("name", "")})
+		its = append(its, item.Item{Kind: item.Name, Text: r.text("name", "")})
 	case typeLabel:
-		its = append(its, core.Item{Kind: core.ItemLabel, Target: r.text("target", ""), Text: r.text("label", "")})
+		its = append(its, item.Item{Kind: item.Label, Target: r.text("target", ""), Text: r.text("label", "")})
 	}
 	for i := range its {
 		its[i].Time = toISO(e.Time)
@@ -45,23 +46,23 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	return its
 }
 
-func readUpdates(r *reader) []core.Item {
+func readUpdates(r *reader) []item.Item {
 	u, err := r.updates()
 	if err != nil {
 		return nil
 	}
-	var its []core.Item
+	var its []item.Item
 	if u.plan != nil && *u.plan != "" {
 		its = append(its, note(notePlan, "Plan: "+*u.plan, nil))
 	}
 	if u.model != nil {
-		its = append(its, core.Item{Kind: core.ItemModel, Model: *u.model})
+		its = append(its, item.Item{Kind: item.Model, Model: *u.model})
 	}
 	return its
 }
 
-func note(kind, text string, details json.RawMessage) core.Item {
-	return core.Item{Kind: core.ItemNote, Type: kind, Blocks: []core.Block{{Kind: core.BlockText, Text: text}}, Details: details}
+func note(kind, text string, details json.RawMessage) item.Item {
+	return item.Item{Kind: item.Note, Type: kind, Blocks: []item.Block{{Kind: item.BlockText, Text: text}}, Details: details}
 }
 
 func (d Decision) text() string {
@@ -80,23 +81,23 @@ func (d Decision) dict() json.RawMessage {
 // Write makes a change that says it: a summary becomes the plan, a note that
 // Read made of a decision becomes that decision. Nova keeps pointers, not
 // content, so it has no place for messages, other notes and data of extensions.
-func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	switch it.Kind {
-	case core.ItemModel:
+	case item.Model:
 		return writeModel(it)
-	case core.ItemCompaction, core.ItemBranch:
+	case item.Compaction, item.Branch:
 		return writePlan(it)
-	case core.ItemName:
+	case item.Name:
 		return d.NewName(it.Text), []string{"the name, which Nova's file has no place for"}
-	case core.ItemLabel:
+	case item.Label:
 		return d.NewLabel(it.Target, it.Text), []string{"labels, which Nova's file has no place for"}
-	case core.ItemNote:
+	case item.Note:
 		return writeNote(it)
 	}
 	return nil, nil
 }
 
-func writeModel(it core.Item) ([]byte, []string) {
+func writeModel(it item.Item) ([]byte, []string) {
 	if it.Model == "" || it.For != "" {
 		return nil, nil
 	}
@@ -110,7 +111,7 @@ func writeModel(it core.Item) ([]byte, []string) {
 	return line, nil
 }
 
-func writePlan(it core.Item) ([]byte, []string) {
+func writePlan(it item.Item) ([]byte, []string) {
 	plan := clipText(it.Text)
 	if plan == "" {
 		return nil, nil
@@ -133,7 +134,7 @@ func writePlan(it core.Item) ([]byte, []string) {
 }
 
 // writeNote writes a decision that Read made a note of.
-func writeNote(it core.Item) ([]byte, []string) {
+func writeNote(it item.Item) ([]byte, []string) {
 	if it.Type != noteDecision || it.Details == nil {
 		return nil, nil
 	}

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 func TestDecisionRoundTrip(t *testing.T) {
 	t.Parallel()
 	d := nova.Dialect{}
 	its := d.Read(entries(t, must(t)(nova.NewTask(1, &nova.Decision{Decision: "D", Rationale: "R"})))[0])
-	if len(its) != 1 || its[0].Kind != core.ItemNote || its[0].Blocks[0].Text != "Decision: D\nRationale: R" || its[0].Time != later {
+	if len(its) != 1 || its[0].Kind != item.Note || its[0].Blocks[0].Text != "Decision: D\nRationale: R" || its[0].Time != later {
 		t.Fatalf("%+v", its)
 	}
 	line, lost := d.Write(its[0])
@@ -31,15 +31,15 @@ func TestWriteRejectsContent(t *testing.T) {
 	d := nova.Dialect{}
 	long := strings.Repeat("é", 16<<10)
 	for _, c := range []struct {
-		it   core.Item
+		it   item.Item
 		plan string
 		lost int
 	}{
-		{core.Item{Kind: core.ItemCompaction, Text: "what was done", Target: "x"}, "what was done", 1},
-		{core.Item{Kind: core.ItemBranch, Text: long}, long[:16<<10], 1},
-		{core.Item{Kind: core.ItemModel, Model: "m", Provider: "p"}, "", 1},
-		{core.Item{Kind: core.ItemName, Text: "n"}, "", 1},
-		{core.Item{Kind: core.ItemLabel, Text: "l", Target: "e0"}, "", 1},
+		{item.Item{Kind: item.Compaction, Text: "what was done", Target: "x"}, "what was done", 1},
+		{item.Item{Kind: item.Branch, Text: long}, long[:16<<10], 1},
+		{item.Item{Kind: item.Model, Model: "m", Provider: "p"}, "", 1},
+		{item.Item{Kind: item.Name, Text: "n"}, "", 1},
+		{item.Item{Kind: item.Label, Text: "l", Target: "e0"}, "", 1},
 	} {
 		line, lost := d.Write(c.it)
 		if line == nil || len(lost) != c.lost {
@@ -50,13 +50,13 @@ func TestWriteRejectsContent(t *testing.T) {
 			t.Errorf("%s: the plan is %d bytes: %.40q", c.it.Kind, len(s.CurrentPlan), s.CurrentPlan)
 		}
 	}
-	for _, it := range []core.Item{
-		{Kind: core.ItemMessage, Role: core.RoleAssistant},
-		{Kind: core.ItemCustom, Type: "x"},
-		{Kind: core.ItemLevel, Text: "high"},
-		{Kind: core.ItemNote, Type: "nova.decision", Details: []byte(`[`)},
-		{Kind: core.ItemNote, Type: "other", Details: []byte(`{}`)},
-		{Kind: core.ItemModel},
+	for _, it := range []item.Item{
+		{Kind: item.Message, Role: item.RoleAssistant},
+		{Kind: item.Custom, Type: "x"},
+		{Kind: item.Level, Text: "high"},
+		{Kind: item.Note, Type: "nova.decision", Details: []byte(`[`)},
+		{Kind: item.Note, Type: "other", Details: []byte(`{}`)},
+		{Kind: item.Model},
 	} {
 		if line, _ := d.Write(it); line != nil {
 			t.Errorf("%s: %s", it.Kind, line)

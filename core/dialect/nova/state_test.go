@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/nova"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // NOVA-03, NOVA-04
@@ -57,7 +58,7 @@ func TestNewArtifact(t *testing.T) {
 	if _, err := nova.NewArtifact("x", strings.Repeat("content ", 1000)); !errors.Is(err, core.ErrInvalid) {
 		t.Errorf("a file's content for a path: %v", err)
 	}
-	if line, _ := (nova.Dialect{}).Write(core.Item{Kind: core.ItemMessage, Role: core.RoleUser, Blocks: []core.Block{{Kind: core.BlockText, Text: "hi"}}}); line != nil {
+	if line, _ := (nova.Dialect{}).Write(item.Item{Kind: item.Message, Role: item.RoleUser, Blocks: []item.Block{{Kind: item.BlockText, Text: "hi"}}}); line != nil {
 		t.Errorf("a message became %s", line)
 	}
 }

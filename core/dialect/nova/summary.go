@@ -5,6 +5,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Summary shows the session's current state. First is the plan or, if there is
@@ -39,7 +40,7 @@ func (s *summarizer) Summary(es []core.Entry) core.Summary {
 	sum := core.Summary{
 		Name: f.name, First: listing.First(f.CurrentPlan), Messages: int(f.TurnCount),
 		Created: toISO(f.CreatedAt), Modified: toISO(f.LastUpdated), Tags: slices.Clone(f.Tags),
-		Usage: core.Usage{Input: f.Metrics.TotalTokens},
+		Usage: item.Usage{Input: f.Metrics.TotalTokens},
 	}
 	if n := len(f.Decisions); sum.First == "" && n > 0 {
 		sum.First = listing.First(f.Decisions[n-1].Decision)

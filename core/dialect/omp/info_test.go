@@ -10,6 +10,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // OMP-01: directory and name of a session's file.
@@ -101,7 +102,7 @@ func TestSummary(t *testing.T) {
 	)...)
 	want := core.Summary{
 		Name: "short", First: "one two", Messages: 2, Created: "2026-01-02T03:04:05.000Z", Modified: "2026-01-02T03:04:59.000Z",
-		Usage: core.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1},
+		Usage: item.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1},
 	}
 	if diff := cmp.Diff(want, d.Summary(h, es)); diff != "" {
 		t.Error(diff)

@@ -7,11 +7,12 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/talk"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Read returns what e says in terms that all agents share. Boundaries, tiers,
 // injected rules and the like have no counterpart.
-func (Dialect) Read(e core.Entry) []core.Item {
+func (Dialect) Read(e core.Entry) []item.Item {
 	o, err := jsonl.Object(e)
 	if err != nil {
 		return nil
@@ -30,24 +31,24 @@ func (Dialect) Read(e core.Entry) []core.Item {
 		if role == "default" {
 			role = ""
 		}
-		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: provider, Model: model, For: role}}
+		return []item.Item{{Kind: item.Model, Time: talk.Time(e), Provider: provider, Model: model, For: role}}
 	case typeRename:
-		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: text("title")}}
+		return []item.Item{{Kind: item.Name, Time: talk.Time(e), Text: text("title")}}
 	case "mode_change":
-		it := core.Item{Kind: core.ItemMode, Time: talk.Time(e), Text: text("mode")}
+		it := item.Item{Kind: item.Mode, Time: talk.Time(e), Text: text("mode")}
 		if data := o.Get("data"); !data.IsNullish() {
 			it.Details = []byte(data)
 		}
-		return []core.Item{it}
+		return []item.Item{it}
 	}
 	return talk.Read(e, &o)
 }
 
 // Write makes a line that says it. omp has no entries for a channel, nor for
 // the position of a session, which is its last line.
-func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	switch it.Kind {
-	case core.ItemModel:
+	case item.Model:
 		model := it.Model
 		if it.Provider != "" {
 			model = it.Provider + "/" + model
@@ -57,18 +58,18 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 			b = jsonl.AppendMember(b, "role", it.For)
 		}
 		return append(b, `,"resolvedModelIsFallback":false}`...), nil
-	case core.ItemLevel:
+	case item.Level:
 		b := jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", it.Text)
 		return append(jsonl.AppendMember(b, "configured", it.Text), '}'), nil
-	case core.ItemName:
+	case item.Name:
 		return d.NewName(it.Text), nil
-	case core.ItemMode:
+	case item.Mode:
 		b := jsonl.AppendMember([]byte(`{"type":"mode_change"`), "mode", it.Text)
 		if data, err := jsjson.Append(nil, jsjson.Value(it.Details)); err == nil && it.Details != nil {
 			b = append(append(b, `,"data":`...), data...)
 		}
 		return append(b, '}'), nil
-	case core.ItemNote:
+	case item.Note:
 		line, lost = talk.Write(it, hidden)
 		return append(jsonl.AppendMember(line[:len(line)-1], "attribution", "agent"), '}'), lost
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 const (
@@ -71,7 +72,7 @@ func readNotes(data jsjson.Value) (string, bool) {
 		return "", false
 	}
 	known := true
-	_ = core.Members(data, func(name string, _ jsontext.Value) {
+	_ = jsonline.Members(data, func(name string, _ jsontext.Value) {
 		known = known && (name == "version" || name == "text")
 	})
 	v, isNumber := o.Get("version").Number()

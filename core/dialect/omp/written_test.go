@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/agentfile"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/image"
 )
 
 const cutNotice = `\n\n[Session persistence truncated large content]`
@@ -180,7 +182,7 @@ func TestMissingAcceptsShortenedLine(t *testing.T) {
 		"something else": {stored("u", `{"role":"user","content":"a"}`), func(s string) string { return strings.Replace(s, `"a"`, `"b"`, 1) }, core.ErrConflict},
 	} {
 		file := inLog(t, c.change(c.line))
-		fresh, err := opened(t, inLog(t, c.line)).Missing(&core.File{Header: headerOf(t), Entries: []core.Entry{file}, Lines: []int{2}})
+		fresh, err := agentfile.Missing(opened(t, inLog(t, c.line)), &core.File{Header: headerOf(t), Entries: []core.Entry{file}, Lines: []int{2}})
 		if len(fresh) != 0 || (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %d lines, %v", what, len(fresh), err)
 		}
@@ -204,7 +206,7 @@ func TestMissingAcceptsRewrittenHeader(t *testing.T) {
 		"something not JSON": {`{"type"`, false},
 	} {
 		f := &core.File{Header: core.Header{Line: []byte(c.header)}, Entries: []core.Entry{e}, Lines: []int{2}}
-		if _, err := opened(t, e).Missing(f); (err == nil) != c.same {
+		if _, err := agentfile.Missing(opened(t, e), f); (err == nil) != c.same {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -235,7 +237,7 @@ func headerOf(t *testing.T) core.Header {
 // inLog is a line as the log keeps it.
 func inLog(t *testing.T, line string) core.Entry {
 	t.Helper()
-	kept, _ := core.Externalize([]byte(line))
+	kept, _ := image.Externalize([]byte(line))
 	e, err := omp.Dialect{}.Entry(kept)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // A Kind is what a chunk is.
@@ -35,7 +36,7 @@ func NewChunk(kind Kind, payload []byte) (Chunk, error) {
 	if !kind.known() {
 		return Chunk{}, fmt.Errorf("invalid chunk kind %q: %w", clip(string(kind), 40), core.ErrInvalid)
 	}
-	if err := core.Members(payload, ignore); err != nil {
+	if err := jsonline.Members(payload, ignore); err != nil {
 		return Chunk{}, fmt.Errorf("chunk payload must be a JSON object: %w", err)
 	}
 	return Chunk{kind, string(spaced(nil, payload))}, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/openrath"
+	"github.com/sesslog/sesslog/core/item"
 	"github.com/sesslog/sesslog/internal/testkit"
 )
 
@@ -63,7 +64,7 @@ func TestInfoAndSummary(t *testing.T) {
 		"createdAt":"2026-01-02T03:04:05.678901+00:00","closedAt":"2026-01-02T03:04:06+00:00","finalChunkCount":5}`)), parsed(t, info.Own))
 	testkit.Equal(t, "summary", core.Summary{
 		First: "go é", Messages: 5, Created: "2026-01-02T03:04:05.678Z", Modified: "2026-01-02T03:04:06.000Z",
-		Usage: core.Usage{Input: 14, Output: 7},
+		Usage: item.Usage{Input: 14, Output: 7},
 	}, d.Summary(f.Header, f.Entries))
 	tree := d.Tree(f.Entries)
 	testkit.Equal(t, "tree", []any{5, "tool_result", 3}, []any{len(tree), tree[3].Type, tree[3].Depth})
@@ -108,26 +109,26 @@ func TestReadItemsCanBeWritten(t *testing.T) {
 func TestWriteNamesLosses(t *testing.T) {
 	t.Parallel()
 	d := openrath.Dialect{}
-	line, lost := d.Write(core.Item{
-		Kind: core.ItemMessage, Role: core.RoleAssistant, Model: "m", Usage: &core.Usage{}, Stop: core.StopAborted, Error: "e",
-		Blocks: []core.Block{{Kind: core.BlockThinking}, {Kind: core.BlockImage}, {Kind: core.BlockText, Text: "a", Signature: "s"}, {Kind: core.BlockText, Text: "b"}},
+	line, lost := d.Write(item.Item{
+		Kind: item.Message, Role: item.RoleAssistant, Model: "m", Usage: &item.Usage{}, Stop: item.StopAborted, Error: "e",
+		Blocks: []item.Block{{Kind: item.BlockThinking}, {Kind: item.BlockImage}, {Kind: item.BlockText, Text: "a", Signature: "s"}, {Kind: item.BlockText, Text: "b"}},
 	})
 	testkit.Equal(t, "line", `{"record_type": "chunk", "kind": "assistant", "payload": {"content": "a\nb", "tool_calls": null}}`, string(line))
 	testkit.Equal(t, "lost", []string{
 		"thinking", "image", "a provider's signature on a text", "which model answered", "what an answer cost",
 		"that an answer was cut short", "an answer's error",
 	}, lost)
-	for _, kind := range []core.ItemKind{core.ItemCompaction, core.ItemBranch} {
-		line, _ := d.Write(core.Item{Kind: kind, Text: "hi"})
+	for _, kind := range []item.Kind{item.Compaction, item.Branch} {
+		line, _ := d.Write(item.Item{Kind: kind, Text: "hi"})
 		testkit.Equal(t, string(kind), bare, string(line))
 	}
-	line, lost = d.Write(core.Item{Kind: core.ItemNote, Details: json.RawMessage("1"), Blocks: []core.Block{{Kind: core.BlockText, Text: "hi"}}})
+	line, lost = d.Write(item.Item{Kind: item.Note, Details: json.RawMessage("1"), Blocks: []item.Block{{Kind: item.BlockText, Text: "hi"}}})
 	testkit.Equal(t, "note", []any{bare, []string{"details"}}, []any{string(line), lost})
-	for _, kind := range []core.ItemKind{core.ItemModel, core.ItemLevel, core.ItemLabel, core.ItemName, core.ItemCustom, core.ItemLeaf, core.ItemMode, core.ItemChannel, "?"} {
-		if line, _ := d.Write(core.Item{Kind: kind}); line != nil {
+	for _, kind := range []item.Kind{item.Model, item.Level, item.Label, item.Name, item.Custom, item.Leaf, item.Mode, item.Channel, "?"} {
+		if line, _ := d.Write(item.Item{Kind: kind}); line != nil {
 			t.Errorf("%s became %s", kind, line)
 		}
 	}
-	_, lost = d.Write(core.Item{Kind: core.ItemMessage, Role: core.RoleTool, Blocks: []core.Block{{Kind: core.BlockResult, Failed: true, Details: json.RawMessage("1")}}})
+	_, lost = d.Write(item.Item{Kind: item.Message, Role: item.RoleTool, Blocks: []item.Block{{Kind: item.BlockResult, Failed: true, Details: json.RawMessage("1")}}})
 	testkit.Equal(t, "result", []string{"that a tool failed", "details of a tool's result"}, lost)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // readRecord reads a line as one object. OpenRath cannot read invalid UTF-8.
@@ -27,7 +28,7 @@ func readRecord(line []byte) (jsjson.Object, error) {
 	}
 	o, err := jsjson.ParseObject(line)
 	if err == nil {
-		err = core.Members(line, ignore)
+		err = jsonline.Members(line, ignore)
 	}
 	if err != nil {
 		return jsjson.Object{}, fmt.Errorf("invalid JSON: %v: %w", err, core.ErrInvalid)
@@ -35,7 +36,7 @@ func readRecord(line []byte) (jsjson.Object, error) {
 	return o, nil
 }
 
-// ignore is the callback for a call of core.Members that only validates.
+// ignore is the callback for a call of jsonline.Members that only validates.
 func ignore(string, jsontext.Value) {}
 
 // Entry reads a chunk or a trailer. ErrInvalid for any other record: OpenRath

@@ -3,6 +3,7 @@ package openrath
 import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Summary counts the chunks. First is the text of the first user chunk.
@@ -48,7 +49,7 @@ func (s *summarizer) Summary(es []core.Entry) core.Summary {
 			sum.Modified = at
 		}
 		if t.usage != nil {
-			sum.Usage = core.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
+			sum.Usage = item.Usage{Input: t.usage.Prompt, Output: t.usage.Completion}
 		}
 	}
 	return sum

@@ -3,23 +3,23 @@ package openrath
 import (
 	"strings"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Write makes a chunk that says it. A summary and an extension's note become
 // messages of a user. Returns nil for labels, names, changes of model, level,
 // mode and channel, leaves and an extension's data, which a chunk cannot
 // represent.
-func (Dialect) Write(it core.Item) (line []byte, lost []string) {
+func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	var w writer
 	var c Chunk
 	switch it.Kind {
-	case core.ItemMessage:
+	case item.Message:
 		c = w.message(&it)
-	case core.ItemCompaction, core.ItemBranch:
+	case item.Compaction, item.Branch:
 		c = UserText(it.Text)
-	case core.ItemNote:
+	case item.Note:
 		c = UserText(w.text(it.Blocks))
 	default:
 		return nil, nil
@@ -35,24 +35,24 @@ type writer struct{ lost []string }
 
 func (w *writer) lose(what string) { w.lost = append(w.lost, what) }
 
-func (w *writer) message(it *core.Item) Chunk {
+func (w *writer) message(it *item.Item) Chunk {
 	switch it.Role {
-	case core.RoleSystem:
+	case item.RoleSystem:
 		return SystemText(w.text(it.Blocks))
-	case core.RoleAssistant:
+	case item.RoleAssistant:
 		return w.answer(it)
-	case core.RoleTool:
+	case item.RoleTool:
 		return w.result(it.Blocks)
 	}
 	return UserText(w.text(it.Blocks))
 }
 
-func (w *writer) answer(it *core.Item) Chunk {
+func (w *writer) answer(it *item.Item) Chunk {
 	var calls []ToolCall
-	var rest []core.Block
+	var rest []item.Block
 	var content *string
 	for _, b := range it.Blocks {
-		if b.Kind != core.BlockCall {
+		if b.Kind != item.BlockCall {
 			rest = append(rest, b)
 			continue
 		}
@@ -69,7 +69,7 @@ func (w *writer) answer(it *core.Item) Chunk {
 		w.lose("what an answer cost")
 	}
 	switch it.Stop {
-	case core.StopLength, core.StopFilter, core.StopError, core.StopAborted:
+	case item.StopLength, item.StopFilter, item.StopError, item.StopAborted:
 		w.lose("that an answer was cut short")
 	}
 	if it.Error != "" {
@@ -90,8 +90,8 @@ func argumentText(args []byte) string {
 	return string(args)
 }
 
-func (w *writer) result(bs []core.Block) Chunk {
-	var r core.Block
+func (w *writer) result(bs []item.Block) Chunk {
+	var r item.Block
 	if len(bs) > 0 {
 		r = bs[0]
 	}
@@ -106,16 +106,16 @@ func (w *writer) result(bs []core.Block) Chunk {
 	return c
 }
 
-func (w *writer) text(bs []core.Block) string {
+func (w *writer) text(bs []item.Block) string {
 	s, _ := w.texts(bs)
 	return s
 }
 
 // texts is the texts in bs, a line each, and whether there are any.
-func (w *writer) texts(bs []core.Block) (string, bool) {
+func (w *writer) texts(bs []item.Block) (string, bool) {
 	var texts []string
 	for _, b := range bs {
-		if b.Kind != core.BlockText {
+		if b.Kind != item.BlockText {
 			w.lose(string(b.Kind))
 			continue
 		}
@@ -125,7 +125,7 @@ func (w *writer) texts(bs []core.Block) (string, bool) {
 	return strings.Join(texts, "\n"), len(texts) > 0
 }
 
-func (w *writer) seal(b core.Block) {
+func (w *writer) seal(b item.Block) {
 	if b.Signature != "" {
 		w.lose("a provider's signature on a " + string(b.Kind))
 	}

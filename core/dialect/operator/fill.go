@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Fill adds id, timestamp and parent_id, in this order, before the closing
@@ -20,7 +21,7 @@ func (Dialect) Fill(line []byte, f core.Fields) (core.Entry, error) {
 		return core.Entry{}, err
 	}
 	hasTime := false
-	_ = core.Members(line, func(name string, _ jsontext.Value) { hasTime = hasTime || name == "timestamp" })
+	_ = jsonline.Members(line, func(name string, _ jsontext.Value) { hasTime = hasTime || name == "timestamp" })
 	var when []byte
 	if f.Time != "" && !hasTime {
 		n, ok := number(f.Time)

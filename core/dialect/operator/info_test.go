@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/operator"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // TestInfo: OP-20, OP-27.
@@ -105,7 +106,7 @@ func TestSummary(t *testing.T) {
 		{
 			"Plain",
 			[]string{hello, hi},
-			core.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Usage: core.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
+			core.Summary{First: "hello", Messages: 2, Created: made, Modified: "1970-01-01T00:16:42.000Z", Usage: item.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5}},
 		},
 		{
 			"AllMessagesCount",
@@ -139,7 +140,7 @@ func TestSummary(t *testing.T) {
 				says("b", "a", message("assistant", `,"usage":{"cost":{"total":1.7e308}}`)),
 				says("c", "b", message("assistant", `,"usage":{"cost":{"total":2}}`)),
 			},
-			core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Cost: 2}},
+			core.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Cost: 2}},
 		},
 		{
 			"AToolCallIsNot",

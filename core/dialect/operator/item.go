@@ -9,52 +9,53 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Read returns what e says in terms that all agents share. A message with
 // several results of tools makes as many items. Lines that Operator does not
 // read make none.
-func (Dialect) Read(e core.Entry) []core.Item {
+func (Dialect) Read(e core.Entry) []item.Item {
 	o, err := read(e)
 	if err != nil {
 		return nil
 	}
-	it := core.Item{}
+	it := item.Item{}
 	switch e.Type {
 	case typeMessage:
 		return readMessage(e, o.Get("message"))
 	case typeThinking:
-		it = core.Item{Kind: core.ItemLevel, Text: text(&o, "thinking_level")}
+		it = item.Item{Kind: item.Level, Text: text(&o, "thinking_level")}
 	case typeModel:
-		it = core.Item{Kind: core.ItemModel, Provider: text(&o, "provider_id"), Model: text(&o, "model_id")}
+		it = item.Item{Kind: item.Model, Provider: text(&o, "provider_id"), Model: text(&o, "model_id")}
 	case typeCompaction:
-		it = core.Item{Kind: core.ItemCompaction, Text: text(&o, "summary"), Target: text(&o, "first_kept_entry_id"), Tokens: listing.Count(o.Get("tokens_before"))}
+		it = item.Item{Kind: item.Compaction, Text: text(&o, "summary"), Target: text(&o, "first_kept_entry_id"), Tokens: listing.Count(o.Get("tokens_before"))}
 		it.Details = value(o.Get("details"))
 	case typeBranchSummary:
-		it = core.Item{Kind: core.ItemBranch, Text: text(&o, "summary"), Target: text(&o, "from_id"), Details: value(o.Get("details"))}
+		it = item.Item{Kind: item.Branch, Text: text(&o, "summary"), Target: text(&o, "from_id"), Details: value(o.Get("details"))}
 		if it.Target == root {
 			it.Target = ""
 		}
 	case typeLabel:
-		it = core.Item{Kind: core.ItemLabel, Text: text(&o, "label"), Target: text(&o, "target_id")}
+		it = item.Item{Kind: item.Label, Text: text(&o, "label"), Target: text(&o, "target_id")}
 	case typeLeaf:
-		it = core.Item{Kind: core.ItemLeaf, Target: text(&o, "target_id")}
+		it = item.Item{Kind: item.Leaf, Target: text(&o, "target_id")}
 	case typeCustom:
-		it = core.Item{Kind: core.ItemCustom, Type: text(&o, "custom_type"), Details: value(o.Get("data"))}
+		it = item.Item{Kind: item.Custom, Type: text(&o, "custom_type"), Details: value(o.Get("data"))}
 	case typeCustomMessage:
-		it = core.Item{
-			Kind: core.ItemNote, Type: text(&o, "custom_type"), Blocks: readBlocks(o.Get("content")),
+		it = item.Item{
+			Kind: item.Note, Type: text(&o, "custom_type"), Blocks: readBlocks(o.Get("content")),
 			Hidden: o.Get("display").Kind() == 'f', Details: value(o.Get("details")),
 		}
 	case typeInfo:
-		it = core.Item{Kind: core.ItemName, Text: strip(text(&o, "name"))}
+		it = item.Item{Kind: item.Name, Text: strip(text(&o, "name"))}
 	case typeChannel:
-		it = core.Item{Kind: core.ItemChannel, Text: text(&o, "name"), Details: channelIDs(&o)}
+		it = item.Item{Kind: item.Channel, Text: text(&o, "name"), Details: channelIDs(&o)}
 	default:
 		return nil
 	}
 	it.Time = toISO(e.Time)
-	return []core.Item{it}
+	return []item.Item{it}
 }
 
 // root is the from_id of a branch that begins before all entries.
@@ -75,58 +76,58 @@ func channelIDs(o *jsjson.Object) json.RawMessage {
 	return b
 }
 
-func readMessage(e core.Entry, v jsjson.Value) []core.Item {
+func readMessage(e core.Entry, v jsjson.Value) []item.Item {
 	m, ok := jsonl.Nested(v)
 	if !ok {
 		return nil
 	}
-	it := core.Item{Kind: core.ItemMessage, Time: toISO(e.Time), Role: core.Role(text(&m, "role")), Blocks: readBlocks(m.Get("contents"))}
+	it := item.Item{Kind: item.Message, Time: toISO(e.Time), Role: item.Role(text(&m, "role")), Blocks: readBlocks(m.Get("contents"))}
 	switch it.Role {
-	case core.RoleAssistant:
+	case item.RoleAssistant:
 		it.Stop, it.Error, it.Usage = stops[text(&m, "stop_reason")], text(&m, "error"), readUsage(m.Get("usage"))
-	case core.RoleTool:
+	case item.RoleTool:
 		return splitResults(it)
 	}
-	return []core.Item{it}
+	return []item.Item{it}
 }
 
 // splitResults makes an item of each result of it. A picture after a result
 // belongs to it. Other content is attributed to the user, who may have added
 // it.
-func splitResults(it core.Item) []core.Item {
-	var its []core.Item
-	var others []core.Block
+func splitResults(it item.Item) []item.Item {
+	var its []item.Item
+	var others []item.Block
 	for _, b := range it.Blocks {
-		if n := len(its); b.Kind == core.BlockImage && n > 0 {
+		if n := len(its); b.Kind == item.BlockImage && n > 0 {
 			its[n-1].Blocks[0].Blocks = append(its[n-1].Blocks[0].Blocks, b)
 			continue
 		}
-		if b.Kind != core.BlockResult {
+		if b.Kind != item.BlockResult {
 			others = append(others, b)
 			continue
 		}
 		one := it
-		one.Blocks = []core.Block{b}
+		one.Blocks = []item.Block{b}
 		its = append(its, one)
 	}
 	if len(others) > 0 {
-		it.Role, it.Blocks = core.RoleUser, others
+		it.Role, it.Blocks = item.RoleUser, others
 		its = append(its, it)
 	}
 	return its
 }
 
-var stops = map[string]core.Stop{
-	"stop": core.StopEnd, "length": core.StopLength, "tool_calls": core.StopTools,
-	"content_filter": core.StopFilter, "abort": core.StopAborted, "error": core.StopError,
+var stops = map[string]item.Stop{
+	"stop": item.StopEnd, "length": item.StopLength, "tool_calls": item.StopTools,
+	"content_filter": item.StopFilter, "abort": item.StopAborted, "error": item.StopError,
 }
 
-func readUsage(v jsjson.Value) *core.Usage {
+func readUsage(v jsjson.Value) *item.Usage {
 	o, ok := jsonl.Nested(v)
 	if !ok {
 		return nil
 	}
-	u := &core.Usage{
+	u := &item.Usage{
 		Input: listing.Count(o.Get("input_tokens")), Output: listing.Count(o.Get("output_tokens")),
 		CacheRead: listing.Count(o.Get("cache_read_tokens")), CacheWrite: listing.Count(o.Get("cache_write_tokens")),
 	}
@@ -138,8 +139,8 @@ func readUsage(v jsjson.Value) *core.Usage {
 	return u
 }
 
-func readBlocks(contents jsjson.Value) []core.Block {
-	var bs []core.Block
+func readBlocks(contents jsjson.Value) []item.Block {
+	var bs []item.Block
 	_ = jsjson.Each(contents, func(item jsjson.Value) {
 		if o, ok := jsonl.Nested(item); ok {
 			bs = append(bs, readBlock(&o)...)
@@ -148,32 +149,32 @@ func readBlocks(contents jsjson.Value) []core.Block {
 	return bs
 }
 
-func readBlock(o *jsjson.Object) []core.Block {
+func readBlock(o *jsjson.Object) []item.Block {
 	kind, _ := blockType(o).Text()
 	switch kind {
 	case "text":
-		return []core.Block{{Kind: core.BlockText, Text: text(o, "content")}}
+		return []item.Block{{Kind: item.BlockText, Text: text(o, "content")}}
 	case "thinking":
-		return []core.Block{{Kind: core.BlockThinking, Text: text(o, "content"), Signature: text(o, "signature")}}
+		return []item.Block{{Kind: item.BlockThinking, Text: text(o, "content"), Signature: text(o, "signature")}}
 	case "image":
-		return readMedia(core.BlockImage, o.Get("images"))
+		return readMedia(item.BlockImage, o.Get("images"))
 	case "audio":
-		return readMedia(core.BlockAudio, o.Get("audio"))
+		return readMedia(item.BlockAudio, o.Get("audio"))
 	case "tool_call":
-		return []core.Block{{Kind: core.BlockCall, ID: text(o, "id"), Name: text(o, "name"), Args: value(o.Get("args")), Details: value(o.Get("metadata"))}}
+		return []item.Block{{Kind: item.BlockCall, ID: text(o, "id"), Name: text(o, "name"), Args: value(o.Get("args")), Details: value(o.Get("metadata"))}}
 	case "tool_result":
-		return []core.Block{readResult(o)}
+		return []item.Block{readResult(o)}
 	}
 	return nil
 }
 
 // readResult reads a tool's result, whose content is a text or a list of
 // blocks.
-func readResult(o *jsjson.Object) core.Block {
-	b := core.Block{Kind: core.BlockResult, ID: text(o, "id"), Failed: o.Get("is_error").Kind() == 't', Details: value(o.Get("metadata"))}
+func readResult(o *jsjson.Object) item.Block {
+	b := item.Block{Kind: item.BlockResult, ID: text(o, "id"), Failed: o.Get("is_error").Kind() == 't', Details: value(o.Get("metadata"))}
 	content := o.Get("content")
 	if s, ok := content.Text(); ok {
-		b.Blocks = []core.Block{{Kind: core.BlockText, Text: s}}
+		b.Blocks = []item.Block{{Kind: item.BlockText, Text: s}}
 		return b
 	}
 	if content.Kind() == '[' {
@@ -184,17 +185,17 @@ func readResult(o *jsjson.Object) core.Block {
 
 // readMedia reads the pictures or sounds of one block: texts in base64, with
 // or without "data:image/png;base64," in front.
-func readMedia(kind core.BlockKind, list jsjson.Value) []core.Block {
-	var bs []core.Block
-	_ = jsjson.Each(list, func(item jsjson.Value) {
-		s, ok := item.Text()
+func readMedia(kind item.BlockKind, list jsjson.Value) []item.Block {
+	var bs []item.Block
+	_ = jsjson.Each(list, func(v jsjson.Value) {
+		s, ok := v.Text()
 		if !ok {
 			return
 		}
-		b := core.Block{Kind: kind, Data: s}
+		b := item.Block{Kind: kind, Data: s}
 		if mime, data, ok := strings.Cut(strings.TrimPrefix(s, "data:"), ";base64,"); ok {
 			b.MIME, b.Data = mime, data
-		} else if kind == core.BlockImage {
+		} else if kind == item.BlockImage {
 			b.MIME = pictureType(s)
 		}
 		bs = append(bs, b)

@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/filename"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Header reads a header line: an object of one of the two header types with an
@@ -59,7 +60,7 @@ func readEntry(line []byte) (core.Entry, error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return e, fmt.Errorf("more than one line: %w", core.ErrInvalid)
 	}
-	err := core.Members(line, func(name string, v jsontext.Value) {
+	err := jsonline.Members(line, func(name string, v jsontext.Value) {
 		switch name {
 		case "id":
 			e.ID, _ = jsjson.Value(v).Text()

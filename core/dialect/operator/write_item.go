@@ -10,6 +10,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // levels are the thinking levels that Operator has, from the least to the most.
@@ -18,32 +19,32 @@ var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 // Write makes a line that says it, one that Operator reads. Operator has no
 // entries for a mode. A system message becomes an extension's, because Operator
 // makes its own.
-func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
+func (d Dialect) Write(it item.Item) (line []byte, lost []string) {
 	w := writer{}
 	switch it.Kind {
-	case core.ItemMessage:
+	case item.Message:
 		w.message(it)
-	case core.ItemModel:
+	case item.Model:
 		if it.For != "" { // as a change of the model it would change the session's own
 			return nil, []string{"the model for the role " + strconv.Quote(jsonl.Clip(it.For, 40))}
 		}
 		w.Begin(typeModel)
 		w.Text("model_id", it.Model)
 		w.Text("provider_id", it.Provider)
-	case core.ItemLevel:
+	case item.Level:
 		if !slices.Contains(levels, it.Text) {
 			return nil, []string{"thinking level " + strconv.Quote(jsonl.Clip(it.Text, 40))}
 		}
 		w.Begin(typeThinking)
 		w.Text("thinking_level", it.Text)
-	case core.ItemCompaction:
+	case item.Compaction:
 		w.Begin(typeCompaction)
 		w.Text("summary", it.Text)
 		w.Text("first_kept_entry_id", it.Target)
 		w.Raw("tokens_before", strconv.AppendInt(nil, it.Tokens, 10))
 		w.Value("details", it.Details)
 		w.Raw("from_hook", []byte("false"))
-	case core.ItemBranch:
+	case item.Branch:
 		w.Begin(typeBranchSummary)
 		from := it.Target
 		if from == "" {
@@ -53,22 +54,22 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 		w.Text("summary", it.Text)
 		w.Value("details", it.Details)
 		w.Raw("from_hook", []byte("false"))
-	case core.ItemLabel:
+	case item.Label:
 		return d.NewLabel(it.Target, it.Text), nil
-	case core.ItemName:
+	case item.Name:
 		return d.NewName(it.Text), nil
-	case core.ItemLeaf:
+	case item.Leaf:
 		w.Begin(typeLeaf)
 		if it.Target != "" {
 			w.Text("target_id", it.Target)
 		}
-	case core.ItemCustom:
+	case item.Custom:
 		w.Begin(typeCustom)
 		w.Text("custom_type", it.Type)
 		w.Value("data", it.Details)
-	case core.ItemNote:
+	case item.Note:
 		w.note(it)
-	case core.ItemChannel:
+	case item.Channel:
 		w.channel(it)
 	default:
 		return nil, nil
@@ -79,15 +80,15 @@ func (d Dialect) Write(it core.Item) (line []byte, lost []string) {
 // A writer makes one line.
 type writer struct{ jsonl.Line }
 
-func (w *writer) note(it core.Item) {
+func (w *writer) note(it item.Item) {
 	w.Begin(typeCustomMessage)
 	w.Text("custom_type", it.Type)
-	w.blocks("content", it.Blocks, core.BlockText, core.BlockImage)
+	w.blocks("content", it.Blocks, item.BlockText, item.BlockImage)
 	w.Raw("display", strconv.AppendBool(nil, !it.Hidden))
 	w.Value("details", it.Details)
 }
 
-func (w *writer) channel(it core.Item) {
+func (w *writer) channel(it item.Item) {
 	w.Begin(typeChannel)
 	w.Text("name", it.Text)
 	ids, ok := jsonl.Nested(jsjson.Value(it.Details))
@@ -101,22 +102,22 @@ func (w *writer) channel(it core.Item) {
 	}
 }
 
-func (w *writer) message(it core.Item) {
-	if it.Role == core.RoleSystem {
-		w.note(core.Item{Type: "system", Blocks: it.Blocks})
+func (w *writer) message(it item.Item) {
+	if it.Role == item.RoleSystem {
+		w.note(item.Item{Type: "system", Blocks: it.Blocks})
 		return
 	}
 	m := writer{}
 	m.Bytes = append(m.Bytes, `{"role":"`+string(it.Role)+`"`...)
-	if it.Role == core.RoleTool {
+	if it.Role == item.RoleTool {
 		m.result(it.Blocks)
 	} else {
-		m.blocks("contents", it.Blocks, core.BlockText, core.BlockImage, core.BlockAudio, core.BlockThinking, core.BlockCall)
+		m.blocks("contents", it.Blocks, item.BlockText, item.BlockImage, item.BlockAudio, item.BlockThinking, item.BlockCall)
 	}
 	if n, ok := number(it.Time); ok {
 		m.Raw("timestamp", []byte(n))
 	}
-	if it.Role == core.RoleAssistant {
+	if it.Role == item.RoleAssistant {
 		m.answer(it)
 	}
 	m.Text("id", messageID(m.Bytes))
@@ -130,10 +131,10 @@ func messageID(message []byte) string {
 	return core.UUIDOf([16]byte(h[:16]))
 }
 
-func (w *writer) answer(it core.Item) {
+func (w *writer) answer(it item.Item) {
 	u := it.Usage
 	if u == nil {
-		u = &core.Usage{}
+		u = &item.Usage{}
 	}
 	b := []byte(`{"input_tokens":` + strconv.FormatInt(u.Input, 10) + `,"output_tokens":` + strconv.FormatInt(u.Output, 10) +
 		`,"cache_read_tokens":` + strconv.FormatInt(u.CacheRead, 10) + `,"cache_write_tokens":` + strconv.FormatInt(u.CacheWrite, 10) +
@@ -148,21 +149,21 @@ func (w *writer) answer(it core.Item) {
 	w.Text("stop_reason", stop)
 	w.Text("error", it.Error)
 	if it.Model != "" || it.Provider != "" {
-		w.Lose(core.LostModel)
+		w.Lose(item.LostModel)
 	}
 }
 
 // result adds the result of a tool: one block with its texts, followed by its
 // pictures.
-func (w *writer) result(bs []core.Block) {
-	r := core.Block{}
+func (w *writer) result(bs []item.Block) {
+	r := item.Block{}
 	if len(bs) > 0 {
 		r = bs[0]
 	}
 	var texts []string
-	var pictures []core.Block
+	var pictures []item.Block
 	for _, b := range r.Blocks {
-		if b.Kind == core.BlockText {
+		if b.Kind == item.BlockText {
 			texts = append(texts, b.Text)
 			continue
 		}
@@ -177,7 +178,7 @@ func (w *writer) result(bs []core.Block) {
 	w.Bytes = append(w.Bytes, '}')
 	for _, p := range pictures {
 		w.Bytes = append(w.Bytes, ',')
-		if !w.block(p, []core.BlockKind{core.BlockImage}) {
+		if !w.block(p, []item.BlockKind{item.BlockImage}) {
 			w.Bytes = w.Bytes[:len(w.Bytes)-1]
 		}
 	}
@@ -198,7 +199,7 @@ func (w *writer) object(name string, v json.RawMessage, lost string) {
 }
 
 // blocks adds a list of blocks of the kinds that have a place there.
-func (w *writer) blocks(name string, bs []core.Block, kinds ...core.BlockKind) {
+func (w *writer) blocks(name string, bs []item.Block, kinds ...item.BlockKind) {
 	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
 	some := false
 	for _, b := range bs {
@@ -215,7 +216,7 @@ func (w *writer) blocks(name string, bs []core.Block, kinds ...core.BlockKind) {
 	w.Bytes = append(w.Bytes, ']')
 }
 
-func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
+func (w *writer) block(b item.Block, kinds []item.BlockKind) bool {
 	if !slices.Contains(kinds, b.Kind) {
 		w.Lose(string(b.Kind))
 		return false
@@ -224,24 +225,24 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 		w.Lose("a thought that the provider hid")
 		return false
 	}
-	if b.Signature != "" && b.Kind != core.BlockThinking {
+	if b.Signature != "" && b.Kind != item.BlockThinking {
 		w.Lose("a provider's signature on a " + string(b.Kind))
 	}
 	switch b.Kind {
-	case core.BlockText:
+	case item.BlockText:
 		w.Bytes = append(w.Bytes, `{"type":"text"`...)
 		w.Text("content", b.Text)
-	case core.BlockThinking:
+	case item.BlockThinking:
 		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
 		w.Text("content", b.Text)
 		w.Text("signature", b.Signature)
-	case core.BlockImage:
+	case item.BlockImage:
 		w.Bytes = append(w.Bytes, `{"type":"image","images":[`...)
 		w.Bytes = append(jsjson.AppendString(w.Bytes, dataURL(b)), ']')
-	case core.BlockAudio:
+	case item.BlockAudio:
 		w.Bytes = append(w.Bytes, `{"type":"audio","audio":[`...)
 		w.Bytes = append(jsjson.AppendString(w.Bytes, dataURL(b)), ']')
-	case core.BlockCall:
+	case item.BlockCall:
 		w.Bytes = append(w.Bytes, `{"type":"tool_call"`...)
 		w.Text("id", b.ID)
 		w.Text("name", b.Name)
@@ -253,7 +254,7 @@ func (w *writer) block(b core.Block, kinds []core.BlockKind) bool {
 }
 
 // dataURL is a picture or a sound as one text.
-func dataURL(b core.Block) string {
+func dataURL(b item.Block) string {
 	if b.MIME == "" {
 		return b.Data
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // PI-02, PI-36
@@ -101,7 +102,7 @@ func TestSummary(t *testing.T) {
 			stored("b", "a", `{"role":"toolResult","content":"b",`+usage+`}`),
 			then("usage", "c", ","+usage), then("compaction", "d", ","+usage),
 			stored("e", "a", `{"role":"assistant","content":"e","usage":{"input":1e400,"output":"x","cost":{"total":1e400}}}`),
-		}, core.Summary{Messages: 3, Created: made, Modified: made, Usage: core.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
+		}, core.Summary{Messages: 3, Created: made, Modified: made, Usage: item.Usage{Input: 2, Output: 4, CacheRead: 6, CacheWrite: 8, Cost: 1}}},
 		{
 			"OddMessages",
 			[]string{stored("a", "", `"x"`), stored("b", "a", `{"role":"user","content":5}`), stored("c", "b", `{"role":"user","content":{"type":"text","text":"no"}}`)},

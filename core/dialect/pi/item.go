@@ -7,12 +7,13 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/talk"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Read returns what e says in terms that all agents share. A command that the
 // user ran is read as a message of the user about it. Usage entries, edits of
 // the context and lines of unknown types have no counterpart.
-func (Dialect) Read(e core.Entry) []core.Item {
+func (Dialect) Read(e core.Entry) []item.Item {
 	o, err := jsonl.Object(e)
 	if err != nil {
 		return nil
@@ -23,9 +24,9 @@ func (Dialect) Read(e core.Entry) []core.Item {
 	}
 	switch e.Type {
 	case "model_change":
-		return []core.Item{{Kind: core.ItemModel, Time: talk.Time(e), Provider: text("provider"), Model: text("modelId")}}
+		return []item.Item{{Kind: item.Model, Time: talk.Time(e), Provider: text("provider"), Model: text("modelId")}}
 	case "session_info":
-		return []core.Item{{Kind: core.ItemName, Time: talk.Time(e), Text: jsonl.Trim(text("name"))}}
+		return []item.Item{{Kind: item.Name, Time: talk.Time(e), Text: jsonl.Trim(text("name"))}}
 	}
 	return talk.Read(e, &o)
 }
@@ -35,15 +36,15 @@ var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh"}
 
 // Write makes a line that says it. pi has no entries for a mode or a channel,
 // nor for the position of a session, which is its last line.
-func (Dialect) Write(it core.Item) (line []byte, lost []string) {
+func (Dialect) Write(it item.Item) (line []byte, lost []string) {
 	switch it.Kind {
-	case core.ItemModel:
+	case item.Model:
 		if it.For != "" { // as a change of the model it would change the session's own
 			return nil, []string{"the model for the role " + strconv.Quote(jsonl.Clip(it.For, 40))}
 		}
 		b := jsonl.AppendMember([]byte(`{"type":"model_change"`), "provider", it.Provider)
 		return append(jsonl.AppendMember(b, "modelId", it.Model), '}'), nil
-	case core.ItemLevel:
+	case item.Level:
 		level := it.Text
 		if !slices.Contains(levels, level) {
 			lost = append(lost, "thinking level "+strconv.Quote(jsonl.Clip(level, 40)))
@@ -53,7 +54,7 @@ func (Dialect) Write(it core.Item) (line []byte, lost []string) {
 			level = levels[len(levels)-1]
 		}
 		return append(jsonl.AppendMember([]byte(`{"type":"thinking_level_change"`), "thinkingLevel", level), '}'), lost
-	case core.ItemName:
+	case item.Name:
 		return Dialect{}.NewName(it.Text), nil
 	}
 	return talk.Write(it, hidden)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // FuzzJSJSON holds that what Append writes is what Append writes for it, that
@@ -32,8 +32,8 @@ func FuzzJSJSON(f *testing.F) {
 			t.Fatalf("Append: %q, %v; written anew: %q, %v", once, err, slow, slowErr)
 		}
 		pickAsObjects(t, in)
-		if coreErr := core.Members(in, func(string, jsontext.Value) {}); (coreErr == nil) != (objectErr == nil) {
-			t.Fatalf("core.Members: %v, ParseObject: %v", coreErr, objectErr)
+		if coreErr := jsonline.Members(in, func(string, jsontext.Value) {}); (coreErr == nil) != (objectErr == nil) {
+			t.Fatalf("jsonline.Members: %v, ParseObject: %v", coreErr, objectErr)
 		}
 		if err != nil {
 			return

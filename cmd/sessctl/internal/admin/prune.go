@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/prune"
 )
 
 func pruneCmd(a app) *cobra.Command {
@@ -50,7 +51,7 @@ sessctl prune --keep 100 --cwd "$PWD" --yes`,
 }
 
 type pruneFlags struct {
-	core.PruneLimits
+	prune.Limits
 	dialect string
 	cwd     string
 	yes     bool
@@ -117,7 +118,7 @@ func (a app) prune(ctx context.Context, f pruneFlags) error {
 
 // prunings returns the sessions of rows to prune.
 func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
-	var all []core.Prunable
+	var all []prune.Session
 	byID := map[core.SessionID]api.Row{}
 	for _, r := range rows {
 		if _, twice := byID[r.ID]; f.match(r) && !twice { // a session can be on two pages
@@ -126,7 +127,7 @@ func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
 		}
 	}
 	var out []pruning
-	for _, p := range core.Prune(now, all, f.PruneLimits) {
+	for _, p := range prune.Choose(now, all, f.Limits) {
 		if r := byID[p.ID]; r.Holder == nil {
 			out = append(out, pruning{ID: p.ID, Last: p.Last, Why: p.Why, seq: r.Seq})
 		}
@@ -135,8 +136,8 @@ func prunings(now time.Time, rows []api.Row, f pruneFlags) []pruning {
 }
 
 // prunable returns a row with its parsed times.
-func prunable(r api.Row) core.Prunable {
-	p := core.Prunable{ID: r.ID}
+func prunable(r api.Row) prune.Session {
+	p := prune.Session{ID: r.ID}
 	p.Created, _ = time.Parse(time.RFC3339, r.Created)
 	p.Modified, _ = time.Parse(time.RFC3339, r.Modified)
 	return p

@@ -15,6 +15,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 func attachCmd(a app) *cobra.Command {
@@ -153,7 +154,7 @@ func trimNewline(line []byte) []byte {
 
 func isPrompt(d core.Dialect, e core.Entry) bool {
 	for _, it := range d.Read(e) {
-		if it.Kind == core.ItemMessage && it.Role == core.RoleUser {
+		if it.Kind == item.Message && it.Role == item.RoleUser {
 			return true
 		}
 	}

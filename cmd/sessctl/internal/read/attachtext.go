@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Limits of a message, in lines and bytes, and of a tool result, in lines.
@@ -18,43 +19,43 @@ const (
 )
 
 // item shows an item of an entry.
-func (x *attached) item(s shownRecord, it core.Item) error {
+func (x *attached) item(s shownRecord, it item.Item) error {
 	switch it.Kind {
-	case core.ItemMessage:
+	case item.Message:
 		return x.message(s, it)
-	case core.ItemNote:
+	case item.Note:
 		if it.Hidden {
 			return nil
 		}
 		return x.note("%s", cli.Join(": ", it.Type, blocksText(it.Blocks)))
-	case core.ItemModel:
+	case item.Model:
 		return x.note("model %s", cli.Join("/", it.Provider, it.Model))
-	case core.ItemLevel:
+	case item.Level:
 		return x.note("thinking %s", it.Text)
-	case core.ItemCompaction:
+	case item.Compaction:
 		return x.note("summary of the earlier entries: %s", it.Text)
-	case core.ItemBranch:
+	case item.Branch:
 		return x.note("summary of another branch: %s", it.Text)
-	case core.ItemLabel:
+	case item.Label:
 		if it.Text == "" {
 			return x.note("no label on %s", it.Target)
 		}
 		return x.note("label %q on %s", it.Text, it.Target)
-	case core.ItemName:
+	case item.Name:
 		return x.note("session name: %q", it.Text)
-	case core.ItemMode:
+	case item.Mode:
 		return x.note("mode %s", it.Text)
-	case core.ItemChannel:
+	case item.Channel:
 		return x.note("channel %s", it.Text)
 	}
 	return nil // data of extensions, and leafs
 }
 
-func (x *attached) message(s shownRecord, it core.Item) error {
-	if it.Role == core.RoleSystem {
+func (x *attached) message(s shownRecord, it item.Item) error {
+	if it.Role == item.RoleSystem {
 		return x.note("instructions: %s", blocksText(it.Blocks))
 	}
-	if it.Role != core.RoleTool {
+	if it.Role != item.RoleTool {
 		if err := x.speaker(s, it); err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (x *attached) message(s shownRecord, it core.Item) error {
 }
 
 // speaker shows the time and role of a message, and its head if that is not main.
-func (x *attached) speaker(s shownRecord, it core.Item) error {
+func (x *attached) speaker(s shownRecord, it item.Item) error {
 	who := cli.Join(" ", x.a.TimeText(it.Time), string(it.Role))
 	if s.Head != core.MainHead && x.head == "" {
 		who += " on head " + s.Head
@@ -79,27 +80,27 @@ func (x *attached) speaker(s shownRecord, it core.Item) error {
 	return x.a.Printf("\n%s", cli.Plain(who)+":")
 }
 
-func (x *attached) block(b core.Block) error {
+func (x *attached) block(b item.Block) error {
 	switch b.Kind {
-	case core.BlockText:
+	case item.BlockText:
 		return x.text("  ", b.Text, saidLines)
-	case core.BlockThinking:
+	case item.BlockThinking:
 		if b.Text == "" {
 			return nil
 		}
 		return x.line("", "("+b.Text+")")
-	case core.BlockImage, core.BlockAudio:
+	case item.BlockImage, item.BlockAudio:
 		return x.line("", "["+b.MIME+"]")
-	case core.BlockCall:
+	case item.BlockCall:
 		return x.line("> ", cli.Join(" ", b.Name, string(b.Args)))
-	case core.BlockResult:
+	case item.BlockResult:
 		return x.result(b)
 	}
 	return nil
 }
 
 // result shows the beginning of a tool result.
-func (x *attached) result(b core.Block) error {
+func (x *attached) result(b item.Block) error {
 	text := blocksText(b.Blocks)
 	if b.Failed {
 		text = "failed: " + text
@@ -113,13 +114,13 @@ func (x *attached) result(b core.Block) error {
 	return x.text("  | ", strings.Join(kept, "\n"), resultLines)
 }
 
-func blocksText(bs []core.Block) string {
+func blocksText(bs []item.Block) string {
 	var parts []string
 	for _, b := range bs {
 		switch b.Kind {
-		case core.BlockText:
+		case item.BlockText:
 			parts = append(parts, b.Text)
-		case core.BlockImage, core.BlockAudio:
+		case item.BlockImage, item.BlockAudio:
 			parts = append(parts, "["+b.MIME+"]")
 		}
 	}

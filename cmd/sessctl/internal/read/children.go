@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 func childrenCmd(a app) *cobra.Command {
@@ -61,7 +62,7 @@ func fileChildren(f *cli.SessionFile, of string, add func([]byte) error) error {
 	if of != "" && !hasEntry(f.Entries, of) {
 		return fmt.Errorf("entry %.128q: %w", of, core.ErrNotFound)
 	}
-	return addLines(core.Children(f.Rules, f.Entries, of), add)
+	return addLines(tree.Children(f.Rules, f.Entries, of), add)
 }
 
 func hasEntry(es []core.Entry, id string) bool {

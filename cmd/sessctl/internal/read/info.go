@@ -15,6 +15,8 @@ import (
 	"github.com/sesslog/sesslog/api"
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 func infoCmd(a app) *cobra.Command {
@@ -113,7 +115,7 @@ func addOwn(g *cli.Grid, own json.RawMessage) {
 	if own == nil {
 		return
 	}
-	_ = core.Members(own, func(name string, v jsontext.Value) {
+	_ = jsonline.Members(own, func(name string, v jsontext.Value) {
 		g.RowIf(name, ownText(v, 0))
 	})
 }
@@ -125,13 +127,13 @@ func ownText(v jsontext.Value, depth int) string {
 	case 'n':
 		return ""
 	case '"':
-		s, _ := core.Text(v)
+		s, _ := jsonline.Text(v)
 		return s
 	case '{':
 		if depth > 0 {
 			break
 		}
-		_ = core.Members(v, func(name string, v jsontext.Value) {
+		_ = jsonline.Members(v, func(name string, v jsontext.Value) {
 			parts = append(parts, cli.Join(" ", name, ownText(v, depth+1)))
 		})
 		return strings.Join(parts, ", ")
@@ -191,8 +193,8 @@ func (a app) addLog(g *cli.Grid, l api.LogInfo) {
 	a.AddNotice(g, "held", l.Held)
 }
 
-func usageText(u core.Usage) string {
-	if u == (core.Usage{}) {
+func usageText(u item.Usage) string {
+	if u == (item.Usage{}) {
 		return ""
 	}
 	return fmt.Sprintf("%d in, %d out, %d read from and %d written to the cache, cost %s",

@@ -17,6 +17,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
 	"github.com/sesslog/sesslog/core/dialect/omp"
+	"github.com/sesslog/sesslog/core/image"
 	"github.com/sesslog/sesslog/core/lineage"
 	"github.com/sesslog/sesslog/internal/hint"
 )
@@ -209,7 +210,7 @@ func (b *importResult) compare(ctx context.Context, node *client.Client, name st
 	}
 	id := core.SessionIDFor(d.Name(), f.Header.ID)
 	for i := range f.Entries {
-		f.Entries[i].Line, _ = core.Externalize(f.Entries[i].Line)
+		f.Entries[i].Line, _ = image.Externalize(f.Entries[i].Line)
 	}
 	has, err := node.Digest(ctx, string(id), len(f.Entries))
 	if err != nil && (cli.IsUnanswered(err) || ctx.Err() != nil) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sesslog/sesslog/cmd/sessctl/internal/cli"
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // kindFlags describe an entry independent of the agent.
@@ -56,9 +57,9 @@ func (k *kindFlags) alone(cmd *cobra.Command) error {
 }
 
 // kinds are the kinds of entries that flags can describe.
-var kinds = []core.ItemKind{
-	core.ItemMessage, core.ItemModel, core.ItemLevel, core.ItemCompaction, core.ItemLabel, core.ItemName,
-	core.ItemCustom, core.ItemNote, core.ItemLeaf, core.ItemMode, core.ItemChannel,
+var kinds = []item.Kind{
+	item.Message, item.Model, item.Level, item.Compaction, item.Label, item.Name,
+	item.Custom, item.Note, item.Leaf, item.Mode, item.Channel,
 }
 
 func kindNames() string {
@@ -70,9 +71,9 @@ func kindNames() string {
 }
 
 // item returns the item that the flags describe.
-func (k *kindFlags) item() (core.Item, error) {
-	it := core.Item{
-		Kind: core.ItemKind(k.kind), Text: k.text, Target: k.target, Tokens: k.tokens,
+func (k *kindFlags) item() (item.Item, error) {
+	it := item.Item{
+		Kind: item.Kind(k.kind), Text: k.text, Target: k.target, Tokens: k.tokens,
 		Provider: k.provider, Model: k.model, For: k.forRole, Type: k.name, Hidden: k.hidden,
 	}
 	if k.details != "" {
@@ -84,25 +85,25 @@ func (k *kindFlags) item() (core.Item, error) {
 	if k.tokens < 0 {
 		return it, cli.Usagef("--tokens %d is below 0", k.tokens)
 	}
-	block := []core.Block{{Kind: core.BlockText, Text: k.text}}
+	block := []item.Block{{Kind: item.BlockText, Text: k.text}}
 	switch it.Kind {
-	case core.ItemMessage:
-		it.Role, it.Blocks, it.Text = core.Role(k.role), block, ""
-		if it.Role == core.RoleAssistant {
-			it.Stop = core.StopEnd
+	case item.Message:
+		it.Role, it.Blocks, it.Text = item.Role(k.role), block, ""
+		if it.Role == item.RoleAssistant {
+			it.Stop = item.StopEnd
 		}
 		switch it.Role {
-		case core.RoleSystem, core.RoleUser, core.RoleAssistant:
+		case item.RoleSystem, item.RoleUser, item.RoleAssistant:
 			return it, nil
 		}
 		return it, cli.Usagef("--role %.128q is not one of system, user, assistant", k.role)
-	case core.ItemNote:
+	case item.Note:
 		it.Blocks, it.Text = block, ""
-	case core.ItemLabel:
+	case item.Label:
 		if it.Target == "" {
 			return it, cli.Usagef("--target is missing: the entry that the label is for")
 		}
-	case core.ItemLeaf:
+	case item.Leaf:
 		if it.Target == cli.NullLeaf {
 			it.Target = ""
 		}
@@ -140,13 +141,13 @@ func (k *kindFlags) line(ctx context.Context, node *client.Client, id core.Sessi
 }
 
 // written returns it as a line of d, or as two if the model needs its own.
-func written(d core.Dialect, id core.SessionID, it core.Item) ([]byte, error) {
+func written(d core.Dialect, id core.SessionID, it item.Item) ([]byte, error) {
 	line, lost := d.Write(it)
 	if line == nil && len(lost) == 0 {
 		return nil, fmt.Errorf("%s has no entry for a %s: %w", d.Name(), it.Kind, core.ErrInvalid)
 	}
-	if i := slices.Index(lost, core.LostModel); i >= 0 {
-		model, _ := d.Write(core.Item{Kind: core.ItemModel, Provider: it.Provider, Model: it.Model})
+	if i := slices.Index(lost, item.LostModel); i >= 0 {
+		model, _ := d.Write(item.Item{Kind: item.Model, Provider: it.Provider, Model: it.Model})
 		line = append(append(model, '\n'), line...)
 		lost = slices.Delete(lost, i, i+1)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // Entry reads any line as an entry. An id, parentId, type or timestamp that is
@@ -60,7 +61,7 @@ func typeOf(v jsjson.Value) string {
 
 // reason says why line is not an entry, in the same words as package core.
 func reason(line []byte, err error) error {
-	if told := core.Members(line, func(string, jsontext.Value) {}); told != nil {
+	if told := jsonline.Members(line, func(string, jsontext.Value) {}); told != nil {
 		return told
 	}
 	return fmt.Errorf("%v: %w", err, core.ErrInvalid)
@@ -71,7 +72,7 @@ func reason(line []byte, err error) error {
 func Header(e core.Entry) (core.Header, error) {
 	h := core.Header{Line: e.Line, ID: e.ID, Time: e.Time}
 	stringID := false
-	err := core.Members(e.Line, func(name string, v jsontext.Value) {
+	err := jsonline.Members(e.Line, func(name string, v jsontext.Value) {
 		switch name {
 		case "id":
 			stringID = v.Kind() == '"'
@@ -126,7 +127,7 @@ func Nested(v jsjson.Value) (jsjson.Object, bool) {
 	return o, err == nil
 }
 
-// Text decodes v if it is a string. It differs from core.Text only in how many
+// Text decodes v if it is a string. It differs from jsonline.Text only in how many
 // U+FFFD it returns for invalid UTF-8, where it follows JavaScript.
 func Text[V ~[]byte](v V) (string, bool) { return jsjson.Value(v).Text() }
 

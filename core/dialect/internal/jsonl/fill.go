@@ -7,6 +7,7 @@ import (
 
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // A Member is a name and a JSON value. A nil Value stands for no member.
@@ -43,7 +44,7 @@ func Complete(line []byte, members ...Member) []byte {
 // lacks returns the text of the members that line lacks, each after a comma.
 func lacks(line []byte, members []Member) []byte {
 	has := make([]bool, len(members))
-	_ = core.Members(line, func(name string, _ jsontext.Value) {
+	_ = jsonline.Members(line, func(name string, _ jsontext.Value) {
 		for i := range members {
 			has[i] = has[i] || name == members[i].Name
 		}

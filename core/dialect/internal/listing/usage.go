@@ -3,9 +3,9 @@ package listing
 import (
 	"math"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // UsageNames are the members in which an agent reports the usage of an answer.
@@ -21,7 +21,7 @@ const (
 
 // Add adds the usage that v reports to u. A value that is not a number, or is
 // out of range, counts as 0.
-func (n *UsageNames) Add(u *core.Usage, v jsjson.Value) {
+func (n *UsageNames) Add(u *item.Usage, v jsjson.Value) {
 	o, ok := jsonl.Nested(v)
 	if !ok {
 		return

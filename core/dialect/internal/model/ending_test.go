@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 var seed = flag.Uint64("ending-seed", 0, "the first of the seeds that TestEndAtMakesAgentsContinueAtTheHead plays")
@@ -43,7 +44,7 @@ func TestEndAtMakesAgentsContinueAtTheHead(t *testing.T) {
 // compareEnding says what is wrong with the file for a head that points to head.
 func (m *model) compareEnding(es []entry, head string) error {
 	read := m.read(es)
-	ordered, ok := core.EndAt(m.dialect, read, core.LeafAt(head))
+	ordered, ok := tree.EndAt(m.dialect, read, core.LeafAt(head))
 	if !ok {
 		if !m.same(es, head, "") {
 			return errors.New("no order has it at its end")

@@ -99,10 +99,10 @@ type row struct {
 	label string
 }
 
-// tree returns the rows of the tree: a root is an entry whose parent is none,
+// treeRows returns the rows of the tree: a root is an entry whose parent is none,
 // itself or unknown; children are shown by time. ok is false where the rules do
 // not say: an id is there twice, or parents form a ring.
-func tree(es []entry, rootsTime bool, label map[string]string) (rows []row, ok bool) {
+func treeRows(es []entry, rootsTime bool, label map[string]string) (rows []row, ok bool) {
 	ids := map[string]bool{}
 	for _, e := range es {
 		ids[e.id] = true
@@ -281,7 +281,7 @@ func (m *model) labels(es []entry) map[string]string {
 }
 
 func (m *model) compareTree(es []entry, read []core.Entry) error {
-	want, ok := tree(es, m.rootsTime, m.labels(es))
+	want, ok := treeRows(es, m.rootsTime, m.labels(es))
 	if !ok {
 		return nil
 	}

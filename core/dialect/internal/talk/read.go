@@ -8,11 +8,12 @@ import (
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/dialect/internal/listing"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Read returns the items of an entry whose type pi and omp share. Types that
 // only one of them has are read by its own package.
-func Read(e core.Entry, o *jsjson.Object) []core.Item {
+func Read(e core.Entry, o *jsjson.Object) []item.Item {
 	switch e.Type {
 	case "message":
 		return readMessage(e, o)
@@ -21,10 +22,10 @@ func Read(e core.Entry, o *jsjson.Object) []core.Item {
 		if level == "" {
 			level = "off"
 		}
-		return one(e, core.Item{Kind: core.ItemLevel, Text: level})
+		return one(e, item.Item{Kind: item.Level, Text: level})
 	case "compaction":
-		return one(e, core.Item{
-			Kind: core.ItemCompaction, Text: text(o, "summary"), Target: text(o, "firstKeptEntryId"),
+		return one(e, item.Item{
+			Kind: item.Compaction, Text: text(o, "summary"), Target: text(o, "firstKeptEntryId"),
 			Tokens: listing.Count(o.Get("tokensBefore")), Details: details(o.Get("details")),
 		})
 	case "branch_summary":
@@ -32,11 +33,11 @@ func Read(e core.Entry, o *jsjson.Object) []core.Item {
 		if from == root {
 			from = ""
 		}
-		return one(e, core.Item{Kind: core.ItemBranch, Text: text(o, "summary"), Target: from, Details: details(o.Get("details"))})
+		return one(e, item.Item{Kind: item.Branch, Text: text(o, "summary"), Target: from, Details: details(o.Get("details"))})
 	case "label":
-		return one(e, core.Item{Kind: core.ItemLabel, Target: text(o, "targetId"), Text: text(o, "label")})
+		return one(e, item.Item{Kind: item.Label, Target: text(o, "targetId"), Text: text(o, "label")})
 	case "custom":
-		return one(e, core.Item{Kind: core.ItemCustom, Type: text(o, "customType"), Details: details(o.Get("data"))})
+		return one(e, item.Item{Kind: item.Custom, Type: text(o, "customType"), Details: details(o.Get("data"))})
 	case "custom_message":
 		return one(e, note(o))
 	}
@@ -50,39 +51,39 @@ const root = "root"
 // date.
 func Time(e core.Entry) string { return date.ISO(date.Parse(e.Time)) }
 
-func one(e core.Entry, it core.Item) []core.Item {
+func one(e core.Entry, it item.Item) []item.Item {
 	it.Time = Time(e)
-	return []core.Item{it}
+	return []item.Item{it}
 }
 
 // note reads an extension's message, an entry or a message of the role custom.
-func note(o *jsjson.Object) core.Item {
-	return core.Item{
-		Kind: core.ItemNote, Type: text(o, "customType"), Blocks: blocks(o.Get("content")),
+func note(o *jsjson.Object) item.Item {
+	return item.Item{
+		Kind: item.Note, Type: text(o, "customType"), Blocks: blocks(o.Get("content")),
 		Hidden: o.Get("display").Kind() == 'f', Details: details(o.Get("details")),
 	}
 }
 
-func readMessage(e core.Entry, o *jsjson.Object) []core.Item {
+func readMessage(e core.Entry, o *jsjson.Object) []item.Item {
 	m, ok := jsonl.Nested(o.Get("message"))
 	if !ok {
 		return nil
 	}
-	it := core.Item{Kind: core.ItemMessage}
+	it := item.Item{Kind: item.Message}
 	switch role := text(&m, "role"); role {
 	case "user":
-		it.Role, it.Blocks = core.RoleUser, blocks(m.Get("content"))
+		it.Role, it.Blocks = item.RoleUser, blocks(m.Get("content"))
 	case "system", "developer":
-		it.Role, it.Blocks = core.RoleSystem, blocks(m.Get("content"))
+		it.Role, it.Blocks = item.RoleSystem, blocks(m.Get("content"))
 		if len(it.Blocks) == 1 && it.Blocks[0].Text == "" {
 			return nil // what pi puts beside the text is its own
 		}
 	case "assistant":
 		readAnswer(&it, &m)
 	case "toolResult":
-		it.Role = core.RoleTool
-		it.Blocks = []core.Block{{
-			Kind: core.BlockResult, ID: text(&m, "toolCallId"), Name: text(&m, "toolName"),
+		it.Role = item.RoleTool
+		it.Blocks = []item.Block{{
+			Kind: item.BlockResult, ID: text(&m, "toolCallId"), Name: text(&m, "toolName"),
 			Blocks: blocks(m.Get("content")), Failed: m.Get("isError").Kind() == 't', Details: details(m.Get("details")),
 		}}
 	case "custom", "hookMessage":
@@ -91,22 +92,22 @@ func readMessage(e core.Entry, o *jsjson.Object) []core.Item {
 		if m.Get("excludeFromContext").Truthy() {
 			return nil
 		}
-		it.Role, it.Blocks = core.RoleUser, texts(shellText(&m))
+		it.Role, it.Blocks = item.RoleUser, texts(shellText(&m))
 	default:
 		return nil
 	}
 	return one(e, it)
 }
 
-func readAnswer(it *core.Item, m *jsjson.Object) {
-	it.Role, it.Blocks = core.RoleAssistant, blocks(m.Get("content"))
+func readAnswer(it *item.Item, m *jsjson.Object) {
+	it.Role, it.Blocks = item.RoleAssistant, blocks(m.Get("content"))
 	it.API, it.Provider, it.Model = text(m, "api"), text(m, "provider"), text(m, "model")
 	it.Stop, it.Error = stops[text(m, "stopReason")], text(m, "errorMessage")
 	u, ok := jsonl.Nested(m.Get("usage"))
 	if !ok {
 		return
 	}
-	it.Usage = &core.Usage{
+	it.Usage = &item.Usage{
 		Input: listing.Count(u.Get("input")), Output: listing.Count(u.Get("output")),
 		CacheRead: listing.Count(u.Get("cacheRead")), CacheWrite: listing.Count(u.Get("cacheWrite")),
 	}
@@ -115,9 +116,9 @@ func readAnswer(it *core.Item, m *jsjson.Object) {
 	}
 }
 
-var stops = map[string]core.Stop{
-	"stop": core.StopEnd, "length": core.StopLength, "toolUse": core.StopTools,
-	"error": core.StopError, "aborted": core.StopAborted,
+var stops = map[string]item.Stop{
+	"stop": item.StopEnd, "length": item.StopLength, "toolUse": item.StopTools,
+	"error": item.StopError, "aborted": item.StopAborted,
 }
 
 // shellText describes a command that the user ran, as a user would.
@@ -129,15 +130,15 @@ func shellText(m *jsjson.Object) string {
 	return s
 }
 
-func texts(s string) []core.Block { return []core.Block{{Kind: core.BlockText, Text: s}} }
+func texts(s string) []item.Block { return []item.Block{{Kind: item.BlockText, Text: s}} }
 
 // blocks reads the content of a message: a text, or a list of blocks. Blocks of
 // kinds that no other agent has are left out.
-func blocks(content jsjson.Value) []core.Block {
+func blocks(content jsjson.Value) []item.Block {
 	if s, ok := jsonl.Text(content); ok {
 		return texts(s)
 	}
-	var bs []core.Block
+	var bs []item.Block
 	_ = jsjson.Each(content, func(item jsjson.Value) {
 		if o, ok := jsonl.Nested(item); ok {
 			if b, ok := block(&o); ok {
@@ -148,26 +149,26 @@ func blocks(content jsjson.Value) []core.Block {
 	return bs
 }
 
-func block(o *jsjson.Object) (core.Block, bool) {
+func block(o *jsjson.Object) (item.Block, bool) {
 	switch text(o, "type") {
 	case "text":
-		return core.Block{Kind: core.BlockText, Text: text(o, "text"), Signature: text(o, "textSignature")}, true
+		return item.Block{Kind: item.BlockText, Text: text(o, "text"), Signature: text(o, "textSignature")}, true
 	case "thinking":
 		if o.Get("redacted").Truthy() {
-			return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "thinkingSignature")}, true
+			return item.Block{Kind: item.BlockThinking, Hidden: true, Signature: text(o, "thinkingSignature")}, true
 		}
-		return core.Block{Kind: core.BlockThinking, Text: text(o, "thinking"), Signature: text(o, "thinkingSignature")}, true
+		return item.Block{Kind: item.BlockThinking, Text: text(o, "thinking"), Signature: text(o, "thinkingSignature")}, true
 	case "redactedThinking":
-		return core.Block{Kind: core.BlockThinking, Hidden: true, Signature: text(o, "data")}, true
+		return item.Block{Kind: item.BlockThinking, Hidden: true, Signature: text(o, "data")}, true
 	case "image":
-		return core.Block{Kind: core.BlockImage, MIME: text(o, "mimeType"), Data: text(o, "data")}, true
+		return item.Block{Kind: item.BlockImage, MIME: text(o, "mimeType"), Data: text(o, "data")}, true
 	case "toolCall":
-		return core.Block{
-			Kind: core.BlockCall, ID: text(o, "id"), Name: text(o, "name"),
+		return item.Block{
+			Kind: item.BlockCall, ID: text(o, "id"), Name: text(o, "name"),
 			Args: details(o.Get("arguments")), Signature: text(o, "thoughtSignature"),
 		}, true
 	}
-	return core.Block{}, false
+	return item.Block{}, false
 }
 
 func text(o *jsjson.Object, name string) string {

@@ -5,27 +5,27 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/internal/date"
 	"github.com/sesslog/sesslog/core/dialect/internal/jsonl"
 	"github.com/sesslog/sesslog/core/internal/jsjson"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // Write makes the line of an item that pi and omp write alike, or nil for any
 // other item, and names what of it has no place there. hidden appends the block
 // of a thought that the provider hid, which differs between the two.
-func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
+func Write(it item.Item, hidden func(b []byte, seal string) []byte) (line []byte, lost []string) {
 	w := writer{hidden: hidden}
 	switch it.Kind {
-	case core.ItemMessage:
+	case item.Message:
 		w.message(it)
-	case core.ItemCompaction:
+	case item.Compaction:
 		w.Begin("compaction")
 		w.Text("summary", it.Text)
 		w.Text("firstKeptEntryId", it.Target)
 		w.Raw("tokensBefore", strconv.AppendInt(nil, it.Tokens, 10))
 		w.Value("details", it.Details)
-	case core.ItemBranch:
+	case item.Branch:
 		w.Begin("branch_summary")
 		from := it.Target
 		if from == "" {
@@ -34,13 +34,13 @@ func Write(it core.Item, hidden func(b []byte, seal string) []byte) (line []byte
 		w.Text("fromId", from)
 		w.Text("summary", it.Text)
 		w.Value("details", it.Details)
-	case core.ItemLabel:
+	case item.Label:
 		return jsonl.NewLabel(it.Target, it.Text), nil
-	case core.ItemCustom:
+	case item.Custom:
 		w.Begin("custom")
 		w.Text("customType", it.Type)
 		w.Value("data", it.Details)
-	case core.ItemNote:
+	case item.Note:
 		w.note(it)
 	default:
 		return nil, nil
@@ -54,7 +54,7 @@ type writer struct {
 	hidden func(b []byte, seal string) []byte // see Write
 }
 
-func (w *writer) note(it core.Item) {
+func (w *writer) note(it item.Item) {
 	w.Begin("custom_message")
 	w.Text("customType", it.Type)
 	w.content("content", it.Blocks)
@@ -62,16 +62,16 @@ func (w *writer) note(it core.Item) {
 	w.Value("details", it.Details)
 }
 
-func (w *writer) message(it core.Item) {
-	if it.Role == core.RoleSystem { // the agent makes its own system message
-		w.note(core.Item{Type: "system", Blocks: it.Blocks})
+func (w *writer) message(it item.Item) {
+	if it.Role == item.RoleSystem { // the agent makes its own system message
+		w.note(item.Item{Type: "system", Blocks: it.Blocks})
 		return
 	}
 	w.Bytes = append(w.Bytes, `{"type":"message","message":{"role":`...)
 	switch it.Role {
-	case core.RoleAssistant:
+	case item.RoleAssistant:
 		w.answer(it)
-	case core.RoleTool:
+	case item.RoleTool:
 		w.result(it.Blocks)
 	default:
 		w.Bytes = append(w.Bytes, `"user"`...)
@@ -83,7 +83,7 @@ func (w *writer) message(it core.Item) {
 	w.Bytes = append(w.Bytes, '}')
 }
 
-func (w *writer) answer(it core.Item) {
+func (w *writer) answer(it item.Item) {
 	w.Bytes = append(w.Bytes, `"assistant"`...)
 	w.content("content", it.Blocks)
 	w.Text("api", orUnknown(it.API))
@@ -96,7 +96,7 @@ func (w *writer) answer(it core.Item) {
 			stop = name
 		}
 	}
-	if it.Stop == core.StopFilter {
+	if it.Stop == item.StopFilter {
 		w.Lose("that an answer was cut by a content filter")
 	}
 	w.Text("stopReason", stop)
@@ -110,9 +110,9 @@ func orUnknown(s string) string {
 	return s
 }
 
-func (w *writer) usage(u *core.Usage) {
+func (w *writer) usage(u *item.Usage) {
 	if u == nil {
-		u = &core.Usage{}
+		u = &item.Usage{}
 	}
 	b := []byte(`{"input":` + strconv.FormatInt(u.Input, 10) + `,"output":` + strconv.FormatInt(u.Output, 10) +
 		`,"cacheRead":` + strconv.FormatInt(u.CacheRead, 10) + `,"cacheWrite":` + strconv.FormatInt(u.CacheWrite, 10) +
@@ -121,8 +121,8 @@ func (w *writer) usage(u *core.Usage) {
 	w.Raw("usage", append(jsjson.AppendNumber(b, u.Cost), `}}`...))
 }
 
-func (w *writer) result(bs []core.Block) {
-	r := core.Block{}
+func (w *writer) result(bs []item.Block) {
+	r := item.Block{}
 	if len(bs) > 0 {
 		r = bs[0]
 	}
@@ -135,7 +135,7 @@ func (w *writer) result(bs []core.Block) {
 }
 
 // content adds a list of blocks.
-func (w *writer) content(name string, bs []core.Block) {
+func (w *writer) content(name string, bs []item.Block) {
 	w.Bytes = append(append(append(w.Bytes, `,"`...), name...), `":[`...)
 	some := false
 	for _, b := range bs {
@@ -164,13 +164,13 @@ func (w *writer) arguments(args json.RawMessage) {
 	w.Raw("arguments", b)
 }
 
-func (w *writer) block(b core.Block) bool {
+func (w *writer) block(b item.Block) bool {
 	switch b.Kind {
-	case core.BlockText:
+	case item.BlockText:
 		w.Bytes = append(w.Bytes, `{"type":"text"`...)
 		w.Text("text", b.Text)
 		w.TextIf("textSignature", b.Signature)
-	case core.BlockThinking:
+	case item.BlockThinking:
 		if b.Hidden {
 			w.Bytes = w.hidden(w.Bytes, b.Signature)
 			return true
@@ -178,11 +178,11 @@ func (w *writer) block(b core.Block) bool {
 		w.Bytes = append(w.Bytes, `{"type":"thinking"`...)
 		w.Text("thinking", b.Text)
 		w.TextIf("thinkingSignature", b.Signature)
-	case core.BlockImage:
+	case item.BlockImage:
 		w.Bytes = append(w.Bytes, `{"type":"image"`...)
 		w.Text("data", b.Data)
 		w.Text("mimeType", b.MIME)
-	case core.BlockCall:
+	case item.BlockCall:
 		w.Bytes = append(w.Bytes, `{"type":"toolCall"`...)
 		w.Text("id", b.ID)
 		w.Text("name", b.Name)

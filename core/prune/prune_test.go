@@ -1,4 +1,4 @@
-package core_test
+package prune_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/prune"
 )
 
 // NOVA-31, NOVA-32, RATH-47
@@ -17,7 +18,7 @@ func TestPruneRemovesOldestFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	all := []core.Prunable{
+	all := []prune.Session{
 		{ID: "day-old-b", Created: ago(90 * time.Hour), Modified: ago(24 * time.Hour)},
 		{ID: "day-old-a", Modified: ago(24 * time.Hour)},
 		{ID: "just-over", Modified: ago(24*time.Hour + time.Second)},
@@ -27,23 +28,23 @@ func TestPruneRemovesOldestFirst(t *testing.T) {
 		{ID: "in-the-future", Modified: ago(-time.Hour)},
 	}
 	for name, c := range map[string]struct {
-		l    core.PruneLimits
+		l    prune.Limits
 		want []core.SessionID
 	}{
-		"no limit":     {core.PruneLimits{}, nil},
-		"a day":        {core.PruneLimits{MaxAge: 24 * time.Hour}, []core.SessionID{"only-created", "just-over"}},
-		"at most five": {core.PruneLimits{Keep: 5}, []core.SessionID{"only-created", "just-over"}},
-		"at most four": {core.PruneLimits{Keep: 4}, []core.SessionID{"only-created", "just-over", "day-old-a"}},
-		"as many":      {core.PruneLimits{Keep: 7}, nil},
-		"both":         {core.PruneLimits{MaxAge: 24 * time.Hour, Keep: 2}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work"}},
-		"one":          {core.PruneLimits{Keep: 1}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work", "in-the-future"}},
+		"no limit":     {prune.Limits{}, nil},
+		"a day":        {prune.Limits{MaxAge: 24 * time.Hour}, []core.SessionID{"only-created", "just-over"}},
+		"at most five": {prune.Limits{Keep: 5}, []core.SessionID{"only-created", "just-over"}},
+		"at most four": {prune.Limits{Keep: 4}, []core.SessionID{"only-created", "just-over", "day-old-a"}},
+		"as many":      {prune.Limits{Keep: 7}, nil},
+		"both":         {prune.Limits{MaxAge: 24 * time.Hour, Keep: 2}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work"}},
+		"one":          {prune.Limits{Keep: 1}, []core.SessionID{"only-created", "just-over", "day-old-a", "day-old-b", "old-but-at-work", "in-the-future"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mine := slices.Clone(all)
 			rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			var got []core.SessionID
-			for _, p := range core.Prune(now, mine, c.l) {
+			for _, p := range prune.Choose(now, mine, c.l) {
 				got = append(got, p.ID)
 				if p.Why == "" {
 					t.Errorf("%s goes without a reason", p.ID)
@@ -54,7 +55,7 @@ func TestPruneRemovesOldestFirst(t *testing.T) {
 			}
 		})
 	}
-	if why := core.Prune(now, all, core.PruneLimits{MaxAge: 24 * time.Hour})[0].Why; !strings.Contains(why, "30h0m0s") {
+	if why := prune.Choose(now, all, prune.Limits{MaxAge: 24 * time.Hour})[0].Why; !strings.Contains(why, "30h0m0s") {
 		t.Errorf("why: %s", why)
 	}
 }

@@ -1,47 +1,49 @@
-package core
+package prune
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/sesslog/sesslog/core"
 )
 
-// A Prunable is what Prune needs to know of a session. An unknown time is zero.
-type Prunable struct {
-	ID       SessionID
+// A Session is what Choose needs to know of a session. An unknown time is zero.
+type Session struct {
+	ID       core.SessionID
 	Created  time.Time
 	Modified time.Time // the last change
 }
 
 // last is the session's last known change.
-func (p Prunable) last() time.Time {
+func (p Session) last() time.Time {
 	if p.Modified.IsZero() {
 		return p.Created
 	}
 	return p.Modified
 }
 
-// PruneLimits are the limits on which sessions stay.
-type PruneLimits struct {
+// Limits are the limits on which sessions stay.
+type Limits struct {
 	MaxAge time.Duration // since the last change; 0 for any
 	Keep   int           // the maximum number that stays; 0 for no limit
 }
 
 // A Pruned is a session to remove.
 type Pruned struct {
-	ID   SessionID `json:"id"`
-	Last time.Time `json:"last"` // its last change
-	Why  string    `json:"why"`
+	ID   core.SessionID `json:"id"`
+	Last time.Time      `json:"last"` // its last change
+	Why  string         `json:"why"`
 }
 
-// Prune returns the sessions to remove, those with the oldest change first,
+// Choose returns the sessions to remove, those with the oldest change first,
 // then by id: sessions older than l.MaxAge, and as many of the others as exceed
 // l.Keep. A session without any time is never too old, and is the last to
-// exceed l.Keep. Prune does not modify all.
-func Prune(now time.Time, all []Prunable, l PruneLimits) []Pruned {
+// exceed l.Keep. Choose does not modify all.
+func Choose(now time.Time, all []Session, l Limits) []Pruned {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Prunable) int {
+	slices.SortFunc(all, func(a, b Session) int {
 		if a.last().IsZero() != b.last().IsZero() {
 			return cmp.Compare(b.last().Unix(), a.last().Unix()) // the zero time is long ago
 		}

@@ -1,6 +1,10 @@
-package core
+package tree
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sesslog/sesslog/core"
+)
 
 // EndAt returns es in an order in which an agent that reads them as its file
 // continues at leaf. Most agents continue at the last line, so the entry that
@@ -9,8 +13,8 @@ import "slices"
 // that entry, it continues at the nearest ancestor that it reads, which is
 // equivalent. ok is false if no order achieves it: before every entry, at an
 // entry that does not exist, or anywhere but at the end of a linear session.
-func EndAt(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
-	if leaf.IsDefault() || leaf.IsNone() && (d.Leaf(es) == leaf || !AnyInTree(es)) {
+func EndAt(d core.Dialect, es []core.Entry, leaf core.Leaf) (ordered []core.Entry, ok bool) {
+	if leaf.IsDefault() || leaf.IsNone() && (d.Leaf(es) == leaf || !core.AnyInTree(es)) {
 		return es, true
 	}
 	path, err := d.Path(es, leaf)
@@ -18,7 +22,7 @@ func EndAt(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
 		return es, false
 	}
 	for _, e := range slices.Backward(path) {
-		at := LeafAt(e.ID)
+		at := core.LeafAt(e.ID)
 		if e.ID == "" || !isRead(d, e) {
 			continue
 		}
@@ -33,15 +37,15 @@ func EndAt(d Dialect, es []Entry, leaf Leaf) (ordered []Entry, ok bool) {
 }
 
 // isRead reports whether d's agent has e in its session at all.
-func isRead(d Dialect, e Entry) bool {
-	c, ok := d.(Checker)
+func isRead(d core.Dialect, e core.Entry) bool {
+	c, ok := d.(core.Checker)
 	return !ok || c.Check(e.Line) == nil
 }
 
 // lastly returns es with every entry called id moved to the end.
-func lastly(es []Entry, id string) []Entry {
-	moved := make([]Entry, 0, len(es))
-	var last []Entry
+func lastly(es []core.Entry, id string) []core.Entry {
+	moved := make([]core.Entry, 0, len(es))
+	var last []core.Entry
 	for _, e := range es {
 		if e.ID == id && !e.Aside {
 			last = append(last, e)

@@ -1,10 +1,14 @@
-package core
+package storage
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/sesslog/sesslog/core"
+)
 
 // A RecordError names the message of a log that could not be read as a record.
 type RecordError struct {
-	Pos Pos // 0 if not even the position could be read
+	Pos core.Pos // 0 if not even the position could be read
 	Err error
 }
 
@@ -15,7 +19,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 
 // An EndError says that the last record of a session cannot be read.
 type EndError struct {
-	After Pos // of the last record that can be read; 0 if there is none
+	After core.Pos // of the last record that can be read; 0 if there is none
 	Err   error
 }
 
@@ -30,5 +34,5 @@ var ErrBody = errors.New("body")
 // IsGone reports whether err means that a record is missing or unreadable.
 func IsGone(err error) bool {
 	_, corrupt := errors.AsType[*RecordError](err)
-	return corrupt || errors.Is(err, ErrNotFound)
+	return corrupt || errors.Is(err, core.ErrNotFound)
 }

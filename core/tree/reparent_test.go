@@ -1,4 +1,4 @@
-package core_test
+package tree_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"github.com/sesslog/sesslog/core"
 	"github.com/sesslog/sesslog/core/dialect/operator"
 	"github.com/sesslog/sesslog/core/dialect/pi"
+	"github.com/sesslog/sesslog/core/tree"
 )
 
 func TestReparentChangesOnlyTheParent(t *testing.T) {
@@ -29,7 +30,7 @@ func TestReparentChangesOnlyTheParent(t *testing.T) {
 		{operator.Dialect{}, `{"type":"message","id":"b","parent_id":"a","parentId":"z"}`, core.LeafAt("c"), `{"type":"message","id":"b","parent_id":"c","parentId":"z"}`},
 	} {
 		line := []byte(c.line)
-		if got := core.Reparent(c.d, line, c.to); string(got) != c.want {
+		if got := tree.Reparent(c.d, line, c.to); string(got) != c.want {
 			t.Errorf("%s becomes %s, want %s", c.line, got, c.want)
 		}
 		if string(line) != c.line {
@@ -45,7 +46,7 @@ func FuzzReparent(f *testing.F) {
 	f.Add([]byte(`{"parentId":null}`))
 	d := pi.Dialect{}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		got := core.Reparent(d, line, core.LeafAt("new"))
+		got := tree.Reparent(d, line, core.LeafAt("new"))
 		if bytes.Equal(got, line) {
 			return
 		}
@@ -60,7 +61,7 @@ func FuzzReparent(f *testing.F) {
 		if before.Parent == "" {
 			return
 		}
-		back, err := d.Entry(core.Reparent(d, got, core.LeafAt(before.Parent)))
+		back, err := d.Entry(tree.Reparent(d, got, core.LeafAt(before.Parent)))
 		if err != nil || back.Parent != before.Parent {
 			t.Fatalf("%q, and back %q: %v", got, back.Line, err)
 		}

@@ -1,4 +1,4 @@
-package core
+package item
 
 import "encoding/json"
 
@@ -7,57 +7,57 @@ import "encoding/json"
 // items if they do not want to depend on an agent's format. The comments say
 // which kinds use a field; otherwise it is zero.
 type Item struct {
-	Kind ItemKind
+	Kind Kind
 	Time string // ISO 8601 with milliseconds and Z; empty if unknown
 
-	// ItemMessage: the speaker and the content. A message of RoleTool holds one
+	// Message: the speaker and the content. A message of RoleTool holds one
 	// block, a result; a message of an agent with several results makes several
-	// items. ItemNote uses Blocks, too.
+	// items. Note uses Blocks, too.
 	Role   Role
 	Blocks []Block
-	// ItemMessage of RoleAssistant: the source and the cost of the answer.
+	// Message of RoleAssistant: the source and the cost of the answer.
 	API      string // the wire protocol, such as "openai-completions"
-	Provider string // ItemModel too
-	Model    string // ItemModel too
-	For      string // ItemModel: the agent's role that the model is for; empty for the default
+	Provider string // Model too
+	Model    string // Model too
+	For      string // Model: the agent's role that the model is for; empty for the default
 	Usage    *Usage
 	Stop     Stop
 	Error    string
 
-	// ItemLevel: the thinking level. ItemCompaction and ItemBranch: the summary.
-	// ItemLabel: the label, empty to clear. ItemName: the name, empty to clear.
-	// ItemMode: the mode. ItemChannel: its name.
+	// Level: the thinking level. Compaction and Branch: the summary.
+	// Label: the label, empty to clear. Name: the name, empty to clear.
+	// Mode: the mode. Channel: its name.
 	Text string
-	// ItemLabel: the labeled entry. ItemCompaction: the first entry kept, empty
-	// for none. ItemBranch: the entry at which the branch was left, or from
+	// Label: the labeled entry. Compaction: the first entry kept, empty
+	// for none. Branch: the entry at which the branch was left, or from
 	// which the session continues, depending on the agent; empty for the root.
-	// ItemLeaf: the entry that the session moves to, empty for none.
+	// Leaf: the entry that the session moves to, empty for none.
 	Target string
-	Tokens int64 // ItemCompaction: tokens of the context before it
-	// ItemCompaction, ItemBranch, ItemCustom, ItemNote, ItemMode: data that the
+	Tokens int64 // Compaction: tokens of the context before it
+	// Compaction, Branch, Custom, Note, Mode: data that the
 	// agent or its extension adds. One JSON value, or nil.
 	Details json.RawMessage
-	Type    string // ItemCustom, ItemNote: the extension's own name for it
-	Hidden  bool   // ItemNote: it is not shown to people
+	Type    string // Custom, Note: the extension's own name for it
+	Hidden  bool   // Note: it is not shown to people
 }
 
-// An ItemKind is the kind of an Item.
-type ItemKind string
+// An Kind is the kind of an Item.
+type Kind string
 
 // The kinds of items.
 const (
-	ItemMessage    ItemKind = "message"
-	ItemModel      ItemKind = "model"      // from here on this model answers
-	ItemLevel      ItemKind = "level"      // from here on this thinking level holds
-	ItemCompaction ItemKind = "compaction" // a summary that replaces what came before it
-	ItemBranch     ItemKind = "branch"     // a summary of a branch that was left
-	ItemLabel      ItemKind = "label"
-	ItemName       ItemKind = "name"
-	ItemCustom     ItemKind = "custom" // an extension's data, which no model sees
-	ItemNote       ItemKind = "note"   // an extension's message, which the model sees
-	ItemLeaf       ItemKind = "leaf"   // the session moves to another entry
-	ItemMode       ItemKind = "mode"
-	ItemChannel    ItemKind = "channel"
+	Message    Kind = "message"
+	Model      Kind = "model"      // from here on this model answers
+	Level      Kind = "level"      // from here on this thinking level holds
+	Compaction Kind = "compaction" // a summary that replaces what came before it
+	Branch     Kind = "branch"     // a summary of a branch that was left
+	Label      Kind = "label"
+	Name       Kind = "name"
+	Custom     Kind = "custom" // an extension's data, which no model sees
+	Note       Kind = "note"   // an extension's message, which the model sees
+	Leaf       Kind = "leaf"   // the session moves to another entry
+	Mode       Kind = "mode"
+	Channel    Kind = "channel"
 )
 
 // A Role is the speaker of a message.
@@ -119,5 +119,15 @@ const (
 )
 
 // LostModel is the loss that Write reports if the agent's messages do not name
-// the model that answered. An ItemModel before the message preserves it.
+// the model that answered. An Model before the message preserves it.
 const LostModel = "which model answered"
+
+// Usage is what a session cost: counts of tokens, and Cost in the provider's
+// currency as the agent wrote it.
+type Usage struct {
+	Input      int64   `json:"input"`
+	Output     int64   `json:"output"`
+	CacheRead  int64   `json:"cacheRead"`
+	CacheWrite int64   `json:"cacheWrite"`
+	Cost       float64 `json:"cost"`
+}

@@ -1,10 +1,13 @@
-package core
+package tree
 
 import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/item"
 )
 
 // CopyPath returns the entries of a session made from one path of another: the
@@ -13,7 +16,7 @@ import (
 // where they are, so no entry loses its parent and no compaction loses what it
 // keeps. The ids of the new entries are derived from their content. Returns
 // ErrNotFound if leaf names an entry that does not exist.
-func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
+func CopyPath(d core.Dialect, h core.Header, es []core.Entry, leaf core.Leaf) ([]core.Entry, error) {
 	path, err := d.Path(es, leaf)
 	if err != nil || len(path) == 0 {
 		return nil, err
@@ -23,7 +26,7 @@ func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := d.Info(h, path, LeafAt(path[len(path)-1].ID))
+	have, err := d.Info(h, path, core.LeafAt(path[len(path)-1].ID))
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +41,16 @@ func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 		if e.ID == "" || label == have.Labels[e.ID] {
 			continue
 		}
-		f := Fields{ID: freeID(d, taken, e.ID, label), Time: times[e.ID], Parent: NoLeaf}
+		f := core.Fields{ID: freeID(d, taken, e.ID, label), Time: times[e.ID], Parent: core.NoLeaf}
 		if f.Time == "" {
 			f.Time = parent.Time
 		}
 		if parent.ID != "" {
-			f.Parent = LeafAt(parent.ID)
+			f.Parent = core.LeafAt(parent.ID)
 		}
 		made, err := d.Fill(d.NewLabel(e.ID, label), f)
 		if err != nil {
-			return nil, fmt.Errorf("label of entry %q: %w", clip(e.ID, 64), err)
+			return nil, fmt.Errorf("label of entry %.64q: %w", e.ID, err)
 		}
 		path, parent = append(path, made), made
 		have.Labels[e.ID] = label // an id may be used twice
@@ -56,11 +59,11 @@ func CopyPath(d Dialect, h Header, es []Entry, leaf Leaf) ([]Entry, error) {
 }
 
 // labelTimes returns when each entry was last labeled.
-func labelTimes(d Translator, es []Entry) map[string]string {
+func labelTimes(d core.Translator, es []core.Entry) map[string]string {
 	times := map[string]string{}
 	for _, e := range es {
 		for _, it := range d.Read(e) {
-			if it.Kind == ItemLabel {
+			if it.Kind == item.Label {
 				times[it.Target] = e.Time
 			}
 		}
@@ -69,7 +72,7 @@ func labelTimes(d Translator, es []Entry) map[string]string {
 }
 
 // freeID makes an id of the dialect's shape of words, and takes it.
-func freeID(d Encoder, taken map[string]bool, words ...string) string {
+func freeID(d core.Encoder, taken map[string]bool, words ...string) string {
 	for n := 0; ; n++ {
 		h := sha256.New()
 		for _, w := range append(words, strconv.Itoa(n)) {

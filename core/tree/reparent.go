@@ -1,10 +1,12 @@
-package core
+package tree
 
 import (
 	"bytes"
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 // parentNames are the members in which agents that keep a tree name an entry's
@@ -14,7 +16,7 @@ var parentNames = []string{"parentId", "parent_id"}
 // Reparent returns an entry line of d's agent with its parent replaced by
 // another entry, or by none. No other byte changes, and line itself is not
 // modified. A line that names no parent, not even null, is returned unchanged.
-func Reparent(d Decoder, line []byte, parent Leaf) []byte {
+func Reparent(d core.Decoder, line []byte, parent core.Leaf) []byte {
 	value := []byte("null")
 	if id, ok := parent.ID(); ok {
 		value, _ = json.Marshal(id) // a string always can be
@@ -39,7 +41,7 @@ func spliced(line []byte, from, to int, value []byte) []byte {
 // valueIn is the position in line of the value of the member called name, or an
 // empty range if there is none. Of several, the last counts.
 func valueIn(line []byte, name string) (from, to int) {
-	d := jsontext.NewDecoder(bytes.NewReader(line), lenient...)
+	d := jsontext.NewDecoder(bytes.NewReader(line), jsonline.Lenient...)
 	if _, err := d.ReadToken(); err != nil {
 		return 0, 0
 	}

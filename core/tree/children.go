@@ -1,9 +1,11 @@
-package core
+package tree
+
+import "github.com/sesslog/sesslog/core"
 
 // Children returns the children of the entry called id, oldest first, as d
 // shows them. For the empty id it returns the roots. Entries without an id are
 // left out. Returns none if id does not exist.
-func Children(d Tree, es []Entry, id string) []Entry {
+func Children(d core.Tree, es []core.Entry, id string) []core.Entry {
 	byID := make(map[string]int, len(es))
 	for i := range es {
 		byID[es[i].ID] = i
@@ -19,7 +21,7 @@ func Children(d Tree, es []Entry, id string) []Entry {
 		}
 		depth, rows = rows[0].Depth, rows[1:]
 	}
-	var children []Entry
+	var children []core.Entry
 	for _, row := range rows {
 		if row.Depth <= depth {
 			break

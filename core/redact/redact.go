@@ -1,25 +1,26 @@
-package core
+package redact
 
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
-// Redact returns line, an entry of any dialect, with its content replaced by
+// Line returns line, an entry of any dialect, with its content replaced by
 // text. The structure of the entry stays: ids and links, types, roles, times,
 // models, numbers, names of tools and of members. Every other string becomes
 // text. Images and sounds become blocks of text. Thoughts and whatever a
 // provider has sealed are removed. Lists and objects of unknown shape, such as
 // the arguments of a call, become empty. Returns ErrInvalid if line is not a
 // JSON object.
-func Redact(line []byte, text string) ([]byte, error) {
+func Line(line []byte, text string) ([]byte, error) {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
-		return nil, fmt.Errorf("text: %v: %w", err, ErrInvalid)
+		return nil, fmt.Errorf("text: %v: %w", err, core.ErrInvalid)
 	}
 	b := redactor{text: quoted}
 	return b.object(nil, line, 0)
@@ -63,9 +64,9 @@ func isSeal(name string) bool {
 // object appends obj, blanked, to b. depth is 0 for the line itself.
 func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 	kind := ""
-	if err := Members(obj, func(name string, v jsontext.Value) {
+	if err := jsonline.Members(obj, func(name string, v jsontext.Value) {
 		if name == "type" {
-			kind, _ = Text(v)
+			kind, _ = jsonline.Text(v)
 		}
 	}); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (k *redactor) object(b, obj []byte, depth int) ([]byte, error) {
 	b = append(b, '{')
 	empty := len(b)
 	var failed error
-	err := Members(obj, func(name string, v jsontext.Value) {
+	err := jsonline.Members(obj, func(name string, v jsontext.Value) {
 		if isSeal(name) || failed != nil {
 			return
 		}
@@ -130,7 +131,7 @@ func (k *redactor) list(b, v []byte, depth int) ([]byte, error) {
 	b = append(b, '[')
 	empty := len(b)
 	some, said := false, false
-	err := elements(v, func(v jsontext.Value) (err error) {
+	err := jsonline.Elements(v, func(v jsontext.Value) (err error) {
 		some = true
 		block := []byte(nil)
 		switch {
@@ -166,9 +167,9 @@ func (k *redactor) block() []byte {
 }
 
 func typeOf(v jsontext.Value) (kind string) {
-	_ = Members(v, func(name string, v jsontext.Value) {
+	_ = jsonline.Members(v, func(name string, v jsontext.Value) {
 		if name == "type" {
-			kind, _ = Text(v)
+			kind, _ = jsonline.Text(v)
 		}
 	})
 	return kind
@@ -182,25 +183,4 @@ func isThought(v jsontext.Value) bool {
 func isMedia(v jsontext.Value) bool {
 	kind := typeOf(v)
 	return kind == "image" || kind == "audio"
-}
-
-// elements calls f with each value of a JSON list.
-func elements(list []byte, f func(jsontext.Value) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(list), lenient...)
-	if _, err := d.ReadToken(); err != nil {
-		return fmt.Errorf("not JSON: %s: %w", jsonReason(err), ErrInvalid)
-	}
-	for d.PeekKind() != ']' {
-		v, err := d.ReadValue()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("not JSON: %s: %w", jsonReason(err), ErrInvalid)
-		}
-		if err := f(v); err != nil {
-			return err
-		}
-	}
-	return nil
 }

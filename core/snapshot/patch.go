@@ -1,9 +1,11 @@
-package core
+package snapshot
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/sesslog/sesslog/core"
 )
 
 // A change describes how the lines of a session changed: some were replaced in
@@ -56,12 +58,12 @@ func Diff(old, next []byte) (change []byte, ok bool) {
 // change, or is a change of other lines.
 func Patch(base []byte, changes ...[]byte) ([]byte, error) {
 	if !wholeLines(base) {
-		return nil, fmt.Errorf("lines that were changed are not whole: %w", ErrCorrupt)
+		return nil, fmt.Errorf("lines that were changed are not whole: %w", core.ErrCorrupt)
 	}
 	p := patch{own: bytes.Count(base, newline), replaced: map[int][]byte{}}
 	for i, c := range changes {
 		if err := p.take(c); err != nil {
-			return nil, fmt.Errorf("change %d: %v: %w", i+1, err, ErrCorrupt)
+			return nil, fmt.Errorf("change %d: %v: %w", i+1, err, core.ErrCorrupt)
 		}
 	}
 	return p.render(base), nil

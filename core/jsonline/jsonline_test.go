@@ -1,4 +1,4 @@
-package core_test
+package jsonline_test
 
 import (
 	"errors"
@@ -8,10 +8,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sesslog/sesslog/core"
+	"github.com/sesslog/sesslog/core/jsonline"
 )
 
 func members(line string) (names []string, err error) {
-	err = core.Members([]byte(line), func(name string, v jsontext.Value) { names = append(names, name+"="+string(v)) })
+	err = jsonline.Members([]byte(line), func(name string, v jsontext.Value) { names = append(names, name+"="+string(v)) })
 	return names, err
 }
 
@@ -50,8 +51,8 @@ func FuzzMembers(f *testing.F) {
 	f.Add([]byte("{\"a\":\"\xff\\ud800\"} \t"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		was := string(in)
-		err := core.Members(in, func(_ string, v jsontext.Value) {
-			if _, ok := core.Text(v); ok != (v.Kind() == '"') {
+		err := jsonline.Members(in, func(_ string, v jsontext.Value) {
+			if _, ok := jsonline.Text(v); ok != (v.Kind() == '"') {
 				t.Errorf("text of %q", v)
 			}
 		})
@@ -62,15 +63,4 @@ func FuzzMembers(f *testing.F) {
 			t.Error("the line was changed")
 		}
 	})
-}
-
-func TestHeadNames(t *testing.T) {
-	for name, ok := range map[string]bool{
-		"main": true, "a.b-c_D9": true, strings.Repeat("x", 64): true,
-		"": false, "a b": false, "a/b": false, "ä": false, "a\x00": false, "*": false, ">": false, strings.Repeat("x", 65): false,
-	} {
-		if err := core.CheckHead(name); (err == nil) != ok || err != nil && !errors.Is(err, core.ErrInvalid) {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
 }

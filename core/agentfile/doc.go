@@ -1,0 +1,3 @@
+// Package agentfile compares the file that an agent keeps of a session with the
+// session in the log.
+package agentfile

@@ -1,0 +1,2 @@
+// Package prune chooses the sessions that a retention policy removes.
+package prune

@@ -1,0 +1,2 @@
+// Package redact removes content from agents' lines.
+package redact
